@@ -1,0 +1,55 @@
+# One target per room, one ctest entry per test file. Sources are listed by the caller, never globbed.
+
+# bandana_library(NAME linalg SRCS ... [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+# makes the static library bandana_<name> with the alias bandana::<name>.
+function(bandana_library)
+  cmake_parse_arguments(ARG "" "NAME" "SRCS;PUBLIC_DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(bandana_${ARG_NAME} STATIC ${ARG_SRCS})
+  add_library(bandana::${ARG_NAME} ALIAS bandana_${ARG_NAME})
+  target_include_directories(bandana_${ARG_NAME} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+  target_link_libraries(bandana_${ARG_NAME} PUBLIC ${ARG_PUBLIC_DEPS})
+  foreach(dep IN LISTS ARG_PRIVATE_DEPS)
+    target_link_libraries(bandana_${ARG_NAME} PRIVATE $<BUILD_INTERFACE:${dep}>)
+  endforeach()
+  bandana_warnings(bandana_${ARG_NAME})
+endfunction()
+
+# bandana_executable(NAME bandana-server SRCS ... DEPS ...): a program, in <build>/bin, installed.
+function(bandana_executable)
+  cmake_parse_arguments(ARG "NO_INSTALL" "NAME" "SRCS;DEPS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SRCS})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS})
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  bandana_warnings(${ARG_NAME})
+  if(NOT ARG_NO_INSTALL)
+    install(TARGETS ${ARG_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  endif()
+endfunction()
+
+# bandana_test(NAME x_test SRCS ... DEPS ... [LABELS unit] [TIMEOUT 60] [ENV K=V ...])
+function(bandana_test)
+  if(NOT BANDANA_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;ENV" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SRCS})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  bandana_warnings(${ARG_NAME})
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "${ARG_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test")
+endfunction()
+
+function(bandana_warnings target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-sign-compare -Wno-missing-field-initializers
+    -Werror=unused-result $<$<BOOL:${BANDANA_WERROR}>:-Werror>)
+endfunction()

@@ -1,0 +1,51 @@
+// What Select needs of one node (user, or cluster of users), and the immutable snapshot of all nodes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace bandana {
+
+// Posterior of one node's parameter. m_u and K_uu of MECHANISMS section 1, equation (3).
+struct NodePosterior {
+  std::vector<double> mean;        // m_u, d entries, reward units per feature unit
+  std::vector<double> covariance;  // K_uu, d x d, symmetric, full, row-major
+  double alpha = 0;                // exploration factor: score = mean + alpha * width
+};
+
+// An immutable view of every node at one log position. Copying the tree of pointers is cheap: leaves of 64 nodes are shared
+// between consecutive snapshots, so publishing after one event of an independent user costs O(nodes / 64 + 64).
+// Threads: immutable, share freely through std::shared_ptr<const PosteriorSnapshot>.
+class PosteriorSnapshot {
+ public:
+  // A snapshot of `nodes` equal posteriors at version 0.
+  PosteriorSnapshot(int dimension, const NodePosterior& prior, int nodes);
+
+  int dimension() const { return dimension_; }
+  int nodes() const { return nodes_; }
+  // Log sequence of the last entry in it.
+  std::uint64_t version() const { return version_; }
+  // The node's posterior; for node == -1 or beyond nodes() (a user never seen), the prior.
+  const NodePosterior& node(int node) const;
+
+  // The next snapshot: `changed[i]` replaces node `indices[i]`; indices may reach past nodes(), which then grows (gaps hold
+  // the prior).
+  std::shared_ptr<const PosteriorSnapshot> With(std::uint64_t version, const std::vector<int>& indices,
+                                                std::vector<NodePosterior> changed) const;
+
+ private:
+  static constexpr int kLeafNodes = 64;
+  struct Leaf {
+    std::shared_ptr<const NodePosterior> nodes[kLeafNodes];
+  };
+  PosteriorSnapshot() = default;
+
+  int dimension_ = 0;
+  int nodes_ = 0;
+  std::uint64_t version_ = 0;
+  std::shared_ptr<const NodePosterior> prior_;
+  std::vector<std::shared_ptr<const Leaf>> leaves_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,28 @@
+// UCB scores of many arms at once, and their ranking. Used by the server's Select, by the SDK on the device and by the lab.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "common/bandits/posterior.h"
+
+namespace bandana {
+
+// One entry an arm.
+struct ArmScores {
+  std::vector<double> means;   // x . m_u
+  std::vector<double> widths;  // sqrt(x' K_uu x), >= 0
+  std::vector<double> scores;  // mean + alpha * width
+};
+
+// Scores n = features.size() / d arms, row-major n x d, all finite (the caller has validated). `out` is resized and reused.
+// Cost: n d^2 multiply-adds, one pass; vectorised with runtime dispatch.
+void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
+
+// Positions of the top_k best scores, best first. Scores that are exactly equal are ordered by a hash of (tie_key, position),
+// so ties fall differently in each decision and the same way on every replica that uses the same key.
+std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key);
+
+}  // namespace bandana

@@ -1,0 +1,102 @@
+#include "common/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status IoError(std::string_view what, const std::string& path, int error) {
+  const std::string message = absl::StrCat(ToAbsl(what), " ", path, ": ", std::strerror(error));
+  return error == ENOENT ? absl::NotFoundError(message) : absl::UnavailableError(message);
+}
+
+absl::Status WriteAll(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return IoError("cannot write", path, n == 0 ? EIO : errno);
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return IoError("cannot open", folder, errno);
+  if (::fsync(fd.get()) != 0) return IoError("cannot sync", folder, errno);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return IoError("cannot open", path, errno);
+  std::string content;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return IoError("cannot read", path, errno);
+    if (n == 0) return content;
+    if (content.size() + static_cast<std::size_t>(n) > bytes_max) {
+      return absl::ResourceExhaustedError(absl::StrCat(path, " is larger than ", bytes_max, " bytes"));
+    }
+    content.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode) {
+  const std::string temporary = path + ".tmp";
+  {
+    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    if (fd.get() < 0) return IoError("cannot create", temporary, errno);
+    BANDANA_RETURN_IF_ERROR(WriteAll(fd.get(), content, temporary));
+    if (::fsync(fd.get()) != 0) return IoError("cannot sync", temporary, errno);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return IoError("cannot rename to", path, errno);
+  return SyncFolderOf(path);
+}
+
+absl::Status MakeFolders(const std::string& path) {
+  std::filesystem::path made;
+  for (const auto& part : std::filesystem::path(path)) {
+    made /= part;
+    if (made.empty() || std::filesystem::is_directory(made)) continue;
+    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) return IoError("cannot make folder", made.string(), errno);
+  }
+  return absl::OkStatus();
+}
+
+std::string ResolvePath(std::string_view path, std::string_view folder) {
+  const std::filesystem::path p(path);
+  if (p.is_absolute() || folder.empty()) return p.string();
+  return (std::filesystem::path(folder) / p).string();
+}
+
+}  // namespace bandana

@@ -1,0 +1,30 @@
+// Where randomness comes from. Only SystemBits() exists in shipped code; seeded sources live in tests/support and
+// tools/environments, as types that the server and the SDK cannot link (MECHANISMS section 8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+namespace bandana {
+
+// A stream of independent uniform bits.
+class BitSource {
+ public:
+  virtual ~BitSource() = default;
+
+  // Fills `out` with fresh uniform bytes.
+  // Errors: UNAVAILABLE the generator failed; `out` must not be used.
+  virtual absl::Status Fill(std::span<std::byte> out) = 0;
+
+  // One 64-bit word of Fill.
+  absl::StatusOr<std::uint64_t> NextWord();
+};
+
+// The operating system's generator through OpenSSL RAND_priv_bytes: seeded and reseeded by the system, fork-safe, fails closed.
+// Threads: safe. Never destroyed.
+BitSource& SystemBits();
+
+}  // namespace bandana
