@@ -1,0 +1,1 @@
+# Tests of bandits; see bandana_test in cmake/bandana.cmake.

@@ -1,0 +1,1 @@
+# Tests of base; see bandana_test in cmake/bandana.cmake.

@@ -1,0 +1,1 @@
+# Tests of client; see bandana_test in cmake/bandana.cmake.

@@ -1,0 +1,1 @@
+# Tests of mechanisms; see bandana_test in cmake/bandana.cmake.

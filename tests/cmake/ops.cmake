@@ -1,0 +1,1 @@
+# Tests of ops; see bandana_test in cmake/bandana.cmake.

@@ -1,0 +1,1 @@
+# Tests of service; see bandana_test in cmake/bandana.cmake.

@@ -1,0 +1,1 @@
+# Tests of tools; see bandana_test in cmake/bandana.cmake.

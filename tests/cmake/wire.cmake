@@ -1,0 +1,1 @@
+# Tests of wire; see bandana_test in cmake/bandana.cmake.
