@@ -9,9 +9,7 @@ function(bandana_library)
   target_include_directories(bandana_${ARG_NAME} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
   target_link_libraries(bandana_${ARG_NAME} PUBLIC ${ARG_PUBLIC_DEPS})
-  foreach(dep IN LISTS ARG_PRIVATE_DEPS)
-    target_link_libraries(bandana_${ARG_NAME} PRIVATE $<BUILD_INTERFACE:${dep}>)
-  endforeach()
+  target_link_libraries(bandana_${ARG_NAME} PRIVATE ${ARG_PRIVATE_DEPS})
   bandana_warnings(bandana_${ARG_NAME})
 endfunction()
 
