@@ -17,6 +17,15 @@ inline constexpr int kUserIdBytesMax = 128;
 inline constexpr int kModelNameBytesMax = 63;
 inline constexpr int kModelsMaxDefault = 100;
 
+// Feature norms, standard deviations, exploration factors: squares and sums of 1e12 events stay far inside double.
+inline constexpr double kScaleMax = 1e6;
+inline constexpr double kRewardAbsMax = 1e9;
+
+// Files named in a configuration. A dense graph of 2000 nodes is about 60 MB of Matrix Market text.
+inline constexpr std::uint64_t kConfigFileBytesMax = 16ull << 20;
+inline constexpr std::uint64_t kGraphFileBytesMax = 256ull << 20;
+inline constexpr std::uint64_t kUsersFileBytesMax = 256ull << 20;
+
 // Requests. 1000 arms at d = 25 cost 43-107 us of the queue thread (DESIGN section 5).
 inline constexpr int kArmsPerRequestMaxDefault = 1000;
 inline constexpr int kArmsPerRequestMaxMax = 10'000;

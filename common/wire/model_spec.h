@@ -1,4 +1,5 @@
-// A model's configuration as checked domain values, from ModelConfig; and the public part of it, from GetModelResponse.
+// A model's configuration as checked domain values, from ModelConfig; and the public part of it,
+// from GetModelResponse.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,12 @@ struct PublicSpec {
   RewardRange reward_range;
   bool reward_binary = false;
   v1::Mode mode = v1::NON_PRIVATE;
-  v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // the one in force; unspecified when non-private
+  v1::Mechanism mechanism =
+      v1::MECHANISM_UNSPECIFIED;  // the one in force; unspecified when non-private
   Epsilon epsilon;
   Delta delta;
-  std::string unit_of_privacy;   // "event" or ""
-  std::string guarantee;         // "proven", "published" or ""
+  std::string unit_of_privacy;  // "event" or ""
+  std::string guarantee;        // "proven", "published" or ""
   std::uint64_t events_per_user_max = 0;
   bool research = false;
   bool one_per_decision = false;
@@ -48,11 +50,13 @@ struct PublicSpec {
   // SHA-256 of the canonical text of every field above (docs/formats.md).
   Sha256Digest PolicyHash() const;
   // The default that missing rewards map to: the window's, else reward_min.
-  double default_reward() const { return reward_window ? reward_window->default_reward : reward_range.min; }
+  double default_reward() const {
+    return reward_window ? reward_window->default_reward : reward_range.min;
+  }
 };
 
-// Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not match the fields is
-// FAILED_PRECONDITION.
+// Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not
+// match the fields is FAILED_PRECONDITION.
 absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response);
 v1::GetModelResponse ToProto(const PublicSpec& spec);
 
@@ -63,16 +67,16 @@ struct ModelSpec {
   PublicSpec public_spec;
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
-  bool colin_or_goblin = false;               // has a graph that PutGraph may replace
-  BanditModel::Options bandit;                // observation_variance includes the randomizer's
-  std::unordered_map<std::string, int> users; // graph models; empty = decimal node numbers
+  bool colin_or_goblin = false;                // has a graph that PutGraph may replace
+  BanditModel::Options bandit;                 // observation_variance includes the randomizer's
+  std::unordered_map<std::string, int> users;  // graph models; empty = decimal node numbers
   std::optional<int> cold_start_node;
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
   std::uint64_t checkpoint_events = 0;
   absl::Duration checkpoint_interval;
-  std::string arms_file;                      // resolved path or empty
-  v1::ModelConfig config;                     // as given, files inlined or dropped
+  std::string arms_file;   // resolved path or empty
+  v1::ModelConfig config;  // as given, files inlined or dropped
 };
 
 // One mistake in a configuration: the field's path inside the message, e.g. `privacy.epsilon`.
@@ -81,12 +85,14 @@ struct ConfigError {
   std::string message;
 };
 
-// Validates everything and reports every mistake, not only the first. Reads the graph and users files, relative to `folder`;
-// with `allow_files` false (Admin.CreateModel) a named file is a mistake. Returns nullopt exactly when errors is not empty.
-std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder, bool allow_files,
-                                          std::vector<ConfigError>& errors);
+// Validates everything and reports every mistake, not only the first. Reads the graph and users
+// files, relative to `folder`; with `allow_files` false (Admin.CreateModel) a named file is a
+// mistake. Returns nullopt exactly when errors is not empty.
+std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
+                                          bool allow_files, std::vector<ConfigError>& errors);
 
 // Coupling for a replacement graph of the same model (PutGraph). Errors: INVALID_ARGUMENT.
-absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph, int dimension);
+absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,
+                                      int dimension);
 
 }  // namespace bandana

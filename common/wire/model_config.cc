@@ -1,0 +1,196 @@
+// ModelConfig -> ModelSpec, with every mistake.
+
+#include "absl/strings/str_cat.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/wire/coupling_config.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/model_rules.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana {
+namespace {
+
+// Defaults of config.proto.
+constexpr double kFeatureL2Max = 1;
+constexpr double kStddev = 1;
+constexpr double kAlpha = 0.3;
+constexpr double kFailureProbability = 0.01;
+constexpr double kThetaL2Max = 1;
+constexpr absl::Duration kTokenLifetime = absl::Hours(24);
+constexpr std::uint64_t kCheckpointEvents = 100'000;
+constexpr absl::Duration kCheckpointInterval = absl::Seconds(300);
+
+template <typename T>
+T OrDefault(T given, T fallback) {
+  return given == T{} ? fallback : given;
+}
+
+google::protobuf::Duration OrDefault(bool given, const google::protobuf::Duration& duration,
+                                     absl::Duration fallback) {
+  return given ? duration : DurationToProto(fallback);
+}
+
+void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
+  out.name = config.name();
+  CheckModelName("name", out.name, checks);
+  out.dimension = static_cast<int>(checks.Count("dimension", config.dimension(), 1, kDimensionMax));
+  spec.bandit.dimension = out.dimension;
+  out.feature_l2_max = checks.Positive(
+      "feature_l2_max", OrDefault(config.feature_l2_max(), kFeatureL2Max), kScaleMax);
+  out.reject_features =
+      CheckOutOfRange("feature_out_of_range", config.feature_out_of_range(), checks);
+  const bool unset = config.reward_min() == 0 && config.reward_max() == 0;
+  out.reward_range =
+      CheckRewardRange(config.reward_min(), unset ? 1.0 : config.reward_max(), checks);
+  out.reward_binary = config.reward_binary();
+  spec.reject_rewards =
+      CheckOutOfRange("reward_out_of_range", config.reward_out_of_range(), checks);
+}
+
+void ParsePrivacy(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
+  out.mode = config.mode();
+  if (config.mode() == v1::NON_PRIVATE) {
+    if (config.has_privacy()) checks.Add("privacy", "is refused for mode NON_PRIVATE");
+    return;
+  }
+  if (config.mode() != v1::LOCAL_REWARD) {
+    checks.Add("mode", "is required: NON_PRIVATE or LOCAL_REWARD");
+    return;
+  }
+  if (spec.reject_rewards) {
+    checks.Add("reward_out_of_range",
+               "must be CLIP for a private model: a rejection would tell about the reward");
+  }
+  if (!config.has_privacy()) {
+    checks.Add("privacy", "is required for mode LOCAL_REWARD");
+    return;
+  }
+  const v1::Privacy& privacy = config.privacy();
+  const FieldChecks inside = checks.Inside("privacy");
+  out.research = privacy.research();
+  out.epsilon = CheckEpsilon(privacy.epsilon(), privacy.research(), inside);
+  const double delta_max = privacy.research() ? 1.0 : kDeltaPolicyMax;
+  if (!(privacy.delta() >= 0 && privacy.delta() <= delta_max && privacy.delta() < 1)) {
+    inside.Add("delta", absl::StrCat("must be in [0, ", delta_max,
+                                     privacy.research() ? ")" : "] unless research is true",
+                                     ", got ", privacy.delta()));
+  }
+  if (!v1::Mechanism_IsValid(privacy.mechanism())) {
+    inside.Add("mechanism", absl::StrCat("must be AUTO or REWARD_RANDOMIZER, got ",
+                                         static_cast<int>(privacy.mechanism())));
+  }
+  // The only mechanism of this mode, so AUTO means it; pure, so no delta is spent whatever is
+  // allowed.
+  out.mechanism = v1::REWARD_RANDOMIZER;
+  out.delta = Delta{0};
+  out.unit_of_privacy = "event";
+  out.guarantee = "proven";
+  out.events_per_user_max = privacy.events_per_user_max();
+}
+
+void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
+  CheckReporting(config.has_reporting() ? &config.reporting() : nullptr, out, checks);
+  out.token_lifetime = CheckTokenLifetime(
+      OrDefault(config.has_token_lifetime(), config.token_lifetime(), kTokenLifetime), out, checks);
+  spec.decisions_open_max = checks.Count(
+      "decisions_open_max", OrDefault(config.decisions_open_max(), kDecisionsOpenMaxDefault), 1000,
+      100'000'000);
+  const FieldChecks checkpoint = checks.Inside("checkpoint");
+  spec.checkpoint_events = checkpoint.Count(
+      "events", OrDefault(config.checkpoint().events(), kCheckpointEvents), 1, 1'000'000'000);
+  spec.checkpoint_interval =
+      checkpoint.Span("interval",
+                      OrDefault(config.checkpoint().has_interval(), config.checkpoint().interval(),
+                                kCheckpointInterval),
+                      absl::Seconds(1), absl::Hours(24));
+}
+
+ExplorationRule ParseExploration(const v1::Exploration& exploration, const FieldChecks& checks) {
+  ExplorationRule rule{.kind = ExplorationRule::Kind::kConstant, .alpha = kAlpha};
+  switch (exploration.rule_case()) {
+    case v1::Exploration::RULE_NOT_SET:
+      break;
+    case v1::Exploration::kAlpha:
+      rule.alpha = checks.Closed("alpha", exploration.alpha(), 0, kScaleMax);
+      break;
+    case v1::Exploration::kAlphaLog:
+      rule.kind = ExplorationRule::Kind::kLog;
+      rule.alpha = checks.Closed("alpha_log", exploration.alpha_log(), 0, kScaleMax);
+      break;
+    case v1::Exploration::kConfidence: {
+      const FieldChecks inside = checks.Inside("confidence");
+      const v1::ConfidenceBound& bound = exploration.confidence();
+      rule.kind = ExplorationRule::Kind::kConfidence;
+      rule.failure_probability = inside.OpenUnit(
+          "failure_probability", OrDefault(bound.failure_probability(), kFailureProbability));
+      rule.theta_l2_max =
+          inside.Positive("theta_l2_max", OrDefault(bound.theta_l2_max(), kThetaL2Max), kScaleMax);
+      break;
+    }
+  }
+  return rule;
+}
+
+void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
+  const double reward_stddev =
+      checks.Positive("reward_stddev", OrDefault(config.reward_stddev(), kStddev), kScaleMax);
+  const double prior_stddev =
+      checks.Positive("prior_stddev", OrDefault(config.prior_stddev(), kStddev), kScaleMax);
+  spec.bandit.observation_variance = reward_stddev * reward_stddev;
+  spec.bandit.prior_variance = prior_stddev * prior_stddev;
+  if (!(spec.bandit.observation_variance > 0)) checks.Add("reward_stddev", "squared underflows");
+  if (!(spec.bandit.prior_variance > 0)) checks.Add("prior_stddev", "squared underflows");
+  spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
+}
+
+// s2 = sigma_r^2 + v_r (noise-aware posterior). Only called without mistakes so far.
+void AddRandomizerVariance(ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.public_spec.mode != v1::LOCAL_REWARD) return;
+  const auto randomizer = MakeRandomizer(spec.public_spec);
+  if (!randomizer.ok()) {
+    checks.Add("privacy", std::string(randomizer.status().message()));
+    return;
+  }
+  spec.bandit.observation_variance += randomizer->VarianceMax();
+}
+
+void ParseArms(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+               const FieldChecks& checks) {
+  spec.arms_max = static_cast<int>(checks.Count(
+      "arms_max", OrDefault<std::uint64_t>(config.arms_max(), kArmsMaxDefault), 1, kArmsMaxMax));
+  spec.config.clear_arms_file();
+  if (config.arms_file().empty()) return;
+  if (!files.allowed) {
+    checks.Add("arms_file", "cannot be named here: send the arms by PutArms");
+    return;
+  }
+  spec.arms_file = ResolvePath(config.arms_file(), files.folder);
+}
+
+}  // namespace
+
+std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
+                                          bool allow_files, std::vector<ConfigError>& errors) {
+  std::vector<ConfigError> found;
+  const FieldChecks checks(found);
+  const FileSource files{.folder = folder, .allowed = allow_files};
+  ModelSpec spec;
+  spec.config = config;
+  ParseShape(config, spec, checks);
+  ParseCoupling(config, files, spec, checks);
+  ParseBandit(config, spec, checks);
+  ParsePrivacy(config, spec, checks);
+  ParseTiming(config, spec, checks);
+  ParseArms(config, files, spec, checks);
+  if (found.empty()) AddRandomizerVariance(spec, checks);
+  if (found.empty()) return spec;
+  errors.insert(errors.end(), found.begin(), found.end());
+  return std::nullopt;
+}
+
+}  // namespace bandana

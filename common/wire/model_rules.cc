@@ -1,0 +1,103 @@
+#include "common/wire/model_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr absl::Duration kRewardWindowMin = absl::Milliseconds(1);
+constexpr absl::Duration kRewardWindowMax = absl::Hours(168);
+constexpr absl::Duration kTokenLifetimeMin = absl::Seconds(1);
+constexpr absl::Duration kTokenLifetimeMax = absl::Hours(720);
+
+bool LowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+}  // namespace
+
+void CheckModelName(std::string_view field, std::string_view name, const FieldChecks& checks) {
+  const auto legal = [](char c) { return LowerOrDigit(c) || c == '-'; };
+  if (name.empty() || name.size() > kModelNameBytesMax || !LowerOrDigit(name[0]) ||
+      !std::all_of(name.begin(), name.end(), legal)) {
+    checks.Add(field, absl::StrCat("must be 1 to ", kModelNameBytesMax,
+                                   " lower-case letters, digits or hyphens and not start with a "
+                                   "hyphen, got ",
+                                   name.size(), " bytes"));
+  }
+}
+
+bool CheckOutOfRange(std::string_view field, v1::OutOfRange value, const FieldChecks& checks) {
+  if (!v1::OutOfRange_IsValid(value)) {
+    checks.Add(field, absl::StrCat("must be CLIP or REJECT, got ", static_cast<int>(value)));
+  }
+  return value == v1::REJECT;
+}
+
+RewardRange CheckRewardRange(double min, double max, const FieldChecks& checks) {
+  checks.Closed("reward_min", min, -kRewardAbsMax, kRewardAbsMax);
+  checks.Closed("reward_max", max, -kRewardAbsMax, kRewardAbsMax);
+  if (std::isfinite(min) && std::isfinite(max) && !(min < max)) {
+    checks.Add("reward_max", absl::StrCat("must be above reward_min = ", min, ", got ", max));
+  }
+  return {.min = min, .max = max};
+}
+
+Epsilon CheckEpsilon(double epsilon, bool research, const FieldChecks& checks) {
+  const double max = research ? kEpsilonResearchMax : kEpsilonPolicyMax;
+  if (!(epsilon > 0 && epsilon <= max)) {
+    checks.Add("epsilon",
+               absl::StrCat("must be in (0, ", max, "]", research ? "" : " unless research is true",
+                            ", got ", epsilon));
+  }
+  return Epsilon{epsilon};
+}
+
+void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const FieldChecks& checks) {
+  if (reporting == nullptr || reporting->rule_case() == v1::Reporting::RULE_NOT_SET) {
+    if (spec.mode == v1::LOCAL_REWARD) {
+      checks.Add("reporting",
+                 "is required for a private model: one_per_decision or reward_window, because the "
+                 "arrival of a report must not depend on the reward");
+    }
+    return;
+  }
+  const FieldChecks inside = checks.Inside("reporting");
+  if (reporting->has_one_per_decision()) {
+    spec.one_per_decision = reporting->one_per_decision();
+    if (!spec.one_per_decision) {
+      inside.Add("one_per_decision", "must be true where it is given");
+    }
+    return;
+  }
+  const FieldChecks window = inside.Inside("reward_window");
+  RewardWindowSpec& out = spec.reward_window.emplace();
+  out.default_reward = reporting->reward_window().default_reward();
+  if (!reporting->reward_window().has_duration()) {
+    window.Add("duration", "is required");
+  } else {
+    out.duration = window.Span("duration", reporting->reward_window().duration(), kRewardWindowMin,
+                               kRewardWindowMax);
+  }
+  if (spec.reward_range.min < spec.reward_range.max) {
+    window.Closed("default_reward", out.default_reward, spec.reward_range.min,
+                  spec.reward_range.max);
+  }
+}
+
+absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
+                                  const PublicSpec& spec, const FieldChecks& checks) {
+  const absl::Duration value =
+      checks.Span("token_lifetime", lifetime, kTokenLifetimeMin, kTokenLifetimeMax);
+  if (spec.reward_window && value < spec.reward_window->duration) {
+    checks.Add("token_lifetime", absl::StrCat("must be at least the reward window of ",
+                                              absl::FormatDuration(spec.reward_window->duration),
+                                              ", got ", absl::FormatDuration(value)));
+  }
+  return value;
+}
+
+}  // namespace bandana

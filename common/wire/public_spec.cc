@@ -1,0 +1,140 @@
+// The public part of a model: between PublicSpec and GetModelResponse, and its hash.
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/model_rules.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana {
+namespace {
+
+// 17 significant digits read back to the same double in every language; adding 0 turns -0 into 0.
+std::string Number(double value) { return absl::StrFormat("%.17g", value + 0.0); }
+
+std::string_view ReportingName(const PublicSpec& spec) {
+  if (spec.reward_window) return "reward_window";
+  return spec.one_per_decision ? "one_per_decision" : "immediate";
+}
+
+// docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
+// format's number.
+std::string CanonicalText(const PublicSpec& spec) {
+  const auto window = spec.reward_window.value_or(RewardWindowSpec{});
+  return absl::StrCat("bandana-policy-1\n",                                                     //
+                      "model=", spec.name, "\n",                                                //
+                      "dimension=", spec.dimension, "\n",                                       //
+                      "feature_l2_max=", Number(spec.feature_l2_max), "\n",                     //
+                      "feature_out_of_range=", spec.reject_features ? "REJECT" : "CLIP", "\n",  //
+                      "reward_min=", Number(spec.reward_range.min), "\n",                       //
+                      "reward_max=", Number(spec.reward_range.max), "\n",                       //
+                      "reward_binary=", spec.reward_binary ? 1 : 0, "\n",                       //
+                      "mode=", v1::Mode_Name(spec.mode), "\n",                                  //
+                      "mechanism=", v1::Mechanism_Name(spec.mechanism), "\n",                   //
+                      "epsilon=", Number(spec.epsilon.value), "\n",                             //
+                      "delta=", Number(spec.delta.value), "\n",                                 //
+                      "unit_of_privacy=", spec.unit_of_privacy, "\n",                           //
+                      "guarantee=", spec.guarantee, "\n",                                       //
+                      "events_per_user_max=", spec.events_per_user_max, "\n",                   //
+                      "research=", spec.research ? 1 : 0, "\n",                                 //
+                      "reporting=", ToAbsl(ReportingName(spec)), "\n",                          //
+                      "reward_window_ns=", absl::ToInt64Nanoseconds(window.duration), "\n",     //
+                      "default_reward=", Number(window.default_reward), "\n",                   //
+                      "token_lifetime_ns=", absl::ToInt64Nanoseconds(spec.token_lifetime), "\n");
+}
+
+void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
+                  const FieldChecks& checks) {
+  spec.mode = response.mode();
+  spec.mechanism = response.mechanism();
+  spec.unit_of_privacy = response.unit_of_privacy();
+  spec.guarantee = response.guarantee();
+  spec.events_per_user_max = response.events_per_user_max();
+  spec.research = response.research();
+  if (response.mode() == v1::LOCAL_REWARD) {
+    if (response.mechanism() != v1::REWARD_RANDOMIZER) {
+      checks.Add("mechanism", "is not one that this version knows for LOCAL_REWARD");
+    }
+    spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
+    if (!(response.delta() == 0)) checks.Add("delta", "must be 0: the mechanism is pure");
+    if (response.unit_of_privacy() != "event") checks.Add("unit_of_privacy", "must be event");
+    if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
+    return;
+  }
+  if (response.mode() != v1::NON_PRIVATE) checks.Add("mode", "is not one that this version knows");
+  if (response.mechanism() != v1::MECHANISM_UNSPECIFIED || !(response.epsilon() == 0) ||
+      !(response.delta() == 0) || !response.unit_of_privacy().empty() ||
+      !response.guarantee().empty()) {
+    checks.Add("mode", "contradicts a mechanism, epsilon, delta, unit or guarantee");
+  }
+}
+
+}  // namespace
+
+Sha256Digest PublicSpec::PolicyHash() const { return Sha256Of(CanonicalText(*this)); }
+
+absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response) {
+  std::vector<ConfigError> errors;
+  const FieldChecks checks(errors);
+  PublicSpec spec;
+  spec.name = response.model();
+  CheckModelName("model", spec.name, checks);
+  spec.dimension =
+      static_cast<int>(checks.Count("dimension", response.dimension(), 1, kDimensionMax));
+  spec.feature_l2_max = checks.Positive("feature_l2_max", response.feature_l2_max(), kScaleMax);
+  spec.reject_features =
+      CheckOutOfRange("feature_out_of_range", response.feature_out_of_range(), checks);
+  spec.reward_range = CheckRewardRange(response.reward_min(), response.reward_max(), checks);
+  spec.reward_binary = response.reward_binary();
+  CheckPrivacy(response, spec, checks);
+  CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
+  spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);
+  BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "model configuration from the server"));
+  const Sha256Digest hash = spec.PolicyHash();
+  if (AsChars(hash) != response.policy_hash()) {
+    return FailedPrecondition("policy_hash of model ", spec.name,
+                              " does not match the configuration it came with");
+  }
+  return spec;
+}
+
+v1::GetModelResponse ToProto(const PublicSpec& spec) {
+  v1::GetModelResponse response;
+  response.set_model(spec.name);
+  response.set_dimension(static_cast<std::uint32_t>(spec.dimension));
+  response.set_feature_l2_max(spec.feature_l2_max);
+  response.set_feature_out_of_range(spec.reject_features ? v1::REJECT : v1::CLIP);
+  response.set_reward_min(spec.reward_range.min);
+  response.set_reward_max(spec.reward_range.max);
+  response.set_reward_binary(spec.reward_binary);
+  response.set_mode(spec.mode);
+  response.set_mechanism(spec.mechanism);
+  response.set_epsilon(spec.epsilon.value);
+  response.set_delta(spec.delta.value);
+  response.set_unit_of_privacy(spec.unit_of_privacy);
+  response.set_guarantee(spec.guarantee);
+  response.set_events_per_user_max(spec.events_per_user_max);
+  response.set_research(spec.research);
+  if (spec.one_per_decision) response.mutable_reporting()->set_one_per_decision(true);
+  if (spec.reward_window) {
+    auto& window = *response.mutable_reporting()->mutable_reward_window();
+    *window.mutable_duration() = DurationToProto(spec.reward_window->duration);
+    window.set_default_reward(spec.reward_window->default_reward);
+  }
+  *response.mutable_token_lifetime() = DurationToProto(spec.token_lifetime);
+  const Sha256Digest hash = spec.PolicyHash();
+  response.set_policy_hash(std::string(AsChars(hash)));
+  return response;
+}
+
+absl::StatusOr<RewardRandomizer> MakeRandomizer(const PublicSpec& spec) {
+  if (spec.mode != v1::LOCAL_REWARD) {
+    return InvalidArgument("model ", spec.name, " is not a local model: it has no randomizer");
+  }
+  return RewardRandomizer::Create(
+      {.epsilon = spec.epsilon, .range = spec.reward_range, .binary = spec.reward_binary});
+}
+
+}  // namespace bandana
