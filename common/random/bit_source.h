@@ -1,5 +1,6 @@
-// Where randomness comes from. Only SystemBits() exists in shipped code; seeded sources live in tests/support and
-// tools/environments, as types that the server and the SDK cannot link (MECHANISMS section 8).
+// Where randomness comes from. Only SystemBits() exists in shipped code; seeded sources live in
+// tests/support and tools/environments, as types that the server and the SDK cannot link
+// (MECHANISMS section 8).
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class BitSource {
   absl::StatusOr<std::uint64_t> NextWord();
 };
 
-// The operating system's generator through OpenSSL RAND_priv_bytes: seeded and reseeded by the system, fork-safe, fails closed.
-// Threads: safe. Never destroyed.
+// The operating system's generator through OpenSSL RAND_priv_bytes: seeded and reseeded by the
+// system, fork-safe, fails closed. Threads: safe. Never destroyed.
 BitSource& SystemBits();
 
 }  // namespace bandana

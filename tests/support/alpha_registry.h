@@ -1,0 +1,43 @@
+// Every random test of the suite with its alpha, the chance to reject right code. Their sum bounds
+// the chance that a suite run with fresh seeds turns red for nothing; it is checked when this
+// header is compiled.
+#pragma once
+
+#include <string_view>
+
+namespace bandana::testing {
+
+struct AlphaEntry {
+  std::string_view test;
+  double alpha;  // of the whole test: one with several comparisons divides it among them
+};
+
+inline constexpr AlphaEntry kAlphas[] = {
+    {"system_bits_balance", 1e-6}, {"seeded_bits_balance", 1e-6}, {"kit_false_alarm", 1e-6},
+    {"randomizer_fit", 1e-6},      {"randomizer_mutants", 1e-6},  {"randomizer_mean", 1e-6},
+};
+
+inline constexpr double kAlphaSuiteMax = 1e-3;
+
+// The registered alpha. An unknown name does not compile.
+consteval double AlphaOf(std::string_view test) {
+  for (const AlphaEntry& entry : kAlphas) {
+    if (entry.test == test) return entry.alpha;
+  }
+  throw "this test has no entry in kAlphas";
+}
+
+consteval bool AlphasAreSound() {
+  double sum = 0;
+  for (const AlphaEntry& entry : kAlphas) {
+    int namesakes = 0;
+    for (const AlphaEntry& other : kAlphas) namesakes += entry.test == other.test;
+    if (namesakes != 1 || !(entry.alpha > 0)) return false;
+    sum += entry.alpha;
+  }
+  return sum <= kAlphaSuiteMax;
+}
+static_assert(AlphasAreSound(),
+              "alphas must be positive, named once, and sum to at most kAlphaSuiteMax");
+
+}  // namespace bandana::testing
