@@ -1,0 +1,77 @@
+// The gRPC listener: Recommender and grpc.health.v1 on asynchronous completion queues, one thread a
+// queue; other services (Admin, reflection) beside them on gRPC's own threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/limits.h"
+#include "server/service/call_observer.h"
+#include "server/service/handlers.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace bandana::server {
+
+struct GrpcServerOptions {
+  std::string listen =
+      "127.0.0.1:7070";  // host:port (port 0: any free one) or unix:PATH; plaintext
+  // Completion queues, each with one thread. More than one pays only with more than two cores.
+  int queues = 1;                                      // [1, 64]
+  int calls_in_flight_max = kCallsInFlightMaxDefault;  // [1, 4096]
+  int watches_max = kWatchesMaxDefault;                // [1, 1024]
+  // How often open health watches are compared with the handlers' answers; HealthChanged() does it
+  // at once.
+  absl::Duration watch_interval = absl::Milliseconds(500);
+  bool reflection = true;
+  std::vector<grpc::Service*>
+      services;  // synchronous services; must outlive the server. Never callback services: one of
+                 // them halves the queues' throughput
+  CallObserver* observer = nullptr;  // may be null; must outlive the server
+};
+
+// Threads: all methods are safe.
+//
+// Limits it enforces on Recommender's calls, before any work is done:
+//   draining                      UNAVAILABLE
+//   calls_in_flight_max           RESOURCE_EXHAUSTED, trailing metadata grpc-retry-pushback-ms.
+//   Report and Submit together may
+//                                 hold three quarters of it, so that a slow disk cannot shut out
+//                                 Select
+//   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry). gRPC's own limit,
+//   kAdminMessageBytesMax, acts
+//                                 first on what is larger still, with the same code
+//   deadline passed on arrival    DEADLINE_EXCEEDED
+//   bytes that do not parse       INVALID_ARGUMENT
+class GrpcServer {
+ public:
+  // Binds, starts the threads, serves. `handlers` must outlive the server, and the late Finish of a
+  // Report need not. Errors: INVALID_ARGUMENT options; UNAVAILABLE the address cannot be bound (in
+  // use by another server, say).
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
+                                                           Handlers& handlers);
+  // As Shutdown(now).
+  virtual ~GrpcServer() = default;
+
+  // Where it listens, with the real port.
+  virtual const std::string& address() const = 0;
+  // Admitted calls that are not answered yet.
+  virtual int calls_in_flight() const = 0;
+  // Compares open health watches with the handlers' answers now.
+  virtual void HealthChanged() = 0;
+  // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn
+  // away first.
+  virtual void SetDraining() = 0;
+  // Refuses new calls, waits until `deadline` for those in flight, finishes what is left with
+  // UNAVAILABLE, closes all connections and ends the threads. A Finish that comes later is ignored.
+  // Returns soon after `deadline` (running handlers and calls of the synchronous services must
+  // return). May be called more than once; later calls wait for the first.
+  virtual void Shutdown(absl::Time deadline) = 0;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,40 @@
+// What the transport calls: Recommender's methods as plain functions, without gRPC.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "bandana/v1/recommender.pb.h"
+
+namespace bandana::server {
+
+// Completes one call, exactly once, on any thread. With OK the response is sent as it stands then;
+// the response may not be touched afterwards.
+using Finish = std::function<void(absl::Status)>;
+
+enum class Serving { kUnknownService, kServing, kNotServing };
+
+// Threads: every method may run on several threads at once.
+// Methods that return a status run to completion on the queue thread and must not block. Response
+// objects come empty and are reused between calls. Methods with a Finish may complete later;
+// request and response live until then.
+class Handlers {
+ public:
+  virtual ~Handlers() = default;
+  virtual absl::Status GetModel(const v1::GetModelRequest& request,
+                                v1::GetModelResponse& response) = 0;
+  virtual absl::Status Select(const v1::SelectRequest& request, v1::SelectResponse& response) = 0;
+  virtual absl::Status BatchSelect(const v1::BatchSelectRequest& request,
+                                   v1::BatchSelectResponse& response) = 0;
+  virtual absl::Status GetPosterior(const v1::GetPosteriorRequest& request,
+                                    v1::GetPosteriorResponse& response) = 0;
+  virtual void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
+                      Finish finish) = 0;
+  virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
+                      Finish finish) = 0;
+  // For grpc.health.v1: "" is the whole server, other names are models.
+  virtual Serving ServingOf(std::string_view service) = 0;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,86 @@
+// The ring of keys that decision tokens are sealed under: durable, shared between replicas,
+// rotated.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+
+namespace bandana::server {
+
+// One AES-256-GCM key. The secret is erased on destruction. Not copyable.
+struct TokenKey {
+  TokenKey() = default;
+  ~TokenKey();
+  TokenKey(const TokenKey&) = delete;
+  TokenKey& operator=(const TokenKey&) = delete;
+
+  std::uint32_t id = 0;  // in clear in every token
+  std::array<std::byte, 32> secret{};
+  absl::Time created;
+  std::uint64_t serial = 0;  // unique in this process: what per-thread cipher caches go by
+  mutable std::atomic<std::int64_t> seals_left{0};  // tokens this process may still seal with it
+};
+
+// Tokens sealed with one key over all processes stay below this. Random 96-bit nonces are safe up
+// to 2^32 messages a key (NIST SP 800-38D section 8.3); half of it leaves room for what is reserved
+// and not used.
+inline constexpr std::uint64_t kSealsPerKeyMax = std::uint64_t{1} << 31;
+// Seals a process reserves in the key file at a time, before it uses them.
+inline constexpr std::uint64_t kSealsReserved = std::uint64_t{1} << 20;
+
+// Threads: all methods are safe. Reading takes no lock. One background thread reserves, rotates and
+// follows the file.
+//
+// Invariants:
+//   1. The key file exists, has mode 0600 or tighter, and holds every key of the ring before a
+//   token is sealed with it.
+//   2. The file's count of a key is at least the number of tokens ever sealed with it by any
+//   process.
+//   3. A key opens tokens for at least rotation_interval after it was replaced; usually two keys
+//   are valid.
+class TokenKeys {
+ public:
+  struct Options {
+    std::string file;
+    absl::Duration rotation_interval = absl::Hours(24);  // at least the longest token lifetime
+    // How often the file is looked at; zero starts no thread, and the caller calls Maintain().
+    absl::Duration poll_interval = absl::Seconds(1);
+    std::uint64_t seals_per_key_max = kSealsPerKeyMax;
+    std::uint64_t seals_reserved = kSealsReserved;
+  };
+
+  // Reads the file, or makes it with a fresh key. Errors: FAILED_PRECONDITION others may read the
+  // file; DATA_LOSS it does not parse; UNAVAILABLE I/O or randomness.
+  static absl::StatusOr<std::unique_ptr<TokenKeys>> Open(const Options& options,
+                                                         const Clock& clock);
+  ~TokenKeys();
+
+  // The key to seal one token with; takes one off its reserve. Errors: UNAVAILABLE the reserve is
+  // used up and could not be extended.
+  absl::StatusOr<std::shared_ptr<const TokenKey>> TakeSealingKey();
+  // The key of this id, or nullptr. An unknown id looks into the file, at most once a second: a
+  // replica may have rotated.
+  std::shared_ptr<const TokenKey> Find(std::uint32_t id);
+
+  // One round of upkeep: follow the file, rotate by age or count, drop what is too old, reserve.
+  absl::Status Maintain();
+  // Result of the last upkeep, for health and logs.
+  absl::Status status() const;
+
+ private:
+  class Impl;
+  explicit TokenKeys(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bandana::server
