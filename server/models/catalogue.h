@@ -1,20 +1,29 @@
-// The arms a model knows by id. Immutable; a change makes a new catalogue that shares nothing mutable with the old.
+// The arms a model knows by id. Immutable; a change makes a new catalogue.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 
 namespace bandana::server {
 
+// An arm as it is put in.
 struct CatalogueArm {
   std::uint32_t id = 0;
-  std::vector<double> features;   // d, finite, |x|_2 <= feature_l2_max
+  std::vector<double> features;  // d, finite
+  std::vector<std::string> tags;
+};
+
+// An arm as the catalogue holds it; valid as long as the catalogue.
+struct CatalogueEntry {
+  std::uint32_t id = 0;
+  std::span<const double> features;  // d, finite, |x|_2 <= feature_l2_max
   std::vector<std::string> tags;
 };
 
@@ -22,19 +31,37 @@ struct CatalogueArm {
 class Catalogue {
  public:
   explicit Catalogue(int dimension) : dimension_(dimension) {}
-  // Arms in ascending order of id; features as one row-major block so that a query is scored in place.
+  Catalogue(const Catalogue&) = delete;
+  Catalogue& operator=(const Catalogue&) = delete;
+  // Features become one row-major block in ascending order of id, so that a query for every arm is scored in place. Of arms
+  // with equal ids the last one stays. Requires features of `dimension` entries each.
   static std::shared_ptr<const Catalogue> Make(int dimension, std::vector<CatalogueArm> arms);
 
   int dimension() const { return dimension_; }
   int size() const { return static_cast<int>(arms_.size()); }
-  std::span<const CatalogueArm> arms() const { return arms_; }
+  // In ascending order of id; the position in it is the row in features().
+  std::span<const CatalogueEntry> arms() const { return arms_; }
+  // size() x d, row-major.
+  std::span<const double> features() const { return features_; }
   // nullptr when unknown.
-  const CatalogueArm* Find(std::uint32_t id) const;
+  const CatalogueEntry* Find(std::uint32_t id) const;
 
  private:
   int dimension_;
-  std::vector<CatalogueArm> arms_;
-  std::unordered_map<std::uint32_t, std::uint32_t> index_;
+  std::vector<double> features_;
+  std::vector<CatalogueEntry> arms_;
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> index_;
 };
+
+// What an arm must satisfy to enter a catalogue.
+struct ArmRules {
+  int dimension = 0;
+  double feature_l2_max = 1;
+  bool reject_features = false;  // a norm above feature_l2_max: refuse, else scale to it
+};
+
+// Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes of UTF-8 without tab, comma or line break) and clips or refuses
+// the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the arm's id; then `arm` may be partly changed.
+absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped);
 
 }  // namespace bandana::server
