@@ -1,0 +1,184 @@
+#include "common/mechanisms/reward_randomizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/mechanisms/hybrid_design.h"
+#include "common/mechanisms/likelihood_ratio.h"
+
+namespace bandana {
+namespace {
+
+// Positions of the hybrid's window. Rounding a position adds at most slope / 512^2 to the variance:
+// below 1e-5 in units of s.
+constexpr std::uint32_t kHybridPositions = 512;
+// Probability units of one input step; the components share it out.
+constexpr std::uint64_t kGrain = RewardRandomizer::kMassTotal / RewardRandomizer::kInputSteps;
+// A bit with a smaller share would have too few units for its own likelihood ratio; the window then
+// does without it.
+constexpr std::uint64_t kBitGrainMin = std::uint64_t{1} << 12;
+
+absl::Status CheckOptions(const RewardRandomizer::Options& options) {
+  const double epsilon = options.epsilon.value;
+  if (!(epsilon >= RewardRandomizer::kEpsilonMin && epsilon <= kEpsilonResearchMax)) {
+    return InvalidArgument("epsilon must be in [", RewardRandomizer::kEpsilonMin, ", ",
+                           kEpsilonResearchMax, "], got ", epsilon);
+  }
+  const RewardRange& range = options.range;
+  if (!std::isfinite(range.min) || !std::isfinite(range.max) || !(range.min < range.max) ||
+      !std::isfinite(range.width())) {
+    return InvalidArgument("reward range must be finite with min < max, got [", range.min, ", ",
+                           range.max, "]");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WindowMechanism> MakeBit(std::uint64_t grain, const LikelihoodRatio& ratio) {
+  return WindowMechanism::Create({.steps = RewardRandomizer::kInputSteps, .grain = grain}, ratio);
+}
+
+absl::StatusOr<std::vector<WindowMechanism>> MakeHybrid(const LikelihoodRatio& ratio) {
+  const HybridDesign design = DesignHybrid(ratio.Approximate(), kHybridPositions);
+  auto bit_grain =
+      static_cast<std::uint64_t>((1 - design.window_share) * static_cast<double>(kGrain));
+  if (bit_grain < kBitGrainMin) bit_grain = 0;
+  std::vector<WindowMechanism> components;
+  if (bit_grain > 0) {
+    BANDANA_ASSIGN_OR_RETURN(WindowMechanism bit, MakeBit(bit_grain, ratio));
+    components.push_back(std::move(bit));
+  }
+  BANDANA_ASSIGN_OR_RETURN(WindowMechanism window,
+                           WindowMechanism::Create({.steps = RewardRandomizer::kInputSteps,
+                                                    .positions = kHybridPositions,
+                                                    .width = design.width,
+                                                    .grain = kGrain - bit_grain},
+                                                   ratio));
+  components.push_back(std::move(window));
+  return components;
+}
+
+}  // namespace
+
+absl::StatusOr<RewardRandomizer> RewardRandomizer::Create(const Options& options) {
+  if (options.binary) return CreateKind(options, RandomizerKind::kRandomizedResponse);
+  BANDANA_ASSIGN_OR_RETURN(RewardRandomizer bit,
+                           CreateKind(options, RandomizerKind::kStochasticRounding));
+  // Ten bits an output must pay for themselves; they do from about epsilon = 0.62.
+  const double half_width = options.range.width() / 2;
+  const HybridDesign design =
+      DesignHybrid(LargestRatio(options.epsilon).Approximate(), kHybridPositions);
+  if (design.variance_max * half_width * half_width >= 0.999 * bit.VarianceMax()) return bit;
+  return CreateKind(options, RandomizerKind::kHybrid);
+}
+
+absl::StatusOr<RewardRandomizer> RewardRandomizer::CreateKind(const Options& options,
+                                                              RandomizerKind kind) {
+  BANDANA_RETURN_IF_ERROR(CheckOptions(options));
+  if (kind == RandomizerKind::kRandomizedResponse && !options.binary) {
+    return InvalidArgument("randomized response needs binary rewards");
+  }
+  const LikelihoodRatio ratio = LargestRatio(options.epsilon);
+  std::vector<WindowMechanism> components;
+  if (kind == RandomizerKind::kHybrid) {
+    BANDANA_ASSIGN_OR_RETURN(components, MakeHybrid(ratio));
+  } else {
+    BANDANA_ASSIGN_OR_RETURN(WindowMechanism bit, MakeBit(kGrain, ratio));
+    components.push_back(std::move(bit));
+  }
+  return RewardRandomizer(options, kind, std::move(components));
+}
+
+RewardRandomizer::RewardRandomizer(const Options& options, RandomizerKind kind,
+                                   std::vector<WindowMechanism> components)
+    : options_(options), kind_(kind), components_(std::move(components)) {
+  const RewardRange& range = options_.range;
+  const double middle = range.min / 2 + range.max / 2;
+  const double half_width = range.width() / 2;
+  std::uint64_t total = 0;
+  for (const WindowMechanism& component : components_) {
+    total += component.total();
+    for (std::uint32_t cell = 0; cell < component.cells(); ++cell) {
+      values_.push_back(middle + half_width * component.Value(cell));
+    }
+  }
+  BANDANA_CHECK(total == kMassTotal);
+  variance_max_ = half_width * half_width * SVarianceMax();
+}
+
+// Var(s) = T(s) - s^2 with T linear between the knots of the finest component: concave there, so
+// each segment's largest value is at T' / 2 or at an end.
+double RewardRandomizer::SVarianceMax() const {
+  const std::uint32_t knots = components_.back().shape().positions;
+  std::vector<double> moments(knots + 1, 0.0);
+  for (const WindowMechanism& component : components_) {
+    const double share = static_cast<double>(component.total()) / static_cast<double>(kMassTotal);
+    const std::vector<double> own = component.SecondMoments();
+    // One bit has the same second moment at every step; any other component has all the knots.
+    for (std::uint32_t j = 0; j <= knots; ++j) {
+      moments[j] += share * own[own.size() == moments.size() ? j : 0];
+    }
+  }
+  if (options_.binary) return std::max(moments.front(), moments.back()) - 1;
+  double variance = 0;
+  for (std::uint32_t j = 0; j < knots; ++j) {
+    const double begin = 2.0 * j / knots - 1;
+    const double end = 2.0 * (j + 1) / knots - 1;
+    const double slope = (moments[j + 1] - moments[j]) / (end - begin);
+    const double s = std::clamp(slope / 2, begin, end);
+    variance = std::max(variance, moments[j] + slope * (s - begin) - s * s);
+  }
+  return variance;
+}
+
+double RewardRandomizer::Value(std::uint32_t output) const {
+  BANDANA_CHECK(output < values_.size());
+  return values_[output];
+}
+
+std::vector<std::uint64_t> RewardRandomizer::Masses(std::uint32_t step) const {
+  std::vector<std::uint64_t> masses;
+  masses.reserve(values_.size());
+  for (const WindowMechanism& component : components_) {
+    for (std::uint32_t cell = 0; cell < component.cells(); ++cell) {
+      masses.push_back(component.Mass(step, cell));
+    }
+  }
+  return masses;
+}
+
+// PROOF: reward_randomizer begin
+ClippedReward RewardRandomizer::Clip(const RawReward& reward, double default_reward) const {
+  double r = reward.value_.value_or(default_reward);
+  if (std::isnan(r)) r = default_reward;
+  // Written so that a NaN default fails the first test and maps to min.
+  const RewardRange& range = options_.range;
+  if (!(r > range.min)) return ClippedReward(0);
+  if (r >= range.max) return ClippedReward(kInputSteps);
+  const double fraction = (r - range.min) / range.width();
+  if (options_.binary) return ClippedReward(fraction >= 0.5 ? kInputSteps : 0);
+  return ClippedReward(
+      std::min(static_cast<std::uint32_t>(fraction * kInputSteps + 0.5), kInputSteps));
+}
+
+std::uint32_t RewardRandomizer::OutputOf(std::uint32_t step, std::uint64_t draw) const {
+  std::uint32_t first_output = 0;
+  for (const WindowMechanism& component : components_) {
+    if (draw < component.total()) return first_output + component.Cell(step, draw);
+    draw -= component.total();
+    first_output += component.cells();
+  }
+  BANDANA_CHECK(false);  // the totals sum to kMassTotal > draw
+}
+
+absl::StatusOr<PerturbedReward> RewardRandomizer::Randomize(const ClippedReward& reward,
+                                                            BitSource& bits) const {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t word, bits.NextWord());
+  return PerturbedReward(OutputOf(reward.step_, word % kMassTotal));
+}
+// PROOF: reward_randomizer end
+
+}  // namespace bandana
