@@ -81,8 +81,9 @@ absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& c
   if (norm <= rules.feature_l2_max) return absl::OkStatus();
   // Rounding of a vector that was normalised elsewhere is not a violation worth a refusal.
   if (rules.reject_features && !(norm <= rules.feature_l2_max * (1 + 1e-9))) {
-    return InvalidArgument("arm ", arm.id, " has |x|_2 above feature_l2_max = ",
-                           rules.feature_l2_max, " and the model rejects such arms");
+    return InvalidArgument("arm ", arm.id,
+                           " has |x|_2 above feature_l2_max = ", rules.feature_l2_max,
+                           " and the model rejects such arms");
   }
   // One part in 2^52 below the bound, so that rounding cannot leave the result above it.
   const double factor = rules.feature_l2_max * (1 - 4e-16);

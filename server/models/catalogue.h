@@ -33,8 +33,9 @@ class Catalogue {
   explicit Catalogue(int dimension) : dimension_(dimension) {}
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
-  // Features become one row-major block in ascending order of id, so that a query for every arm is scored in place. Of arms
-  // with equal ids the last one stays. Requires features of `dimension` entries each.
+  // Features become one row-major block in ascending order of id, so that a query for every arm is
+  // scored in place. Of arms with equal ids the last one stays. Requires features of `dimension`
+  // entries each.
   static std::shared_ptr<const Catalogue> Make(int dimension, std::vector<CatalogueArm> arms);
 
   int dimension() const { return dimension_; }
@@ -60,8 +61,9 @@ struct ArmRules {
   bool reject_features = false;  // a norm above feature_l2_max: refuse, else scale to it
 };
 
-// Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes of UTF-8 without tab, comma or line break) and clips or refuses
-// the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the arm's id; then `arm` may be partly changed.
+// Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes without tab, comma or line break)
+// and clips or refuses the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the
+// arm's id; then `arm` may be partly changed.
 absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped);
 
 }  // namespace bandana::server

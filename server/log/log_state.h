@@ -1,0 +1,31 @@
+// The one row of a log that every transaction rewrites: how far the log goes, what was trimmed, how
+// many ids are remembered, and the owner's counters. It makes rows that vanished with a damaged
+// page noticeable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/log/update_log.h"
+
+namespace bandana::server {
+
+struct LogState {
+  LogPosition last;
+  std::uint64_t trimmed = 0;
+  std::int64_t forgotten_before = INT64_MIN;
+  std::uint64_t ids = 0;
+  std::string counters;
+};
+
+// With its SHA-256 at the end.
+std::string EncodeLogState(const LogState& state);
+// Errors: DATA_LOSS.
+absl::StatusOr<LogState> DecodeLogState(std::string_view bytes);
+
+// The first 8 bytes of SHA-256 over an id's row.
+std::int64_t IdCheck(const RememberedId& id, std::uint64_t sequence);
+
+}  // namespace bandana::server

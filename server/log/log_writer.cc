@@ -1,0 +1,190 @@
+#include "server/log/log_writer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace bandana::server {
+
+LogWriter::LogWriter(UpdateLog& log, AppendGate& gate, const Options& options)
+    : log_(log), gate_(gate), options_(options), thread_([this] { Run(); }) {}
+
+LogWriter::~LogWriter() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failed_.ok()) return failed_;
+    // Records without a caller that could repeat them are not taken while they cannot be written.
+    if (!done && !full_disk_.ok()) return full_disk_;
+    const int count = static_cast<int>(records.size());
+    if (queued_records_ + count > options_.queue_records_max) {
+      return Unavailable("the log's queue is full: ", queued_records_, " records wait, at most ",
+                         options_.queue_records_max, " may");
+    }
+    queued_records_ += count;
+    queue_.push_back({std::move(records), std::move(done)});
+    fresh_ = true;
+  }
+  changed_.notify_one();
+  return absl::OkStatus();
+}
+
+void LogWriter::TrimThrough(std::uint64_t sequence) {
+  {
+    std::lock_guard lock(mutex_);
+    if (sequence <= trim_through_) return;
+    trim_through_ = sequence;
+    trimming_ = true;
+  }
+  changed_.notify_one();
+}
+
+absl::Status LogWriter::Health() const {
+  std::lock_guard lock(mutex_);
+  return failed_.ok() ? full_disk_ : failed_;
+}
+
+void LogWriter::Run() {
+  bool trim = false;
+  while (WaitForWork(trim)) {
+    Write(TakeGroup());
+    if (trim) TrimSlice();
+  }
+  Write(TakeGroup());  // counters of rejected reports must not wait for the next start
+  Requests rest;
+  {
+    std::lock_guard lock(mutex_);
+    rest.swap(queue_);
+  }
+  Finish(std::move(rest), {}, Unavailable("the log is closing"));
+}
+
+bool LogWriter::WaitForWork(bool& trim) {
+  std::unique_lock lock(mutex_);
+  // What waits for space is tried again at the interval, or together with a new request.
+  const auto work = [this] {
+    return stop_ || (full_disk_.ok() ? trimming_ || !queue_.empty() : fresh_);
+  };
+  changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.idle_interval), work);
+  trim = trimming_ && failed_.ok();
+  return !stop_ || (!queue_.empty() && full_disk_.ok());
+}
+
+LogWriter::Requests LogWriter::TakeGroup() {
+  Requests group;
+  std::lock_guard lock(mutex_);
+  int count = 0;
+  while (!queue_.empty()) {
+    const int records = static_cast<int>(queue_.front().records.size());
+    if (count > 0 && count + records > options_.group_records_max) break;
+    count += records;
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  queued_records_ -= count;
+  fresh_ = false;
+  return group;
+}
+
+void LogWriter::Write(Requests group) {
+  bool probe = false;  // an empty transaction finds out whether there is space again
+  absl::Status failed;
+  {
+    std::lock_guard lock(mutex_);
+    failed = failed_;
+    probe = !full_disk_.ok();
+  }
+  if (!failed.ok()) return Finish(std::move(group), {}, failed);
+  batch_.records.clear();
+  verdicts_.clear();
+  for (const Request& request : group) {
+    for (const std::string& record : request.records) {
+      std::optional<RememberedId> id;
+      verdicts_.push_back(gate_.Judge(record, id));
+      if (verdicts_.back() == Admission::kAppend) batch_.records.push_back({record, id});
+    }
+  }
+  batch_.forget_before = gate_.ForgetBefore();
+  // Counters alone can wait for company, but not longer than the interval: an empty group comes
+  // then.
+  const bool store = !batch_.records.empty() || batch_.forget_before || probe ||
+                     (group.empty() && gate_.CountersChanged());
+  absl::Status status;
+  if (store) {
+    stored_at_ = now;
+    batch_.counters = gate_.Counters();
+    status = Note(log_.Append(batch_));
+  }
+  if (status.ok()) {
+    gate_.Commit(log_.last(), store);
+  } else {
+    gate_.Rollback();
+  }
+  Finish(std::move(group), verdicts_, status);
+}
+
+void LogWriter::TrimSlice() {
+  std::uint64_t through = 0;
+  {
+    std::lock_guard lock(mutex_);
+    through = trim_through_;
+  }
+  const absl::StatusOr<bool> more = log_.Trim(through, options_.trim_entries);
+  Note(more.status()).IgnoreError();
+  std::lock_guard lock(mutex_);
+  if (more.ok() && !*more && trim_through_ == through) trimming_ = false;
+}
+
+absl::Status LogWriter::Note(const absl::Status& status) {
+  std::lock_guard lock(mutex_);
+  if (status.ok()) {
+    full_disk_ = status;
+    return status;
+  }
+  const std::string message(status.message());
+  if (absl::IsResourceExhausted(status)) {
+    full_disk_ = Unavailable("no space for the log: ", message);
+    return full_disk_;
+  }
+  // After a failed sync nobody knows what is on the disk: trying again could acknowledge what is
+  // lost.
+  failed_ =
+      Unavailable("the log has failed and takes nothing until the server is restarted: ", message);
+  return failed_;
+}
+
+void LogWriter::Finish(Requests group, std::span<const Admission> verdicts,
+                       const absl::Status& status) {
+  Requests waiting;
+  for (Request& request : group) {
+    const std::size_t count = request.records.size();
+    if (request.done) {
+      if (!status.ok()) {
+        request.done(status, {});
+      } else {
+        request.done(status, verdicts.first(count));
+      }
+    } else if (!status.ok()) {
+      waiting.push_back(std::move(request));
+    }
+    if (status.ok()) verdicts = verdicts.subspan(count);
+  }
+  if (waiting.empty()) return;
+  std::lock_guard lock(mutex_);
+  if (!failed_.ok() || stop_) return;
+  for (auto request = waiting.rbegin(); request != waiting.rend(); ++request) {
+    queued_records_ += static_cast<int>(request->records.size());
+    queue_.push_front(std::move(*request));
+  }
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,121 @@
+// The only way into a model's log: a bounded queue, one thread, one transaction for all that waits.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/limits.h"
+#include "server/log/update_log.h"
+
+namespace bandana::server {
+
+// What becomes of a record that asks for entry.
+enum class Admission : std::uint8_t {
+  kAppend,
+  kDuplicate,  // its id is known
+  kExpired,    // its time is over
+  kForeign,    // of another epoch
+  kUserLimit,  // its user, or the number of users, is at the limit
+  kNoRoom,     // no further id can be remembered now
+};
+
+// The deterministic part of the state that decides what enters the log: a function of the entries
+// before. Called by the writer's thread only. What is judged kAppend counts for the records judged
+// after it, and stands with Commit or falls with Rollback.
+class AppendGate {
+ public:
+  virtual ~AppendGate() = default;
+  // Sets `id` when the record's id must be remembered. The record is well formed: it comes from
+  // this process.
+  virtual Admission Judge(std::string_view record, std::optional<RememberedId>& id) = 0;
+  // Buckets of ids that the next transaction drops.
+  virtual std::optional<std::int64_t> ForgetBefore() = 0;
+  // The counters as they stand after Commit, and whether they differ from the last stored ones.
+  virtual std::string Counters() = 0;
+  virtual bool CountersChanged() const = 0;
+  // `stored`: a transaction took place, with the counters.
+  virtual void Commit(const LogPosition& last, bool stored) = 0;
+  virtual void Rollback() = 0;
+};
+
+// One entry a record. Not OK: nothing of the request is promised, a repeat is safe.
+using AppendDone = std::function<void(const absl::Status&, std::span<const Admission>)>;
+
+// Threads: safe. The log and the gate must outlive it.
+class LogWriter {
+ public:
+  struct Options {
+    int queue_records_max = kAppendQueueMax;
+    int group_records_max = kGroupCommitMax;
+    absl::Duration idle_interval =
+        absl::Seconds(1);    // between stores of counters, and retries on a full disk
+    int trim_entries = 512;  // deleted in one transaction
+  };
+  LogWriter(UpdateLog& log, AppendGate& gate, const Options& options);
+  // Completes what is queued, then stops.
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+
+  // Queues the records of one call; they stay together in one transaction. `done` is called once,
+  // on the writer's thread, when all that was admitted is durable. Without `done` the records wait
+  // through a full disk instead of failing. Errors: UNAVAILABLE queue full, or the log has failed;
+  // then `done` is not called.
+  absl::Status Submit(std::vector<std::string> records, AppendDone done);
+
+  // Entries up to the sequence may be dropped, in slices between appends.
+  void TrimThrough(std::uint64_t sequence);
+
+  // OK; UNAVAILABLE while the disk is full; or why the log takes nothing any more.
+  absl::Status Health() const;
+
+ private:
+  struct Request {
+    std::vector<std::string> records;
+    AppendDone done;
+  };
+  using Requests = std::deque<Request>;
+
+  void Run();
+  // False when the writer shall stop. Sets `trim` when a slice is due.
+  bool WaitForWork(bool& trim);
+  Requests TakeGroup();
+  void Write(Requests group);
+  void TrimSlice();
+  // Takes note of a transaction's outcome; the status that callers get.
+  absl::Status Note(const absl::Status& status);
+  void Finish(Requests group, std::span<const Admission> verdicts, const absl::Status& status);
+
+  UpdateLog& log_;
+  AppendGate& gate_;
+  const Options options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Requests queue_;
+  int queued_records_ = 0;
+  std::uint64_t trim_through_ = 0;
+  bool trimming_ = false;
+  bool fresh_ = false;  // something came since the last group was taken
+  bool stop_ = false;
+  absl::Status failed_;     // for good
+  absl::Status full_disk_;  // until the next success
+  LogBatch batch_;          // of the writer's thread, kept for their capacity
+  std::vector<Admission> verdicts_;
+  std::chrono::steady_clock::time_point stored_at_{};
+  std::thread thread_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,342 @@
+#include "server/log/sqlite_log.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/base/status.h"
+#include "server/log/log_state.h"
+#include "server/log/sqlite.h"
+#include "server/log/wal_check.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr char kSchema[] =
+    "PRAGMA user_version = 1;"
+    "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), value BLOB NOT NULL);"
+    "CREATE TABLE log(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
+    // By (bucket, sequence): new rows go to the end of their bucket, and a bucket is dropped as one
+    // range. By id they would dirty one page each.
+    "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
+    " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence)) WITHOUT ROWID;";
+
+// Copies the write-ahead file into the database whenever it has grown beyond its bound.
+class WalCheckpointer {
+ public:
+  WalCheckpointer(SqliteConnection connection, int pages_max)
+      : connection_(std::move(connection)), pages_max_(pages_max), thread_([this] { Run(); }) {}
+  ~WalCheckpointer() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+  // `pages` frames are in the write-ahead file.
+  void Notice(int pages) {
+    if (pages < pages_max_) return;
+    {
+      std::lock_guard lock(mutex_);
+      due_ = true;
+    }
+    changed_.notify_one();
+  }
+  // An I/O error of a past checkpoint. A full disk is none: it is tried again.
+  absl::Status status() const {
+    std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return due_ || stop_; });
+      if (stop_) return;
+      due_ = false;
+      lock.unlock();
+      const absl::Status done = Checkpoint();
+      lock.lock();
+      if (!done.ok() && !absl::IsResourceExhausted(done)) status_ = done;
+    }
+  }
+  absl::Status Checkpoint() {
+    // The first pass copies nearly all beside the writer; the second blocks it for the rest, and
+    // lets it start the file anew.
+    for (const int mode : {SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_RESTART}) {
+      const int code =
+          sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, mode, nullptr, nullptr);
+      if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
+        return SqliteStatus(code, connection_.get(), "checkpoint");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  SqliteConnection connection_;
+  const int pages_max_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool due_ = false;
+  bool stop_ = false;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+class SqliteLog final : public UpdateLog {
+ public:
+  ~SqliteLog() override {
+    checkpointer_.reset();
+    if (writer_.get() == nullptr) return;
+    // Leaves no raw records behind in the write-ahead file; a failure only means the next start
+    // does it.
+    sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  }
+
+  absl::Status Open(const SqliteLogOptions& options) {
+    BANDANA_RETURN_IF_ERROR(CheckWal(options.path + "-wal"));
+    BANDANA_ASSIGN_OR_RETURN(writer_, SqliteConnection::Open(options.path, options.vfs));
+    BANDANA_ASSIGN_OR_RETURN(reader_, SqliteConnection::Open(options.path, options.vfs));
+    BANDANA_RETURN_IF_ERROR(ReadState());
+    BANDANA_RETURN_IF_ERROR(PrepareStatements());
+    // What a crash left behind the last valid frame must not be taken for damage by a later
+    // CheckWal.
+    const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
+                                               nullptr, nullptr);
+    if (code != SQLITE_OK && code != SQLITE_FULL) {
+      return SqliteStatus(code, writer_.get(), "checkpoint");
+    }
+    BANDANA_ASSIGN_OR_RETURN(SqliteConnection own,
+                             SqliteConnection::Open(options.path, options.vfs));
+    checkpointer_ = std::make_unique<WalCheckpointer>(std::move(own), options.wal_pages_max);
+    sqlite3_wal_hook(
+        writer_.get(),
+        [](void* checkpointer, sqlite3*, const char*, int pages) {
+          static_cast<WalCheckpointer*>(checkpointer)->Notice(pages);
+          return SQLITE_OK;
+        },
+        checkpointer_.get());
+    return absl::OkStatus();
+  }
+
+  absl::Status Append(const LogBatch& batch) override {
+    BANDANA_RETURN_IF_ERROR(checkpointer_->status());
+    LogState next = state_;
+    next.counters = batch.counters;
+    return Transaction(next, [&] { return AppendRows(batch, next); });
+  }
+
+  absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) override {
+    through = std::min(through, state_.last.sequence);
+    if (through <= state_.trimmed) return false;
+    LogState next = state_;
+    next.trimmed = std::min(through, state_.trimmed + static_cast<std::uint64_t>(entries_max));
+    BANDANA_RETURN_IF_ERROR(Transaction(
+        next, [&] { return delete_log_.Bind(1, static_cast<std::int64_t>(next.trimmed)).Run(); }));
+    return next.trimmed < through;
+  }
+
+  absl::Status Read(const LogPosition& after, int entries_max,
+                    std::vector<LogEntry>& out) const override {
+    const std::uint64_t through =
+        std::min(last().sequence, after.sequence + static_cast<std::uint64_t>(entries_max));
+    if (through <= after.sequence) return absl::OkStatus();
+    std::lock_guard lock(reader_mutex_);
+    read_log_.Bind(1, static_cast<std::int64_t>(after.sequence))
+        .Bind(2, static_cast<std::int64_t>(through));
+    const absl::Status done = ReadRows(after, through, out);
+    read_log_.Reset();
+    return done;
+  }
+
+  LogPosition last() const override {
+    std::lock_guard lock(state_mutex_);
+    return state_.last;
+  }
+  std::uint64_t trimmed() const override {
+    std::lock_guard lock(state_mutex_);
+    return state_.trimmed;
+  }
+
+  absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const override {
+    std::lock_guard lock(reader_mutex_);
+    BANDANA_ASSIGN_OR_RETURN(
+        SqliteStatement rows,
+        reader_.Prepare("SELECT bucket, sequence, kind, id, checksum FROM ids"));
+    std::uint64_t count = 0;
+    for (;; ++count) {
+      BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+      if (!row) break;
+      RememberedId id{.bucket = rows.Int(0), .kind = static_cast<std::uint8_t>(rows.Int(2))};
+      const std::string_view bytes = rows.Blob(3);
+      if (bytes.size() == id.id.size()) std::memcpy(id.id.data(), bytes.data(), bytes.size());
+      if (bytes.size() != id.id.size() || rows.Int(4) != IdCheck(id, rows.Int(1))) {
+        return DataLoss("decision id of log entry ", rows.Int(1), ": checksum mismatch");
+      }
+      visit(id);
+    }
+    if (count != opened_ids_) {
+      return DataLoss("log holds ", count, " decision ids, its state says ", opened_ids_);
+    }
+    return absl::OkStatus();
+  }
+  std::int64_t forgotten_before() const override { return opened_forgotten_before_; }
+  const std::string& counters() const override { return opened_counters_; }
+
+ private:
+  absl::Status ReadState() {
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, writer_.Prepare("PRAGMA user_version"));
+    BANDANA_ASSIGN_OR_RETURN(const bool has_version, version.Step());
+    if (!has_version || version.Int(0) != kSchemaVersion) {
+      return DataLoss("log: no tables, or tables of another version than ", kSchemaVersion);
+    }
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement row, writer_.Prepare("SELECT value FROM state"));
+    BANDANA_ASSIGN_OR_RETURN(const bool has_row, row.Step());
+    if (!has_row) return DataLoss("log: its state is missing");
+    BANDANA_ASSIGN_OR_RETURN(state_, DecodeLogState(row.Blob(0)));
+    opened_ids_ = state_.ids;
+    opened_forgotten_before_ = state_.forgotten_before;
+    opened_counters_ = state_.counters;
+    return absl::OkStatus();
+  }
+
+  absl::Status PrepareStatements() {
+    BANDANA_ASSIGN_OR_RETURN(begin_, writer_.Prepare("BEGIN IMMEDIATE"));
+    BANDANA_ASSIGN_OR_RETURN(commit_, writer_.Prepare("COMMIT"));
+    BANDANA_ASSIGN_OR_RETURN(insert_log_, writer_.Prepare("INSERT INTO log VALUES(?, ?, ?)"));
+    BANDANA_ASSIGN_OR_RETURN(insert_id_, writer_.Prepare("INSERT INTO ids VALUES(?, ?, ?, ?, ?)"));
+    BANDANA_ASSIGN_OR_RETURN(delete_ids_, writer_.Prepare("DELETE FROM ids WHERE bucket < ?"));
+    BANDANA_ASSIGN_OR_RETURN(delete_log_, writer_.Prepare("DELETE FROM log WHERE sequence <= ?"));
+    BANDANA_ASSIGN_OR_RETURN(set_state_, writer_.Prepare("UPDATE state SET value = ?"));
+    BANDANA_ASSIGN_OR_RETURN(
+        read_log_, reader_.Prepare("SELECT sequence, hash, record FROM log"
+                                   " WHERE sequence > ? AND sequence <= ? ORDER BY sequence"));
+    return absl::OkStatus();
+  }
+
+  // Runs `body` and stores `next` in one transaction; `next` is read after `body`, which may change
+  // it.
+  template <typename Body>
+  absl::Status Transaction(LogState& next, const Body& body) {
+    BANDANA_RETURN_IF_ERROR(begin_.Run());
+    absl::Status done = body();
+    if (done.ok()) {
+      const std::string value = EncodeLogState(next);
+      done = set_state_.Bind(1, value).Run();
+    }
+    if (done.ok()) done = commit_.Run();  // returns after the sync
+    if (!done.ok()) {
+      // SQLite may have rolled back by itself; if neither works the connection is of no use and the
+      // next BEGIN says so.
+      if (writer_.InTransaction()) writer_.Exec("ROLLBACK").IgnoreError();
+      return done;
+    }
+    std::lock_guard lock(state_mutex_);
+    state_ = std::move(next);
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendRows(const LogBatch& batch, LogState& next) {
+    for (const NewRecord& record : batch.records) {
+      const std::uint64_t sequence = ++next.last.sequence;
+      next.last.hash = ChainHash(next.last.hash, record.bytes);
+      const auto row = static_cast<std::int64_t>(sequence);
+      BANDANA_RETURN_IF_ERROR(insert_log_.Bind(1, row)
+                                  .Bind(2, std::span<const std::byte>(next.last.hash))
+                                  .Bind(3, record.bytes)
+                                  .Run());
+      if (!record.id) continue;
+      ++next.ids;
+      BANDANA_RETURN_IF_ERROR(insert_id_.Bind(1, record.id->bucket)
+                                  .Bind(2, row)
+                                  .Bind(3, std::int64_t{record.id->kind})
+                                  .Bind(4, std::span<const std::byte>(record.id->id))
+                                  .Bind(5, IdCheck(*record.id, sequence))
+                                  .Run());
+    }
+    if (batch.forget_before && *batch.forget_before > next.forgotten_before) {
+      BANDANA_RETURN_IF_ERROR(delete_ids_.Bind(1, *batch.forget_before).Run());
+      next.ids -= static_cast<std::uint64_t>(writer_.Changes());
+      next.forgotten_before = *batch.forget_before;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadRows(const LogPosition& after, std::uint64_t through,
+                        std::vector<LogEntry>& out) const {
+    LogPosition at = after;
+    while (at.sequence < through) {
+      BANDANA_ASSIGN_OR_RETURN(const bool row, read_log_.Step());
+      ++at.sequence;
+      if (!row || static_cast<std::uint64_t>(read_log_.Int(0)) != at.sequence) {
+        return DataLoss("log entry ", at.sequence, " is missing");
+      }
+      const std::string_view record = read_log_.Blob(2);
+      at.hash = ChainHash(at.hash, record);
+      if (read_log_.Blob(1) != AsChars(at.hash)) {
+        return DataLoss("log entry ", at.sequence, " does not continue the running hash");
+      }
+      out.push_back({at, std::string(record)});
+    }
+    // The last entry's hash stands a second time in the state row.
+    const LogPosition end = last();
+    if (at.sequence == end.sequence && at != end) {
+      return DataLoss("log entry ", at.sequence, " differs from the log's stored end");
+    }
+    return absl::OkStatus();
+  }
+
+  SqliteConnection writer_;
+  mutable SqliteConnection reader_;
+  mutable std::mutex reader_mutex_;
+  mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
+  LogState state_;
+  std::uint64_t opened_ids_ = 0;
+  std::int64_t opened_forgotten_before_ = INT64_MIN;
+  std::string opened_counters_;
+  SqliteStatement begin_, commit_, insert_log_, insert_id_, delete_ids_, delete_log_, set_state_;
+  mutable SqliteStatement read_log_;
+  std::unique_ptr<WalCheckpointer> checkpointer_;
+};
+
+}  // namespace
+
+absl::Status CreateSqliteLog(const SqliteLogOptions& options, const LogPosition& start) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::error_code error;
+    std::filesystem::remove(options.path + suffix, error);
+    if (error) return Unavailable("cannot remove ", options.path, suffix, ": ", error.message());
+  }
+  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection,
+                           SqliteConnection::Open(options.path, options.vfs));
+  BANDANA_RETURN_IF_ERROR(connection.Exec("BEGIN IMMEDIATE"));
+  BANDANA_RETURN_IF_ERROR(connection.Exec(kSchema));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement insert,
+                           connection.Prepare("INSERT INTO state VALUES(1, ?)"));
+  const std::string value = EncodeLogState({.last = start, .trimmed = start.sequence});
+  BANDANA_RETURN_IF_ERROR(insert.Bind(1, value).Run());
+  return connection.Exec("COMMIT");
+}
+
+absl::StatusOr<std::unique_ptr<UpdateLog>> OpenSqliteLog(const SqliteLogOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(options.path, error)) {
+    return DataLoss(options.path, " is missing");
+  }
+  auto log = std::make_unique<SqliteLog>();
+  BANDANA_RETURN_IF_ERROR(Annotate(log->Open(options), options.path));
+  return log;
+}
+
+}  // namespace bandana::server

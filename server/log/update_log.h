@@ -1,0 +1,92 @@
+// The ordered, durable log of one model, as an engine provides it. LogWriter is the only appender
+// and adds queueing, group commit and admission; an engine stores transactions. SqliteLog is the
+// embedded one. A stream engine (Redis: explicit ids `epoch-sequence`, so that a stale writer is
+// refused) fits the same four operations: its Append answers ABORTED when another writer was
+// faster.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+
+namespace bandana::server {
+
+// A place between two entries: `sequence` is the last entry before it (0: none), `hash` the running
+// hash up to it.
+struct LogPosition {
+  std::uint64_t sequence = 0;
+  Sha256Digest hash{};
+  friend bool operator==(const LogPosition&, const LogPosition&) = default;
+};
+
+struct LogEntry {
+  LogPosition position;  // of the entry itself: its sequence, and the hash that includes it
+  std::string record;
+};
+
+// hash_n = SHA-256(hash_{n-1} || record_n); hash_0 = 0.
+Sha256Digest ChainHash(const Sha256Digest& previous, std::string_view record);
+
+using EntryId = std::array<std::byte, 16>;
+
+// An id that must stay known until its bucket is forgotten, because of one record.
+struct RememberedId {
+  std::int64_t bucket = 0;  // time bucket, the unit of forgetting
+  std::uint8_t kind = 0;    // of the record; (bucket, id, kind) is unique
+  EntryId id{};
+};
+
+struct NewRecord {
+  std::string_view bytes;
+  std::optional<RememberedId> id;
+};
+
+// One transaction: all of it becomes durable, or nothing.
+struct LogBatch {
+  std::vector<NewRecord> records;             // appended in this order
+  std::optional<std::int64_t> forget_before;  // ids of smaller buckets are dropped
+  std::string counters;                       // replaces the stored ones; opaque to the log
+};
+
+// Threads: Append and Trim from one thread at a time; Read and the accessors from any.
+class UpdateLog {
+ public:
+  virtual ~UpdateLog() = default;
+
+  // Returns once the batch is durable. Errors: RESOURCE_EXHAUSTED no space: nothing changed, a
+  // later call may succeed. Any other: the log must not be used for appending again; what became
+  // durable is found out by opening it anew.
+  virtual absl::Status Append(const LogBatch& batch) = 0;
+
+  // Appends to `out` up to `entries_max` entries after the position, in order, none when there is
+  // none. Errors: DATA_LOSS naming the sequence when an entry is missing or does not continue the
+  // running hash; UNAVAILABLE I/O.
+  virtual absl::Status Read(const LogPosition& after, int entries_max,
+                            std::vector<LogEntry>& out) const = 0;
+
+  // Drops up to `entries_max` of the oldest entries with sequence <= `through`; true when some are
+  // left. Errors: as Append.
+  virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
+
+  // The last durable entry.
+  virtual LogPosition last() const = 0;
+  // Entries up to this sequence have been trimmed, or never were (a log that continues an imported
+  // state).
+  virtual std::uint64_t trimmed() const = 0;
+
+  // What was stored when the log was opened. Errors: DATA_LOSS; UNAVAILABLE I/O.
+  virtual absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const = 0;
+  virtual std::int64_t forgotten_before() const = 0;
+  virtual const std::string& counters() const = 0;
+};
+
+}  // namespace bandana::server
