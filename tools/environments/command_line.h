@@ -1,0 +1,22 @@
+// What absl flags lack: flags that may be repeated, and a --help that says what the program does
+// and exits with 0.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bandana {
+
+// Takes every `--name=value` and `--name value` (one or two dashes) out of the arguments, in order;
+// what stands after a bare
+// `--` is left alone. A flag without a value at the end is left for absl to complain about.
+std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::string_view name);
+
+// Parses the arguments by absl. On --help prints `usage` and every flag defined in a file whose
+// path contains `source` (name, help, default), on --version `version`, and exits with 0. Exits
+// with 2 on unknown flags, bad values and positional arguments.
+void ParseCommandLineOrExit(std::vector<char*> arguments, std::string_view usage,
+                            std::string_view source, std::string_view version);
+
+}  // namespace bandana

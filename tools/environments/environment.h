@@ -1,0 +1,73 @@
+// Simulated worlds: who asks, which arms are on offer, what each is worth. Shared by the fleet and
+// the lab.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/environments/settings.h"
+
+namespace bandana {
+
+// How arms are named on the wire.
+enum class ArmForm { kInline, kCatalogue };
+
+// One decision to make. A caller reuses one object so that its vectors keep their memory.
+struct Decision {
+  std::string user;                    // id on the wire
+  std::vector<double> features;        // kInline: n x d, row-major
+  std::vector<std::uint32_t> arm_ids;  // kCatalogue: n ids
+  std::vector<double>
+      expected;  // n: E[reward] before noise, clipped to the reward range. Hidden from any policy
+
+  double BestExpected() const;
+  // Expected reward of a uniformly random choice.
+  double MeanExpected() const;
+};
+
+// What a model must be configured for.
+struct EnvironmentInfo {
+  std::string name;
+  ArmForm form = ArmForm::kInline;
+  int dimension = 0;
+  int users = 0;
+  int pool = 0;               // arms on offer in one decision
+  double feature_l2_max = 1;  // no feature vector is longer
+  double reward_min = 0;      // every reward lies in [reward_min, reward_max]
+  double reward_max = 1;
+  bool reward_binary = false;  // every reward is one of the two
+  double reward_stddev = 1;    // of a reward around its expectation, reward units
+  double theta_stddev =
+      1;  // root mean square of an entry of a user's parameter, before users are mixed
+};
+
+// Decision i is a pure function of (settings, seed, i): whatever is in flight, in whatever order,
+// the sequence is the same. Threads: const methods are safe. Immutable.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  virtual const EnvironmentInfo& info() const = 0;
+
+  virtual void DecisionAt(std::uint64_t index, Decision& out) const = 0;
+  // Reward of showing arm `position` of decision `index`. Its noise is the same whichever arm is
+  // shown.
+  virtual double RewardAt(std::uint64_t index, const Decision& decision, int position) const = 0;
+
+  // W, users x users row-major: entry (j, u) is how much the parameter of user j counts for user u;
+  // columns sum to 1. Empty where users do not influence each other.
+  virtual std::vector<double> Influence() const { return {}; }
+  // Symmetric weights >= 0 between users, zero diagonal, users x users; empty where there are none.
+  virtual std::vector<double> Similarity() const { return {}; }
+};
+
+// `spec`: synthetic, banditlib, sphere, sparse, mab, or hetrec:DIR[:replay]. Settings are
+// documented in docs/fleet.md. Errors: INVALID_ARGUMENT spec, setting or file content (with file
+// and line); NOT_FOUND files.
+absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view spec,
+                                                             Settings settings, std::uint64_t seed);
+
+}  // namespace bandana

@@ -1,0 +1,111 @@
+#include "tools/environments/hetrec.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "tools/environments/hetrec_data.h"
+#include "tools/environments/random.h"
+
+namespace bandana {
+namespace {
+
+enum class Draw { kUsers, kEvents, kReplay };
+
+class Hetrec final : public Environment {
+ public:
+  Hetrec(HetrecData data, Draw draw, int pool, std::uint64_t seed)
+      : data_(std::move(data)), draw_(draw), seed_(seed) {
+    info_.name = "hetrec";
+    info_.form = ArmForm::kCatalogue;
+    info_.dimension = data_.dimension;
+    info_.users = static_cast<int>(data_.users.size());
+    info_.pool = pool;
+    info_.feature_l2_max = 1;
+    info_.reward_min = 0;
+    info_.reward_max = 1;
+    info_.reward_binary = true;
+    info_.reward_stddev = 1;
+    info_.theta_stddev = 1;
+  }
+
+  const EnvironmentInfo& info() const override { return info_; }
+
+  void DecisionAt(std::uint64_t index, Decision& out) const override {
+    SeededStream stream(seed_, StreamPurpose::kDecision, index);
+    const auto [user_position, positive] = Turn(index, stream);
+    const HetrecData::User& user = data_.users[user_position];
+    out.user = user.id;
+    out.features.clear();
+    out.arm_ids.assign(1, positive);
+    while (out.arm_ids.size() < static_cast<std::size_t>(info_.pool)) {
+      const auto arm = static_cast<std::uint32_t>(stream.Below(data_.arms.size()));
+      if (std::binary_search(user.tagged.begin(), user.tagged.end(), arm)) continue;
+      if (std::find(out.arm_ids.begin() + 1, out.arm_ids.end(), arm) != out.arm_ids.end()) continue;
+      out.arm_ids.push_back(arm);
+    }
+    Shuffle(stream, std::span(out.arm_ids));
+    out.expected.clear();
+    for (std::uint32_t& arm : out.arm_ids) {
+      out.expected.push_back(arm == positive ? 1 : 0);
+      arm = data_.arms[arm];
+    }
+  }
+
+  double RewardAt(std::uint64_t, const Decision& decision, int position) const override {
+    return decision.expected[position];
+  }
+
+ private:
+  // Whose turn decision `index` is, and the arm that this user tagged; positions in data_.
+  HetrecData::Event Turn(std::uint64_t index, SeededStream& stream) const {
+    const std::uint64_t events = data_.events.size();
+    switch (draw_) {
+      case Draw::kReplay:
+        return data_.events[index % events];
+      case Draw::kEvents:
+        return data_.events[Permuted(seed_, index / events, events, index % events)];
+      case Draw::kUsers:
+        break;
+    }
+    const auto user = static_cast<std::uint32_t>(stream.Below(data_.users.size()));
+    const std::vector<std::uint32_t>& tagged = data_.users[user].tagged;
+    return {user, tagged[stream.Below(tagged.size())]};
+  }
+
+  EnvironmentInfo info_;
+  HetrecData data_;
+  Draw draw_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Environment>> MakeHetrec(std::string_view spec, Settings& settings,
+                                                        std::uint64_t seed) {
+  constexpr std::string_view kReplaySuffix = ":replay";
+  if (spec.ends_with(kReplaySuffix)) {
+    spec.remove_suffix(kReplaySuffix.size());
+    BANDANA_RETURN_IF_ERROR(settings.Add("draw", "replay"));
+  }
+  if (spec.empty()) return InvalidArgument("environment hetrec needs a folder: hetrec:DIR");
+  constexpr std::array<std::string_view, 3> kDraws = {"users", "events", "replay"};
+  BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 25, 1, kArmsPerRequestMaxMax));
+  BANDANA_ASSIGN_OR_RETURN(const std::string draw, settings.TakeChoice("draw", kDraws[0], kDraws));
+  BANDANA_RETURN_IF_ERROR(settings.Finish());
+  BANDANA_ASSIGN_OR_RETURN(HetrecData data, ReadHetrec(std::string(spec)));
+  for (const HetrecData::User& user : data.users) {
+    if (data.arms.size() - user.tagged.size() + 1 < static_cast<std::size_t>(pool)) {
+      return InvalidArgument("a pool of ", pool, " needs ", pool - 1,
+                             " arms that a user never tagged; one user left only ",
+                             data.arms.size() - user.tagged.size(), " of ", data.arms.size());
+    }
+  }
+  const auto chosen = std::find(kDraws.begin(), kDraws.end(), draw) - kDraws.begin();
+  return std::make_unique<Hetrec>(std::move(data), static_cast<Draw>(chosen), pool, seed);
+}
+
+}  // namespace bandana

@@ -1,0 +1,26 @@
+// Recommendation against a recorded history: HetRec 2011 (Last.fm), as imported by bandana-import.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "tools/environments/environment.h"
+#include "tools/environments/settings.h"
+
+namespace bandana {
+
+// `spec` is DIR or DIR:replay. A decision offers `pool` (25) catalogue arms in random order: one
+// that the user tagged and pool - 1 drawn from those the user never tagged; the reward is 1 for the
+// former, 0 for the others, so a random choice expects 1/pool. Setting `draw`, which says whose
+// turn it is:
+//   users   (default) a uniformly random user, and an arm uniform over those the user tagged;
+//   events  a uniformly random order of all events, a new permutation each time they are used up;
+//   replay  the events in order of time, over and over; what DIR:replay stands for.
+// `users` is the file's. Errors: as ReadHetrec; INVALID_ARGUMENT also when a user tagged all but
+// fewer than pool - 1 arms.
+absl::StatusOr<std::unique_ptr<Environment>> MakeHetrec(std::string_view spec, Settings& settings,
+                                                        std::uint64_t seed);
+
+}  // namespace bandana

@@ -1,0 +1,135 @@
+#include "tools/environments/hetrec_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 30;
+
+// Calls `line_function` with the tab-separated fields of every line that is neither empty nor a
+// comment.
+absl::Status ForEachLine(
+    const std::string& path, std::size_t field_count,
+    const std::function<absl::Status(const std::vector<absl::string_view>&)>& line_function) {
+  absl::StatusOr<std::string> text = ReadFile(path, kFileBytesMax);
+  if (!text.ok()) return Annotate(text.status(), path);
+  std::size_t number = 0;
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, '\t');
+    const absl::Status status =
+        fields.size() == field_count
+            ? line_function(fields)
+            : InvalidArgument("expected ", field_count, " fields separated by tabs, found ",
+                              fields.size());
+    if (!status.ok()) return Annotate(status, absl::StrCat(path, ":", number));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> CountFeatures(absl::string_view text) {
+  int count = 0;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    double value = 0;
+    if (!absl::SimpleAtod(word, &value) || !std::isfinite(value)) {
+      return InvalidArgument("feature ", count, " is not a finite number");
+    }
+    ++count;
+  }
+  if (count < 1 || count > kDimensionMax) {
+    return InvalidArgument("an arm must have 1 to ", kDimensionMax, " features, found ", count);
+  }
+  return count;
+}
+
+using Positions = std::unordered_map<std::uint32_t, std::uint32_t>;
+
+absl::StatusOr<Positions> ReadArms(const std::string& path, HetrecData& data) {
+  Positions positions;
+  BANDANA_RETURN_IF_ERROR(
+      ForEachLine(path, 3, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
+        std::uint32_t id = 0;
+        if (!absl::SimpleAtoi(fields[0], &id))
+          return InvalidArgument("arm id must be an integer in [0, 2^32)");
+        BANDANA_ASSIGN_OR_RETURN(const int dimension, CountFeatures(fields[2]));
+        if (data.dimension == 0) data.dimension = dimension;
+        if (dimension != data.dimension) {
+          return InvalidArgument("an arm has ", dimension, " features, those before it ",
+                                 data.dimension);
+        }
+        if (!positions.emplace(id, data.arms.size()).second)
+          return InvalidArgument("arm ", id, " is listed twice");
+        data.arms.push_back(id);
+        return absl::OkStatus();
+      }));
+  if (data.arms.empty()) return InvalidArgument(path, ": no arms");
+  return positions;
+}
+
+absl::StatusOr<std::unordered_set<std::string>> ReadUsers(const std::string& path) {
+  std::unordered_set<std::string> known;
+  BANDANA_RETURN_IF_ERROR(
+      ForEachLine(path, 2, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
+        int node = 0;
+        if (!absl::SimpleAtoi(fields[1], &node) || node < 0)
+          return InvalidArgument("node must be an integer >= 0");
+        if (!known.emplace(fields[0]).second)
+          return InvalidArgument("user ", fields[0], " is listed twice");
+        return absl::OkStatus();
+      }));
+  return known;
+}
+
+absl::Status ReadEvents(const std::string& path, const Positions& arms,
+                        const std::unordered_set<std::string>& known, HetrecData& data) {
+  std::unordered_map<std::string, std::uint32_t> users;
+  BANDANA_RETURN_IF_ERROR(
+      ForEachLine(path, 3, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
+        std::uint32_t arm_id = 0;
+        std::int64_t time = 0;
+        if (!absl::SimpleAtoi(fields[1], &arm_id))
+          return InvalidArgument("arm id must be an integer in [0, 2^32)");
+        if (!absl::SimpleAtoi(fields[2], &time)) return InvalidArgument("time must be an integer");
+        const std::string user_id(fields[0]);
+        if (!known.contains(user_id))
+          return InvalidArgument("user ", user_id, " is not in users.tsv");
+        const auto arm = arms.find(arm_id);
+        if (arm == arms.end()) return absl::OkStatus();
+        const auto [user, fresh] = users.emplace(user_id, data.users.size());
+        if (fresh) data.users.push_back({user_id, {}});
+        data.users[user->second].tagged.push_back(arm->second);
+        data.events.push_back({user->second, arm->second});
+        return absl::OkStatus();
+      }));
+  if (data.events.empty()) return InvalidArgument(path, ": no event on an arm of arms.tsv");
+  for (HetrecData::User& user : data.users) {
+    std::sort(user.tagged.begin(), user.tagged.end());
+    user.tagged.erase(std::unique(user.tagged.begin(), user.tagged.end()), user.tagged.end());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<HetrecData> ReadHetrec(const std::string& folder) {
+  HetrecData data;
+  BANDANA_ASSIGN_OR_RETURN(const Positions arms, ReadArms(folder + "/arms.tsv", data));
+  BANDANA_ASSIGN_OR_RETURN(const auto known, ReadUsers(folder + "/users.tsv"));
+  BANDANA_RETURN_IF_ERROR(ReadEvents(folder + "/events.tsv", arms, known, data));
+  return data;
+}
+
+}  // namespace bandana

@@ -1,0 +1,76 @@
+#include "tools/environments/sphere.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "tools/environments/random.h"
+#include "tools/environments/vectors.h"
+
+namespace bandana {
+namespace {
+
+class Sphere final : public Environment {
+ public:
+  Sphere(int users, int dimension, int pool, double theta_l2, std::uint64_t seed) : seed_(seed) {
+    info_.name = "sphere";
+    info_.dimension = dimension;
+    info_.users = users;
+    info_.pool = pool;
+    info_.feature_l2_max = 1;
+    info_.reward_min = -1;
+    info_.reward_max = 1;
+    info_.reward_binary = true;
+    info_.reward_stddev = 1;  // sqrt(1 - (x . theta)^2), within 3 % of 1 for all but the best arms
+    info_.theta_stddev = theta_l2 / std::sqrt(static_cast<double>(dimension));
+    thetas_.resize(static_cast<std::size_t>(users) * dimension);
+    for (int user = 0; user < users; ++user) {
+      SeededStream stream(seed, StreamPurpose::kUserParameter, user);
+      DrawDirection(
+          stream, theta_l2,
+          std::span(thetas_).subspan(static_cast<std::size_t>(user) * dimension, dimension));
+    }
+  }
+
+  const EnvironmentInfo& info() const override { return info_; }
+
+  void DecisionAt(std::uint64_t index, Decision& out) const override {
+    const auto user = static_cast<std::size_t>(index % info_.users);
+    const auto d = static_cast<std::size_t>(info_.dimension);
+    out.user = absl::StrCat(user);
+    out.arm_ids.clear();
+    out.features.resize(info_.pool * d);
+    out.expected.resize(info_.pool);
+    SeededStream stream(seed_, StreamPurpose::kDecision, index);
+    for (int a = 0; a < info_.pool; ++a) {
+      const auto x = std::span(out.features).subspan(a * d, d);
+      DrawDirection(stream, 1, x);
+      out.expected[a] = Dot(x, std::span(thetas_).subspan(user * d, d));
+    }
+  }
+
+  double RewardAt(std::uint64_t index, const Decision& decision, int position) const override {
+    SeededStream stream(seed_, StreamPurpose::kReward, index);
+    return stream.Uniform() < (1 + decision.expected[position]) / 2 ? 1 : -1;
+  }
+
+ private:
+  EnvironmentInfo info_;
+  std::uint64_t seed_;
+  std::vector<double> thetas_;  // users x d
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Environment>> MakeSphere(Settings& settings, std::uint64_t seed) {
+  BANDANA_ASSIGN_OR_RETURN(const int users, settings.TakeInt("users", 1, 1, kIndependentUsersMax));
+  BANDANA_ASSIGN_OR_RETURN(const int dimension, settings.TakeInt("dimension", 5, 1, kDimensionMax));
+  BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 25, 1, kArmsPerRequestMaxMax));
+  BANDANA_ASSIGN_OR_RETURN(const double theta_l2, settings.TakeDouble("theta_l2", 0.75, 1e-3, 1));
+  BANDANA_RETURN_IF_ERROR(settings.Finish());
+  return std::make_unique<Sphere>(users, dimension, pool, theta_l2, seed);
+}
+
+}  // namespace bandana

@@ -1,0 +1,18 @@
+// Fresh arms on the unit sphere each round, rewards +1 or -1: the setting measured for [SS18].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tools/environments/environment.h"
+#include "tools/environments/settings.h"
+
+namespace bandana {
+
+// `pool` (25) fresh uniformly random unit arms in R^`dimension` (5) each round; |theta*| =
+// `theta_l2` (0.75), one direction a user; the reward is +1 with probability (1 + x . theta*)/2,
+// else -1. `users` (1) come in turn.
+absl::StatusOr<std::unique_ptr<Environment>> MakeSphere(Settings& settings, std::uint64_t seed);
+
+}  // namespace bandana
