@@ -1,0 +1,166 @@
+#include "tools/fleet/config_writer.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bandana/v1/config.pb.h"
+#include "common/bandits/graph.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "tools/fleet/prior_fit.h"
+
+namespace bandana {
+namespace {
+
+constexpr char kInfluenceFile[] = "graph.mtx";
+constexpr char kSimilarityFile[] = "similarity.mtx";
+constexpr double kStandardEpsilon = 2;
+
+// Posterior standard deviations added to the mean. Found on `synthetic` over 10,000 decisions, see
+// docs/fleet.md.
+constexpr double kAlpha = 0.3;
+
+Graph DenseGraph(const std::vector<double>& weights, int users, Graph::Kind kind) {
+  Graph graph;
+  graph.kind = kind;
+  graph.nodes = users;
+  for (int row = 0; row < users; ++row) {
+    for (int column = 0; column < users; ++column) {
+      const double weight = weights[static_cast<std::size_t>(row) * users + column];
+      if (weight > 0) graph.entries.push_back({row, column, weight});
+    }
+  }
+  return graph;
+}
+
+class ConfigBuilder {
+ public:
+  explicit ConfigBuilder(const Environment& environment)
+      : info_(environment.info()),
+        influence_(environment.Influence()),
+        similarity_(environment.Similarity()) {}
+
+  v1::ServerConfig Build() {
+    AddModel("linucb-shared", SharedVariance()).mutable_shared();
+    AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
+    if (influence_.empty()) {
+      AddLocal(AddModel("ldp-linucb", OwnVariance()), kStandardEpsilon)
+          .mutable_independent()
+          ->set_users_max(info_.users);
+      return std::move(config_);
+    }
+    goblin_ = FitGoblinPrior(influence_, similarity_, info_.users);
+    AddColin("colin");
+    AddGoblin("goblin");
+    AddLocal(AddColin("ldp-colin-eps1"), 1);
+    AddLocal(AddColin("ldp-colin"), kStandardEpsilon);
+    AddLocal(AddColin("ldp-colin-eps5"), 5);
+    AddLocal(AddGoblin("ldp-goblin"), kStandardEpsilon);
+    return std::move(config_);
+  }
+
+ private:
+  double ThetaVariance() const { return info_.theta_stddev * info_.theta_stddev; }
+  double OwnVariance() const {
+    return ThetaVariance() * (influence_.empty() ? 1 : OwnVarianceRatio(influence_, info_.users));
+  }
+  double SharedVariance() const {
+    return ThetaVariance() *
+           (influence_.empty() ? 1 : SharedVarianceRatio(influence_, info_.users));
+  }
+
+  v1::ModelConfig& AddModel(std::string_view name, double prior_variance) {
+    v1::ModelConfig& model = *config_.add_models();
+    model.set_name(std::string(name));
+    model.set_dimension(info_.dimension);
+    model.set_feature_l2_max(info_.feature_l2_max);
+    model.set_reward_min(info_.reward_min);
+    model.set_reward_max(info_.reward_max);
+    model.set_reward_binary(info_.reward_binary);
+    // A noiseless environment still needs a positive variance; a hundredth of the range is small
+    // beside any effect.
+    model.set_reward_stddev(
+        std::max(info_.reward_stddev, 0.01 * (info_.reward_max - info_.reward_min)));
+    model.set_prior_stddev(std::sqrt(prior_variance));
+    model.mutable_exploration()->set_alpha(kAlpha);
+    model.set_mode(v1::NON_PRIVATE);
+    return model;
+  }
+
+  v1::ModelConfig& AddColin(std::string_view name) {
+    v1::ModelConfig& model = AddModel(name, ThetaVariance());
+    v1::Graph& graph = *model.mutable_colin()->mutable_graph();
+    graph.set_kind(v1::Graph::INFLUENCE);
+    graph.set_file(kInfluenceFile);
+    return model;
+  }
+
+  v1::ModelConfig& AddGoblin(std::string_view name) {
+    v1::ModelConfig& model = AddModel(name, ThetaVariance() * goblin_.variance_ratio);
+    model.mutable_goblin()->set_laplacian_weight(goblin_.laplacian_weight);
+    v1::Graph& graph = *model.mutable_goblin()->mutable_graph();
+    graph.set_kind(v1::Graph::EDGE_WEIGHTS);
+    graph.set_file(kSimilarityFile);
+    return model;
+  }
+
+  v1::ModelConfig& AddLocal(v1::ModelConfig& model, double epsilon) {
+    model.set_mode(v1::LOCAL_REWARD);
+    model.mutable_privacy()->set_epsilon(epsilon);
+    model.mutable_privacy()->set_mechanism(v1::AUTO);
+    model.mutable_reporting()->set_one_per_decision(true);
+    return model;
+  }
+
+  const EnvironmentInfo& info_;
+  const std::vector<double> influence_;
+  const std::vector<double> similarity_;
+  GoblinPrior goblin_;
+  v1::ServerConfig config_;
+};
+
+absl::Status WriteGraphs(const Environment& environment, const std::string& folder) {
+  const std::vector<double> influence = environment.Influence();
+  if (influence.empty()) return absl::OkStatus();
+  const int users = environment.info().users;
+  BANDANA_RETURN_IF_ERROR(WriteFileDurably(
+      absl::StrCat(folder, "/", kInfluenceFile),
+      ToMatrixMarket(DenseGraph(influence, users, Graph::Kind::kInfluence)), 0644));
+  return WriteFileDurably(
+      absl::StrCat(folder, "/", kSimilarityFile),
+      ToMatrixMarket(DenseGraph(environment.Similarity(), users, Graph::Kind::kEdgeWeights)), 0644);
+}
+
+}  // namespace
+
+absl::Status WriteServerConfig(const Environment& environment, const std::string& command,
+                               const std::string& folder) {
+  const EnvironmentInfo& info = environment.info();
+  if (info.form == ArmForm::kCatalogue) {
+    return InvalidArgument(
+        "the configuration of a recorded data set is written by bandana-import, beside its arms");
+  }
+  if (info.dimension > kDimensionMax) {
+    return InvalidArgument("a server hosts models of at most ", kDimensionMax,
+                           " features, the environment has ", info.dimension,
+                           ": use --set dimension=N");
+  }
+  std::string text;
+  if (!google::protobuf::TextFormat::PrintToString(ConfigBuilder(environment).Build(), &text)) {
+    return Internal("the configuration cannot be printed");
+  }
+  text = absl::StrCat(
+      "# Written by: ", command, "\n",
+      "# The fleet must run with the same environment and settings. Every seed fits.\n", text);
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  BANDANA_RETURN_IF_ERROR(WriteGraphs(environment, folder));
+  return WriteFileDurably(absl::StrCat(folder, "/server.textproto"), text, 0644);
+}
+
+}  // namespace bandana

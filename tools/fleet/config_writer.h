@@ -1,0 +1,19 @@
+// The server configuration that an environment asks for.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/environments/environment.h"
+
+namespace bandana {
+
+// Writes DIR/server.textproto with the models linucb-shared, linucb, colin, goblin and their local
+// private forms, as far as they make sense in the environment; where users influence each other
+// also DIR/graph.mtx (W, for CoLin) and DIR/similarity.mtx (edge weights, for GOBLin). `command` is
+// quoted in a comment at the top. Errors: INVALID_ARGUMENT what no server hosts (a dimension above
+// its limit), or a recorded data set, whose configuration bandana-import writes; UNAVAILABLE I/O.
+absl::Status WriteServerConfig(const Environment& environment, const std::string& command,
+                               const std::string& folder);
+
+}  // namespace bandana

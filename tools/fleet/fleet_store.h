@@ -1,0 +1,32 @@
+// The device store of a fleet: a named file, or one that leaves no trace.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bandana/store.h"
+
+namespace bandana {
+
+// A durable store in a fresh folder under $TMPDIR or /tmp, removed on destruction (after the last
+// user of `store` is gone). Threads: not thread-safe.
+class FleetStore {
+ public:
+  // `path` empty: temporary. Errors: as DeviceStore::Open; UNAVAILABLE no temporary folder.
+  static absl::StatusOr<FleetStore> Open(const std::string& path);
+  ~FleetStore();
+  FleetStore(FleetStore&& other) noexcept = default;
+  FleetStore& operator=(FleetStore&&) = delete;
+
+  const std::shared_ptr<DeviceStore>& store() const { return store_; }
+
+ private:
+  FleetStore(std::unique_ptr<std::string> folder, std::shared_ptr<DeviceStore> store)
+      : folder_(std::move(folder)), store_(std::move(store)) {}
+
+  std::unique_ptr<std::string> folder_;  // null when there is nothing to remove
+  std::shared_ptr<DeviceStore> store_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,252 @@
+// bandana-fleet: simulated users with known preferences, through the SDK, against a running server.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/time/time.h"
+#include "bandana/client.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/base/version.h"
+#include "tools/environments/command_line.h"
+#include "tools/environments/environment.h"
+#include "tools/environments/settings.h"
+#include "tools/fleet/config_writer.h"
+#include "tools/fleet/fleet_store.h"
+#include "tools/fleet/plot.h"
+#include "tools/fleet/progress.h"
+#include "tools/fleet/report.h"
+#include "tools/fleet/runner.h"
+
+ABSL_FLAG(std::string, target, "", "host:port of the server");
+ABSL_FLAG(std::string, model, "", "name of the model");
+ABSL_FLAG(std::string, environment, "",
+          "synthetic, banditlib, sphere, sparse, mab or hetrec:DIR[:replay]");
+ABSL_FLAG(int, users, 0,
+          "simulated users; 0 stands for the environment's own number (10; 1 for sphere, sparse "
+          "and mab); "
+          "ignored for hetrec");
+ABSL_FLAG(std::int64_t, rounds, 0, "decisions to make in total");
+ABSL_FLAG(std::string, set, "",
+          "key=value, a setting of the environment; may be repeated (docs/fleet.md lists them)");
+ABSL_FLAG(int, in_flight, 0, "closed loop: decisions under way at once; 0 stands for 1");
+ABSL_FLAG(
+    double, rate, 0,
+    "open loop: decisions started a second, whatever is under way; not together with --in_flight");
+ABSL_FLAG(std::string, arrivals, "poisson", "open loop: poisson or uniform");
+ABSL_FLAG(std::uint64_t, seed, 1, "of decisions, arms and reward noise");
+ABSL_FLAG(std::string, json, "", "file to write the results to");
+ABSL_FLAG(std::string, plot, "", "SVG file to draw the cumulative regret into (needs gnuplot)");
+ABSL_FLAG(std::string, store, "",
+          "the devices' store, a file that outlives the run; empty: a temporary one");
+ABSL_FLAG(absl::Duration, reconnect_timeout, absl::Seconds(30),
+          "give up when the server stays away longer");
+ABSL_FLAG(bool, progress, false, "show progress on stderr although it is not a terminal");
+ABSL_FLAG(std::string, write_config, "",
+          "write the environment's server.textproto and its graphs into this folder and exit");
+
+namespace bandana {
+namespace {
+
+constexpr char kUsage[] =
+    R"(Simulates users with known preferences against a running bandana-server and measures regret and latency.
+
+  bandana-fleet --environment ENV [--users N] [--set key=value]... --write_config DIR
+  bandana-server --config DIR/server.textproto
+  bandana-fleet --target ADDR --model NAME --environment ENV --rounds T [--users N] [--set key=value]...
+                [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
+
+Exits with 0 when every decision was made and every report acknowledged, with 1 when not (the JSON is written all the
+same), with 2 on a mistake in the arguments.
+)";
+
+constexpr int kExitIncomplete = 1;
+constexpr int kExitUsage = 2;
+constexpr std::int64_t kRoundsMax = 1'000'000'000'000;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // written by a signal handler
+
+void RequestStop(int) { stop_requested.store(true, std::memory_order_relaxed); }
+
+// The first signal ends the run in order, the second at once.
+void CatchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = RequestStop;
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+absl::StatusOr<RunOptions> OptionsFromFlags() {
+  RunOptions options;
+  const std::int64_t rounds = absl::GetFlag(FLAGS_rounds);
+  const int in_flight = absl::GetFlag(FLAGS_in_flight);
+  const double rate = absl::GetFlag(FLAGS_rate);
+  const std::string arrivals = absl::GetFlag(FLAGS_arrivals);
+  if (absl::GetFlag(FLAGS_target).empty()) return InvalidArgument("--target is required");
+  if (absl::GetFlag(FLAGS_model).empty()) return InvalidArgument("--model is required");
+  if (rounds < 1 || rounds > kRoundsMax)
+    return InvalidArgument("--rounds must be in [1, 1e12], got ", rounds);
+  if (in_flight < 0 || in_flight > 4096)
+    return InvalidArgument("--in_flight must be in [1, 4096], got ", in_flight);
+  if (!(rate >= 0 && rate <= 1e6)) return InvalidArgument("--rate must be in (0, 1e6], got ", rate);
+  if (rate > 0 && in_flight > 0)
+    return InvalidArgument("--rate (open loop) and --in_flight (closed loop) exclude each other");
+  if (arrivals != "poisson" && arrivals != "uniform") {
+    return InvalidArgument("--arrivals must be poisson or uniform, got ", arrivals);
+  }
+  options.rounds = static_cast<std::uint64_t>(rounds);
+  options.in_flight = std::max(1, in_flight);
+  options.rate = rate;
+  options.poisson = arrivals == "poisson";
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.reconnect_timeout = absl::GetFlag(FLAGS_reconnect_timeout);
+  if (options.reconnect_timeout <= absl::ZeroDuration() ||
+      options.reconnect_timeout > absl::Hours(1)) {
+    return InvalidArgument("--reconnect_timeout must be in (0 s, 1 h], got ",
+                           absl::FormatDuration(options.reconnect_timeout));
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Environment>> EnvironmentFromFlags(
+    const std::vector<std::string>& assignments) {
+  const std::string spec = absl::GetFlag(FLAGS_environment);
+  if (spec.empty()) return InvalidArgument("--environment is required");
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, Settings::Parse(assignments));
+  const int users = absl::GetFlag(FLAGS_users);
+  if (users < 0) return InvalidArgument("--users must be at least 1, got ", users);
+  if (users > 0 && !spec.starts_with("hetrec:"))
+    BANDANA_RETURN_IF_ERROR(settings.Add("users", absl::StrCat(users)));
+  return MakeEnvironment(spec, std::move(settings), absl::GetFlag(FLAGS_seed));
+}
+
+// Refuses what cannot work, warns of what skews the figures.
+absl::Status CheckFit(const ModelInfo& model, const EnvironmentInfo& environment) {
+  if (model.dimension != environment.dimension) {
+    return InvalidArgument("model ", model.name, " has ", model.dimension,
+                           " features, environment ", environment.name, " ", environment.dimension);
+  }
+  if (model.reward_window) {
+    return InvalidArgument(
+        "model ", model.name,
+        " holds reports back for its reward window; the fleet reports at once and ",
+        "needs `reporting { one_per_decision: true }`");
+  }
+  if (model.reward_min > environment.reward_min || model.reward_max < environment.reward_max) {
+    std::cerr << "warning: rewards lie in [" << environment.reward_min << ", "
+              << environment.reward_max << "], the model "
+              << "clips them to [" << model.reward_min << ", " << model.reward_max << "]\n";
+  }
+  if (model.feature_l2_max < environment.feature_l2_max) {
+    std::cerr << "warning: feature vectors are up to " << environment.feature_l2_max
+              << " long, the model's bound is " << model.feature_l2_max << "\n";
+  }
+  return absl::OkStatus();
+}
+
+PrivacySpent LargestSpent(const Client& client, const RunResult& result) {
+  PrivacySpent largest;
+  for (const std::string& user : result.users) {
+    const absl::StatusOr<PrivacySpent> spent = client.Spent(user);
+    if (!spent.ok()) {
+      std::cerr << "warning: the ledger of one user cannot be read: " << spent.status() << "\n";
+      largest.epsilon_event =
+          std::numeric_limits<double>::quiet_NaN();  // null in the JSON: unknown is not 0
+      return largest;
+    }
+    largest.epsilon_event = std::max(largest.epsilon_event, spent->epsilon_event);
+    largest.delta_event = std::max(largest.delta_event, spent->delta_event);
+    largest.epsilon_user = std::max(largest.epsilon_user, spent->epsilon_user);
+    largest.events = std::max(largest.events, spent->events);
+  }
+  return largest;
+}
+
+absl::Status WriteResults(const RunReport& report) {
+  std::cout << ToText(report) << std::flush;
+  if (const std::string path = absl::GetFlag(FLAGS_json); !path.empty()) {
+    BANDANA_RETURN_IF_ERROR(Annotate(WriteFileDurably(path, ToJson(report), 0644), "--json"));
+  }
+  if (const std::string path = absl::GetFlag(FLAGS_plot); !path.empty()) {
+    std::string title =
+        absl::StrCat(report.environment.name, ", ", report.environment.users, " users");
+    std::string series = report.model.name;
+    if (report.model.local)
+      absl::StrAppend(&series, " (epsilon ", report.model.epsilon, " an event, on the device)");
+    return Annotate(WriteRegretPlot(path, title, series, report.result.tally.curve()), "--plot");
+  }
+  return absl::OkStatus();
+}
+
+// The exit code of a run that could start.
+absl::StatusOr<int> RunFleet(const Environment& environment,
+                             const std::vector<std::string>& settings) {
+  BANDANA_ASSIGN_OR_RETURN(const RunOptions options, OptionsFromFlags());
+  if (!absl::GetFlag(FLAGS_plot).empty()) BANDANA_RETURN_IF_ERROR(CheckGnuplot());
+  BANDANA_ASSIGN_OR_RETURN(const FleetStore store, FleetStore::Open(absl::GetFlag(FLAGS_store)));
+  ClientOptions client_options;
+  client_options.target = absl::GetFlag(FLAGS_target);
+  client_options.model = absl::GetFlag(FLAGS_model);
+  client_options.policy = PrivacyPolicy::AcceptAnything();  // it measures the model as it is
+  client_options.connect_timeout = options.reconnect_timeout;
+  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                           Client::Connect(client_options, store.store()));
+  BANDANA_RETURN_IF_ERROR(CheckFit(client->model(), environment.info()));
+
+  CatchSignals();
+  Progress progress(options.rounds, absl::GetFlag(FLAGS_progress));
+  const RunResult result =
+      Run(*client, environment, options, stop_requested,
+          [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); });
+  progress.Finish();
+  const RunReport report = {.result = result,
+                            .options = options,
+                            .environment = environment.info(),
+                            .model = client->model(),
+                            .settings = settings,
+                            .client = client->Stats(),
+                            .spent_max = LargestSpent(*client, result)};
+  BANDANA_RETURN_IF_ERROR(WriteResults(report));
+  return Succeeded(report) ? 0 : kExitIncomplete;
+}
+
+int Main(std::vector<char*> arguments) {
+  std::string command = "bandana-fleet";
+  for (std::size_t i = 1; i < arguments.size(); ++i) absl::StrAppend(&command, " ", arguments[i]);
+  const std::vector<std::string> settings = TakeRepeatedFlag(arguments, "set");
+  ParseCommandLineOrExit(arguments, kUsage, "tools/fleet/main.cc",
+                         absl::StrCat("bandana-fleet ", kVersion));
+
+  const absl::StatusOr<std::unique_ptr<Environment>> environment = EnvironmentFromFlags(settings);
+  absl::StatusOr<int> code = environment.status();
+  if (environment.ok()) {
+    const std::string folder = absl::GetFlag(FLAGS_write_config);
+    if (folder.empty()) {
+      code = RunFleet(**environment, settings);
+    } else if (const absl::Status written = WriteServerConfig(**environment, command, folder);
+               written.ok()) {
+      code = 0;
+    } else {
+      code = written;
+    }
+  }
+  if (code.ok()) return *code;
+  std::cerr << "bandana-fleet: " << code.status().message() << "\n";
+  return code.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitIncomplete;
+}
+
+}  // namespace
+}  // namespace bandana
+
+int main(int argc, char** argv) { return bandana::Main(std::vector<char*>(argv, argv + argc)); }
