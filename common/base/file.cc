@@ -65,7 +65,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t byte
     if (n < 0) return IoError("cannot read", path, errno);
     if (n == 0) return content;
     if (content.size() + static_cast<std::size_t>(n) > bytes_max) {
-      return absl::ResourceExhaustedError(absl::StrCat(path, " is larger than ", bytes_max, " bytes"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, " is larger than ", bytes_max, " bytes"));
     }
     content.append(buffer, static_cast<std::size_t>(n));
   }
@@ -79,7 +80,8 @@ absl::Status WriteFileDurably(const std::string& path, std::string_view content,
     BANDANA_RETURN_IF_ERROR(WriteAll(fd.get(), content, temporary));
     if (::fsync(fd.get()) != 0) return IoError("cannot sync", temporary, errno);
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return IoError("cannot rename to", path, errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return IoError("cannot rename to", path, errno);
   return SyncFolderOf(path);
 }
 
@@ -88,7 +90,8 @@ absl::Status MakeFolders(const std::string& path) {
   for (const auto& part : std::filesystem::path(path)) {
     made /= part;
     if (made.empty() || std::filesystem::is_directory(made)) continue;
-    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) return IoError("cannot make folder", made.string(), errno);
+    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST)
+      return IoError("cannot make folder", made.string(), errno);
   }
   return absl::OkStatus();
 }

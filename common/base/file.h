@@ -9,11 +9,12 @@
 
 namespace bandana {
 
-// Errors: NOT_FOUND no such file; RESOURCE_EXHAUSTED larger than bytes_max; UNAVAILABLE any other I/O error.
+// Errors: NOT_FOUND no such file; RESOURCE_EXHAUSTED larger than bytes_max; UNAVAILABLE any other
+// I/O error.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max);
 
-// Writes path + ".tmp", syncs it, renames it over path and syncs the folder: after OK the new content survives a crash, and
-// before it the old one does. Mode is the file's permission bits.
+// Writes path + ".tmp", syncs it, renames it over path and syncs the folder: after OK the new
+// content survives a crash, and before it the old one does. Mode is the file's permission bits.
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
 
 // Makes the folder and its parents (mode 0700) where missing.

@@ -1,4 +1,5 @@
-// Every limit of the project, with its reason. Nothing from outside is sized by anything that is not bounded here.
+// Every limit of the project, with its reason. Nothing from outside is sized by anything that is
+// not bounded here.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +7,11 @@
 
 namespace bandana {
 
-// Shapes. 256 features keep one arm's d x d quadratic form under 20 us and a user's statistics at 257 KiB.
+// Shapes. 256 features keep one arm's d x d quadratic form under 20 us and a user's statistics at
+// 257 KiB.
 inline constexpr int kDimensionMax = 256;
-// Coupled users (or clusters). K is (N d)^2 doubles a connected component: the product is what memory bounds.
+// Coupled users (or clusters). K is (N d)^2 doubles a connected component: the product is what
+// memory bounds.
 inline constexpr int kNodesMax = 10'000;
 // N d of one connected component: 8192^2 doubles are 512 MiB, one rank-32 update about 60 ms.
 inline constexpr int kComponentRowsMax = 8192;
@@ -17,7 +20,8 @@ inline constexpr int kUserIdBytesMax = 128;
 inline constexpr int kModelNameBytesMax = 63;
 inline constexpr int kModelsMaxDefault = 100;
 
-// Feature norms, standard deviations, exploration factors: squares and sums of 1e12 events stay far inside double.
+// Feature norms, standard deviations, exploration factors: squares and sums of 1e12 events stay far
+// inside double.
 inline constexpr double kScaleMax = 1e6;
 inline constexpr double kRewardAbsMax = 1e9;
 
@@ -31,12 +35,14 @@ inline constexpr int kArmsPerRequestMaxDefault = 1000;
 inline constexpr int kArmsPerRequestMaxMax = 10'000;
 inline constexpr int kBatchDecisionsMax = 64;
 inline constexpr int kTopKMax = 16;
-inline constexpr int kHotMessageBytesMax = 256 * 1024;   // a batch of 64 is about 160 kB
+inline constexpr int kHotMessageBytesMax = 256 * 1024;  // a batch of 64 is about 160 kB
 inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
-inline constexpr int kCallsInFlightMaxDefault = 128;     // p99 is 2-3 ms at 64 in flight
+// One PutArms or Import stream, held in memory until it is complete.
+inline constexpr std::uint64_t kAdminStreamBytesMax = 512ull << 20;
+inline constexpr int kCallsInFlightMaxDefault = 128;  // p99 is 2-3 ms at 64 in flight
 inline constexpr int kStreamsPerConnectionMax = 128;
 inline constexpr int kWatchesMaxDefault = 64;
-inline constexpr int kErrorMessageBytesMax = 1024;       // of a message sent to a peer
+inline constexpr int kErrorMessageBytesMax = 1024;  // of a message sent to a peer
 
 // Catalogue.
 inline constexpr int kArmsMaxDefault = 100'000;
@@ -46,7 +52,7 @@ inline constexpr int kTagBytesMax = 64;
 
 // Log. Appends waiting for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;
-inline constexpr int kGroupCommitMax = 1024;             // entries in one transaction
+inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
 inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
 
 // Privacy policy caps of a served model; `research: true` lifts them (DESIGN section 3).

@@ -52,15 +52,15 @@ inline absl::Status Annotate(const absl::Status& status, std::string_view contex
 #define BANDANA_INTERNAL_CONCAT2(a, b) a##b
 #define BANDANA_INTERNAL_CONCAT(a, b) BANDANA_INTERNAL_CONCAT2(a, b)
 
-#define BANDANA_RETURN_IF_ERROR(expression)                       \
-  do {                                                            \
+#define BANDANA_RETURN_IF_ERROR(expression)                                                      \
+  do {                                                                                           \
     if (absl::Status bandana_status = (expression); !bandana_status.ok()) return bandana_status; \
   } while (false)
 
 // BANDANA_ASSIGN_OR_RETURN(auto value, Function());
-#define BANDANA_ASSIGN_OR_RETURN(declaration, expression)                                    \
-  BANDANA_INTERNAL_ASSIGN_OR_RETURN(BANDANA_INTERNAL_CONCAT(bandana_result_, __LINE__), declaration, \
-                                    expression)
+#define BANDANA_ASSIGN_OR_RETURN(declaration, expression)                               \
+  BANDANA_INTERNAL_ASSIGN_OR_RETURN(BANDANA_INTERNAL_CONCAT(bandana_result_, __LINE__), \
+                                    declaration, expression)
 #define BANDANA_INTERNAL_ASSIGN_OR_RETURN(result, declaration, expression) \
   auto result = (expression);                                              \
   if (!result.ok()) return std::move(result).status();                     \

@@ -1,0 +1,146 @@
+#include "common/accounting/composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/accounting/gaussian.h"
+#include "common/accounting/zcdp.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// total += count * (value / unit rounded up), stopping at kSaturated. The division by a power of
+// two is exact. Requires value
+// >= 0.
+void AddUp(double value, double unit, std::uint64_t count, std::uint64_t& total) {
+  const double units = std::ceil(value / unit);
+  if (!(units < static_cast<double>(PrivacyTotals::kSaturated))) {
+    if (count > 0) total = PrivacyTotals::kSaturated;
+    return;
+  }
+  const unsigned __int128 sum =
+      static_cast<unsigned __int128>(static_cast<std::uint64_t>(units)) * count + total;
+  total =
+      sum < PrivacyTotals::kSaturated ? static_cast<std::uint64_t>(sum) : PrivacyTotals::kSaturated;
+}
+
+double Up(double value) { return std::nextafter(value, kInfinity); }
+
+// A total as a double, never smaller than it.
+double ValueUp(std::uint64_t units, double unit) {
+  if (units == PrivacyTotals::kSaturated) return kInfinity;
+  return units == 0 ? 0 : Up(static_cast<double>(units)) * unit;
+}
+
+}  // namespace
+
+absl::StatusOr<PrivacyTotals> Compose(const PrivacyTotals& totals, const PrivacyCost& cost,
+                                      std::uint64_t count) {
+  if (cost.pure.has_value() + cost.mu.has_value() + cost.rho.has_value() != 1) {
+    return InvalidArgument("a privacy cost must be exactly one of pure, Gaussian and zCDP");
+  }
+  const double value = cost.pure ? cost.pure->value : cost.mu ? cost.mu->value : cost.rho->value;
+  if (!(value >= 0) || !std::isfinite(value)) {
+    return InvalidArgument("a privacy cost must be finite and >= 0, got ", value);
+  }
+  if (!(cost.slack.value >= 0 && cost.slack.value < 1)) {
+    return InvalidArgument("slack must be in [0, 1), got ", cost.slack.value);
+  }
+  PrivacyTotals next = totals;
+  double rho = value;
+  if (cost.pure) {
+    AddUp(value, PrivacyTotals::kUnit, count, next.pure);
+    AddUp(1, 1, count, next.releases_pure);
+    rho = RhoOfPure(*cost.pure).value;
+  } else if (cost.mu) {
+    AddUp(Up(value * value), PrivacyTotals::kUnit, count, next.mu_squared);
+    AddUp(1, 1, count, next.releases_gaussian);
+    rho = RhoOfGaussian(*cost.mu).value;
+  } else {
+    AddUp(1, 1, count, next.releases_zcdp);
+  }
+  AddUp(rho, PrivacyTotals::kUnit, count, next.rho);
+  AddUp(cost.slack.value, PrivacyTotals::kDeltaUnit, count, next.delta);
+  return next;
+}
+
+PrivacyTotals Parallel(const PrivacyTotals& a, const PrivacyTotals& b) {
+  PrivacyTotals both;
+  both.pure = std::max(a.pure, b.pure);
+  both.mu_squared = std::max(a.mu_squared, b.mu_squared);
+  both.rho = std::max(a.rho, b.rho);
+  both.delta = std::max(a.delta, b.delta);
+  both.releases_pure = std::max(a.releases_pure, b.releases_pure);
+  both.releases_gaussian = std::max(a.releases_gaussian, b.releases_gaussian);
+  both.releases_zcdp = std::max(a.releases_zcdp, b.releases_zcdp);
+  return both;
+}
+
+std::optional<Epsilon> PrivacyReadings::best() const {
+  std::optional<Epsilon> best;
+  for (const auto& reading : {pure_sum, gaussian_curve, zcdp}) {
+    if (reading && (!best || reading->value < best->value)) best = reading;
+  }
+  return best;
+}
+
+absl::StatusOr<PrivacyReadings> Read(const PrivacyTotals& totals, Delta delta) {
+  if (!(delta.value >= 0 && delta.value < 1)) {
+    return InvalidArgument("delta must be in [0, 1), got ", delta.value);
+  }
+  PrivacyReadings readings;
+  const bool only_pure = totals.releases_gaussian == 0 && totals.releases_zcdp == 0;
+  const bool only_gaussian = totals.releases_pure == 0 && totals.releases_zcdp == 0;
+  if (only_pure && totals.delta == 0 && totals.pure != PrivacyTotals::kSaturated) {
+    readings.pure_sum = Epsilon{ValueUp(totals.pure, PrivacyTotals::kUnit)};
+  }
+  // Outright failure probability comes off the asked delta; what is left pays for the curve.
+  const double left =
+      std::nextafter(delta.value - ValueUp(totals.delta, PrivacyTotals::kDeltaUnit), -kInfinity);
+  if (!(left > 0)) return readings;
+  // Totals beyond a curve's range have no reading there.
+  if (only_gaussian) {
+    const Mu mu{Up(std::sqrt(ValueUp(totals.mu_squared, PrivacyTotals::kUnit)))};
+    if (const auto epsilon = GaussianEpsilon(mu, Delta{left}); epsilon.ok())
+      readings.gaussian_curve = *epsilon;
+  }
+  const Rho rho{ValueUp(totals.rho, PrivacyTotals::kUnit)};
+  if (const auto epsilon = ZcdpEpsilon(rho, Delta{left}); epsilon.ok()) readings.zcdp = *epsilon;
+  return readings;
+}
+
+Epsilon GroupPure(Epsilon epsilon, std::uint64_t k) {
+  return {Up(epsilon.value * Up(static_cast<double>(k)))};
+}
+Rho GroupZcdp(Rho rho, std::uint64_t k) {
+  const double size = Up(static_cast<double>(k));
+  return {Up(rho.value * Up(size * size))};
+}
+Mu GroupGaussian(Mu mu, std::uint64_t k) { return {Up(mu.value * Up(static_cast<double>(k)))}; }
+
+absl::StatusOr<ApproximateGuarantee> GroupApproximate(Epsilon epsilon, Delta delta,
+                                                      std::uint64_t k) {
+  if (!(epsilon.value >= 0) || !std::isfinite(epsilon.value)) {
+    return InvalidArgument("epsilon must be finite and >= 0, got ", epsilon.value);
+  }
+  if (!(delta.value >= 0 && delta.value < 1)) {
+    return InvalidArgument("delta must be in [0, 1), got ", delta.value);
+  }
+  if (k == 0) return InvalidArgument("a group has at least one event");
+  const long double size = k;
+  const long double factor =
+      epsilon.value == 0
+          ? size
+          : std::expm1(size * epsilon.value) / std::expm1(static_cast<long double>(epsilon.value));
+  const double group_delta = Up(static_cast<double>(delta.value * factor * (1 + 1e-15L)));
+  if (delta.value > 0 && !(group_delta < 1)) {
+    return InvalidArgument("delta of a group of ", k, " events is not below 1");
+  }
+  return ApproximateGuarantee{GroupPure(epsilon, k), Delta{delta.value == 0 ? 0 : group_delta}};
+}
+
+}  // namespace bandana

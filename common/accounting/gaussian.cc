@@ -1,0 +1,108 @@
+#include "common/accounting/gaussian.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "common/accounting/mills.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+// Covers the rounding of everything below: a few hundred long double ulps, times x/mu where two
+// Mills ratios nearly cancel.
+constexpr long double kRelativeSlack = 1e-12L;
+constexpr double kMuMax = 50;
+constexpr double kEpsilonMax = 1e6;
+constexpr double kCalibrationEpsilonMax = 1000;
+
+// log of delta(eps). Because e^eps phi(x2) = phi(x1), with x1 = eps/mu - mu/2 and x2 = eps/mu +
+// mu/2,
+//   delta = phi(x1) (R(x1) - R(x2)), R the Mills ratio: no cancellation of e^eps against a tiny
+//   tail.
+long double LogDelta(long double mu, long double epsilon) {
+  const long double x1 = epsilon / mu - mu / 2;
+  const long double x2 = epsilon / mu + mu / 2;
+  const long double gap = MillsRatio(x1) - MillsRatio(x2);
+  return -x1 * x1 / 2 - std::log(2 * std::numbers::pi_v<long double>) / 2 + std::log(gap);
+}
+
+double RoundUp(long double value) {
+  const long double padded = value * (1 + kRelativeSlack);
+  const double rounded = static_cast<double>(padded);
+  return rounded < padded ? std::nextafter(rounded, std::numeric_limits<double>::infinity())
+                          : rounded;
+}
+
+double DeltaUp(double mu, double epsilon) {
+  if (mu == 0) return 0;
+  const long double log_delta = LogDelta(mu, epsilon);
+  const double delta = RoundUp(std::exp(log_delta));
+  // A positive tail below the smallest double is still positive.
+  return std::fmin(1.0, std::fmax(delta, std::numeric_limits<double>::denorm_min()));
+}
+
+absl::Status CheckMu(Mu mu) {
+  if (mu.value >= 0 && mu.value <= kMuMax) return absl::OkStatus();
+  return InvalidArgument("mu must be in [0, ", kMuMax, "], got ", mu.value);
+}
+
+absl::Status CheckEpsilon(Epsilon epsilon, double max) {
+  if (epsilon.value >= 0 && epsilon.value <= max) return absl::OkStatus();
+  return InvalidArgument("epsilon must be in [0, ", max, "], got ", epsilon.value);
+}
+
+absl::Status CheckDelta(Delta delta) {
+  if (delta.value > 0 && delta.value < 1) return absl::OkStatus();
+  return InvalidArgument("delta must be in (0, 1), got ", delta.value);
+}
+
+}  // namespace
+
+absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon) {
+  BANDANA_RETURN_IF_ERROR(CheckMu(mu));
+  BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kEpsilonMax));
+  return Delta{DeltaUp(mu.value, epsilon.value)};
+}
+
+absl::StatusOr<Epsilon> GaussianEpsilon(Mu mu, Delta delta) {
+  BANDANA_RETURN_IF_ERROR(CheckMu(mu));
+  BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
+  if (DeltaUp(mu.value, 0) <= delta.value) return Epsilon{0};
+  double low = 0, high = 1;
+  while (DeltaUp(mu.value, high) > delta.value)
+    high *= 2;  // ends: delta(eps) falls below any delta > 0
+  // Keeps delta(high) <= delta: the upper end is always a valid answer.
+  for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (DeltaUp(mu.value, middle) <= delta.value ? high : low) = middle;
+  }
+  return Epsilon{high};
+}
+
+absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta) {
+  BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kCalibrationEpsilonMax));
+  BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
+  double low = 0, high = kMuMax;
+  if (DeltaUp(high, epsilon.value) <= delta.value) return Mu{high};
+  // Keeps delta(low) <= delta: the lower end is always a valid answer.
+  for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (DeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
+  }
+  return Mu{low};
+}
+
+absl::StatusOr<Delta> DiscreteGaussianSlack(Epsilon epsilon, long coordinates, double sigma_grid) {
+  BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kCalibrationEpsilonMax));
+  if (coordinates < 0) return InvalidArgument("coordinates must be >= 0, got ", coordinates);
+  if (!(sigma_grid >= 2) || !std::isfinite(sigma_grid)) {
+    return InvalidArgument("sigma_grid must be finite and at least 2 grid steps, got ", sigma_grid);
+  }
+  const long double slack = (1 + std::exp(static_cast<long double>(epsilon.value))) * coordinates *
+                            0.0202L / (static_cast<long double>(sigma_grid) * sigma_grid);
+  return Delta{std::fmin(1.0, RoundUp(slack))};
+}
+
+}  // namespace bandana

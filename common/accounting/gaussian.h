@@ -1,0 +1,32 @@
+// The exact privacy curve of Gaussian releases [BW18] Theorem 8, [DRS22] Corollary 2.13, rounded
+// towards more loss.
+//
+// One release of sensitivity Delta_2 with noise N(0, sigma^2 I) is mu-GDP with mu = Delta_2 /
+// sigma; any sequence of such releases, adaptive or not, is GDP with mu = sqrt(sum mu_i^2),
+// exactly.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "common/accounting/types.h"
+
+namespace bandana {
+
+// The least delta such that mu-GDP implies (epsilon, delta)-DP, rounded up:
+//   delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2).
+// Errors: INVALID_ARGUMENT unless mu in [0, 50] and epsilon in [0, 1e6].
+absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon);
+
+// The least epsilon such that mu-GDP implies (epsilon, delta)-DP, rounded up. delta in (0, 1).
+absl::StatusOr<Epsilon> GaussianEpsilon(Mu mu, Delta delta);
+
+// The largest mu such that mu-GDP implies (epsilon, delta)-DP, rounded down: sigma = Delta_2 / mu
+// is the least noise. Errors: INVALID_ARGUMENT unless epsilon in [0, 1000] and delta in (0, 1).
+absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta);
+
+// What a one-shot release of `coordinates` discrete Gaussians on a grid adds to the delta of the
+// continuous curve at epsilon, sigma_grid = sigma in grid steps: (1 + e^eps) q 0.0202 /
+// sigma_grid^2 (total variation between the rounded and the discrete Gaussian). Errors:
+// INVALID_ARGUMENT unless sigma_grid >= 2.
+absl::StatusOr<Delta> DiscreteGaussianSlack(Epsilon epsilon, long coordinates, double sigma_grid);
+
+}  // namespace bandana
