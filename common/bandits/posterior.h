@@ -1,6 +1,7 @@
 // What Select needs of one node (user, or cluster of users), and the immutable snapshot of all nodes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -36,10 +37,13 @@ class PosteriorSnapshot {
 
  private:
   static constexpr int kLeafNodes = 64;
+  // Every slot is set, those past nodes() to the prior.
   struct Leaf {
     std::shared_ptr<const NodePosterior> nodes[kLeafNodes];
   };
-  PosteriorSnapshot() = default;
+  PosteriorSnapshot(const PosteriorSnapshot&) = default;
+  static std::size_t LeavesFor(int nodes);
+  static std::shared_ptr<const Leaf> PriorLeaf(const std::shared_ptr<const NodePosterior>& prior);
 
   int dimension_ = 0;
   int nodes_ = 0;

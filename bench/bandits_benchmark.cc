@@ -1,0 +1,185 @@
+// Scoring, update, rebuild and publication of the models, in process.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/bandits/graph.h"
+#include "common/bandits/model.h"
+#include "common/bandits/posterior.h"
+#include "common/bandits/scoring.h"
+#include "common/base/check.h"
+#include "common/linalg/kernels.h"
+#include "tests/support/test_rng.h"
+
+namespace bandana {
+namespace {
+
+NodePosterior RandomPosterior(int d) {
+  TestRng rng(1);
+  NodePosterior posterior;
+  posterior.mean = rng.UnitVector(d);
+  posterior.alpha = 0.3;
+  const std::vector<double> x = rng.UnitVector(d);
+  posterior.covariance.resize(static_cast<std::size_t>(d) * d);
+  for (int i = 0; i < d; ++i) {
+    for (int j = 0; j < d; ++j) posterior.covariance[i * d + j] = (i == j) - 0.5 * x[i] * x[j];
+  }
+  return posterior;
+}
+
+std::vector<double> RandomArms(int arms, int d) {
+  TestRng rng(2);
+  std::vector<double> features;
+  for (int a = 0; a < arms; ++a) {
+    const std::vector<double> x = rng.UnitVector(d);
+    features.insert(features.end(), x.begin(), x.end());
+  }
+  return features;
+}
+
+// Arguments: arms, d. What Select does for one decision but for decoding and encoding.
+void BM_Select(benchmark::State& state) {
+  const int arms = static_cast<int>(state.range(0));
+  const int d = static_cast<int>(state.range(1));
+  const NodePosterior posterior = RandomPosterior(d);
+  const std::vector<double> features = RandomArms(arms, d);
+  ArmScores scores;
+  std::uint64_t key = 0;
+  for (auto _ : state) {
+    ScoreArms(posterior, features, scores);
+    benchmark::DoNotOptimize(RankArms(scores.scores, 1, ++key));
+  }
+  state.SetLabel(ActiveKernels().name);
+}
+BENCHMARK(BM_Select)->ArgsProduct({{10, 25, 100, 1000}, {8, 10, 25, 64, 256}});
+
+// Argument: index into SupportedKernels(). 25 arms at d = 25, scores only.
+void BM_QuadraticForms(benchmark::State& state) {
+  const Kernels& kernels = *SupportedKernels()[state.range(0)];
+  const NodePosterior posterior = RandomPosterior(25);
+  const std::vector<double> features = RandomArms(25, 25);
+  std::vector<double> means(25);
+  std::vector<double> squares(25);
+  for (auto _ : state) {
+    kernels.quadratic_forms(posterior.covariance.data(), posterior.mean.data(), 25, features.data(),
+                            25, means.data(), squares.data());
+    benchmark::DoNotOptimize(squares.data());
+  }
+  state.SetLabel(kernels.name);
+}
+BENCHMARK(BM_QuadraticForms)->DenseRange(0, static_cast<int>(SupportedKernels().size()) - 1);
+
+// Arguments: index into SupportedKernels(), k. K -= V V' on the lower triangle of 2500 x 2500.
+void BM_AddOuter(benchmark::State& state) {
+  const Kernels& kernels = *SupportedKernels()[state.range(0)];
+  const int k = static_cast<int>(state.range(1));
+  const int n = 2500;
+  std::vector<double> c(static_cast<std::size_t>(n) * n, 1.0);
+  std::vector<double> v(static_cast<std::size_t>(n + kPanelRows) * k, 1e-6);
+  for (auto _ : state) {
+    kernels.add_outer(-1, v.data(), n, k, c.data(), n);
+    benchmark::ClobberMemory();
+  }
+  state.SetLabel(kernels.name);
+}
+BENCHMARK(BM_AddOuter)
+    ->ArgsProduct({benchmark::CreateDenseRange(0, static_cast<int>(SupportedKernels().size()) - 1,
+                                               1),
+                   {1, 8, 32, 64}})
+    ->Unit(benchmark::kMillisecond);
+
+constexpr int kNodes = 100;
+constexpr int kDimension = 25;
+
+std::unique_ptr<BanditModel> ColinModel() {
+  Graph graph;
+  graph.nodes = kNodes;
+  for (int u = 0; u < kNodes; ++u) {
+    graph.entries.push_back({u, u, 1.0});
+    graph.entries.push_back({u, (u + 1) % kNodes, 0.3});
+    graph.entries.push_back({(u + 1) % kNodes, u, 0.3});
+  }
+  auto coupling = Coupling::CoLin(graph, kDimension);
+  BANDANA_CHECK(coupling.ok());
+  auto model = BanditModel::Create({.dimension = kDimension}, *std::move(coupling));
+  BANDANA_CHECK(model.ok());
+  return *std::move(model);
+}
+
+struct EventData {
+  std::vector<std::vector<double>> features;
+  std::vector<Event> events;
+};
+
+EventData RandomEvents(int count, int nodes) {
+  TestRng rng(3);
+  EventData data;
+  for (int i = 0; i < count; ++i) data.features.push_back(rng.UnitVector(kDimension));
+  for (int i = 0; i < count; ++i)
+    data.events.push_back({rng.Index(nodes), data.features[i], rng.Normal()});
+  return data;
+}
+
+// Argument: events a call. CoLin, N = 100, d = 25.
+void BM_UpdateColin(benchmark::State& state) {
+  const auto model = ColinModel();
+  const EventData data = RandomEvents(static_cast<int>(state.range(0)), kNodes);
+  for (auto _ : state) model->Apply(data.events);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_UpdateColin)->Arg(1)->Arg(8)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
+
+void BM_RebuildColin(benchmark::State& state) {
+  const auto model = ColinModel();
+  model->Apply(RandomEvents(10'000, kNodes).events);
+  for (auto _ : state) model->Rebuild();
+}
+BENCHMARK(BM_RebuildColin)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+// Argument: events a call. Independent users, d = 25.
+void BM_UpdateIndependent(benchmark::State& state) {
+  auto model =
+      *BanditModel::Create({.dimension = kDimension, .nodes_max = 1000}, Coupling::Independent());
+  for (int u = 0; u < 1000; ++u) BANDANA_CHECK(model->AddNode().ok());
+  const int count = static_cast<int>(state.range(0));
+  const EventData data = RandomEvents(4096, 1000);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    model->Apply(std::span(data.events).subspan(next, count));
+    next = (next + count) % 4096;
+  }
+  state.SetItemsProcessed(state.iterations() * count);
+}
+BENCHMARK(BM_UpdateIndependent)->Arg(1)->Arg(64);
+
+// One event of one of 10,000 independent users, then the next snapshot.
+void BM_PublishIndependent(benchmark::State& state) {
+  auto model =
+      *BanditModel::Create({.dimension = kDimension, .nodes_max = 10'000}, Coupling::Independent());
+  for (int u = 0; u < 10'000; ++u) BANDANA_CHECK(model->AddNode().ok());
+  auto snapshot = std::make_shared<const PosteriorSnapshot>(kDimension, model->Prior(), 10'000);
+  TestRng rng(4);
+  for (auto _ : state) {
+    const int node = rng.Index(10'000);
+    snapshot = snapshot->With(snapshot->version() + 1, {node}, {model->Posterior(node)});
+  }
+}
+BENCHMARK(BM_PublishIndependent);
+
+// All 100 nodes of the CoLin model.
+void BM_PublishColin(benchmark::State& state) {
+  const auto model = ColinModel();
+  std::vector<int> nodes = model->TakeChangedNodes();
+  auto snapshot = std::make_shared<const PosteriorSnapshot>(kDimension, model->Prior(), kNodes);
+  for (auto _ : state) {
+    std::vector<NodePosterior> posteriors;
+    for (int node : nodes) posteriors.push_back(model->Posterior(node));
+    snapshot = snapshot->With(snapshot->version() + 1, nodes, std::move(posteriors));
+  }
+}
+BENCHMARK(BM_PublishColin)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace bandana

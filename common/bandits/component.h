@@ -1,0 +1,93 @@
+// The joint posterior of one connected component of the prior coupling.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/bandits/graph.h"
+#include "common/bandits/model.h"
+#include "common/bandits/posterior.h"
+#include "common/linalg/cholesky.h"
+#include "common/linalg/packed_rows.h"
+
+namespace bandana {
+
+// P on a component's n nodes, and P = C C'. Shared by all users of an independent model.
+struct ComponentPrior {
+  int n = 0;
+  std::vector<double> p;  // n x n
+  SemidefiniteFactor factor;
+};
+std::shared_ptr<const ComponentPrior> MakeComponentPrior(const CouplingComponent& coupling);
+
+// Scale of the model: K_0 = prior_variance P (x) I_d, rewards observed with observation_variance
+// (s2).
+struct ComponentScale {
+  int dimension = 0;
+  double observation_variance = 1;
+  double prior_variance = 1;
+};
+
+// One event with the node's position in the component.
+struct ComponentEvent {
+  int position = 0;
+  const double* features = nullptr;  // d entries
+  double reward = 0;
+};
+
+// Buffers of an update, kept between updates.
+struct ComponentScratch {
+  PackedRows products;       // K F, then V
+  std::vector<double> gram;  // F' K F + s2 I, then its factor
+  std::vector<double> residual;
+  std::vector<double> inverse_diagonal;
+  std::vector<int> first;
+  std::vector<const double*> features;
+};
+
+// K = (K_0^-1 + blkdiag(S_u) / s2)^-1 and m = K beta / s2 over the component's nodes, n d rows. K
+// is dense, row-major, and only its lower triangle is kept: symmetry cannot drift. Threads: not
+// thread-safe.
+class ComponentPosterior {
+ public:
+  ComponentPosterior(std::shared_ptr<const ComponentPrior> prior, const ComponentScale& scale);
+
+  // Events in one batch of at most kBlockColumns that costs least an event; 1 for small components.
+  int batch_events() const;
+
+  // Applies a batch: with F the matrix of columns e_u (x) x and G = s2 I + F' K F = L L',
+  //   V = K F L^-T,   K -= V V',   m += V L^-1 (r - F' m).
+  // For one event this is the rank-one update K -= k k' / q, m += k (r - x' m_u) / q with q = s2 +
+  // x' K_uu x. False, with nothing changed, when rounding has cost K its definiteness (a pivot of G
+  // under s2): then Rebuild.
+  [[nodiscard]] bool Apply(std::span<const ComponentEvent> events, ComponentScratch& scratch);
+
+  // Computes K and m from the statistics of the component's nodes, in their order. See rebuild in
+  // component.cc.
+  void Rebuild(std::span<const NodeStatistics* const> statistics);
+
+  // m_u and K_uu in full of the node at a position.
+  void CopyNode(int position, NodePosterior& out) const;
+
+  std::uint64_t events() const { return events_; }
+  // ln(det A_t / det A_0) >= 0 with A the papers' dN x dN matrix (docs/notation.md); the sum of
+  // ln(q / s2) over events.
+  double log_det_ratio() const { return log_det_ratio_; }
+
+ private:
+  int rows() const { return prior_->n * scale_.dimension; }
+  void ResetToPrior();
+  std::vector<double> InformationMatrix(std::span<const NodeStatistics* const> statistics) const;
+  PackedRows FactorRows(std::span<const NodeStatistics* const> statistics) const;
+
+  std::shared_ptr<const ComponentPrior> prior_;
+  ComponentScale scale_;
+  std::vector<double> k_;     // rows x rows, lower triangle
+  std::vector<double> mean_;  // rows
+  std::uint64_t events_ = 0;
+  double log_det_ratio_ = 0;
+};
+
+}  // namespace bandana

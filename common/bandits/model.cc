@@ -1,0 +1,307 @@
+#include "common/bandits/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "common/bandits/component.h"
+#include "common/bandits/statistics.h"
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr double kVarianceMin = 1e-30;
+constexpr double kVarianceMax = 1e30;
+
+absl::Status CheckRange(std::string_view name, double value, double min, double max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return InvalidArgument(ToAbsl(name), " must be in [", min, ", ", max, "], got ", value);
+}
+
+absl::Status CheckPositive(std::string_view name, double value, double max) {
+  if (value > 0 && value <= max) return absl::OkStatus();
+  return InvalidArgument(ToAbsl(name), " must be in (0, ", max, "], got ", value);
+}
+
+absl::Status CheckExploration(const ExplorationRule& rule) {
+  if (rule.kind != ExplorationRule::Kind::kConfidence)
+    return CheckRange("exploration.alpha", rule.alpha, 0, 1e6);
+  if (!(rule.failure_probability > 0) || !(rule.failure_probability < 1)) {
+    return InvalidArgument("exploration.failure_probability must be in (0, 1), got ",
+                           rule.failure_probability);
+  }
+  return CheckPositive("exploration.theta_l2_max", rule.theta_l2_max, 1e6);
+}
+
+absl::Status CheckOptions(const BanditModel::Options& options) {
+  if (options.dimension < 1 || options.dimension > kDimensionMax) {
+    return InvalidArgument("dimension must be in [1, ", kDimensionMax, "], got ",
+                           options.dimension);
+  }
+  BANDANA_RETURN_IF_ERROR(
+      CheckRange("observation_variance", options.observation_variance, kVarianceMin, kVarianceMax));
+  BANDANA_RETURN_IF_ERROR(
+      CheckRange("prior_variance", options.prior_variance, kVarianceMin, kVarianceMax));
+  return CheckExploration(options.exploration);
+}
+
+absl::Status CheckCoupling(const Coupling& coupling, int dimension) {
+  for (const CouplingComponent& component : coupling.components()) {
+    if (component.nodes.size() * dimension > static_cast<std::size_t>(kComponentRowsMax)) {
+      return InvalidArgument("coupling: a component of ", component.nodes.size(),
+                             " nodes at dimension ", dimension,
+                             " exceeds nodes x dimension <= ", kComponentRowsMax);
+    }
+  }
+  return absl::OkStatus();
+}
+
+class CoupledModel final : public BanditModel {
+ public:
+  CoupledModel(const Options& options, const Coupling& coupling)
+      : options_(options),
+        scale_{options.dimension, options.observation_variance, options.prior_variance},
+        independent_(coupling.independent()) {
+    statistics_.assign(coupling.nodes(), EmptyStatistics(options.dimension));
+    if (independent_) single_prior_ = MakeComponentPrior({{0}, {1.0}});
+    SetComponents(coupling);
+  }
+
+  int dimension() const override { return options_.dimension; }
+  int nodes() const override { return static_cast<int>(statistics_.size()); }
+  std::uint64_t events() const override { return events_; }
+  const NodeStatistics& statistics(int node) const override {
+    BANDANA_CHECK(node >= 0 && node < nodes());
+    return statistics_[node];
+  }
+
+  absl::StatusOr<int> AddNode() override;
+  void Apply(std::span<const Event> events) override;
+  void Rebuild() override;
+  absl::Status Restore(std::vector<NodeStatistics> statistics) override;
+  absl::Status SetCoupling(Coupling coupling) override;
+  NodePosterior Posterior(int node) const override;
+  NodePosterior Prior() const override;
+  std::vector<int> TakeChangedNodes() override;
+
+ private:
+  struct Component {
+    std::vector<int> nodes;
+    ComponentPosterior posterior;
+    bool changed = false;
+  };
+  struct Place {
+    int component = 0;
+    int position = 0;
+  };
+
+  void SetComponents(const Coupling& coupling);
+  void AddSingle();
+  void ApplyBatch(Component& component, std::span<const ComponentEvent> events);
+  void RebuildComponent(Component& component);
+  void MarkChanged(int component);
+  double Alpha(std::uint64_t events, double log_det_ratio) const;
+
+  const Options options_;
+  const ComponentScale scale_;
+  const bool independent_;
+  std::shared_ptr<const ComponentPrior> single_prior_;  // of every node of an independent model
+  std::vector<NodeStatistics> statistics_;
+  std::vector<Component> components_;
+  std::vector<Place> places_;  // by node
+  std::vector<int> changed_;   // components
+  std::uint64_t events_ = 0;
+  ComponentScratch scratch_;
+};
+
+void CoupledModel::SetComponents(const Coupling& coupling) {
+  components_.clear();  // first, so that old and new never share the memory
+  changed_.clear();
+  places_.assign(statistics_.size(), {});
+  for (const CouplingComponent& part : coupling.components()) {
+    const int index = static_cast<int>(components_.size());
+    for (std::size_t i = 0; i < part.nodes.size(); ++i)
+      places_[part.nodes[i]] = {index, static_cast<int>(i)};
+    components_.push_back({part.nodes, ComponentPosterior(MakeComponentPrior(part), scale_)});
+    MarkChanged(index);
+  }
+}
+
+void CoupledModel::AddSingle() {
+  const int node = static_cast<int>(places_.size());
+  places_.push_back({node, 0});
+  components_.push_back({{node}, ComponentPosterior(single_prior_, scale_)});
+}
+
+absl::StatusOr<int> CoupledModel::AddNode() {
+  if (!independent_) return FailedPrecondition("only a model with independent users can add nodes");
+  if (nodes() >= options_.nodes_max) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model has its maximum of ", options_.nodes_max, " users"));
+  }
+  statistics_.push_back(EmptyStatistics(options_.dimension));
+  AddSingle();
+  return nodes() - 1;
+}
+
+void CoupledModel::Apply(std::span<const Event> events) {
+  // Events of one component stay in order and become runs; order between components does not
+  // matter.
+  std::vector<std::pair<int, ComponentEvent>> by_component;
+  by_component.reserve(events.size());
+  for (const Event& event : events) {
+    BANDANA_CHECK(event.node >= 0 && event.node < nodes());
+    BANDANA_CHECK(event.features.size() == static_cast<std::size_t>(dimension()));
+    const Place place = places_[event.node];
+    by_component.push_back(
+        {place.component, {place.position, event.features.data(), event.reward}});
+    AddEvent(event, statistics_[event.node]);
+  }
+  events_ += events.size();
+  std::stable_sort(by_component.begin(), by_component.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+
+  std::vector<ComponentEvent> run;
+  for (std::size_t i = 0; i < by_component.size();) {
+    const int index = by_component[i].first;
+    run.clear();
+    for (; i < by_component.size() && by_component[i].first == index; ++i)
+      run.push_back(by_component[i].second);
+    ApplyBatch(components_[index], run);
+    MarkChanged(index);
+  }
+}
+
+void CoupledModel::ApplyBatch(Component& component, std::span<const ComponentEvent> events) {
+  const std::size_t batch = component.posterior.batch_events();
+  for (std::size_t i = 0; i < events.size(); i += batch) {
+    const auto part = events.subspan(i, std::min(batch, events.size() - i));
+    if (component.posterior.Apply(part, scratch_)) continue;
+    // The statistics hold all of `events` already.
+    return RebuildComponent(component);
+  }
+}
+
+void CoupledModel::RebuildComponent(Component& component) {
+  std::vector<const NodeStatistics*> statistics;
+  statistics.reserve(component.nodes.size());
+  for (int node : component.nodes) statistics.push_back(&statistics_[node]);
+  component.posterior.Rebuild(statistics);
+}
+
+void CoupledModel::Rebuild() {
+  for (std::size_t i = 0; i < components_.size(); ++i) {
+    RebuildComponent(components_[i]);
+    MarkChanged(static_cast<int>(i));
+  }
+}
+
+absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
+  if (independent_ && statistics.size() > static_cast<std::size_t>(options_.nodes_max)) {
+    return InvalidArgument("statistics of ", statistics.size(), " users, the model holds at most ",
+                           options_.nodes_max);
+  }
+  if (!independent_ && statistics.size() != statistics_.size()) {
+    return InvalidArgument("statistics of ", statistics.size(), " nodes, the model has ", nodes());
+  }
+  for (std::size_t i = 0; i < statistics.size(); ++i) {
+    BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
+                                     absl::StrCat("statistics of node ", i)));
+  }
+  statistics_ = std::move(statistics);
+  if (independent_) {
+    components_.clear();
+    places_.clear();
+    changed_.clear();
+    for (std::size_t i = 0; i < statistics_.size(); ++i) AddSingle();
+  }
+  events_ = 0;
+  for (const NodeStatistics& node : statistics_) events_ += node.events;
+  Rebuild();
+  return absl::OkStatus();
+}
+
+absl::Status CoupledModel::SetCoupling(Coupling coupling) {
+  if (independent_ || coupling.independent()) {
+    return InvalidArgument("coupling: independent users have no graph that could be replaced");
+  }
+  if (coupling.nodes() != nodes()) {
+    return InvalidArgument("coupling: must have ", nodes(), " nodes, got ", coupling.nodes());
+  }
+  BANDANA_RETURN_IF_ERROR(CheckCoupling(coupling, dimension()));
+  SetComponents(coupling);
+  Rebuild();
+  return absl::OkStatus();
+}
+
+double CoupledModel::Alpha(std::uint64_t events, double log_det_ratio) const {
+  const ExplorationRule& rule = options_.exploration;
+  switch (rule.kind) {
+    case ExplorationRule::Kind::kConstant:
+      return rule.alpha;
+    case ExplorationRule::Kind::kLog:
+      return rule.alpha * std::sqrt(std::log(static_cast<double>(events) + 2));
+    case ExplorationRule::Kind::kConfidence:
+      break;
+  }
+  // [WZ20] Lemma 2 without privacy noise, divided by sigma_r as K is in units of the posterior.
+  return std::sqrt(log_det_ratio - 2 * std::log(rule.failure_probability)) +
+         rule.theta_l2_max / std::sqrt(options_.prior_variance);
+}
+
+NodePosterior CoupledModel::Posterior(int node) const {
+  BANDANA_CHECK(node >= 0 && node < nodes());
+  const Place place = places_[node];
+  const ComponentPosterior& component = components_[place.component].posterior;
+  NodePosterior posterior;
+  component.CopyNode(place.position, posterior);
+  posterior.alpha = Alpha(component.events(), component.log_det_ratio());
+  return posterior;
+}
+
+NodePosterior CoupledModel::Prior() const {
+  const std::size_t d = options_.dimension;
+  NodePosterior prior;
+  prior.mean.assign(d, 0.0);
+  prior.covariance.assign(d * d, 0.0);
+  for (std::size_t i = 0; i < d; ++i) prior.covariance[i * d + i] = options_.prior_variance;
+  prior.alpha = Alpha(0, 0);
+  return prior;
+}
+
+void CoupledModel::MarkChanged(int component) {
+  if (std::exchange(components_[component].changed, true)) return;
+  changed_.push_back(component);
+}
+
+std::vector<int> CoupledModel::TakeChangedNodes() {
+  std::vector<int> nodes;
+  for (int index : changed_) {
+    Component& component = components_[index];
+    component.changed = false;
+    nodes.insert(nodes.end(), component.nodes.begin(), component.nodes.end());
+  }
+  changed_.clear();
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BanditModel>> BanditModel::Create(const Options& options,
+                                                                 Coupling coupling) {
+  BANDANA_RETURN_IF_ERROR(CheckOptions(options));
+  BANDANA_RETURN_IF_ERROR(CheckCoupling(coupling, options.dimension));
+  if (coupling.independent() &&
+      (options.nodes_max < 1 || options.nodes_max > kIndependentUsersMax)) {
+    return InvalidArgument("nodes_max must be in [1, ", kIndependentUsersMax, "], got ",
+                           options.nodes_max);
+  }
+  return std::make_unique<CoupledModel>(options, coupling);
+}
+
+}  // namespace bandana

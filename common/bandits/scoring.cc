@@ -1,0 +1,62 @@
+#include "common/bandits/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/linalg/kernels.h"
+
+namespace bandana {
+namespace {
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection whose every output bit depends
+// on every input bit.
+std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out) {
+  const std::size_t d = posterior.mean.size();
+  BANDANA_CHECK(d >= 1 && d <= static_cast<std::size_t>(kDimensionMax));
+  BANDANA_CHECK(posterior.covariance.size() == d * d);
+  BANDANA_CHECK(features.size() % d == 0);
+  const std::size_t n = features.size() / d;
+  out.means.resize(n);
+  out.widths.resize(n);
+  out.scores.resize(n);
+  ActiveKernels().quadratic_forms(posterior.covariance.data(), posterior.mean.data(),
+                                  static_cast<int>(d), features.data(), static_cast<int>(n),
+                                  out.means.data(), out.widths.data());
+  for (std::size_t a = 0; a < n; ++a) {
+    // x' K x is >= 0 but for rounding.
+    out.widths[a] = std::sqrt(std::max(0.0, out.widths[a]));
+    out.scores[a] = out.means[a] + posterior.alpha * out.widths[a];
+  }
+}
+
+std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key) {
+  std::vector<int> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::size_t kept = std::min(order.size(), static_cast<std::size_t>(std::max(0, top_k)));
+  const auto tie_rank = [tie_key](int position) {
+    return Mix(tie_key + Mix(static_cast<std::uint64_t>(position) + 1));
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                    [&](int a, int b) {
+                      if (scores[a] != scores[b]) return scores[a] > scores[b];
+                      const std::uint64_t rank_a = tie_rank(a);
+                      const std::uint64_t rank_b = tie_rank(b);
+                      return rank_a != rank_b ? rank_a < rank_b : a < b;
+                    });
+  order.resize(kept);
+  return order;
+}
+
+}  // namespace bandana

@@ -1,0 +1,22 @@
+// Arithmetic on one node's sufficient statistics (NodeStatistics of model.h).
+#pragma once
+
+#include "absl/status/status.h"
+#include "common/bandits/model.h"
+
+namespace bandana {
+
+// Entry (i, j), j <= i, of the packed lower triangle.
+inline int PackedIndex(int i, int j) { return i * (i + 1) / 2 + j; }
+
+NodeStatistics EmptyStatistics(int dimension);
+
+// S += x x', beta += x r, events += 1.
+void AddEvent(const Event& event, NodeStatistics& statistics);
+
+// Errors: INVALID_ARGUMENT when a shape is wrong, an entry is not finite or beyond 1e100 (products
+// of two must be finite), or S has a 2 x 2 principal minor that no sum of x x' has. Never quotes a
+// value.
+absl::Status ValidateStatistics(const NodeStatistics& statistics, int dimension);
+
+}  // namespace bandana
