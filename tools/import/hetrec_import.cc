@@ -1,0 +1,205 @@
+#include "tools/import/hetrec_import.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "tools/import/partition.h"
+#include "tools/import/pca.h"
+#include "tools/import/tfidf.h"
+
+namespace bandana {
+namespace {
+
+using Pair = std::pair<int, int>;
+
+// artist -> its tags' names, the most used first.
+std::map<int, std::vector<std::string>> TagsByArtist(const HetrecFiles& files) {
+  std::map<int, std::map<int, int>> counts;
+  for (const TagAssignment& assignment : files.assignments) {
+    ++counts[assignment.artist][assignment.tag];
+  }
+  std::map<int, std::vector<std::string>> result;
+  for (const auto& [artist, tags] : counts) {
+    std::vector<Pair> order(tags.begin(), tags.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Pair& a, const Pair& b) { return a.second > b.second; });
+    std::vector<std::string>& names = result[artist];
+    for (const auto& [tag, users] : order) {
+      if (names.size() == kImportedTagsMax) break;
+      const auto name = files.tag_names.find(tag);
+      if (name == files.tag_names.end()) continue;
+      std::string clean = CleanTag(name->second);
+      if (clean.empty() || clean == "-") continue;
+      if (std::find(names.begin(), names.end(), clean) == names.end()) {
+        names.push_back(std::move(clean));
+      }
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ImportedArm>> MakeArms(
+    const HetrecFiles& files, const HetrecImportOptions& options,
+    const std::function<void(std::string_view)>& progress) {
+  progress("TF-IDF of tags");
+  const TfIdf tfidf = ComputeTfIdf(files.assignments, options.tag_artists_min);
+  progress("principal components");
+  BANDANA_ASSIGN_OR_RETURN(const Eigen::MatrixXd scores,
+                           PrincipalScores(tfidf.rows, options.dimension));
+  const auto tags = TagsByArtist(files);
+  std::vector<ImportedArm> arms;
+  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+    const double norm = scores.row(i).norm();
+    // Rows of TF-IDF have norm 1: a score this small is rounding and has no direction.
+    constexpr double kNormMin = 1e-9;
+    if (norm < kNormMin) continue;
+    ImportedArm arm;
+    arm.id = tfidf.artists[i];
+    arm.tags = tags.at(arm.id);
+    for (Eigen::Index j = 0; j < scores.cols(); ++j) arm.features.push_back(scores(i, j) / norm);
+    arms.push_back(std::move(arm));
+  }
+  return arms;
+}
+
+Graph CountEdges(std::span<const Pair> edges, std::span<const int> nodes, int clusters) {
+  std::map<Pair, int> counts;
+  for (const auto& [a, b] : edges) {
+    ++counts[{nodes[a], nodes[b]}];
+    if (nodes[a] != nodes[b]) ++counts[{nodes[b], nodes[a]}];
+  }
+  Graph graph;
+  graph.kind = Graph::Kind::kEdgeWeights;
+  graph.nodes = clusters;
+  for (const auto& [cell, count] : counts) {
+    graph.entries.push_back({cell.first, cell.second, static_cast<double>(count)});
+  }
+  return graph;
+}
+
+bool HasArm(std::span<const ImportedArm> arms, int id) {
+  const auto arm = std::lower_bound(arms.begin(), arms.end(), id,
+                                    [](const ImportedArm& a, int wanted) { return a.id < wanted; });
+  return arm != arms.end() && arm->id == id;
+}
+
+std::vector<ImportedEvent> FirstTaggings(const HetrecFiles& files,
+                                         std::span<const ImportedArm> arms) {
+  std::map<Pair, absl::CivilDay> first;
+  for (const TagAssignment& assignment : files.assignments) {
+    if (!HasArm(arms, assignment.artist)) continue;
+    const auto [entry, fresh] =
+        first.emplace(Pair(assignment.user, assignment.artist), assignment.day);
+    if (!fresh) entry->second = std::min(entry->second, assignment.day);
+  }
+  std::vector<ImportedEvent> events;
+  for (const auto& [pair, day] : first) events.push_back({pair.first, pair.second, day});
+  std::stable_sort(events.begin(), events.end(),
+                   [](const ImportedEvent& a, const ImportedEvent& b) { return a.day < b.day; });
+  return events;
+}
+
+std::vector<Listening> ItemsOf(const HetrecFiles& files, std::span<const ImportedArm> arms) {
+  std::vector<Listening> items;
+  for (const Listening& listening : files.listenings) {
+    if (HasArm(arms, listening.artist)) items.push_back(listening);
+  }
+  std::sort(items.begin(), items.end(), [](const Listening& a, const Listening& b) {
+    return Pair(a.user, a.artist) < Pair(b.user, b.artist);
+  });
+  return items;
+}
+
+absl::Status CheckOptions(const HetrecImportOptions& options) {
+  if (options.dimension < 1 || options.dimension > kDimensionMax) {
+    return InvalidArgument("dimension must be in [1, ", kDimensionMax, "], got ",
+                           options.dimension);
+  }
+  if (options.clusters < 1 || options.clusters > kNodesMax) {
+    return InvalidArgument("clusters must be in [1, ", kNodesMax, "], got ", options.clusters);
+  }
+  if (options.seed < 0) return InvalidArgument("seed must be >= 0, got ", options.seed);
+  if (options.tag_artists_min < 1) {
+    return InvalidArgument("tag_artists_min must be >= 1, got ", options.tag_artists_min);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Graph InfluenceOf(const Graph& graph) {
+  Graph influence = graph;
+  influence.kind = Graph::Kind::kInfluence;
+  std::vector<double> sums(graph.nodes, 1);
+  for (const Graph::Entry& entry : graph.entries) sums[entry.column] += entry.weight;
+  std::vector<bool> has_diagonal(graph.nodes, false);
+  for (Graph::Entry& entry : influence.entries) {
+    if (entry.row == entry.column && !has_diagonal[entry.column]) {
+      has_diagonal[entry.column] = true;
+      entry.weight += 1;
+    }
+    entry.weight /= sums[entry.column];
+  }
+  for (int node = 0; node < graph.nodes; ++node) {
+    if (!has_diagonal[node]) influence.entries.push_back({node, node, 1 / sums[node]});
+  }
+  return influence;
+}
+
+Graph IdentityInfluence(int nodes) {
+  Graph identity;
+  identity.kind = Graph::Kind::kInfluence;
+  identity.nodes = nodes;
+  for (int node = 0; node < nodes; ++node) identity.entries.push_back({node, node, 1});
+  return identity;
+}
+
+std::string CleanTag(std::string_view utf8) {
+  std::string clean(utf8);
+  for (char& c : clean) {
+    if (c == ',' || c == 0x7F || static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  if (clean.size() > kTagBytesMax) {
+    // Bytes 10xxxxxx continue a character; never cut before one.
+    std::size_t end = kTagBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xC0) == 0x80) --end;
+    clean.resize(end);
+  }
+  clean.erase(0, std::min(clean.find_first_not_of(' '), clean.size()));
+  clean.erase(clean.find_last_not_of(' ') + 1);
+  return clean;
+}
+
+absl::StatusOr<HetrecImport> ImportHetrec(const HetrecFiles& files,
+                                          const HetrecImportOptions& options,
+                                          const std::function<void(std::string_view)>& progress) {
+  BANDANA_RETURN_IF_ERROR(CheckOptions(options));
+  const auto step = [&](std::string_view name) {
+    if (progress) progress(name);
+  };
+  HetrecImport result;
+  BANDANA_ASSIGN_OR_RETURN(result.arms, MakeArms(files, options, step));
+
+  step("graph cut");
+  result.users = UsersOf(files);
+  const auto position = [&](int user) {
+    return static_cast<int>(std::lower_bound(result.users.begin(), result.users.end(), user) -
+                            result.users.begin());
+  };
+  std::vector<Pair> edges;
+  for (const auto& [a, b] : files.friends) edges.emplace_back(position(a), position(b));
+  BANDANA_ASSIGN_OR_RETURN(result.nodes, PartitionGraph(static_cast<int>(result.users.size()),
+                                                        edges, options.clusters, options.seed));
+  result.graph = CountEdges(edges, result.nodes, options.clusters);
+  result.influence = InfluenceOf(result.graph);
+
+  step("events");
+  result.events = FirstTaggings(files, result.arms);
+  result.items = ItemsOf(files, result.arms);
+  return result;
+}
+
+}  // namespace bandana

@@ -1,0 +1,17 @@
+// Principal components of sparse rows.
+#pragma once
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "tools/import/tfidf.h"
+
+namespace bandana {
+
+// Scores of each row of X (n x m) on its first `dimension` principal components: (X - 1 mu') V, n x
+// dimension, where mu is the mean row and V the unit eigenvectors of (X - 1 mu')' (X - 1 mu') of
+// the largest eigenvalues, largest first. The entry of largest magnitude in each eigenvector is
+// positive, so the result does not depend on the solver's sign. X stays sparse. Errors:
+// INVALID_ARGUMENT unless 1 <= dimension < min(n, m); INTERNAL the solver did not converge.
+absl::StatusOr<Eigen::MatrixXd> PrincipalScores(const SparseRows& rows, int dimension);
+
+}  // namespace bandana
