@@ -42,12 +42,14 @@ inline constexpr std::uint64_t kSealsReserved = std::uint64_t{1} << 20;
 // follows the file.
 //
 // Invariants:
-//   1. The key file exists, has mode 0600 or tighter, and holds every key of the ring before a
-//   token is sealed with it.
+//   1. The key file has mode 0600 or tighter and holds every key of the ring before a token is
+//      sealed with it.
 //   2. The file's count of a key is at least the number of tokens ever sealed with it by any
-//   process.
-//   3. A key opens tokens for at least rotation_interval after it was replaced; usually two keys
-//   are valid.
+//      process.
+//   3. A new key is in the file for five seconds before it seals (unless it is the only one, or the
+//      old one is used up), so that every replica can open what any of them seals.
+//   4. A key opens tokens for at least rotation_interval after it was replaced. Two keys are valid
+//      at a time, more only when the count made keys rotate early.
 class TokenKeys {
  public:
   struct Options {
@@ -68,9 +70,8 @@ class TokenKeys {
   // The key to seal one token with; takes one off its reserve. Errors: UNAVAILABLE the reserve is
   // used up and could not be extended.
   absl::StatusOr<std::shared_ptr<const TokenKey>> TakeSealingKey();
-  // The key of this id, or nullptr. An unknown id looks into the file, at most once a second: a
-  // replica may have rotated.
-  std::shared_ptr<const TokenKey> Find(std::uint32_t id);
+  // The key of this id, or nullptr.
+  std::shared_ptr<const TokenKey> Find(std::uint32_t id) const;
 
   // One round of upkeep: follow the file, rotate by age or count, drop what is too old, reserve.
   absl::Status Maintain();

@@ -1,0 +1,193 @@
+#include "server/service/admin/admin_service.h"
+
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bandana/v1/admin.grpc.pb.h"
+#include "common/base/status.h"
+#include "common/wire/field_checks.h"
+#include "server/service/admin/admin_streams.h"
+#include "server/service/admin/stream_guard.h"
+#include "server/service/error_text.h"
+
+namespace bandana::server {
+namespace {
+
+// The codes of absl and gRPC are the same numbers.
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
+}
+
+v1::ModelDescription Describe(const HostedModel& model) {
+  v1::ModelDescription description;
+  const v1::GetStatsResponse stats = model.Stats();
+  *description.mutable_model() = ToProto(model.spec().public_spec);
+  description.mutable_model()->set_posterior_version(stats.posterior_version());
+  v1::ModelConfig& config = *description.mutable_config() = model.spec().config;
+  // Graphs and maps of users are large, and who is in them is nobody's business here.
+  if (config.has_colin()) config.mutable_colin()->Clear();
+  if (config.has_goblin()) {
+    config.mutable_goblin()->clear_graph();
+    config.mutable_goblin()->clear_users();
+  }
+  description.set_nodes(stats.nodes());
+  description.set_arms(stats.arms());
+  description.set_instance_id(ToHex(model.instance()));
+  description.set_epoch(model.epoch());
+  return description;
+}
+
+}  // namespace
+
+class AdminService::Impl final : public v1::Admin::Service {
+ public:
+  Impl(ModelRegistry& registry, AdminOptions options)
+      : registry_(registry), options_(std::move(options)), streams_(StreamGuard::Options{}) {}
+
+  grpc::Status CreateModel(grpc::ServerContext*, const v1::CreateModelRequest* request,
+                           v1::ModelDescription* response) override {
+    return ToGrpc(Create(request->config(), *response));
+  }
+  grpc::Status DeleteModel(grpc::ServerContext*, const v1::DeleteModelRequest* request,
+                           v1::DeleteModelResponse*) override {
+    const absl::Status status = registry_.Delete(request->model());
+    if (status.ok()) options_.on_models_changed();
+    return ToGrpc(status);
+  }
+  grpc::Status ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
+                          v1::ListModelsResponse* response) override {
+    for (const auto& model : registry_.List()) *response->add_models() = Describe(*model);
+    return grpc::Status::OK;
+  }
+  grpc::Status RemoveArms(grpc::ServerContext*, const v1::RemoveArmsRequest* request,
+                          v1::RemoveArmsResponse* response) override {
+    return WithModel(request->model(), [&](HostedModel& model) {
+      const std::vector<std::uint32_t> ids(request->ids().begin(), request->ids().end());
+      return Assign(model.RemoveArms(ids), *response);
+    });
+  }
+  grpc::Status PutGraph(grpc::ServerContext*, const v1::PutGraphRequest* request,
+                        v1::PutGraphResponse* response) override {
+    return WithModel(request->model(), [&](HostedModel& model) {
+      BANDANA_RETURN_IF_ERROR(model.PutGraph(request->graph()));
+      response->set_nodes(model.Stats().nodes());
+      return absl::OkStatus();
+    });
+  }
+  grpc::Status GetLedger(grpc::ServerContext*, const v1::GetLedgerRequest* request,
+                         v1::GetLedgerResponse* response) override {
+    return WithModel(request->model(), [&](HostedModel& model) {
+      *response = model.Ledger();
+      return absl::OkStatus();
+    });
+  }
+  grpc::Status Checkpoint(grpc::ServerContext*, const v1::CheckpointRequest* request,
+                          v1::CheckpointResponse* response) override {
+    return WithModel(request->model(),
+                     [&](HostedModel& model) { return Assign(model.Checkpoint(), *response); });
+  }
+  grpc::Status OpenEpoch(grpc::ServerContext*, const v1::OpenEpochRequest* request,
+                         v1::OpenEpochResponse* response) override {
+    return WithModel(request->model(), [&](HostedModel& model) {
+      BANDANA_ASSIGN_OR_RETURN(const std::uint64_t epoch, model.OpenEpoch());
+      response->set_epoch(epoch);
+      return absl::OkStatus();
+    });
+  }
+  grpc::Status GetStats(grpc::ServerContext*, const v1::GetStatsRequest* request,
+                        v1::GetStatsResponse* response) override {
+    return WithModel(request->model(), [&](HostedModel& model) {
+      *response = model.Stats();
+      return absl::OkStatus();
+    });
+  }
+
+  grpc::Status PutArms(grpc::ServerContext* context, grpc::ServerReader<v1::PutArmsRequest>* reader,
+                       v1::PutArmsResponse* response) override {
+    const auto lease = streams_.Enter(*context);
+    if (!lease.ok()) return ToGrpc(lease.status());
+    v1::PutArmsRequest first;
+    if (!reader->Read(&first)) return ToGrpc(InvalidArgument("PutArms needs a first message"));
+    return WithModel(first.model(), [&](HostedModel& model) {
+      return ReadArms(*context, std::move(first), *reader, model, *response);
+    });
+  }
+  grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
+                        grpc::ServerWriter<v1::Arm>* writer) override {
+    const auto lease = streams_.Enter(*context);
+    if (!lease.ok()) return ToGrpc(lease.status());
+    return WithModel(request->model(),
+                     [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
+  }
+  grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
+                      grpc::ServerWriter<v1::Chunk>* writer) override {
+    const auto lease = streams_.Enter(*context);
+    if (!lease.ok()) return ToGrpc(lease.status());
+    return WithModel(request->model(), [&](HostedModel& model) {
+      BANDANA_ASSIGN_OR_RETURN(const std::string exported, model.Export());
+      return WriteChunks(exported, *writer);
+    });
+  }
+  grpc::Status Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportRequest>* reader,
+                      v1::ModelDescription* response) override {
+    const auto lease = streams_.Enter(*context);
+    if (!lease.ok()) return ToGrpc(lease.status());
+    return ToGrpc(ImportFrom(*context, *reader, *response));
+  }
+
+ private:
+  template <typename T>
+  static absl::Status Assign(absl::StatusOr<T> result, T& out) {
+    BANDANA_ASSIGN_OR_RETURN(out, std::move(result));
+    return absl::OkStatus();
+  }
+
+  template <typename Function>
+  grpc::Status WithModel(const std::string& name, Function function) {
+    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    if (model == nullptr) return ToGrpc(NotFound("model: no model has this name"));
+    return ToGrpc(function(*model));
+  }
+
+  absl::Status Create(const v1::ModelConfig& config, v1::ModelDescription& response) {
+    std::vector<ConfigError> errors;
+    auto spec = ParseModelConfig(config, "", /*allow_files=*/false, errors);
+    if (spec && spec->public_spec.token_lifetime > options_.token_lifetime_max) {
+      errors.push_back({"token_lifetime",
+                        absl::StrCat("must be at most the server's tokens.rotation_interval of ",
+                                     absl::FormatDuration(options_.token_lifetime_max))});
+    }
+    BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "config"));
+    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Create(*std::move(spec)));
+    options_.on_models_changed();
+    response = Describe(*model);
+    return absl::OkStatus();
+  }
+
+  absl::Status ImportFrom(grpc::ServerContext& context,
+                          grpc::ServerReader<v1::ImportRequest>& reader,
+                          v1::ModelDescription& response) {
+    std::string name;
+    BANDANA_ASSIGN_OR_RETURN(const std::string exported, ReadChunks(context, reader, name));
+    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Import(name, exported));
+    options_.on_models_changed();
+    response = Describe(*model);
+    return absl::OkStatus();
+  }
+
+  ModelRegistry& registry_;
+  const AdminOptions options_;
+  StreamGuard streams_;
+};
+
+AdminService::AdminService(ModelRegistry& registry, AdminOptions options)
+    : impl_(std::make_unique<Impl>(registry, std::move(options))) {}
+AdminService::~AdminService() = default;
+grpc::Service* AdminService::service() { return impl_.get(); }
+
+}  // namespace bandana::server

@@ -1,0 +1,44 @@
+// bandana.v1.Admin over the hosted models: a synchronous service, because its calls are few and may
+// wait for the disk.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "server/models/registry.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace bandana::server {
+
+struct AdminOptions {
+  // Longest token_lifetime that a new model may have: keys are rotated at this age.
+  absl::Duration token_lifetime_max = absl::Hours(24);
+  // Called after a model came or went.
+  std::function<void()> on_models_changed = [] {};
+};
+
+// Threads: all methods are safe.
+//
+// Errors beyond those of admin.proto: NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams,
+// or a stream with more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten
+// minutes.
+class AdminService {
+ public:
+  // `registry` must outlive the service.
+  AdminService(ModelRegistry& registry, AdminOptions options);
+  ~AdminService();
+  AdminService(const AdminService&) = delete;
+  AdminService& operator=(const AdminService&) = delete;
+
+  grpc::Service* service();
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,61 @@
+#include "server/service/admin/stream_guard.h"
+
+#include <grpcpp/server_context.h>
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+
+StreamGuard::Lease::~Lease() {
+  if (guard_ != nullptr) guard_->Leave(id_);
+}
+
+StreamGuard::StreamGuard(const Options& options)
+    : options_(options), watcher_([this] { Watch(); }) {}
+
+StreamGuard::~StreamGuard() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    changed_.SignalAll();
+  }
+  watcher_.join();
+}
+
+absl::StatusOr<StreamGuard::Lease> StreamGuard::Enter(grpc::ServerContext& context) {
+  const absl::MutexLock lock(&mutex_);
+  if (static_cast<int>(open_.size()) >= options_.streams_max) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("at most ", options_.streams_max, " administrative streams at a time"));
+  }
+  const std::uint64_t id = next_id_++;
+  open_[id] = {absl::Now() + options_.stream_life_max, &context};
+  changed_.SignalAll();
+  return Lease(*this, id);
+}
+
+void StreamGuard::Leave(std::uint64_t id) {
+  const absl::MutexLock lock(&mutex_);
+  open_.erase(id);
+}
+
+void StreamGuard::Watch() {
+  const absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    const auto next = std::find_if(open_.begin(), open_.end(),
+                                   [](const auto& e) { return e.second.context != nullptr; });
+    if (next == open_.end()) {
+      changed_.Wait(&mutex_);
+    } else if (absl::Now() < next->second.deadline) {
+      changed_.WaitWithDeadline(&mutex_, next->second.deadline);
+    } else {
+      next->second.context->TryCancel();
+      next->second.context = nullptr;
+    }
+  }
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,65 @@
+// Bounds on the streaming calls of Admin: how many at a time, and how long each may take.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace grpc {
+class ServerContext;
+}
+
+namespace bandana::server {
+
+// A blocking read of a synchronous stream ends only when the peer or somebody else ends it: one
+// thread cancels calls that are open for too long. Threads: all methods are safe.
+class StreamGuard {
+ public:
+  struct Options {
+    int streams_max = 4;
+    absl::Duration stream_life_max = absl::Minutes(10);
+  };
+
+  // While it lives, the call counts and is watched. Destroy it before the call's context goes.
+  class Lease {
+   public:
+    Lease(StreamGuard& guard, std::uint64_t id) : guard_(&guard), id_(id) {}
+    Lease(Lease&& other) noexcept : guard_(std::exchange(other.guard_, nullptr)), id_(other.id_) {}
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+
+   private:
+    StreamGuard* guard_;
+    std::uint64_t id_;
+  };
+
+  explicit StreamGuard(const Options& options);
+  ~StreamGuard();  // every lease must be gone
+
+  // Errors: RESOURCE_EXHAUSTED streams_max are open.
+  absl::StatusOr<Lease> Enter(grpc::ServerContext& context);
+
+ private:
+  struct Watched {
+    absl::Time deadline;
+    grpc::ServerContext* context = nullptr;  // null once cancelled
+  };
+  void Leave(std::uint64_t id);
+  void Watch();
+
+  const Options options_;
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Ids ascend and every life is equally long: the first entry has the earliest deadline.
+  std::map<std::uint64_t, Watched> open_ ABSL_GUARDED_BY(mutex_);
+  std::thread watcher_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,162 @@
+#include "server/service/arm_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+absl::Status TooMany(std::size_t n, int arms_max) {
+  return InvalidArgument("arms: at most ", arms_max, " arms a decision, got ", n);
+}
+
+double SquaredNorm(const double* x, int d) {
+  // Four sums, because one would wait for each addition in turn; the order is fixed.
+  double s[4] = {0, 0, 0, 0};
+  int i = 0;
+  for (; i + 4 <= d; i += 4) {
+    for (int k = 0; k < 4; ++k) s[k] += x[i + k] * x[i + k];
+  }
+  for (; i < d; ++i) s[0] += x[i] * x[i];
+  return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+// Norm of finite features without overflow.
+double CarefulNorm(std::span<const double> x) {
+  double largest = 0;
+  for (const double v : x) largest = std::max(largest, std::abs(v));
+  double sum = 0;
+  for (const double v : x) sum += (v / largest) * (v / largest);
+  return largest * std::sqrt(sum);
+}
+
+// Scales one arm outside the ball onto it, into `out`.
+absl::Status ClipArm(std::span<const double> x, const FeatureBounds& bounds, std::size_t arm,
+                     double* out, std::size_t& clipped) {
+  for (const double v : x) {
+    if (!std::isfinite(v)) {
+      return InvalidArgument("arms.inline_arms.features: arm ", arm,
+                             " has a NaN or infinite feature");
+    }
+  }
+  const double norm = CarefulNorm(x);
+  if (norm > bounds.l2_max * kNormSlack) {
+    if (bounds.reject) {
+      return InvalidArgument("arms.inline_arms.features: arm ", arm,
+                             " has an l2 norm above feature_l2_max = ", bounds.l2_max);
+    }
+    ++clipped;
+  }
+  // Division first: l2_max / norm underflows for the largest doubles.
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] / norm * bounds.l2_max;
+  return absl::OkStatus();
+}
+
+absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds, int arms_max,
+                        ArmBlock& block) {
+  const std::span<const double> features(arms.features().data(),
+                                         static_cast<std::size_t>(arms.features_size()));
+  const std::size_t d = static_cast<std::size_t>(bounds.dimension);
+  if (features.empty())
+    return InvalidArgument("arms.inline_arms.features: at least one arm, got none");
+  if (features.size() % d != 0) {
+    return InvalidArgument(
+        "arms.inline_arms.features: size must be a multiple of the model's dimension ", d, ", got ",
+        features.size());
+  }
+  const std::size_t n = features.size() / d;
+  if (n > static_cast<std::size_t>(arms_max)) return TooMany(n, arms_max);
+  const double l2_squared_max = bounds.l2_max * bounds.l2_max;
+  bool copied = false;
+  for (std::size_t arm = 0; arm < n; ++arm) {
+    // False also for NaN and infinity, so that the usual arm needs no further test.
+    if (SquaredNorm(features.data() + arm * d, bounds.dimension) <= l2_squared_max) continue;
+    if (!copied) block.scratch.assign(features.begin(), features.end());
+    copied = true;
+    BANDANA_RETURN_IF_ERROR(ClipArm(features.subspan(arm * d, d), bounds, arm,
+                                    block.scratch.data() + arm * d, block.clipped));
+  }
+  block.features = copied ? std::span<const double>(block.scratch) : features;
+  return absl::OkStatus();
+}
+
+void Append(const CatalogueEntry& arm, ArmBlock& block) {
+  block.ids.push_back(arm.id);
+  block.scratch.insert(block.scratch.end(), arm.features.begin(), arm.features.end());
+}
+
+absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
+                     ArmBlock& block) {
+  if (arms.ids().empty())
+    return InvalidArgument("arms.catalogue_arms.ids: at least one arm, got none");
+  if (arms.ids_size() > arms_max)
+    return TooMany(static_cast<std::size_t>(arms.ids_size()), arms_max);
+  block.scratch.reserve(static_cast<std::size_t>(arms.ids_size()) *
+                        static_cast<std::size_t>(catalogue.dimension()));
+  for (const std::uint32_t id : arms.ids()) {
+    const CatalogueEntry* arm = catalogue.Find(id);
+    if (arm == nullptr)
+      return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
+    Append(*arm, block);
+  }
+  block.features = block.scratch;
+  return absl::OkStatus();
+}
+
+bool HasAny(const CatalogueEntry& arm, const v1::CatalogueQuery& query) {
+  return std::any_of(arm.tags.begin(), arm.tags.end(), [&](const std::string& tag) {
+    return std::find(query.tags_any().begin(), query.tags_any().end(), tag) !=
+           query.tags_any().end();
+  });
+}
+
+absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Catalogue& catalogue,
+                       ArmBlock& block) {
+  if (query.tags_any_size() > kQueryTagsMax) {
+    return InvalidArgument("arms.catalogue_query.tags_any: at most ", kQueryTagsMax, " tags, got ",
+                           query.tags_any_size());
+  }
+  const bool every_arm = query.tags_any().empty();
+  for (const CatalogueEntry& arm : catalogue.arms()) {
+    if (!every_arm && !HasAny(arm, query)) continue;
+    if (block.ids.size() == static_cast<std::size_t>(arms_max)) {
+      return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
+                             " arms allowed a decision");
+    }
+    if (every_arm) {
+      block.ids.push_back(arm.id);
+    } else {
+      Append(arm, block);
+    }
+  }
+  if (block.ids.empty())
+    return NotFound("arms.catalogue_query: no arm of the model's catalogue matches");
+  block.features = every_arm ? catalogue.features() : std::span<const double>(block.scratch);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
+                      const Catalogue& catalogue, ArmBlock& block) {
+  block.features = {};
+  block.ids.clear();
+  block.scratch.clear();
+  block.clipped = 0;
+  switch (arms.form_case()) {
+    case v1::ArmSet::kInlineArms:
+      return LoadInline(arms.inline_arms(), bounds, arms_max, block);
+    case v1::ArmSet::kCatalogueArms:
+      return LoadIds(arms.catalogue_arms(), arms_max, catalogue, block);
+    case v1::ArmSet::kCatalogueQuery:
+      return LoadQuery(arms.catalogue_query(), arms_max, catalogue, block);
+    case v1::ArmSet::FORM_NOT_SET:
+      break;
+  }
+  return InvalidArgument("arms: inline_arms, catalogue_arms or catalogue_query must be set");
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,44 @@
+// The arms of one decision, from the request or from the catalogue, validated and side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bandana/v1/recommender.pb.h"
+#include "server/models/catalogue.h"
+
+namespace bandana::server {
+
+// What is enforced on features: MECHANISMS' clip of contexts to a ball.
+struct FeatureBounds {
+  int dimension = 0;
+  double l2_max = 1;    // L
+  bool reject = false;  // out of range: INVALID_ARGUMENT instead of scaling
+};
+
+// Reused between decisions; `features` may point into the request, the catalogue or `scratch`, and
+// lives as long as they do.
+struct ArmBlock {
+  std::span<const double> features;  // n x d, row-major
+  std::vector<std::uint32_t> ids;    // n catalogue ids; empty for inline arms
+  std::size_t clipped = 0;           // arms whose features were scaled to L
+  std::vector<double> scratch;
+};
+
+// Norms above L by no more than this factor are rounding of a vector that its sender scaled to L:
+// scaled without being counted or rejected.
+inline constexpr double kNormSlack = 1 + 1e-9;
+
+// Tags of one query: each is compared with every tag of the catalogue.
+inline constexpr int kQueryTagsMax = 64;
+
+// Fills `block` with 1 to arms_max arms. Errors: INVALID_ARGUMENT no form set, empty or too many
+// arms, a size that is not a multiple of d, NaN or infinite features, norms above L where that is
+// to be rejected; NOT_FOUND an unknown id, or a query that matches nothing.
+absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
+                      const Catalogue& catalogue, ArmBlock& block);
+
+}  // namespace bandana::server

@@ -1,0 +1,173 @@
+#include "server/service/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "server/service/health_watch.h"
+#include "server/service/methods.h"
+#include "server/service/transport.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr int kQueuesMax = 64;
+constexpr int kCallsInFlightMaxMax = 4096;
+constexpr int kWatchesMaxMax = 1024;
+// What the last answers get to reach their clients, when Shutdown's own deadline leaves them
+// nothing.
+constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(1);
+
+absl::Status CheckOptions(const GrpcServerOptions& options) {
+  if (options.listen.empty()) return InvalidArgument("listen: must be host:port or unix:PATH");
+  if (options.queues < 1 || options.queues > kQueuesMax) {
+    return InvalidArgument("queues: must be in [1, ", kQueuesMax, "], got ", options.queues);
+  }
+  if (options.calls_in_flight_max < 1 || options.calls_in_flight_max > kCallsInFlightMaxMax) {
+    return InvalidArgument("calls_in_flight_max: must be in [1, ", kCallsInFlightMaxMax, "], got ",
+                           options.calls_in_flight_max);
+  }
+  if (options.watches_max < 1 || options.watches_max > kWatchesMaxMax) {
+    return InvalidArgument("watches_max: must be in [1, ", kWatchesMaxMax, "], got ",
+                           options.watches_max);
+  }
+  if (!(options.watch_interval >= absl::Milliseconds(1))) {
+    return InvalidArgument("watch_interval: must be at least 1 ms, got ",
+                           absl::FormatDuration(options.watch_interval));
+  }
+  return absl::OkStatus();
+}
+
+int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
+
+// gRPC 1.51 cannot bound the number of connections: what it offers is closing the idle and the old
+// ones.
+void SetTransportLimits(grpc::ServerBuilder& builder) {
+  // Without this, a second server on the port would silently take half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
+  // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             Millis(absl::Seconds(30)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Minutes(1)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(20)));
+  // Server-wide, so it must let Admin's messages pass; calls on the queues check
+  // kHotMessageBytesMax themselves.
+  builder.SetMaxReceiveMessageSize(kAdminMessageBytesMax);
+  // Admin and reflection are rare: one queue with one waiting thread is enough, and disturbs the
+  // hot queues least.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+}
+
+std::string WithPort(const std::string& listen, int port) {
+  if (listen.rfind("unix:", 0) == 0) return listen;
+  return absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+}
+
+class GrpcServerImpl final : public GrpcServer {
+ public:
+  GrpcServerImpl(const GrpcServerOptions& options, Handlers& handlers)
+      : options_(options),
+        handlers_(handlers),
+        state_(options.calls_in_flight_max, options.observer) {}
+
+  ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
+
+  absl::Status Serve() {
+    if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    SetTransportLimits(builder);
+    int port = 0;
+    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&services_.recommender);
+    builder.RegisterService(&services_.health);
+    for (grpc::Service* service : options_.services) builder.RegisterService(service);
+    for (int i = 0; i < options_.queues; ++i) {
+      queues_.push_back(std::make_unique<Queue>(state_, builder.AddCompletionQueue()));
+    }
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) {
+      return Unavailable("cannot listen on ", options_.listen,
+                         ": the address is in use, not of this machine, or not permitted");
+    }
+    address_ = WithPort(options_.listen, port);
+    watches_ =
+        std::make_unique<HealthWatches>(HealthWatches::Options{.watches_max = options_.watches_max,
+                                                               .interval = options_.watch_interval},
+                                        services_.health, serving_, *queues_.front());
+    watches_->Start();
+    for (auto& queue : queues_) queue->Start(MakePorts(services_, handlers_, serving_));
+    return absl::OkStatus();
+  }
+
+  const std::string& address() const override { return address_; }
+  int calls_in_flight() const override { return state_.admission.in_flight(); }
+  void HealthChanged() override { watches_->Refresh(); }
+  void SetDraining() override {
+    draining_.store(true);
+    watches_->Refresh();
+  }
+
+  void Shutdown(absl::Time deadline) override {
+    std::lock_guard lock(shutdown_mutex_);
+    if (server_ == nullptr) return;
+    SetDraining();
+    state_.refusing.store(true);
+    while (state_.admission.in_flight() > 0 && absl::Now() < deadline)
+      absl::SleepFor(kPollInterval);
+    for (UnaryCall* call : state_.pending->Close()) {
+      call->Finish(Unavailable("server is shutting down"), nullptr);
+    }
+    watches_->Close();
+    state_.stopping.store(true);
+    // Cancels at its deadline what is still open, and returns when every call and connection is
+    // gone; the queue threads go on meanwhile.
+    server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::Now() + kFlushGrace)));
+    while (state_.objects.load(std::memory_order_acquire) > 0) absl::SleepFor(kPollInterval);
+    for (auto& queue : queues_) queue->Stop();
+    server_.reset();
+  }
+
+ private:
+  const GrpcServerOptions options_;
+  Handlers& handlers_;
+  TransportState state_;
+  std::atomic<bool> draining_{false};
+  const ServingQuery serving_ = [this](std::string_view service) {
+    const Serving serving = handlers_.ServingOf(service);
+    return draining_.load() && serving == Serving::kServing ? Serving::kNotServing : serving;
+  };
+  QueueServices services_;
+  std::string address_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::unique_ptr<HealthWatches> watches_;
+  std::unique_ptr<grpc::Server> server_;
+  std::mutex shutdown_mutex_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
+                                                              Handlers& handlers) {
+  BANDANA_RETURN_IF_ERROR(CheckOptions(options));
+  auto server = std::make_unique<GrpcServerImpl>(options, handlers);
+  BANDANA_RETURN_IF_ERROR(server->Serve());
+  return server;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,59 @@
+#include "server/service/posterior_page.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+int NodesPerPage(int d) {
+  const int doubles = d + d * (d + 1) / 2 + 1;
+  return std::max(1, kPosteriorPageBytes / (8 * doubles));
+}
+
+void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& response) {
+  response.mutable_means()->Add(node.mean.begin(), node.mean.end());
+  for (int row = 0; row < d; ++row) {
+    const double* begin = node.covariance.data() + static_cast<std::ptrdiff_t>(row) * d;
+    response.mutable_covariances()->Add(begin, begin + row + 1);
+  }
+  response.add_alphas(node.alpha);
+}
+
+}  // namespace
+
+absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
+                           v1::GetPosteriorResponse& response) {
+  const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
+  const int d = posterior->dimension();
+  int user_node = 0;
+  if (!request.user().empty()) {
+    BANDANA_ASSIGN_OR_RETURN(user_node, model.ResolveUser(request.user()));
+  } else if (request.first_node() > static_cast<std::uint32_t>(posterior->nodes())) {
+    return InvalidArgument("first_node: must be at most the number of nodes, ", posterior->nodes(),
+                           ", got ", request.first_node());
+  }
+  response.set_version(posterior->version());
+  if (request.if_newer_than() != 0 && posterior->version() <= request.if_newer_than()) {
+    response.set_not_modified(true);
+    return absl::OkStatus();
+  }
+  if (!request.user().empty()) {
+    response.set_first_node(static_cast<std::uint32_t>(std::max(user_node, 0)));
+    AppendNode(posterior->node(user_node), d, response);
+    return absl::OkStatus();
+  }
+  const int first = static_cast<int>(request.first_node());
+  const int end = std::min(posterior->nodes(), first + NodesPerPage(d));
+  response.set_first_node(request.first_node());
+  const int doubles = d * (d + 1) / 2;
+  response.mutable_means()->Reserve((end - first) * d);
+  response.mutable_covariances()->Reserve((end - first) * doubles);
+  for (int node = first; node < end; ++node) AppendNode(posterior->node(node), d, response);
+  response.set_next_node(end < posterior->nodes() ? static_cast<std::uint32_t>(end) : 0);
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::server

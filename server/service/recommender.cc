@@ -1,0 +1,100 @@
+#include "server/service/recommender.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "server/service/error_text.h"
+#include "server/service/outcomes.h"
+#include "server/service/posterior_page.h"
+#include "server/service/selection.h"
+
+namespace bandana::server {
+namespace {
+
+absl::StatusOr<std::shared_ptr<HostedModel>> FindModel(const ModelRegistry& registry,
+                                                       std::string_view name) {
+  std::shared_ptr<HostedModel> model = registry.Find(name);
+  if (model != nullptr) return model;
+  if (name.empty()) return InvalidArgument("model: must be set");
+  return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),
+                  "`");
+}
+
+}  // namespace
+
+Recommender::Recommender(const RecommenderOptions& options, const ModelRegistry& registry,
+                         TokenCodec& tokens, const Clock& clock)
+    : options_(options), registry_(registry), tokens_(tokens), clock_(clock) {}
+
+absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
+                                   v1::GetModelResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
+                           FindModel(registry_, request.model()));
+  response = ToProto(model->spec().public_spec);
+  response.set_posterior_version(model->posterior()->version());
+  return absl::OkStatus();
+}
+
+absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
+                           FindModel(registry_, request.model()));
+  return SelectArms(*model, request, options_.arms_per_request_max, clock_.Now(), tokens_,
+                    response);
+}
+
+absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
+                                      v1::BatchSelectResponse& response) {
+  const int n = request.decisions_size();
+  if (n < 1 || n > options_.batch_decisions_max) {
+    return InvalidArgument("decisions: 1 to ", options_.batch_decisions_max, " in a call, got ", n);
+  }
+  const absl::Time now = clock_.Now();
+  for (const v1::SelectRequest& decision : request.decisions()) {
+    v1::SelectResult& result = *response.add_results();
+    absl::StatusOr<std::shared_ptr<HostedModel>> model = FindModel(registry_, decision.model());
+    const absl::Status status = model.ok()
+                                    ? SelectArms(**model, decision, options_.arms_per_request_max,
+                                                 now, tokens_, *result.mutable_selection())
+                                    : model.status();
+    if (status.ok()) continue;
+    result.clear_selection();
+    result.set_code(status.raw_code());
+    result.set_message(TextForPeer(status.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
+                                       v1::GetPosteriorResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
+                           FindModel(registry_, request.model()));
+  return FillPosterior(*model, request, response);
+}
+
+void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
+                         Finish finish) {
+  auto model = FindModel(registry_, request.model());
+  if (!model.ok()) return finish(model.status());
+  ReportOutcomes(**model, request, options_.batch_decisions_max, tokens_, response,
+                 std::move(finish));
+}
+
+void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
+                         Finish finish) {
+  auto model = FindModel(registry_, request.model());
+  if (!model.ok()) return finish(model.status());
+  SubmitReports(**model, request, options_.batch_decisions_max, tokens_, response,
+                std::move(finish));
+}
+
+Serving Recommender::ServingOf(std::string_view service) {
+  if (service.empty()) return Serving::kServing;
+  const std::shared_ptr<HostedModel> model = registry_.Find(service);
+  if (model == nullptr) return Serving::kUnknownService;
+  return model->Health().ok() ? Serving::kServing : Serving::kNotServing;
+}
+
+}  // namespace bandana::server

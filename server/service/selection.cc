@@ -1,0 +1,96 @@
+#include "server/service/selection.h"
+
+#include <cstring>
+#include <vector>
+
+#include "common/bandits/scoring.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/service/arm_set.h"
+#include "server/service/random_buffer.h"
+
+namespace bandana::server {
+namespace {
+
+// What a thread reuses from decision to decision.
+struct Scratch {
+  ArmBlock arms;
+  ArmScores scores;
+  Decision decision;
+};
+
+absl::Status CheckRequest(const v1::SelectRequest& request) {
+  if (request.top_k() > static_cast<std::uint32_t>(kTopKMax)) {
+    return InvalidArgument("top_k: must be in [0, ", kTopKMax, "], got ", request.top_k());
+  }
+  if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
+    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",
+                           request.user().size());
+  }
+  return absl::OkStatus();
+}
+
+void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::uint64_t version,
+                  v1::SelectResponse& response) {
+  const auto& [arms, scores, decision] = scratch;
+  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
+    const auto position = static_cast<std::size_t>(ranking[rank]);
+    response.add_positions(static_cast<std::uint32_t>(position));
+    if (!arms.ids.empty()) response.add_arm_ids(arms.ids[position]);
+    response.add_scores(scores.scores[position]);
+    response.add_means(scores.means[position]);
+    response.add_widths(scores.widths[position]);
+    response.add_propensities(decision.arms[rank].propensity);
+  }
+  response.set_posterior_version(version);
+}
+
+}  // namespace
+
+absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+                        absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+  thread_local Scratch scratch;
+  BANDANA_RETURN_IF_ERROR(CheckRequest(request));
+  BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
+  const ModelSpec& spec = model.spec();
+  const PublicSpec& rules = spec.public_spec;
+  // Held until the end: an ArmBlock may point into it.
+  const std::shared_ptr<const Catalogue> catalogue = model.catalogue();
+  const FeatureBounds bounds{.dimension = rules.dimension,
+                             .l2_max = rules.feature_l2_max,
+                             .reject = rules.reject_features};
+  BANDANA_RETURN_IF_ERROR(LoadArms(request.arms(), bounds, arms_max, *catalogue, scratch.arms));
+  if (scratch.arms.clipped > 0) model.CountFeaturesClipped(scratch.arms.clipped);
+
+  Decision& decision = scratch.decision;
+  BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
+  const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
+  ScoreArms(posterior->node(node), scratch.arms.features, scratch.scores);
+  std::uint64_t tie_key = 0;
+  std::memcpy(&tie_key, decision.id.data(), sizeof tie_key);
+  const std::vector<int> ranking = RankArms(
+      scratch.scores.scores, request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
+
+  decision.instance = model.instance();
+  decision.epoch = model.epoch();
+  decision.time = now;
+  // Nodes of independent users are made in the order of the log, so a token names the user instead.
+  const bool independent = spec.coupling.independent();
+  decision.node = independent ? -1 : node;
+  decision.user.clear();
+  if (independent) decision.user = request.user();
+  decision.arms.resize(ranking.size());
+  const auto d = static_cast<std::size_t>(rules.dimension);
+  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
+    const auto x = scratch.arms.features.subspan(static_cast<std::size_t>(ranking[rank]) * d, d);
+    decision.arms[rank].propensity = rank == 0 ? 1 : 0;
+    decision.arms[rank].features.assign(x.begin(), x.end());
+  }
+  BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
+  // After sealing: an open decision without a token could never be reported.
+  if (rules.reward_window.has_value()) BANDANA_RETURN_IF_ERROR(model.RecordDecision(decision));
+  FillResponse(scratch, ranking, posterior->version(), response);
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,18 @@
+// One decision: validate, score against the published posterior, rank, seal.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bandana/v1/recommender.pb.h"
+#include "server/models/hosted_model.h"
+#include "server/service/token.h"
+
+namespace bandana::server {
+
+// Fills `response` (empty before) for one request to `model`. UCB is deterministic given its tie
+// break: the propensity is 1 for the first arm and 0 for the others. Errors: those of
+// Recommender.Select; then `response` means nothing. Threads: safe; scratch memory is per thread.
+absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+                        absl::Time now, TokenCodec& tokens, v1::SelectResponse& response);
+
+}  // namespace bandana::server

@@ -1,0 +1,121 @@
+#include "server/service/token_payload.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+
+namespace bandana::server {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they stand");
+
+class Writer {
+ public:
+  explicit Writer(char* out) : out_(out) {}
+  void Bytes(const void* data, std::size_t size) {
+    if (size != 0) std::memcpy(out_, data, size);
+    out_ += size;
+  }
+  template <typename T>
+  void Number(T value) {
+    Bytes(&value, sizeof value);
+  }
+  const char* end() const { return out_; }
+
+ private:
+  char* out_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  bool Bytes(void* data, std::size_t size) {
+    if (rest_.size() < size) return false;
+    if (size != 0) std::memcpy(data, rest_.data(), size);
+    rest_.remove_prefix(size);
+    return true;
+  }
+  template <typename T>
+  bool Number(T& value) {
+    return Bytes(&value, sizeof value);
+  }
+  std::size_t left() const { return rest_.size(); }
+
+ private:
+  std::string_view rest_;
+};
+
+bool AllFinite(const std::vector<double>& values) {
+  for (const double v : values) {
+    if (!std::isfinite(v)) return false;
+  }
+  return true;
+}
+
+bool DecodeArms(Reader& in, std::vector<RankedArm>& arms) {
+  std::uint8_t count = 0;
+  std::uint16_t dimension = 0;
+  if (!in.Number(count) || !in.Number(dimension)) return false;
+  if (count < 1 || count > kTopKMax || dimension < 1 || dimension > kDimensionMax) return false;
+  if (in.left() != std::size_t{count} * 8 * (1 + std::size_t{dimension})) return false;
+  arms.resize(count);
+  for (RankedArm& arm : arms) {
+    arm.features.resize(dimension);
+    if (!in.Number(arm.propensity) || !in.Bytes(arm.features.data(), 8 * arm.features.size()))
+      return false;
+    if (!(arm.propensity >= 0 && arm.propensity <= 1) || !AllFinite(arm.features)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void EncodeDecision(const Decision& decision, std::string& out) {
+  BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kTopKMax);
+  BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
+  const std::size_t dimension = decision.arms.front().features.size();
+  BANDANA_CHECK(dimension >= 1 && dimension <= kDimensionMax);
+  const std::size_t start = out.size();
+  const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
+                           decision.arms.size() * 8 * (1 + dimension);
+  out.resize(start + size);
+  Writer writer(out.data() + start);
+  writer.Bytes(decision.instance.data(), 16);
+  writer.Bytes(decision.id.data(), 16);
+  writer.Number(decision.epoch);
+  writer.Number(std::int64_t{absl::ToUnixMicros(decision.time)});
+  writer.Number(decision.node);
+  writer.Number(static_cast<std::uint8_t>(decision.user.size()));
+  writer.Bytes(decision.user.data(), decision.user.size());
+  writer.Number(static_cast<std::uint8_t>(decision.arms.size()));
+  writer.Number(static_cast<std::uint16_t>(dimension));
+  for (const RankedArm& arm : decision.arms) {
+    BANDANA_CHECK(arm.features.size() == dimension);
+    writer.Number(arm.propensity);
+    writer.Bytes(arm.features.data(), 8 * dimension);
+  }
+  BANDANA_CHECK(writer.end() == out.data() + out.size());
+}
+
+std::optional<Decision> DecodeDecision(std::string_view bytes) {
+  Decision decision;
+  Reader in(bytes);
+  std::int64_t micros = 0;
+  std::uint8_t user_bytes = 0;
+  if (!in.Bytes(decision.instance.data(), 16) || !in.Bytes(decision.id.data(), 16) ||
+      !in.Number(decision.epoch) || !in.Number(micros) || !in.Number(decision.node) ||
+      !in.Number(user_bytes)) {
+    return std::nullopt;
+  }
+  if (decision.node < -1 || user_bytes > kUserIdBytesMax) return std::nullopt;
+  decision.time = absl::FromUnixMicros(micros);
+  decision.user.resize(user_bytes);
+  if (!in.Bytes(decision.user.data(), user_bytes)) return std::nullopt;
+  if (!DecodeArms(in, decision.arms)) return std::nullopt;
+  return decision;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,200 @@
+#include "server/service/transport.h"
+
+#include <string>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "server/service/error_text.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
+// About the time in which a full server clears what it has admitted.
+constexpr char kOverloadPushback[] = "50";
+constexpr char kDoNotRetry[] = "-1";
+
+}  // namespace
+
+bool Admission::Enter(bool append) {
+  if (calls_.fetch_add(1, std::memory_order_relaxed) >= calls_max_) {
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (append && appends_.fetch_add(1, std::memory_order_relaxed) >= appends_max_) {
+    appends_.fetch_sub(1, std::memory_order_relaxed);
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+void Admission::Leave(bool append) {
+  if (append) appends_.fetch_sub(1, std::memory_order_relaxed);
+  calls_.fetch_sub(1, std::memory_order_release);
+}
+
+std::uint64_t PendingCalls::Add(UnaryCall* call) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return 0;
+  calls_.emplace(next_, call);
+  return next_++;
+}
+
+UnaryCall* PendingCalls::Take(std::uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  const auto found = calls_.find(ticket);
+  if (found == calls_.end()) return nullptr;
+  UnaryCall* call = found->second;
+  calls_.erase(found);
+  return call;
+}
+
+std::vector<UnaryCall*> PendingCalls::Close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  std::vector<UnaryCall*> calls;
+  for (const auto& [ticket, call] : calls_) calls.push_back(call);
+  calls_.clear();
+  return calls;
+}
+
+TransportState& UnaryCall::state() { return queue_.state(); }
+
+void UnaryCall::Post() {
+  context_.emplace();
+  responder_.emplace(&*context_);
+  request_.Clear();
+  stage_.store(Stage::kPosted, std::memory_order_release);
+  port_.request(&*context_, &request_, &*responder_, queue_.cq(), static_cast<Event*>(this));
+}
+
+void UnaryCall::Happened(bool ok) {
+  const Stage stage = stage_.load(std::memory_order_acquire);
+  if (stage == Stage::kPosted && ok) {
+    if (!state().stopping.load(std::memory_order_relaxed)) queue_.PostOne(port_);
+    TakeIn();
+    return;
+  }
+  // Answered (ok or not: a client that left is no concern of ours), or posted when the server shut
+  // down.
+  BANDANA_CHECK(stage == Stage::kFinishing || stage == Stage::kPosted);
+  if (admitted_) state().admission.Leave(port_.append);
+  admitted_ = false;
+  queue_.Recycle(this, port_);
+}
+
+void UnaryCall::TakeIn() {
+  arrival_ = std::chrono::steady_clock::now();
+  stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
+  if (port_.limited) {
+    if (state().refusing.load(std::memory_order_relaxed)) {
+      return Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", nullptr);
+    }
+    if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
+      return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
+                    kDoNotRetry);
+    }
+    if (!state().admission.Enter(port_.append)) {
+      return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight",
+                    kOverloadPushback);
+    }
+    admitted_ = true;
+  }
+  queue_.AddToBacklog(this);
+}
+
+void UnaryCall::Run() {
+  if (context_->deadline() <= std::chrono::system_clock::now()) {
+    return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
+                  "deadline passed before the call was looked at", nullptr);
+  }
+  port_.work->Run(*this, request_);
+}
+
+void UnaryCall::Refuse(grpc::StatusCode code, const char* message, const char* pushback_ms) {
+  if (pushback_ms != nullptr) context_->AddTrailingMetadata(kPushbackKey, pushback_ms);
+  Send(grpc::Status(code, message), nullptr);
+}
+
+void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* response) {
+  if (status.ok()) return Send(grpc::Status::OK, response);
+  if (absl::IsResourceExhausted(status))
+    context_->AddTrailingMetadata(kPushbackKey, kOverloadPushback);
+  Send(
+      grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()), TextForPeer(status.message())),
+      nullptr);
+}
+
+void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
+  if (CallObserver* observer = state().observer) {
+    observer->OnCall(port_.method, status.error_code(),
+                     absl::FromChrono(std::chrono::steady_clock::now() - arrival_));
+  }
+  stage_.store(Stage::kFinishing, std::memory_order_release);
+  if (status.ok()) {
+    responder_->Finish(*response, status, static_cast<Event*>(this));
+  } else {
+    responder_->FinishWithError(status, static_cast<Event*>(this));
+  }
+}
+
+Queue::~Queue() { Stop(); }
+
+void Queue::Start(std::vector<Port> ports) {
+  ports_ = std::move(ports);
+  for (Port& port : ports_) {
+    for (int i = 0; i < port.posted; ++i) PostOne(port);
+  }
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void Queue::Stop() {
+  cq_->Shutdown();
+  if (thread_.joinable()) {
+    thread_.join();
+    return;
+  }
+  void* tag = nullptr;
+  bool ok = false;
+  while (cq_->Next(&tag, &ok)) static_cast<Event*>(tag)->Happened(ok);
+}
+
+void Queue::PostOne(Port& port) {
+  state_.objects.fetch_add(1, std::memory_order_relaxed);
+  std::unique_ptr<UnaryCall> call;
+  if (port.idle.empty()) {
+    call = std::make_unique<UnaryCall>(*this, port);
+  } else {
+    call = std::move(port.idle.back());
+    port.idle.pop_back();
+  }
+  call.release()->Post();  // gRPC holds it until it comes back to Recycle
+}
+
+void Queue::Recycle(UnaryCall* call, Port& port) {
+  std::unique_ptr<UnaryCall> owned(call);
+  if (port.idle.size() < static_cast<std::size_t>(port.posted))
+    port.idle.push_back(std::move(owned));
+  state_.objects.fetch_sub(1, std::memory_order_release);
+}
+
+void Queue::Loop() {
+  void* tag = nullptr;
+  bool ok = false;
+  while (cq_->Next(&tag, &ok)) {
+    static_cast<Event*>(tag)->Happened(ok);
+    // Takes in all that has arrived before it starts on any of it. Otherwise calls would wait
+    // inside gRPC, where they cannot be counted, and an overloaded server could not refuse what it
+    // will not get to.
+    while (cq_->AsyncNext(&tag, &ok, gpr_inf_past(GPR_CLOCK_MONOTONIC)) ==
+           grpc::CompletionQueue::GOT_EVENT) {
+      static_cast<Event*>(tag)->Happened(ok);
+    }
+    for (UnaryCall* call : backlog_) call->Run();
+    backlog_.clear();
+  }
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,175 @@
+// Unary calls on asynchronous completion queues. Internal to GrpcServer.
+//
+// A call has two states that matter: waiting for a client (posted), and being answered. It is never
+// told about cancellations (no AsyncNotifyWhenDone): an answer to a client that left is dropped by
+// gRPC. Each admitted call is answered by exactly one Finish, and its object is reused after gRPC
+// gave the Finish back.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/service/call_observer.h"
+
+namespace bandana::server {
+
+// What a completion queue gives back.
+class Event {
+ public:
+  virtual void Happened(bool ok) = 0;
+
+ protected:
+  ~Event() = default;
+};
+
+// Calls in flight, over all queues. Threads: safe.
+class Admission {
+ public:
+  // `calls_max` >= 1. Report and Submit together get three quarters of it, at least 1: while the
+  // disk hangs, Select goes on.
+  explicit Admission(int calls_max)
+      : calls_max_(calls_max), appends_max_(calls_max - calls_max / 4) {}
+  // False when full; then Leave must not be called.
+  bool Enter(bool append);
+  void Leave(bool append);
+  int in_flight() const { return calls_.load(std::memory_order_acquire); }
+
+ private:
+  const int calls_max_;
+  const int appends_max_;
+  std::atomic<int> calls_{0};
+  std::atomic<int> appends_{0};
+};
+
+class UnaryCall;
+
+// Calls whose handler will finish later. Whoever takes a call out answers it; so a Finish that
+// comes after the server gave up, or even after it is gone, finds nothing. Threads: safe.
+class PendingCalls {
+ public:
+  // The ticket to take it with; 0 when closed.
+  std::uint64_t Add(UnaryCall* call);
+  // nullptr when it was taken before.
+  UnaryCall* Take(std::uint64_t ticket);
+  // Takes all of them and closes.
+  std::vector<UnaryCall*> Close();
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, UnaryCall*> calls_;
+  std::uint64_t next_ = 1;
+  bool closed_ = false;
+};
+
+// What all queues and calls of a server share.
+struct TransportState {
+  TransportState(int calls_max, CallObserver* o) : admission(calls_max), observer(o) {}
+  Admission admission;
+  const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
+  CallObserver* const observer;          // may be null
+  std::atomic<bool> refusing{false};     // new calls are answered UNAVAILABLE
+  std::atomic<bool> stopping{false};     // no call is posted anew
+  std::atomic<std::int64_t> objects{0};  // call objects that gRPC will still give back
+};
+
+// Decodes a request, runs its handler, and answers the call, at once or later. One a method and
+// queue, so it may reuse its messages.
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void Run(UnaryCall& call, grpc::ByteBuffer& request) = 0;
+};
+
+using Responder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
+
+class Queue;
+
+// One method on one queue.
+struct Port {
+  Method method{};
+  int posted = 0;        // calls kept waiting for clients
+  bool limited = false;  // subject to draining, admission and the hot message limit
+  bool append = false;   // waits for the disk
+  std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Responder*,
+                     grpc::ServerCompletionQueue*, void*)>
+      request;
+  std::unique_ptr<Work> work;
+  std::vector<std::unique_ptr<UnaryCall>> idle;  // touched by the queue's thread only
+};
+
+class UnaryCall final : public Event {
+ public:
+  UnaryCall(Queue& queue, Port& port) : queue_(queue), port_(port) {}
+
+  // Waits for a client.
+  void Post();
+  void Happened(bool ok) override;
+  // Does the work of a call that was taken in. Queue thread.
+  void Run();
+  // Answers, once. Any thread. Afterwards the object may be gone.
+  void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
+
+  TransportState& state();
+
+ private:
+  enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
+
+  void TakeIn();
+  void Refuse(grpc::StatusCode code, const char* message, const char* pushback_ms);
+  void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
+
+  Queue& queue_;
+  Port& port_;
+  // Its release and acquire order the threads that touch the call; gRPC orders them too, but inside
+  // the library.
+  std::atomic<Stage> stage_{Stage::kIdle};
+  bool admitted_ = false;
+  std::chrono::steady_clock::time_point arrival_;
+  std::optional<grpc::ServerContext> context_;
+  std::optional<Responder> responder_;
+  grpc::ByteBuffer request_;
+};
+
+// A completion queue, its thread, and the calls on it.
+class Queue {
+ public:
+  Queue(TransportState& state, std::unique_ptr<grpc::ServerCompletionQueue> cq)
+      : state_(state), cq_(std::move(cq)) {}
+  ~Queue();
+
+  // After the server was built: posts every port's calls and starts the thread.
+  void Start(std::vector<Port> ports);
+  // After TransportState::objects became 0: ends the thread.
+  void Stop();
+
+  TransportState& state() { return state_; }
+  grpc::ServerCompletionQueue* cq() { return cq_.get(); }
+
+  // Queue thread only.
+  void PostOne(Port& port);
+  void AddToBacklog(UnaryCall* call) { backlog_.push_back(call); }
+  void Recycle(UnaryCall* call, Port& port);
+
+ private:
+  void Loop();
+
+  TransportState& state_;
+  std::unique_ptr<grpc::ServerCompletionQueue> cq_;
+  std::vector<Port> ports_;
+  std::vector<UnaryCall*> backlog_;  // admitted, not yet run
+  std::thread thread_;
+};
+
+}  // namespace bandana::server
