@@ -136,15 +136,21 @@ ExplorationRule ParseExploration(const v1::Exploration& exploration, const Field
   return rule;
 }
 
+// The square of a standard deviation in (0, kScaleMax].
+double Variance(std::string_view field, double given, const FieldChecks& checks) {
+  const double stddev = OrDefault(given, kStddev);
+  const double variance = stddev * stddev;
+  if (stddev > 0 && variance == 0) {
+    checks.Add(field, absl::StrCat("must have a square above 0, got ", stddev));
+  } else {
+    checks.Positive(field, stddev, kScaleMax);
+  }
+  return variance;
+}
+
 void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
-  const double reward_stddev =
-      checks.Positive("reward_stddev", OrDefault(config.reward_stddev(), kStddev), kScaleMax);
-  const double prior_stddev =
-      checks.Positive("prior_stddev", OrDefault(config.prior_stddev(), kStddev), kScaleMax);
-  spec.bandit.observation_variance = reward_stddev * reward_stddev;
-  spec.bandit.prior_variance = prior_stddev * prior_stddev;
-  if (!(spec.bandit.observation_variance > 0)) checks.Add("reward_stddev", "squared underflows");
-  if (!(spec.bandit.prior_variance > 0)) checks.Add("prior_stddev", "squared underflows");
+  spec.bandit.observation_variance = Variance("reward_stddev", config.reward_stddev(), checks);
+  spec.bandit.prior_variance = Variance("prior_stddev", config.prior_stddev(), checks);
   spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
 }
 

@@ -1,5 +1,7 @@
 #include "server/service/admin/admin_streams.h"
 
+#include <grpcpp/impl/codegen/proto_utils.h>
+
 #include <utility>
 #include <vector>
 

@@ -1,0 +1,103 @@
+#include "common/wire/arms_tsv.h"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+// Takes the part of `rest` before `separator`; all of it when there is none.
+std::string_view TakeField(std::string_view& rest, char separator) {
+  const std::size_t end = rest.find(separator);
+  const std::string_view field = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return field;
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && parsed == end;
+}
+
+absl::Status ParseTags(std::string_view field, std::vector<std::string>& tags) {
+  if (field == "-") return absl::OkStatus();
+  do {
+    const std::string_view tag = TakeField(field, ',');
+    if (tag.empty() || tag.size() > kTagBytesMax) {
+      return InvalidArgument("a tag of ", tag.size(), " bytes, it must have 1 to ", kTagBytesMax);
+    }
+    if (tags.size() == kTagsPerArmMax) {
+      return InvalidArgument("more than ", kTagsPerArmMax, " tags");
+    }
+    tags.emplace_back(tag);
+  } while (!field.empty());
+  return absl::OkStatus();
+}
+
+absl::Status ParseFeatures(std::string_view field, int dimension, std::vector<double>& features) {
+  features.reserve(dimension);
+  while (!field.empty()) {
+    const std::string_view text = TakeField(field, ' ');
+    if (text.empty()) continue;
+    double value = 0;
+    if (!ParseNumber(text, value) || !std::isfinite(value)) {
+      return InvalidArgument("feature ", features.size() + 1, " is not a finite number");
+    }
+    if (features.size() == static_cast<std::size_t>(dimension)) {
+      return InvalidArgument("more than ", dimension, " features, the model's dimension");
+    }
+    features.push_back(value);
+  }
+  if (features.size() < static_cast<std::size_t>(dimension)) {
+    return InvalidArgument(features.size(), " features, the model's dimension is ", dimension);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
+  TsvArm arm;
+  if (!ParseNumber(TakeField(line, '\t'), arm.id)) {
+    return InvalidArgument("the id is not a whole number below 2^32");
+  }
+  if (line.empty()) return InvalidArgument("the line needs id, tags and features, tab-separated");
+  BANDANA_RETURN_IF_ERROR(ParseTags(TakeField(line, '\t'), arm.tags));
+  if (line.find('\t') != std::string_view::npos) {
+    return InvalidArgument("more than three fields; features are separated by spaces");
+  }
+  BANDANA_RETURN_IF_ERROR(ParseFeatures(line, dimension, arm.features));
+  return arm;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TsvArm>> ParseArmsTsv(std::string_view text, int dimension,
+                                                 std::uint64_t arms_max) {
+  std::vector<TsvArm> arms;
+  absl::flat_hash_set<std::uint32_t> ids;
+  for (int number = 1; !text.empty(); ++number) {
+    std::string_view line = TakeField(text, '\n');
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.starts_with('#') || (number == 1 && line.starts_with("id\t"))) {
+      continue;
+    }
+    absl::StatusOr<TsvArm> arm = ParseLine(line, dimension);
+    if (!arm.ok()) return Annotate(arm.status(), absl::StrCat("line ", number));
+    if (!ids.insert(arm->id).second) {
+      return InvalidArgument("line ", number, ": arm ", arm->id, " is there twice");
+    }
+    if (arms.size() == arms_max) {
+      return InvalidArgument("line ", number, ": more than arms_max = ", arms_max, " arms");
+    }
+    arms.push_back(*std::move(arm));
+  }
+  return arms;
+}
+
+}  // namespace bandana

@@ -1,0 +1,26 @@
+// arms.tsv: the arms of a catalogue (docs/formats.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace bandana {
+
+struct TsvArm {
+  std::uint32_t id = 0;
+  std::vector<std::string> tags;
+  std::vector<double> features;  // d, finite
+};
+
+// One line an arm: id, tab, tags separated by commas or `-` for none, tab, d features separated by spaces. Lines that start with
+// `#` are comments, empty lines are skipped, lines end in \n or \r\n, and the first line may be a header that starts with `id`
+// and a tab. Errors: INVALID_ARGUMENT with the line: wrong shape, an id that is no uint32 or is there twice, more than 16 tags or
+// a tag of more than 64 bytes, features that are not `dimension` finite numbers, more than `arms_max` arms.
+absl::StatusOr<std::vector<TsvArm>> ParseArmsTsv(std::string_view text, int dimension,
+                                                 std::uint64_t arms_max);
+
+}  // namespace bandana

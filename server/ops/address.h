@@ -1,0 +1,24 @@
+// host:port of a listener.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace bandana::server {
+
+struct Address {
+  std::string host;  // name or number; IPv6 without its brackets
+  std::uint16_t port = 0;
+};
+
+// `host:port`, IPv6 as `[::1]:7070`. Errors: INVALID_ARGUMENT.
+absl::StatusOr<Address> ParseAddress(std::string_view text);
+std::string ToString(const Address& address);
+
+// 127.0.0.0/8, ::1 and localhost: what no other machine can reach.
+bool IsLoopback(const Address& address);
+
+}  // namespace bandana::server

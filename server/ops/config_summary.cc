@@ -1,0 +1,133 @@
+#include "server/ops/config_summary.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+std::string KindName(RandomizerKind kind) {
+  switch (kind) {
+    case RandomizerKind::kRandomizedResponse:
+      return "randomized response on binary rewards";
+    case RandomizerKind::kStochasticRounding:
+      return "stochastic rounding to one bit";
+    case RandomizerKind::kHybrid:
+      return "hybrid of piecewise and one bit";
+  }
+  return "";
+}
+
+std::string CouplingName(const ModelSpec& spec) {
+  switch (spec.config.coupling_case()) {
+    case v1::ModelConfig::kIndependent:
+      return absl::StrCat("LinUCB, one model a user, at most ", spec.bandit.nodes_max, " users");
+    case v1::ModelConfig::kColin:
+      return absl::StrCat("CoLin over ", spec.coupling.nodes(), " nodes");
+    case v1::ModelConfig::kGoblin:
+      return absl::StrCat("GOBLin over ", spec.coupling.nodes(), " nodes");
+    default:
+      return "LinUCB, one model for all users (1 node)";
+  }
+}
+
+std::string UsersText(const ModelSpec& spec) {
+  if (!spec.colin_or_goblin) return "any user id";
+  const std::string known = spec.users.empty() ? std::string("ids are node numbers")
+                                               : absl::StrCat(spec.users.size(), " mapped ids");
+  return absl::StrCat(known, "; unknown users ",
+                      spec.cold_start_node ? absl::StrCat("share node ", *spec.cold_start_node)
+                                           : std::string("are refused"));
+}
+
+std::string ReportingText(const PublicSpec& spec) {
+  if (spec.reward_window) {
+    return absl::StrFormat(
+        "one event a decision, at the close of a window of %s, default reward %g",
+        absl::FormatDuration(spec.reward_window->duration), spec.reward_window->default_reward);
+  }
+  if (spec.one_per_decision) return "the caller guarantees one report a decision";
+  return "a report counts when it comes";
+}
+
+std::string PrivacyText(const PublicSpec& spec) {
+  return absl::StrFormat("epsilon %g, delta %g an event, guarantee %s", spec.epsilon.value,
+                         spec.delta.value, spec.guarantee);
+}
+
+// Why this mechanism, and what it costs.
+std::string MechanismText(const ModelSpec& spec) {
+  const PublicSpec& out = spec.public_spec;
+  const auto randomizer = MakeRandomizer(out);
+  if (!randomizer.ok()) return std::string(randomizer.status().message());
+  const bool chosen = spec.config.privacy().mechanism() != v1::REWARD_RANDOMIZER;
+  std::string text = absl::StrFormat(
+      "%s, %s, worst-case reward noise sd %.3g%s", v1::Mechanism_Name(out.mechanism),
+      KindName(randomizer->kind()), std::sqrt(randomizer->VarianceMax()),
+      chosen ? "; AUTO takes it as the one proven mechanism of this mode" : "");
+  if (spec.config.privacy().delta() > 0) {
+    absl::StrAppendFormat(&text, "; delta %g allowed, 0 used: the mechanism is pure",
+                          spec.config.privacy().delta());
+  }
+  return text;
+}
+
+std::string ModelSummary(const ModelSpec& spec) {
+  const PublicSpec& out = spec.public_spec;
+  const bool local = out.mode == v1::LOCAL_REWARD;
+  std::string text = absl::StrCat("model ", out.name, "\n");
+  const auto line = [&](std::string_view name, const std::string& value) {
+    absl::StrAppendFormat(&text, "  %-10s %s\n", std::string(name), value);
+  };
+  line("mode", local ? "LOCAL_REWARD: the server never sees a reward"
+                     : "NON_PRIVATE: the server sees raw rewards and promises nothing");
+  if (local) {
+    line("mechanism", MechanismText(spec));
+    line("privacy", PrivacyText(out));
+  }
+  line("coupling", CouplingName(spec));
+  line("users", UsersText(spec));
+  line("features", absl::StrFormat("dimension %d, |x| at most %g (%s)", out.dimension,
+                                   out.feature_l2_max, out.reject_features ? "reject" : "clip"));
+  line("rewards", absl::StrFormat("[%g, %g]%s (%s)", out.reward_range.min, out.reward_range.max,
+                                  out.reward_binary ? ", binary" : "",
+                                  spec.reject_rewards ? "reject" : "clip"));
+  line("reporting", ReportingText(out));
+  if (const std::string warning = Warning(spec); !warning.empty()) line("WARNING", warning);
+  return text;
+}
+
+}  // namespace
+
+std::string ModelLine(const ModelSpec& spec) {
+  const PublicSpec& out = spec.public_spec;
+  const std::string promise =
+      out.mode == v1::NON_PRIVATE
+          ? std::string("NON_PRIVATE")
+          : absl::StrCat(v1::Mode_Name(out.mode), ", ", v1::Mechanism_Name(out.mechanism), ", ",
+                         PrivacyText(out));
+  return absl::StrCat(promise, "; ", CouplingName(spec), ", dimension ", out.dimension);
+}
+
+std::string Warning(const ModelSpec& spec) {
+  const PublicSpec& out = spec.public_spec;
+  if (out.mode == v1::NON_PRIVATE) return "";
+  if (out.guarantee != "proven") {
+    return absl::StrCat("the guarantee is \"", out.guarantee, "\", not proven");
+  }
+  if (out.research) return "research: true lifts the policy caps; not for real users";
+  return "";
+}
+
+std::string Summary(const ServerSpec& spec) {
+  std::string text =
+      absl::StrCat("listen ", ToString(spec.listen), ", http ", ToString(spec.http_listen),
+                   ", data_dir ", spec.data_dir, ", ", spec.models.size(), " models\n");
+  for (const ModelSpec& model : spec.models) text += ModelSummary(model);
+  return text;
+}
+
+}  // namespace bandana::server

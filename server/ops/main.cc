@@ -1,0 +1,168 @@
+// bandana-server: reads a configuration, serves, drains.
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "common/base/version.h"
+#include "server/ops/config_file.h"
+#include "server/ops/config_summary.h"
+#include "server/ops/server.h"
+
+ABSL_FLAG(std::string, config, "", "configuration file, textproto of bandana.v1.ServerConfig");
+ABSL_FLAG(std::string, listen, "",
+          "gRPC address host:port, in place of the file's; port 0: any free one");
+ABSL_FLAG(std::string, http_listen, "", "HTTP address host:port, in place of the file's");
+ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
+ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
+
+namespace bandana::server {
+namespace {
+
+constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
+
+  bandana-server --config FILE.textproto [--listen HOST:PORT] [--http_listen HOST:PORT] [--data_dir DIR]
+  bandana-server --config FILE.textproto --check_config
+  bandana-server --version | --help
+
+  --config FILE       configuration, textproto of bandana.v1.ServerConfig
+  --listen ADDR       gRPC address host:port; port 0 takes any free one
+  --http_listen ADDR  HTTP address host:port, for /, /healthz, /readyz and /metrics
+  --data_dir DIR      folder of everything durable
+  --check_config      explain the configuration, or each of its mistakes with line and field, and exit
+
+Prints `bandana-server ready listen=ADDR http=ADDR` once it serves. SIGTERM and SIGINT drain; a second one cuts the drain
+delay short.
+)";
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+
+// absl's --help exits with 1.
+void ExitOnHelpOrVersion(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const char* argument = argv[i];
+    while (*argument == '-') ++argument;
+    if (argument == argv[i]) continue;
+    if (std::strcmp(argument, "help") == 0) {
+      std::fputs(kUsage, stdout);
+      std::exit(0);
+    }
+    if (std::strcmp(argument, "version") == 0) {
+      std::printf("bandana-server %s\n", kVersion);
+      std::exit(0);
+    }
+  }
+}
+
+ServerOverrides OverridesFromFlags() {
+  const auto given = [](const std::string& flag) {
+    return flag.empty() ? std::nullopt : std::optional<std::string>(flag);
+  };
+  return {.listen = given(absl::GetFlag(FLAGS_listen)),
+          .http_listen = given(absl::GetFlag(FLAGS_http_listen)),
+          .data_dir = given(absl::GetFlag(FLAGS_data_dir))};
+}
+
+// The checked configuration, or nullopt with every mistake on `out`.
+std::optional<ServerSpec> Load(const std::string& path, std::FILE* out) {
+  auto result = LoadConfig(path, OverridesFromFlags());
+  if (!result.ok()) {
+    std::fprintf(out, "%s\n", std::string(result.status().message()).c_str());
+    return std::nullopt;
+  }
+  for (const ConfigMistake& mistake : result->mistakes) {
+    std::fprintf(out, "%s\n", ToString(path, mistake).c_str());
+  }
+  return std::move(result->spec);
+}
+
+int CheckConfig(const std::string& path) {
+  const auto spec = Load(path, stdout);
+  if (!spec) return kExitFailure;
+  std::fputs(Summary(*spec).c_str(), stdout);
+  return 0;
+}
+
+sigset_t StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+// Waits for a stop signal at most `timeout`; true when one came.
+bool WaitForSignal(absl::Duration timeout) {
+  const sigset_t set = StopSignals();
+  const timespec time = absl::ToTimespec(timeout);
+  return sigtimedwait(&set, nullptr, &time) > 0;
+}
+
+// Until a signal, or until a model's log has failed: nothing can be acknowledged then, and a
+// restart recovers.
+absl::Status ServeUntilStopped(const Server& server) {
+  constexpr absl::Duration kHealthInterval = absl::Seconds(1);
+  while (!WaitForSignal(kHealthInterval)) {
+    if (absl::Status health = server.Health(); !health.ok()) return health;
+  }
+  return absl::OkStatus();
+}
+
+int Run(const std::string& path) {
+  auto spec = Load(path, stderr);
+  if (!spec) return kExitFailure;
+  const absl::Duration drain_delay = spec->drain_delay;
+  auto server = Server::Start(*std::move(spec), SystemClock());
+  if (!server.ok()) {
+    spdlog::critical("cannot start: {}", std::string(server.status().message()));
+    return kExitFailure;
+  }
+  std::printf("bandana-server ready listen=%s http=%s\n", (*server)->listen().c_str(),
+              (*server)->http_listen().c_str());
+  std::fflush(stdout);
+  spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
+  if (const absl::Status failed = ServeUntilStopped(**server); !failed.ok()) {
+    spdlog::critical("stopping: {}", std::string(failed.message()));
+    return kExitFailure;
+  }
+  spdlog::info("draining");
+  const absl::Status drained = (*server)->Drain([&] { WaitForSignal(drain_delay); });
+  if (!drained.ok()) {
+    spdlog::error("{}", std::string(drained.message()));
+    return kExitFailure;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  ExitOnHelpOrVersion(argc, argv);
+  absl::SetProgramUsageMessage(kUsage);
+  const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
+  const std::string path = absl::GetFlag(FLAGS_config);
+  if (arguments.size() > 1 || path.empty()) {
+    std::fprintf(stderr, "%s\n%s", path.empty() ? "--config is required" : "unexpected argument",
+                 kUsage);
+    return kExitUsage;
+  }
+  // Threads inherit the mask: the signals reach sigtimedwait alone.
+  const sigset_t set = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("bandana-server"));
+  return absl::GetFlag(FLAGS_check_config) ? CheckConfig(path) : Run(path);
+}
+
+}  // namespace
+}  // namespace bandana::server
+
+int main(int argc, char** argv) { return bandana::server::Main(argc, argv); }

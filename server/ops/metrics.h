@@ -1,0 +1,30 @@
+// Prometheus metrics. Labels are methods, status codes, models and reject reasons: their number is
+// bounded by the server's own limits, never by what clients send.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/ops/model_view.h"
+#include "server/ops/process_stats.h"
+#include "server/service/call_observer.h"
+
+namespace bandana::server {
+
+// Threads: all methods are safe. OnCall costs one atomic addition and one uncontended lock.
+class Metrics final : public CallObserver {
+ public:
+  Metrics();
+  ~Metrics() override;
+
+  void OnCall(Method method, int status_code, absl::Duration duration) override;
+
+  // The text exposition format, version 0.0.4.
+  std::string Render(const ServerView& view, const ProcessStats& process) const;
+
+ private:
+  struct Calls;
+  const std::unique_ptr<Calls> calls_;
+};
+
+}  // namespace bandana::server

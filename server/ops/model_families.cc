@@ -1,0 +1,143 @@
+#include "server/ops/model_families.h"
+
+#include <string>
+#include <utility>
+
+namespace bandana::server {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// One family under construction.
+class Family {
+ public:
+  Family(MetricType type, std::string name, std::string help) {
+    family_.type = type;
+    family_.name = std::move(name);
+    family_.help = std::move(help);
+  }
+  Family& Add(Labels labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (family_.type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    family_.metric.push_back(std::move(metric));
+    return *this;
+  }
+  void MoveTo(std::vector<MetricFamily>& out) {
+    if (!family_.metric.empty()) out.push_back(std::move(family_));
+  }
+
+ private:
+  MetricFamily family_;
+};
+
+void AddSingle(MetricType type, const char* name, const char* help, double value,
+               std::vector<MetricFamily>& out) {
+  Family(type, name, help).Add({}, value).MoveTo(out);
+}
+
+// A figure that every model has.
+struct ModelFigure {
+  MetricType type;
+  const char* name;
+  const char* help;
+  double (*value)(const ModelView&);
+};
+
+const ModelFigure kFigures[] = {
+    {MetricType::Counter, "bandana_model_reports_applied_total", "Reports accepted into the log",
+     [](const ModelView& m) { return static_cast<double>(m.reports_applied); }},
+    {MetricType::Counter, "bandana_model_reports_duplicate_total",
+     "Reports of decisions that were reported before",
+     [](const ModelView& m) { return static_cast<double>(m.reports_duplicate); }},
+    {MetricType::Counter, "bandana_model_features_clipped_total",
+     "Feature vectors that were scaled down to feature_l2_max",
+     [](const ModelView& m) { return static_cast<double>(m.features_clipped); }},
+    {MetricType::Gauge, "bandana_model_log_sequence", "Last durable log entry",
+     [](const ModelView& m) { return static_cast<double>(m.log_sequence); }},
+    {MetricType::Gauge, "bandana_model_applied_sequence", "Last log entry in the statistics",
+     [](const ModelView& m) { return static_cast<double>(m.applied_sequence); }},
+    {MetricType::Gauge, "bandana_model_apply_lag_entries",
+     "Durable log entries that are not in the statistics yet",
+     [](const ModelView& m) { return static_cast<double>(m.apply_lag()); }},
+    {MetricType::Gauge, "bandana_model_posterior_version",
+     "Last log entry in the published posterior",
+     [](const ModelView& m) { return static_cast<double>(m.posterior_version); }},
+    {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
+     [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},
+    {MetricType::Gauge, "bandana_model_nodes", "Users, or clusters of users, of the model",
+     [](const ModelView& m) { return static_cast<double>(m.nodes); }},
+    {MetricType::Gauge, "bandana_model_arms", "Arms in the catalogue",
+     [](const ModelView& m) { return static_cast<double>(m.arms); }},
+    {MetricType::Gauge, "bandana_model_epoch", "Privacy epoch, the first is 1",
+     [](const ModelView& m) { return static_cast<double>(m.epoch); }},
+    {MetricType::Gauge, "bandana_model_epsilon_per_event",
+     "Epsilon of one event; 0 for a non-private model",
+     [](const ModelView& m) { return m.epsilon; }},
+    {MetricType::Gauge, "bandana_model_delta_per_event", "Delta of one event",
+     [](const ModelView& m) { return m.delta; }},
+    {MetricType::Gauge, "bandana_model_serving", "1 while the model takes reports",
+     [](const ModelView& m) { return m.failure.empty() ? 1.0 : 0.0; }},
+};
+
+}  // namespace
+
+void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
+                          std::vector<MetricFamily>& out) {
+  Family(MetricType::Gauge, "bandana_build_info", "1, labelled with the version")
+      .Add({{"version", view.version}}, 1)
+      .MoveTo(out);
+  AddSingle(MetricType::Gauge, "bandana_calls_in_flight", "Calls taken in and not answered yet",
+            view.calls_in_flight, out);
+  AddSingle(MetricType::Gauge, "bandana_draining", "1 after SIGTERM", view.draining ? 1 : 0, out);
+  AddSingle(MetricType::Gauge, "bandana_models", "Models served",
+            static_cast<double>(view.models.size()), out);
+  AddSingle(MetricType::Gauge, "process_resident_memory_bytes", "Resident memory",
+            static_cast<double>(process.resident_bytes), out);
+  AddSingle(MetricType::Gauge, "process_virtual_memory_bytes", "Virtual memory",
+            static_cast<double>(process.virtual_bytes), out);
+  AddSingle(MetricType::Gauge, "process_open_fds", "Open file descriptors",
+            static_cast<double>(process.open_fds), out);
+  AddSingle(MetricType::Gauge, "process_max_fds", "Limit of open file descriptors",
+            static_cast<double>(process.max_fds), out);
+  AddSingle(MetricType::Gauge, "process_threads", "Threads", static_cast<double>(process.threads),
+            out);
+  AddSingle(MetricType::Counter, "process_cpu_seconds_total", "User and system CPU time",
+            process.cpu_seconds, out);
+  AddSingle(MetricType::Gauge, "process_start_time_seconds", "Start time, Unix seconds",
+            absl::ToDoubleSeconds(view.started - absl::UnixEpoch()), out);
+}
+
+void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family info(MetricType::Gauge, "bandana_model_info",
+              "1, labelled with what the model promises; research marks parameters beyond policy");
+  Family rejected(MetricType::Counter, "bandana_model_reports_rejected_total",
+                  "Reports that were not accepted, by reason");
+  for (const ModelView& model : models) {
+    info.Add({{"model", model.name},
+              {"mode", model.mode},
+              {"mechanism", model.mechanism},
+              {"guarantee", model.guarantee},
+              {"research", model.research ? "true" : "false"}},
+             1);
+    for (const auto& [reason, count] : model.reports_rejected) {
+      rejected.Add({{"model", model.name}, {"reason", reason}}, static_cast<double>(count));
+    }
+  }
+  info.MoveTo(out);
+  rejected.MoveTo(out);
+  for (const ModelFigure& figure : kFigures) {
+    Family family(figure.type, figure.name, figure.help);
+    for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));
+    family.MoveTo(out);
+  }
+}
+
+}  // namespace bandana::server

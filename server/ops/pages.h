@@ -1,0 +1,20 @@
+// Which HTTP path answers what.
+#pragma once
+
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "server/ops/http_server.h"
+#include "server/ops/metrics.h"
+#include "server/ops/model_view.h"
+
+namespace bandana::server {
+
+// /healthz  200 while the process answers.
+// /readyz   200 while it takes calls and every model takes reports; else 503 and why.
+// /metrics  Prometheus text.
+// /         status page.
+HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
+                  absl::Time now);
+
+}  // namespace bandana::server

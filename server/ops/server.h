@@ -1,0 +1,35 @@
+// The server as one object: storage, models, listeners, and the order in which they come and go.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "server/ops/server_spec.h"
+
+namespace bandana::server {
+
+// Threads: all methods are safe.
+class Server {
+ public:
+  // Locks data_dir, recovers every model, listens. Errors: whatever keeps it from serving, named.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerSpec spec, const Clock& clock);
+  // As Drain without a delay, unless it has drained.
+  virtual ~Server() = default;
+
+  // With real ports.
+  virtual std::string listen() const = 0;
+  virtual std::string http_listen() const = 0;
+
+  // OK, or why a model can take no more reports.
+  virtual absl::Status Health() const = 0;
+
+  // Turns health to NOT_SERVING, calls `wait`, refuses new calls, finishes those in flight and
+  // writes checkpoints. Errors: of the checkpoints; what was acknowledged is durable all the same.
+  virtual absl::Status Drain(const std::function<void()>& wait) = 0;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,48 @@
+// The server's configuration as checked values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bandana/v1/config.pb.h"
+#include "common/wire/model_spec.h"
+#include "server/ops/address.h"
+
+namespace bandana::server {
+
+struct LimitsSpec {
+  int calls_in_flight_max = 0;
+  int arms_per_request_max = 0;
+  int batch_decisions_max = 0;
+  int models_max = 0;
+  int watches_max = 0;
+};
+
+struct ServerSpec {
+  Address listen;
+  Address http_listen;
+  std::string data_dir;
+  LimitsSpec limits;
+  std::string token_key_file;
+  absl::Duration token_rotation_interval;  // at least every model's token_lifetime
+  absl::Duration drain_delay;
+  std::vector<ModelSpec> models;
+};
+
+// What the command line puts in place of the file's values.
+struct ServerOverrides {
+  std::optional<std::string> listen;
+  std::optional<std::string> http_listen;
+  std::optional<std::string> data_dir;  // relative to the working folder
+};
+
+// Validates everything and reports every mistake; reads the files that models name, relative to
+// `folder`. Returns nullopt exactly when it has added to `errors`.
+std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
+                                            const ServerOverrides& overrides,
+                                            std::vector<ConfigError>& errors);
+
+}  // namespace bandana::server

@@ -1,0 +1,161 @@
+// PublicSpec on the device: the round trip, the hash, and what a device refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/base/sha256.h"
+#include "common/wire/model_spec.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana {
+namespace {
+
+using testing::IsOk;
+using testing::StatusIs;
+
+PublicSpec Local() {
+  PublicSpec spec;
+  spec.name = "ldp-colin";
+  spec.dimension = 25;
+  spec.mode = v1::LOCAL_REWARD;
+  spec.mechanism = v1::REWARD_RANDOMIZER;
+  spec.epsilon = Epsilon{2};
+  spec.unit_of_privacy = "event";
+  spec.guarantee = "proven";
+  spec.events_per_user_max = 1000;
+  spec.reward_window = RewardWindowSpec{absl::Milliseconds(1500), 0.25};
+  spec.token_lifetime = absl::Hours(24);
+  return spec;
+}
+
+PublicSpec NonPrivate() {
+  PublicSpec spec;
+  spec.name = "plain";
+  spec.dimension = 1;
+  spec.token_lifetime = absl::Seconds(1);
+  return spec;
+}
+
+TEST(PublicSpec, SurvivesTheWire) {
+  for (const PublicSpec& spec : {Local(), NonPrivate()}) {
+    const auto parsed = ParsePublicSpec(ToProto(spec));
+    ASSERT_THAT(parsed, IsOk());
+    EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
+    EXPECT_EQ(ToProto(*parsed).SerializeAsString(), ToProto(spec).SerializeAsString());
+  }
+}
+
+// The text of docs/formats.md, section "policy hash", written out by hand.
+TEST(PublicSpec, HashIsTheDocumentedText) {
+  const std::string text =
+      "bandana-policy-1\nmodel=ldp-colin\ndimension=25\nfeature_l2_max=1\n"
+      "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
+      "mode=LOCAL_REWARD\nmechanism=REWARD_RANDOMIZER\nepsilon=2\ndelta=0\n"
+      "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
+      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "token_lifetime_ns=86400000000000\n";
+  EXPECT_EQ(ToHex(Local().PolicyHash()), ToHex(Sha256Of(text)));
+}
+
+TEST(PublicSpec, HashBindsEveryField) {
+  const std::vector<std::function<void(PublicSpec&)>> changes = {
+      [](PublicSpec& s) { s.name = "other"; },
+      [](PublicSpec& s) { s.dimension = 24; },
+      [](PublicSpec& s) { s.feature_l2_max = 2; },
+      [](PublicSpec& s) { s.reject_features = true; },
+      [](PublicSpec& s) { s.reward_range.min = -1; },
+      [](PublicSpec& s) { s.reward_range.max = 2; },
+      [](PublicSpec& s) { s.reward_binary = true; },
+      [](PublicSpec& s) { s.mode = v1::NON_PRIVATE; },
+      [](PublicSpec& s) { s.mechanism = v1::AUTO; },
+      [](PublicSpec& s) { s.epsilon = Epsilon{2.0000000000000004}; },
+      [](PublicSpec& s) { s.delta = Delta{1e-9}; },
+      [](PublicSpec& s) { s.unit_of_privacy = ""; },
+      [](PublicSpec& s) { s.guarantee = "published"; },
+      [](PublicSpec& s) { s.events_per_user_max = 0; },
+      [](PublicSpec& s) { s.research = true; },
+      [](PublicSpec& s) { s.reward_window.reset(); },
+      [](PublicSpec& s) { s.reward_window->duration = absl::Milliseconds(1501); },
+      [](PublicSpec& s) { s.reward_window->default_reward = 0; },
+      [](PublicSpec& s) {
+        s.reward_window.reset();
+        s.one_per_decision = true;
+      },
+      [](PublicSpec& s) { s.token_lifetime = absl::Hours(23); },
+  };
+  std::vector<Sha256Digest> hashes = {Local().PolicyHash()};
+  for (const auto& change : changes) {
+    PublicSpec spec = Local();
+    change(spec);
+    hashes.push_back(spec.PolicyHash());
+  }
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+TEST(PublicSpec, NegativeZeroHashesAsZero) {
+  PublicSpec spec = Local();
+  spec.reward_range.min = -0.0;
+  EXPECT_EQ(spec.PolicyHash(), Local().PolicyHash());
+}
+
+TEST(ParsePublicSpec, RefusesFieldsThatDoNotMatchTheHash) {
+  v1::GetModelResponse response = ToProto(Local());
+  response.set_epsilon(3);
+  EXPECT_THAT(ParsePublicSpec(response),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash"));
+  response = ToProto(Local());
+  response.clear_policy_hash();
+  EXPECT_THAT(ParsePublicSpec(response), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST(ParsePublicSpec, IgnoresThePosteriorVersion) {
+  v1::GetModelResponse response = ToProto(Local());
+  response.set_posterior_version(17);
+  EXPECT_THAT(ParsePublicSpec(response), IsOk());
+}
+
+TEST(ParsePublicSpec, ChecksRangesAgain) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::pair<std::string, std::function<void(v1::GetModelResponse&)>>> rows = {
+      {"model", [](auto& r) { r.set_model(""); }},
+      {"dimension", [](auto& r) { r.set_dimension(257); }},
+      {"feature_l2_max", [](auto& r) { r.set_feature_l2_max(0); }},
+      {"feature_l2_max", [](auto& r) { r.set_feature_l2_max(kNan); }},
+      {"feature_out_of_range",
+       [](auto& r) { r.set_feature_out_of_range(static_cast<v1::OutOfRange>(9)); }},
+      {"reward_max", [](auto& r) { r.set_reward_max(0); }},
+      {"reward_min", [](auto& r) { r.set_reward_min(kNan); }},
+      {"mode", [](auto& r) { r.set_mode(v1::MODE_UNSPECIFIED); }},
+      {"mode", [](auto& r) { r.set_mode(v1::NON_PRIVATE); }},
+      {"mechanism", [](auto& r) { r.set_mechanism(v1::AUTO); }},
+      {"epsilon", [](auto& r) { r.set_epsilon(0); }},
+      {"epsilon", [](auto& r) { r.set_epsilon(kNan); }},
+      {"epsilon", [](auto& r) { r.set_epsilon(21); }},
+      {"delta", [](auto& r) { r.set_delta(1e-6); }},
+      {"unit_of_privacy", [](auto& r) { r.clear_unit_of_privacy(); }},
+      {"guarantee", [](auto& r) { r.set_guarantee("published"); }},
+      {"reporting", [](auto& r) { r.clear_reporting(); }},
+      {"default_reward",
+       [](auto& r) { r.mutable_reporting()->mutable_reward_window()->set_default_reward(2); }},
+      {"token_lifetime", [](auto& r) { r.clear_token_lifetime(); }},
+  };
+  for (const auto& [field, change] : rows) {
+    v1::GetModelResponse response = ToProto(Local());
+    change(response);
+    EXPECT_THAT(ParsePublicSpec(response), StatusIs(absl::StatusCode::kInvalidArgument, field))
+        << field;
+  }
+}
+
+TEST(MakeRandomizer, IsForLocalModelsOnly) {
+  EXPECT_THAT(MakeRandomizer(Local()), IsOk());
+  EXPECT_THAT(MakeRandomizer(NonPrivate()), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace bandana

@@ -1,0 +1,135 @@
+// Graphs and users.tsv between bytes and domain.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "common/wire/field_checks.h"
+#include "common/wire/graph_proto.h"
+#include "common/wire/users_tsv.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana {
+namespace {
+
+using testing::IsOk;
+using testing::IsOkAndHolds;
+using ::testing::Pair;
+using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(ParseUsersTsv, ReadsBothLineEndingsAndAMissingLastOne) {
+  EXPECT_THAT(
+      ParseUsersTsv("ann\t0\r\nbob smith\t1\ncat\t0", 2),
+      IsOkAndHolds(UnorderedElementsAre(Pair("ann", 0), Pair("bob smith", 1), Pair("cat", 0))));
+}
+
+TEST(ParseUsersTsv, NamesTheLineOfEachMistake) {
+  EXPECT_THAT(ParseUsersTsv("ann\t0\nbob 1\n", 2), StatusIs(kInvalid, "line 2: expected user id"));
+  EXPECT_THAT(ParseUsersTsv("ann\t0\n\nbob\t1\n", 2), StatusIs(kInvalid, "line 2"));
+  EXPECT_THAT(ParseUsersTsv("ann\t-1\n", 2), StatusIs(kInvalid, "line 1: the node after the tab"));
+  EXPECT_THAT(ParseUsersTsv("ann\t1x\n", 2), StatusIs(kInvalid, "line 1"));
+  EXPECT_THAT(ParseUsersTsv("ann\t\n", 2), StatusIs(kInvalid, "line 1"));
+  EXPECT_THAT(ParseUsersTsv("ann\t99999999999999999999\n", 2), StatusIs(kInvalid, "line 1"));
+  EXPECT_THAT(ParseUsersTsv("ann\t2\n", 2), StatusIs(kInvalid, "must be in [0, 2), got 2"));
+  EXPECT_THAT(ParseUsersTsv("\t1\n", 2), StatusIs(kInvalid, "1 to 128 bytes, got 0"));
+  EXPECT_THAT(ParseUsersTsv(std::string(129, 'u') + "\t1\n", 2), StatusIs(kInvalid, "got 129"));
+  EXPECT_THAT(ParseUsersTsv("ann\t0\nann\t1\n", 2), StatusIs(kInvalid, "line 2: a user id"));
+}
+
+v1::Graph ThreeEntries() {
+  v1::Graph graph;
+  graph.set_users(3);
+  const auto add = [&](std::uint32_t row, std::uint32_t column, double weight) {
+    graph.add_rows(row);
+    graph.add_columns(column);
+    graph.add_weights(weight);
+  };
+  add(0, 1, 2);  // its mirror is filled in
+  add(1, 2, 3);  // listed both ways
+  add(2, 1, 3);
+  add(0, 0, 0.5);
+  add(0, 0, 0.5);  // adds up
+  return graph;
+}
+
+TEST(GraphFromProto, FillsInMirrorsAndAddsRepeatedEntries) {
+  const auto graph = GraphFromProto(ThreeEntries());
+  ASSERT_THAT(graph, IsOk());
+  EXPECT_EQ(graph->nodes, 3);
+  double weights[3][3] = {};
+  for (const auto& entry : graph->entries) weights[entry.row][entry.column] += entry.weight;
+  EXPECT_EQ(weights[0][0], 1);
+  EXPECT_EQ(weights[0][1], 2);
+  EXPECT_EQ(weights[1][0], 2);
+  EXPECT_EQ(weights[1][2], 3);
+  EXPECT_EQ(weights[2][1], 3);
+  EXPECT_EQ(weights[2][2], 0);
+}
+
+TEST(GraphToProto, IsReadBackAsTheSameGraph) {
+  const auto graph = GraphFromProto(ThreeEntries());
+  ASSERT_THAT(graph, IsOk());
+  const v1::Graph proto = GraphToProto(*graph);
+  const auto again = GraphFromProto(proto);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(GraphToProto(*again).SerializeAsString(), proto.SerializeAsString());
+}
+
+TEST(GraphFromProto, InfluenceIsNotMirrored) {
+  v1::Graph proto;
+  proto.set_kind(v1::Graph::INFLUENCE);
+  proto.set_users(2);
+  for (const auto& [row, column] : {std::pair{0, 0}, {0, 1}}) {
+    proto.add_rows(row);
+    proto.add_columns(column);
+    proto.add_weights(1);
+  }
+  const auto graph = GraphFromProto(proto);
+  ASSERT_THAT(graph, IsOk());
+  EXPECT_EQ(graph->entries.size(), 2u);
+  EXPECT_EQ(graph->kind, Graph::Kind::kInfluence);
+}
+
+TEST(GraphFromProto, RefusesAKindItDoesNotKnowAndAFile) {
+  v1::Graph proto = ThreeEntries();
+  proto.set_kind(static_cast<v1::Graph::Kind>(9));
+  EXPECT_THAT(GraphFromProto(proto), StatusIs(kInvalid, "kind must be"));
+  proto = ThreeEntries();
+  proto.set_file("g.mtx");
+  EXPECT_THAT(GraphFromProto(proto), StatusIs(kInvalid, "exclude each other"));
+}
+
+TEST(Duration, SurvivesTheWire) {
+  for (const absl::Duration d : {absl::ZeroDuration(), absl::Milliseconds(1500), absl::Hours(720),
+                                 absl::Nanoseconds(1), -absl::Milliseconds(1500)}) {
+    EXPECT_THAT(DurationFromProto(DurationToProto(d)), IsOkAndHolds(d));
+  }
+}
+
+TEST(Duration, RefusesWhatIsNoDuration) {
+  const auto make = [](std::int64_t seconds, std::int32_t nanos) {
+    google::protobuf::Duration d;
+    d.set_seconds(seconds);
+    d.set_nanos(nanos);
+    return d;
+  };
+  for (const auto& bad :
+       {make(1, -1), make(-1, 1), make(0, 1'000'000'000), make(0, -1'000'000'000),
+        make(315'576'000'001, 0), make(std::numeric_limits<std::int64_t>::min(), 0)}) {
+    EXPECT_THAT(DurationFromProto(bad), StatusIs(kInvalid, "not a valid duration"));
+  }
+}
+
+TEST(ToStatus, ShowsFiveMistakesAndCountsTheRest) {
+  std::vector<ConfigError> errors;
+  EXPECT_THAT(ToStatus(errors), IsOk());
+  for (int i = 0; i < 7; ++i) errors.push_back({"f" + std::to_string(i), "bad"});
+  EXPECT_THAT(ToStatus(errors), StatusIs(kInvalid, "f4: bad; and 2 more"));
+}
+
+}  // namespace
+}  // namespace bandana
