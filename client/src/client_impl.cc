@@ -1,0 +1,390 @@
+#include "client/src/client_impl.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "client/src/features.h"
+#include "client/src/once.h"
+#include "client/src/policy.h"
+#include "common/base/status.h"
+#include "common/random/bit_source.h"
+
+namespace bandana::device {
+namespace {
+
+// A drawn decision is remembered longer than any server would still take a report of it.
+constexpr absl::Duration kClockSkew = absl::Hours(1);
+
+BackoffOptions BackoffOf(const ClientOptions& options) {
+  return {options.backoff_min, options.backoff_max};
+}
+
+std::string HashOf(const PublicSpec& spec) {
+  const Sha256Digest hash = spec.PolicyHash();
+  return std::string(AsChars(hash));
+}
+
+}  // namespace
+
+ModelInfo ToModelInfo(const PublicSpec& spec) {
+  ModelInfo info;
+  info.name = spec.name;
+  info.dimension = spec.dimension;
+  info.feature_l2_max = spec.feature_l2_max;
+  info.reward_min = spec.reward_range.min;
+  info.reward_max = spec.reward_range.max;
+  info.reward_binary = spec.reward_binary;
+  info.local = spec.mode == v1::LOCAL_REWARD;
+  info.epsilon = spec.epsilon.value;
+  info.delta = spec.delta.value;
+  info.guarantee = spec.guarantee;
+  if (spec.mechanism != v1::MECHANISM_UNSPECIFIED) {
+    info.mechanism = absl::AsciiStrToLower(v1::Mechanism_Name(spec.mechanism));
+  }
+  info.events_per_user_max = spec.events_per_user_max;
+  if (spec.reward_window) info.reward_window = spec.reward_window->duration;
+  info.default_reward = spec.default_reward();
+  info.token_lifetime = spec.token_lifetime;
+  return info;
+}
+
+absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const PublicSpec& spec,
+                                                        std::uint64_t events_max) {
+  Membership membership;
+  membership.owner = store.AddOwner();
+  const auto live = store.live_owners();
+  const bool local = spec.mode == v1::LOCAL_REWARD;
+  const absl::Status status = store.Run([&](Store::Transaction& transaction) {
+    Tables& tables = transaction.tables;
+    membership.policy = tables.AddPolicy({.model = spec.name,
+                                          .hash = HashOf(spec),
+                                          .epsilon = spec.epsilon.value,
+                                          .delta = spec.delta.value});
+    const auto policies = tables.PoliciesOf(spec.name);
+    membership.deliverable = {membership.policy};
+    for (const PolicyRow& policy : policies) {
+      // Raw outcomes carry no policy: those of an earlier non-private configuration still count.
+      if (!local && policy.epsilon == 0) membership.deliverable.insert(policy.id);
+    }
+    membership.adopted = tables.Adopt(membership.owner, policies, live);
+    transaction.ledger.MarkExhausted(tables, spec.name, events_max);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
+    store.RemoveOwner(membership.owner);
+    return status;
+  }
+  return membership;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(const ClientOptions& options,
+                                                           std::shared_ptr<Store> store,
+                                                           const Seams& seams,
+                                                           const PublicSpec& spec,
+                                                           std::unique_ptr<Transport> transport) {
+  const std::uint64_t events_max = EventsMax(spec, options.policy);
+  std::optional<RewardRandomizer> randomizer;
+  if (spec.mode == v1::LOCAL_REWARD) {
+    BANDANA_ASSIGN_OR_RETURN(randomizer, MakeRandomizer(spec));
+  }
+  BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max));
+  std::optional<Privatizer> privatizer;
+  if (randomizer) {
+    privatizer.emplace(Privatizer::Options{.randomizer = *std::move(randomizer),
+                                           .default_reward = spec.default_reward(),
+                                           .model = spec.name,
+                                           .policy = membership.policy,
+                                           .events_max = events_max,
+                                           .bits = seams.bits});
+  }
+  std::unique_ptr<ClientImpl> client(new ClientImpl(options, std::move(store), seams, spec,
+                                                    std::move(transport), std::move(privatizer),
+                                                    membership));
+  client->reporter_->Start(membership.adopted);
+  return client;
+}
+
+ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store,
+                       const Seams& seams, const PublicSpec& spec,
+                       std::unique_ptr<Transport> transport, std::optional<Privatizer> privatizer,
+                       const Membership& membership)
+    : options_(options),
+      store_(std::move(store)),
+      spec_(spec),
+      info_(ToModelInfo(spec)),
+      events_max_(EventsMax(spec, options.policy)),
+      policy_(membership.policy),
+      owner_(membership.owner),
+      transport_(std::move(transport)),
+      privatizer_(std::move(privatizer)) {
+  const Privatizer* const drawing = privatizer_ ? &*privatizer_ : nullptr;
+  const absl::Duration remember = spec.token_lifetime + kClockSkew;
+  // Where the server may see rewards it keeps the window itself.
+  const bool window = info_.local && info_.reward_window;
+  Reporter::Options reporting = {.policy = policy_,
+                                 .owner = owner_,
+                                 .dimension = spec.dimension,
+                                 .reward_min = spec.reward_range.min,
+                                 .reward_max = spec.reward_range.max,
+                                 .window = window ? info_.reward_window : std::nullopt,
+                                 .remember = remember,
+                                 .when_full = options.when_full,
+                                 .queue_reports_max = options.queue_reports_max};
+  reporter_ = std::make_unique<Reporter>(std::move(reporting), seams);
+  outbox_ = std::make_unique<Outbox>(
+      Outbox::Options{.model = spec.name,
+                      .local = info_.local,
+                      .policy_hash = HashOf(spec),
+                      .deadline = options.report_deadline,
+                      .backoff = BackoffOf(options),
+                      .in_flight_max = options.deliveries_in_flight_max,
+                      .batch_max = options.reports_per_delivery_max},
+      Outbox::Services{
+          .store = store_,
+          .transport = transport_.get(),
+          .scheduler = &scheduler_,
+          .counters = &counters_,
+          .settled = [this](DecisionNumber number,
+                            Delivery delivery) { reporter_->Settled(number, delivery); },
+          .policy_doubted = [this] { CheckModelAgain(); }});
+  timer_ = std::make_unique<WindowTimer>(
+      WindowTimer::Options{.owner = owner_,
+                           .policy = policy_,
+                           .deliverable = membership.deliverable,
+                           .dimension = spec.dimension,
+                           .remember = remember},
+      WindowTimer::Services{
+          .store = store_,
+          .scheduler = &scheduler_,
+          .privatizer = drawing,
+          .may_draw = [this] { return reporter_->refusal().ok(); },
+          .begin = [this] { reporter_->Begin(); },
+          .end = [this] { reporter_->End(); },
+          .leave = [this](auto reports) { reporter_->Leave(std::move(reports)); },
+          .defaulted = [this](DecisionNumber number) { reporter_->Defaulted(number); },
+          .rejected = [this](DecisionNumber number) { reporter_->Rejected(number); }},
+      seams);
+  reporter_->Attach({.store = store_,
+                     .outbox = outbox_.get(),
+                     .timer = timer_.get(),
+                     .counters = &counters_,
+                     .privatizer = drawing});
+  selector_ = std::make_unique<Selector>(Selector::Options{.dimension = spec.dimension,
+                                                           .deadline = options.select_deadline,
+                                                           .backoff = BackoffOf(options)},
+                                         transport_.get(), &scheduler_);
+}
+
+ClientImpl::~ClientImpl() {
+  outbox_->Close();
+  timer_->Close();
+  reporter_->Close();
+  transport_->Shutdown();
+  scheduler_.Stop();
+  // The store works in order: after the first wait everything enqueued so far has called back, and
+  // after the second what those callbacks enqueued.
+  for (int i = 0; i < 2; ++i) {
+    store_->Run([](Store::Transaction&) { return absl::OkStatus(); }).IgnoreError();
+  }
+  store_->RemoveOwner(owner_);
+}
+
+absl::Status ClientImpl::MaySelect(std::string_view user) {
+  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
+  if (info_.local && events_max_ > 0 && store_->ledger().Exhausted(spec_.name, user)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the user has no events left: events_per_user_max is ", events_max_));
+  }
+  return reporter_->has_window() ? reporter_->Reserve() : absl::OkStatus();
+}
+
+void ClientImpl::CancelSelect() {
+  if (reporter_->has_window()) reporter_->CancelReservation();
+}
+
+absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& arms, int top_k) {
+  Once<absl::StatusOr<Selection>> result;
+  SelectAsync(user, arms, top_k,
+              [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
+  return result.Get();
+}
+
+void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, int top_k, Selected done) {
+  auto request = MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k);
+  if (!request.ok()) return done(request.status());
+  if (absl::Status status = MaySelect(user); !status.ok()) return done(std::move(status));
+  selector_->Select(*std::move(request), [this, user = std::string(user),
+                                          done = std::move(done)](absl::StatusOr<Ranking> ranking) {
+    if (ranking.ok()) return Complete(user, *std::move(ranking), done);
+    CancelSelect();
+    done(ranking.status());
+  });
+}
+
+void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected done) {
+  Handle handle = {.identity = store_->identity(),
+                   .number = store_->NextNumber(),
+                   .policy = policy_,
+                   .ranks = static_cast<int>(ranking.arms.size()),
+                   .user = user,
+                   .token = std::move(ranking.token),
+                   .features = std::move(ranking.features)};
+  Selection selection = {.arms = std::move(ranking.arms),
+                         .posterior_version = ranking.posterior_version};
+  if (!reporter_->has_window()) {
+    selection.handle = Encode(handle);
+    ++counters_.selections;
+    return done(std::move(selection));
+  }
+  Handle stub = handle;  // the store keeps token and features
+  stub.token.clear();
+  stub.features.clear();
+  selection.handle = Encode(stub);
+  reporter_->Open(handle, [this, selection = std::move(selection),
+                           done = std::move(done)](absl::Status status) mutable {
+    if (!status.ok()) {
+      // The ledger says FAILED_PRECONDITION; for a Select that is the documented code.
+      if (status.code() == absl::StatusCode::kFailedPrecondition) {
+        status = absl::ResourceExhaustedError(status.message());
+      }
+      return done(std::move(status));
+    }
+    ++counters_.selections;
+    done(std::move(selection));
+  });
+}
+
+absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
+                                                     int top_k) {
+  if (arms.form != Arms::Form::kInline) {
+    return InvalidArgument("arms must be inline to be ranked on the device");
+  }
+  BANDANA_RETURN_IF_ERROR(
+      MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k).status());
+  BANDANA_ASSIGN_OR_RETURN(
+      const auto features,
+      ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
+  const auto posterior = posteriors_.Find(std::string(user));
+  if (posterior == nullptr) {
+    return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
+  BANDANA_RETURN_IF_ERROR(MaySelect(user));
+  Once<absl::StatusOr<Selection>> result;
+  Complete(std::string(user), RankOnDevice(*posterior, features, top_k, tie_key),
+           [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
+  return result.Get();
+}
+
+absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
+  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
+  const std::string name(user);
+  v1::GetPosteriorRequest request;
+  request.set_model(spec_.name);
+  request.set_user(name);
+  const auto known = posteriors_.Find(name);
+  if (known != nullptr) request.set_if_newer_than(known->version);
+  Once<absl::StatusOr<bool>> result;
+  transport_->GetPosterior(request, {.deadline = options_.select_deadline},
+                           [&](const Answer& answer, v1::GetPosteriorResponse& response) {
+                             if (!answer.status.ok()) return result.Set(answer.status);
+                             if (response.not_modified() && known != nullptr)
+                               return result.Set(false);
+                             auto posterior = ParsePosterior(response, spec_.dimension);
+                             if (!posterior.ok()) return result.Set(posterior.status());
+                             posteriors_.Put(name, *std::move(posterior));
+                             result.Set(true);
+                           });
+  return result.Get();
+}
+
+absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection, int shown) const {
+  BANDANA_ASSIGN_OR_RETURN(Handle handle, DecodeHandle(selection.handle));
+  if (handle.identity != store_->identity()) {
+    return InvalidArgument("selection was made with another device store");
+  }
+  if (handle.policy != policy_) {
+    return InvalidArgument("selection is not one of model ", spec_.name,
+                           " under the configuration in force");
+  }
+  const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
+  if (!handle.features.empty() && handle.features.size() != bytes) {
+    return InvalidArgument("selection.handle was not made by this SDK, or was changed");
+  }
+  if (shown < 0 || shown >= handle.ranks) {
+    return InvalidArgument("shown must be in [0, ", handle.ranks, "), got ", shown);
+  }
+  return handle;
+}
+
+absl::Status ClientImpl::Report(const Selection& selection, std::optional<double> reward, int shown,
+                                std::function<void(Delivery)> done) {
+  Once<absl::Status> queued;
+  ReportAsync(
+      selection, reward, shown, [&queued](absl::Status status) { queued.Set(std::move(status)); },
+      std::move(done));
+  return queued.Get();
+}
+
+void ClientImpl::ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
+                             std::function<void(absl::Status)> queued,
+                             std::function<void(Delivery)> done) {
+  auto handle = CheckHandle(selection, shown);
+  if (!handle.ok()) return queued(handle.status());
+  reporter_->Report(*std::move(handle), reward, shown, std::move(queued), std::move(done));
+}
+
+void ClientImpl::CheckModelAgain() {
+  if (checking_model_.exchange(true)) return;
+  v1::GetModelRequest request;
+  request.set_model(spec_.name);
+  transport_->GetModel(request, {.deadline = options_.select_deadline},
+                       [this](const Answer& answer, v1::GetModelResponse& response) {
+                         OnModelAgain(answer, response);
+                         checking_model_ = false;
+                       });
+}
+
+void ClientImpl::OnModelAgain(const Answer& answer, const v1::GetModelResponse& response) {
+  if (!answer.status.ok()) return;  // the next refused report asks again
+  const auto spec = ParsePublicSpec(response);
+  if (spec.ok() && spec->PolicyHash() == spec_.PolicyHash()) return;
+  absl::Status reason = spec.status();
+  if (reason.ok()) reason = CheckPolicy(*spec, options_.policy);
+  reporter_->Refuse(
+      FailedPrecondition("model ", spec_.name, " changed its configuration while this client ran: ",
+                         reason.ok() ? "connect again to agree to it" : reason.message()));
+}
+
+ClientStats ClientImpl::Stats() const {
+  return {.selections = counters_.selections,
+          .reports_queued = counters_.reports_queued,
+          .reports_defaulted = counters_.reports_defaulted,
+          .reports_applied = counters_.reports_applied,
+          .reports_duplicate = counters_.reports_duplicate,
+          .reports_expired = counters_.reports_expired,
+          .reports_rejected = counters_.reports_rejected,
+          .reports_dropped = counters_.reports_dropped,
+          .reports_pending = static_cast<std::uint64_t>(reporter_->pending()),
+          .delivery_attempts = counters_.delivery_attempts,
+          .rewards_clipped = counters_.rewards_clipped};
+}
+
+absl::StatusOr<PrivacySpent> ClientImpl::Spent(std::string_view user) const {
+  PrivacySpent spent;
+  BANDANA_RETURN_IF_ERROR(store_->Run([&,
+                                       name = std::string(user)](Store::Transaction& transaction) {
+    for (const PolicyRow& policy : transaction.tables.PoliciesOf(spec_.name)) {
+      const std::uint64_t events = transaction.ledger.Spent(transaction.tables, policy.id, name);
+      if (events == 0) continue;
+      spent.events += events;
+      spent.epsilon_event = std::max(spent.epsilon_event, policy.epsilon);
+      spent.delta_event = std::max(spent.delta_event, policy.delta);
+      spent.epsilon_user += static_cast<double>(events) * policy.epsilon;
+    }
+    return absl::OkStatus();
+  }));
+  return spent;
+}
+
+}  // namespace bandana::device

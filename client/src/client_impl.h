@@ -1,0 +1,98 @@
+// Client's body: joins selector, reporter, outbox, timer and transport.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bandana/client.h"
+#include "client/src/counters.h"
+#include "client/src/outbox.h"
+#include "client/src/posteriors.h"
+#include "client/src/privatizer.h"
+#include "client/src/reporter.h"
+#include "client/src/scheduler.h"
+#include "client/src/seams.h"
+#include "client/src/selector.h"
+#include "client/src/store.h"
+#include "client/src/transport.h"
+#include "client/src/window_timer.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana::device {
+
+ModelInfo ToModelInfo(const PublicSpec& spec);
+
+class ClientImpl final : public Client {
+ public:
+  // `spec` has passed the policy; `transport` is connected. Errors: those of the store.
+  static absl::StatusOr<std::unique_ptr<Client>> Create(const ClientOptions& options,
+                                                        std::shared_ptr<Store> store,
+                                                        const Seams& seams, const PublicSpec& spec,
+                                                        std::unique_ptr<Transport> transport);
+  ~ClientImpl() override;
+
+  const ModelInfo& model() const override { return info_; }
+  absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, int top_k) override;
+  void SelectAsync(std::string_view user, const Arms& arms, int top_k,
+                   std::function<void(absl::StatusOr<Selection>)> done) override;
+  absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
+                                           int top_k) override;
+  absl::StatusOr<bool> RefreshPosterior(std::string_view user) override;
+  absl::Status Report(const Selection& selection, std::optional<double> reward, int shown,
+                      std::function<void(Delivery)> done) override;
+  void ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
+                   std::function<void(absl::Status)> queued,
+                   std::function<void(Delivery)> done) override;
+  bool Flush(absl::Duration timeout) override { return reporter_->Flush(timeout); }
+  ClientStats Stats() const override;
+  absl::StatusOr<PrivacySpent> Spent(std::string_view user) const override;
+
+ private:
+  // What the store says about this client at its start.
+  struct Membership {
+    PolicyId policy = 0;
+    OwnerId owner = 0;
+    std::set<PolicyId> deliverable;
+    int adopted = 0;
+  };
+
+  ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
+             const PublicSpec& spec, std::unique_ptr<Transport> transport,
+             std::optional<Privatizer> privatizer, const Membership& membership);
+  static absl::StatusOr<Membership> Join(Store& store, const PublicSpec& spec,
+                                         std::uint64_t events_max);
+
+  using Selected = std::function<void(absl::StatusOr<Selection>)>;
+  absl::Status MaySelect(std::string_view user);
+  // Gives the ranking its handle; with a reward window after the store has the open decision.
+  void Complete(const std::string& user, Ranking ranking, Selected done);
+  void CancelSelect();
+  absl::StatusOr<Handle> CheckHandle(const Selection& selection, int shown) const;
+  void CheckModelAgain();
+  void OnModelAgain(const Answer& answer, const v1::GetModelResponse& response);
+
+  const ClientOptions options_;
+  const std::shared_ptr<Store> store_;
+  const PublicSpec spec_;
+  const ModelInfo info_;
+  const std::uint64_t events_max_;
+  const PolicyId policy_;
+  const OwnerId owner_;
+  Counters counters_;
+  Scheduler scheduler_;
+  const std::unique_ptr<Transport> transport_;
+  const std::optional<Privatizer> privatizer_;  // of local models
+  std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<Outbox> outbox_;
+  std::unique_ptr<WindowTimer> timer_;
+  std::unique_ptr<Selector> selector_;
+  PosteriorCache posteriors_;
+  std::atomic<bool> checking_model_{false};
+};
+
+}  // namespace bandana::device

@@ -1,0 +1,86 @@
+// Client::Connect: options, store, model, policy, in this order.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "bandana/client.h"
+#include "client/src/backoff.h"
+#include "client/src/client_impl.h"
+#include "client/src/once.h"
+#include "client/src/policy.h"
+#include "client/src/seams.h"
+#include "client/src/transport.h"
+#include "common/base/status.h"
+#include "common/random/bit_source.h"
+
+namespace bandana {
+namespace device {
+namespace {
+
+// Asks until the server answers or the time is over.
+absl::StatusOr<v1::GetModelResponse> FetchModel(Transport& transport,
+                                                const ClientOptions& options) {
+  v1::GetModelRequest request;
+  request.set_model(options.model);
+  const absl::Time end = absl::Now() + options.connect_timeout;
+  const BackoffOptions backoff = {options.backoff_min, options.backoff_max};
+  for (int attempt = 0;; ++attempt) {
+    Once<absl::StatusOr<v1::GetModelResponse>> result;
+    std::optional<absl::Duration> pushback;
+    transport.GetModel(request, {.deadline = end - absl::Now(), .wait_for_ready = true},
+                       [&](const Answer& answer, v1::GetModelResponse& response) {
+                         pushback = answer.pushback;
+                         if (!answer.status.ok()) return result.Set(answer.status);
+                         result.Set(std::move(response));
+                       });
+    auto response = result.Get();
+    const absl::StatusCode code = response.status().code();
+    if (code == absl::StatusCode::kDeadlineExceeded) {
+      return Unavailable("no server at ", options.target, " within ",
+                         absl::FormatDuration(options.connect_timeout));
+    }
+    if (code != absl::StatusCode::kUnavailable && code != absl::StatusCode::kResourceExhausted) {
+      return response;
+    }
+    const absl::Duration pause =
+        BackoffWithPushback(backoff, attempt, SystemBits().NextWord().value_or(0), pushback);
+    if (absl::Now() + pause >= end) {
+      return Unavailable("no answer from ", options.target, " within ",
+                         absl::FormatDuration(options.connect_timeout), ": ",
+                         response.status().message());
+    }
+    absl::SleepFor(pause);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
+                                                std::shared_ptr<DeviceStore> store,
+                                                const Seams& seams) {
+  BANDANA_RETURN_IF_ERROR(CheckOptions(options));
+  if (store == nullptr) return InvalidArgument("store must not be null");
+  auto transport = std::make_unique<Transport>(options.target);
+  BANDANA_ASSIGN_OR_RETURN(const auto response, FetchModel(*transport, options));
+  BANDANA_ASSIGN_OR_RETURN(const PublicSpec spec, ParsePublicSpec(response));
+  if (spec.name != options.model) {
+    return FailedPrecondition("the server answered with model ", spec.name, " instead of ",
+                              options.model);
+  }
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(spec, options.policy));
+  if (spec.mode == v1::LOCAL_REWARD && !store->durable()) {
+    return FailedPrecondition("model ", spec.name,
+                              " is local: its ledger needs a durable store (DeviceStore::Open)");
+  }
+  return ClientImpl::Create(options, std::static_pointer_cast<Store>(std::move(store)), seams, spec,
+                            std::move(transport));
+}
+
+}  // namespace device
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options,
+                                                        std::shared_ptr<DeviceStore> store) {
+  return device::Connect(options, std::move(store), {});
+}
+
+}  // namespace bandana

@@ -1,0 +1,27 @@
+// From a decision to its one durable report: what a step of it may come to.
+#pragma once
+
+#include <optional>
+
+#include "absl/time/time.h"
+#include "client/src/store.h"
+#include "client/src/tables.h"
+
+namespace bandana::device {
+
+enum class Release {
+  kDone,          // written: row.report may leave once the transaction is durable
+  kAfterCommit,   // a ledger block was debited: nothing drawn, ask again after the commit
+  kAlreadyDrawn,  // the decision has its report; the first stands
+  kTooLate,       // its window is closed, or it is older than the store's memory
+};
+
+// The report of a model whose server may see rewards. Writes the row, remembers the decision.
+Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
+                   std::optional<double> reward, absl::Time forget_at);
+
+// Cuts `row.features`, those of every rank, down to the arm shown, and returns the rank to report:
+// a decision made on the device gets a token for that arm alone, in which it is the first.
+int ShowArm(int shown, int dimension, ReportRow& row);
+
+}  // namespace bandana::device

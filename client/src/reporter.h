@@ -1,0 +1,116 @@
+// The life of a report on the device: opened by a Select (with a reward window), drawn once, made
+// durable, handed to the outbox when it is due, settled by the server's answer.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/client.h"
+#include "client/src/counters.h"
+#include "client/src/handle.h"
+#include "client/src/outbox.h"
+#include "client/src/privatizer.h"
+#include "client/src/queue_slots.h"
+#include "client/src/seams.h"
+#include "client/src/store.h"
+#include "client/src/window_timer.h"
+
+namespace bandana::device {
+
+// Threads: safe. Callbacks run on the store's or the transport's thread.
+class Reporter {
+ public:
+  using Queued = std::function<void(absl::Status)>;
+  using Done = std::function<void(Delivery)>;
+
+  struct Options {
+    PolicyId policy = 0;
+    OwnerId owner = 0;
+    int dimension = 0;
+    double reward_min = 0;
+    double reward_max = 1;
+    std::optional<absl::Duration> window;  // of local models
+    absl::Duration remember;               // how long a drawn decision is remembered
+    ClientOptions::WhenFull when_full = ClientOptions::WhenFull::kBlock;
+    int queue_reports_max = 10'000;
+  };
+  struct Services {
+    std::shared_ptr<Store> store;
+    Outbox* outbox = nullptr;
+    WindowTimer* timer = nullptr;
+    Counters* counters = nullptr;
+    const Privatizer* privatizer = nullptr;  // null: the server may see rewards
+  };
+  Reporter(Options options, const Seams& seams);
+  // Before any other method: outbox and timer call back into the reporter, so they come later.
+  void Attach(Services services) { services_ = std::move(services); }
+
+  bool has_window() const { return options_.window.has_value(); }
+
+  // Takes over what earlier clients left with this owner: `adopted` rows.
+  void Start(int adopted);
+
+  // With a window: a place for the decision that a Select is about to make, or RESOURCE_EXHAUSTED.
+  absl::Status Reserve();
+  void CancelReservation() { slots_.Release(); }
+  // Debits one event and stores the open decision. Uses the reservation up, also when it fails.
+  void Open(const Handle& decision, Queued opened);
+
+  // As Client::ReportAsync, for a checked handle.
+  void Report(Handle handle, std::optional<double> reward, int shown, Queued queued, Done done);
+
+  // From now on nothing is drawn: the model is not the one that was agreed on. Calls answer
+  // `status`; what is drawn is still delivered, open windows end without a report.
+  void Refuse(const absl::Status& status);
+  absl::Status refusal() const;
+
+  bool Flush(absl::Duration timeout);
+  std::int64_t pending() const { return slots_.used(); }
+
+  // Turns away who waits and who comes.
+  void Close();
+
+  // What the outbox and the timer call.
+  void Begin();
+  void End();
+  void Leave(std::vector<OutboundReport> reports);
+  void Settled(DecisionNumber number, Delivery delivery);
+  void Defaulted(DecisionNumber number);
+  void Rejected(DecisionNumber number);
+
+ private:
+  struct Call;
+  using CallPtr = std::shared_ptr<Call>;
+
+  void EnqueueDraw(const CallPtr& call);
+  absl::StatusOr<Release> Draw(Store::Transaction& transaction, Call& call);
+  absl::StatusOr<Release> DrawAtOnce(Store::Transaction& transaction, Call& call);
+  absl::StatusOr<Release> DrawInWindow(Store::Transaction& transaction, Call& call);
+  absl::StatusOr<Release> Write(Store::Transaction& transaction, Call& call, ReportRow& row,
+                                Privatizer::Payment payment);
+  void OnDrawn(const CallPtr& call, const absl::Status& status);
+  void OnReleased(const CallPtr& call);
+  void Answer(const CallPtr& call, const absl::Status& status, std::optional<Delivery> delivery);
+  void Inform(DecisionNumber number, Delivery delivery);
+
+  const Options options_;
+  const Clock* const clock_;
+  Services services_;
+  QueueSlots slots_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  std::int64_t busy_ = 0;  // calls, looks, and reports between their due time and their settlement
+  absl::Status refusal_;
+  std::unordered_map<DecisionNumber, Done> waiters_;
+};
+
+}  // namespace bandana::device

@@ -1,0 +1,23 @@
+// The device store's file: how it is made, recognised and checked. docs/formats.md describes it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/src/sqlite.h"
+
+namespace bandana::device {
+
+inline constexpr std::int32_t kApplicationId = 0x62646e61;  // "bdna"
+inline constexpr std::int32_t kSchemaVersion = 1;
+
+// Opens the store at `path`, or makes one where there is no file: complete or not at all, mode
+// 0600. The connection then holds the file's exclusive lock. Errors: UNAVAILABLE I/O, or another
+// owner; DATA_LOSS not a device store, of an unknown version, or damaged; the file is untouched.
+absl::StatusOr<std::unique_ptr<Database>> OpenStoreFile(const std::string& path);
+
+// The same tables in memory.
+absl::StatusOr<std::unique_ptr<Database>> OpenStoreInMemory();
+
+}  // namespace bandana::device

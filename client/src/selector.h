@@ -1,0 +1,61 @@
+// Selections: on the server, with retries inside one deadline, and on the device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/client.h"
+#include "bandana/v1/recommender.pb.h"
+#include "client/src/backoff.h"
+#include "client/src/scheduler.h"
+#include "client/src/transport.h"
+
+namespace bandana::device {
+
+// What a selection came to before it has a handle.
+struct Ranking {
+  std::vector<RankedArm> arms;  // best first, 1 to top_k
+  std::uint64_t posterior_version = 0;
+  std::string token;     // of the server's Select
+  std::string features;  // of every ranked arm, of a selection on the device
+};
+
+// Errors: INVALID_ARGUMENT user, top_k, shape. Texts give shapes only.
+absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
+                                                    std::string_view user, const Arms& arms,
+                                                    int top_k);
+
+// Errors: INTERNAL an answer that does not fit the request.
+absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
+                                            v1::SelectResponse& response);
+
+// Threads: safe.
+class Selector {
+ public:
+  struct Options {
+    int dimension = 0;
+    absl::Duration deadline;  // of a selection, retries included
+    BackoffOptions backoff;
+  };
+  Selector(const Options& options, Transport* transport, Scheduler* scheduler)
+      : options_(options), transport_(transport), scheduler_(scheduler) {}
+
+  // Tries again after UNAVAILABLE, and after RESOURCE_EXHAUSTED with a pushback, while the deadline
+  // leaves time for it; then answers the last error.
+  void Select(v1::SelectRequest request, std::function<void(absl::StatusOr<Ranking>)> done);
+
+ private:
+  struct Attempt;
+  void Start(const std::shared_ptr<Attempt>& attempt);
+
+  const Options options_;
+  Transport* const transport_;
+  Scheduler* const scheduler_;
+};
+
+}  // namespace bandana::device

@@ -1,0 +1,160 @@
+#include "client/src/store.h"
+
+#include <chrono>
+#include <utility>
+
+#include "client/src/once.h"
+#include "client/src/schema.h"
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+// The log is moved into the file about every 4 MiB, after the callbacks and not inside a commit.
+constexpr int kCheckpointPages = 1000;
+constexpr std::chrono::seconds kLazyDelay(1);
+constexpr int kNumberBits = 32;
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<DeviceStore>> DeviceStore::Open(const std::string& path) {
+  return Body::Create(device::OpenStoreFile(path), true);
+}
+
+std::shared_ptr<DeviceStore> DeviceStore::InMemory() {
+  auto store = Body::Create(device::OpenStoreInMemory(), false);
+  // Without memory or entropy the process cannot go on anyway.
+  BANDANA_CHECK(store.ok());
+  return *std::move(store);
+}
+
+absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
+    absl::StatusOr<std::unique_ptr<device::Database>> database, bool durable) {
+  BANDANA_RETURN_IF_ERROR(database.status());
+  BANDANA_ASSIGN_OR_RETURN(auto tables, device::Tables::Create(*std::move(database)));
+  std::shared_ptr<Body> store(new Body(std::move(tables), durable));
+  BANDANA_RETURN_IF_ERROR(store->StartRun());
+  store->writer_ = std::thread([body = store.get()] { body->WriterLoop(); });
+  return store;
+}
+
+DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables, bool durable)
+    : durable_(durable), tables_(std::move(tables)) {}
+
+DeviceStore::Body::~Body() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (writer_.joinable()) writer_.join();
+}
+
+absl::Status DeviceStore::Body::StartRun() {
+  device::Database& database = tables_->database();
+  BANDANA_RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
+  const std::int64_t run = tables_->NextRun();
+  BANDANA_RETURN_IF_ERROR(database.failure());
+  BANDANA_RETURN_IF_ERROR(database.Execute("COMMIT"));
+  identity_ = tables_->Identity();
+  next_number_ = (run << kNumberBits) + 1;
+  next_owner_ = (run << kNumberBits) + 1;
+  // From here on the file is known to be sound and ours.
+  database.CheckpointOnClose();
+  return database.failure();
+}
+
+void DeviceStore::Body::Enqueue(Operation operation, Committed committed) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(operation), std::move(committed), {}});
+  }
+  wake_.notify_one();
+}
+
+void DeviceStore::Body::EnqueueLazy(Operation operation) {
+  const std::lock_guard lock(mutex_);
+  lazy_.push_back({std::move(operation), nullptr, {}});
+  // The writer sleeps at most kLazyDelay while something lazy waits.
+  if (lazy_.size() == 1) wake_.notify_one();
+}
+
+absl::Status DeviceStore::Body::Run(Operation operation) {
+  device::Once<absl::Status> done;
+  Enqueue(std::move(operation), [&done](absl::Status status) { done.Set(std::move(status)); });
+  return done.Get();
+}
+
+device::OwnerId DeviceStore::Body::AddOwner() {
+  const std::lock_guard lock(mutex_);
+  owners_.insert(next_owner_);
+  return next_owner_++;
+}
+
+void DeviceStore::Body::RemoveOwner(device::OwnerId owner) {
+  const std::lock_guard lock(mutex_);
+  owners_.erase(owner);
+}
+
+std::set<device::OwnerId> DeviceStore::Body::live_owners() const {
+  const std::lock_guard lock(mutex_);
+  return owners_;
+}
+
+void DeviceStore::Body::WriterLoop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto urgent = [this] {
+      return stopping_ || !queue_.empty() || lazy_.size() >= kGroupCommitMax;
+    };
+    wake_.wait(lock, [&] { return urgent() || !lazy_.empty(); });
+    if (!urgent()) wake_.wait_for(lock, kLazyDelay, urgent);
+    if (queue_.empty() && lazy_.empty()) {
+      if (stopping_) return;
+      continue;
+    }
+    std::vector<Entry> entries;
+    for (std::deque<Entry>* queue : {&lazy_, &queue_}) {
+      while (!queue->empty() && entries.size() < kGroupCommitMax) {
+        entries.push_back(std::move(queue->front()));
+        queue->pop_front();
+      }
+    }
+    lock.unlock();
+    Commit(entries);
+    entries.clear();
+    tables_->database().CheckpointAfter(kCheckpointPages);
+    lock.lock();
+  }
+}
+
+void DeviceStore::Body::Commit(std::vector<Entry>& entries) {
+  device::Database& database = tables_->database();
+  database.ClearFailure();
+  Transaction transaction{*tables_, ledger_};
+  // After a failed sync nobody knows what is on the disk: no draw may build on it.
+  absl::Status failure = database.broken()
+                             ? Unavailable("device store: I/O failed before; open it anew")
+                             : database.Execute("BEGIN IMMEDIATE");
+  for (auto entry = entries.begin(); failure.ok() && entry != entries.end(); ++entry) {
+    entry->status = entry->operation(transaction);
+    failure = database.failure();
+  }
+  if (failure.ok()) failure = database.Execute("COMMIT");
+  if (failure.ok()) {
+    ledger_.Committed();
+  } else {
+    // Also after a failed COMMIT: SQLite may or may not have rolled back by itself.
+    database.Execute("ROLLBACK").IgnoreError();
+    ledger_.RolledBack();
+    database.ClearFailure();
+    tables_->Reload();
+  }
+  for (Entry& entry : entries) {
+    if (entry.committed) entry.committed(failure.ok() ? std::move(entry.status) : failure);
+  }
+}
+
+}  // namespace bandana

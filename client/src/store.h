@@ -1,0 +1,93 @@
+// DeviceStore's body: one writer thread that puts everything queued into one transaction, so that
+// many callers share one sync.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/store.h"
+#include "client/src/ledger.h"
+#include "client/src/tables.h"
+
+namespace bandana {
+
+// Threads: safe. Operations run one after another on the writer thread, in the order of Enqueue.
+class DeviceStore::Body final : public DeviceStore {
+ public:
+  // What an operation may touch. A status that it returns is its own affair (a refusal); failures
+  // of the database roll the transaction back and reach `committed` of all operations in it.
+  struct Transaction {
+    device::Tables& tables;
+    device::Ledger& ledger;
+  };
+  using Operation = std::function<absl::Status(Transaction&)>;
+  using Committed = std::function<void(absl::Status)>;
+
+  static absl::StatusOr<std::shared_ptr<Body>> Create(
+      absl::StatusOr<std::unique_ptr<device::Database>> database, bool durable);
+  ~Body() override;
+
+  bool durable() const override { return durable_; }
+  // 16 random bytes, made with the store.
+  const std::string& identity() const { return identity_; }
+  device::Ledger& ledger() { return ledger_; }
+
+  // `committed` gets the operation's status once its transaction is durable, or the failure that
+  // undid it; it runs on the writer thread and must not block.
+  void Enqueue(Operation operation, Committed committed);
+  // For what may be lost in a crash: joins the next transaction, or makes one within a second.
+  void EnqueueLazy(Operation operation);
+  // Enqueue, and wait.
+  absl::Status Run(Operation operation);
+
+  // A fresh decision number, greater than every one before, in this run and in earlier ones.
+  device::DecisionNumber NextNumber() { return next_number_.fetch_add(1); }
+
+  // A client's name on its rows while it lives.
+  device::OwnerId AddOwner();
+  void RemoveOwner(device::OwnerId owner);
+  std::set<device::OwnerId> live_owners() const;
+
+ private:
+  struct Entry {
+    Operation operation;
+    Committed committed;
+    absl::Status status;
+  };
+
+  Body(std::unique_ptr<device::Tables> tables, bool durable);
+  absl::Status StartRun();
+  void WriterLoop();
+  void Commit(std::vector<Entry>& entries);
+
+  const bool durable_;
+  std::unique_ptr<device::Tables> tables_;  // of the writer thread
+  device::Ledger ledger_;
+  std::string identity_;
+  std::atomic<device::DecisionNumber> next_number_{0};
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Entry> queue_;
+  std::deque<Entry> lazy_;
+  std::set<device::OwnerId> owners_;
+  device::OwnerId next_owner_ = 0;
+  bool stopping_ = false;
+  std::thread writer_;
+};
+
+namespace device {
+using Store = DeviceStore::Body;
+}  // namespace device
+
+}  // namespace bandana

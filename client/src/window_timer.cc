@@ -1,0 +1,160 @@
+#include "client/src/window_timer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "client/src/release.h"
+
+namespace bandana::device {
+namespace {
+
+constexpr int kRowsPerLook = 256;
+// After a failed draw or a failed store.
+constexpr absl::Duration kRetry = absl::Seconds(1);
+
+}  // namespace
+
+WindowTimes ScheduleWindow(absl::Time decided, absl::Duration window, std::uint64_t random) {
+  const absl::Duration spread = std::min(window / 8, absl::Seconds(60));
+  const double unit = std::ldexp(static_cast<double>(random >> 11), -53);
+  const absl::Time close = decided + window;
+  return {.close = close, .leave = close + kWindowGuard + spread * unit};
+}
+
+// What one look found.
+struct WindowTimer::Pulse {
+  absl::Time now;
+  std::vector<OutboundReport> leaving;
+  std::vector<DecisionNumber> defaulted;
+  std::vector<DecisionNumber> rejected;
+  bool more = false;
+  bool failed = false;
+  std::optional<absl::Time> next;
+};
+
+WindowTimer::WindowTimer(Options options, Services services, const Seams& seams)
+    : options_(std::move(options)),
+      services_(std::move(services)),
+      clock_(seams.clock),
+      recheck_(seams.recheck) {}
+
+void WindowTimer::Expect(absl::Time close) {
+  const std::lock_guard lock(mutex_);
+  if (close < planned_at_ && !looking_) Plan(close);
+}
+
+void WindowTimer::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+void WindowTimer::Plan(absl::Time at) {
+  planned_at_ = at;
+  const absl::Duration delay = std::min(at - clock_->Now(), recheck_);
+  services_.scheduler->RunAfter(delay, [this, plan = ++plan_] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (plan != plan_) return;
+    }
+    Tick();
+  });
+}
+
+void WindowTimer::Tick() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    if (looking_) {
+      again_ = true;
+      return;
+    }
+    looking_ = true;
+  }
+  services_.begin();
+  Look();
+}
+
+void WindowTimer::Look() {
+  auto pulse = std::make_shared<Pulse>();
+  services_.store->Enqueue(
+      [this, pulse](Store::Transaction& transaction) {
+        pulse->now = clock_->Now();
+        CloseWindows(transaction, *pulse);
+        CollectDue(transaction, *pulse);
+        pulse->next = transaction.tables.NextWake(options_.owner);
+        return absl::OkStatus();
+      },
+      [this, pulse](const absl::Status& status) { Finish(*pulse, status); });
+}
+
+void WindowTimer::CloseWindows(Store::Transaction& transaction, Pulse& pulse) const {
+  auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
+  pulse.more = rows.size() == kRowsPerLook;
+  for (ReportRow& row : rows) {
+    // Under another policy there is no randomizer that the user's debit was for.
+    if (services_.privatizer == nullptr || row.policy != options_.policy || !services_.may_draw()) {
+      transaction.tables.DeleteReport(row.number);
+      pulse.rejected.push_back(row.number);
+      continue;
+    }
+    row.state = ReportState::kReady;
+    row.wake_at = row.due_at;
+    const int shown = ShowArm(0, options_.dimension, row);
+    const auto step =
+        services_.privatizer->Release(transaction, row, shown, services_.privatizer->Default(),
+                                      Privatizer::Payment::kDebited, pulse.now + options_.remember);
+    if (!step.ok()) {
+      pulse.failed = true;
+      return;
+    }
+    pulse.defaulted.push_back(row.number);
+  }
+}
+
+void WindowTimer::CollectDue(Store::Transaction& transaction, Pulse& pulse) const {
+  auto rows =
+      transaction.tables.Awake(options_.owner, ReportState::kReady, pulse.now, kRowsPerLook);
+  pulse.more = pulse.more || rows.size() == kRowsPerLook;
+  for (ReportRow& row : rows) {
+    if (!options_.deliverable.contains(row.policy)) {
+      transaction.tables.DeleteReport(row.number);
+      pulse.rejected.push_back(row.number);
+      continue;
+    }
+    row.state = ReportState::kOutbound;
+    transaction.tables.PutReport(row);
+    pulse.leaving.push_back({.number = row.number,
+                             .user = std::move(row.user),
+                             .features = std::move(row.features),
+                             .report = std::move(row.report)});
+  }
+}
+
+void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
+  if (status.ok()) {
+    for (const DecisionNumber number : pulse.defaulted) services_.defaulted(number);
+    for (const DecisionNumber number : pulse.rejected) services_.rejected(number);
+    if (!pulse.leaving.empty()) services_.leave(std::move(pulse.leaving));
+  }
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool failed = pulse.failed || !status.ok();
+    again = !closed_ && !failed && (pulse.more || again_);
+    again_ = false;
+    looking_ = again;
+    if (failed) {
+      Plan(clock_->Now() + kRetry);
+    } else if (!again && pulse.next) {
+      Plan(*pulse.next);
+    } else if (!again) {
+      planned_at_ = absl::InfiniteFuture();
+    }
+  }
+  if (again) return Look();
+  services_.end();
+}
+
+}  // namespace bandana::device

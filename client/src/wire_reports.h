@@ -1,0 +1,23 @@
+// The bytes that leave the device: one report, with or without its token.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/mechanisms/reward_randomizer.h"
+
+namespace bandana::device {
+
+// v1.PerturbedReport of a local model. Takes the randomized reward only: there is no way from a
+// raw or clipped one to these bytes.
+std::string PerturbedReportBytes(std::string_view token, int shown, const PerturbedReward& reward);
+
+// v1.Outcome of a model whose server may see rewards. Missing stays missing.
+std::string OutcomeBytes(std::string_view token, int shown, std::optional<double> reward);
+
+// The same report with its token set. `local` says which of the two messages it is.
+std::string WithToken(bool local, std::string_view report, std::string_view token);
+
+}  // namespace bandana::device
