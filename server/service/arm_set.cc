@@ -24,34 +24,30 @@ double SquaredNorm(const double* x, int d) {
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-// Norm of finite features without overflow.
-double CarefulNorm(std::span<const double> x) {
-  double largest = 0;
-  for (const double v : x) largest = std::max(largest, std::abs(v));
-  double sum = 0;
-  for (const double v : x) sum += (v / largest) * (v / largest);
-  return largest * std::sqrt(sum);
-}
-
-// Scales one arm outside the ball onto it, into `out`.
+// Scales one arm outside the ball onto it, into `out`. Its features are first divided by the
+// largest, because their squares, and even their norm, may overflow.
 absl::Status ClipArm(std::span<const double> x, const FeatureBounds& bounds, std::size_t arm,
                      double* out, std::size_t& clipped) {
+  double largest = 0;
   for (const double v : x) {
     if (!std::isfinite(v)) {
       return InvalidArgument("arms.inline_arms.features: arm ", arm,
                              " has a NaN or infinite feature");
     }
+    largest = std::max(largest, std::abs(v));
   }
-  const double norm = CarefulNorm(x);
-  if (norm > bounds.l2_max * kNormSlack) {
+  double sum = 0;
+  for (const double v : x) sum += (v / largest) * (v / largest);
+  const double relative_norm = std::sqrt(sum);  // in [1, sqrt(d)]
+  if (largest > bounds.l2_max * kNormSlack / relative_norm) {
     if (bounds.reject) {
       return InvalidArgument("arms.inline_arms.features: arm ", arm,
                              " has an l2 norm above feature_l2_max = ", bounds.l2_max);
     }
     ++clipped;
   }
-  // Division first: l2_max / norm underflows for the largest doubles.
-  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] / norm * bounds.l2_max;
+  const double scale = bounds.l2_max / relative_norm;
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] / largest * scale;
   return absl::OkStatus();
 }
 

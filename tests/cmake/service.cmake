@@ -1,1 +1,9 @@
 # Tests of service; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME token_test SRCS unit/token_test.cc
+  DEPS bandana::server_service bandana::proto bandana::test_support)
+bandana_test(NAME token_keys_test SRCS unit/token_keys_test.cc
+  DEPS bandana::server_service bandana::proto bandana::test_support)
+bandana_test(NAME random_buffer_test SRCS unit/random_buffer_test.cc
+  DEPS bandana::server_service bandana::test_support)
+bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)

@@ -1,0 +1,220 @@
+// A hosted model and a registry without disk or threads, for tests of the service room. Needs
+// bandana::bandits and bandana::proto.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+#include "server/models/hosted_model.h"
+#include "server/models/registry.h"
+
+namespace bandana::testing {
+
+// Answers every report APPLIED, at once, or when released. Threads: safe, except for the setters
+// that say otherwise.
+class FakeModel final : public server::HostedModel {
+ public:
+  explicit FakeModel(ModelSpec spec) : spec_(std::move(spec)) {
+    const int d = spec_.public_spec.dimension;
+    NodePosterior prior;
+    prior.mean.assign(d, 0.0);
+    prior.covariance.assign(d * d, 0.0);
+    for (int i = 0; i < d; ++i) prior.covariance[i * d + i] = 1;
+    prior.alpha = 0.5;
+    posterior_ =
+        std::make_shared<const PosteriorSnapshot>(d, prior, spec_.coupling.independent() ? 0 : 1);
+    catalogue_ = server::Catalogue::Make(d, {});
+    instance_.fill(std::byte{0x5a});
+  }
+
+  // Before the model is used.
+  void SetInstance(std::byte fill) { instance_.fill(fill); }
+  void SetPosterior(std::shared_ptr<const PosteriorSnapshot> posterior) {
+    posterior_ = std::move(posterior);
+  }
+  void SetArms(std::vector<server::CatalogueArm> arms) {
+    catalogue_ = server::Catalogue::Make(spec_.public_spec.dimension, std::move(arms));
+  }
+  void SetUsers(std::map<std::string, int> users) { users_ = std::move(users); }
+  void SetHealth(absl::Status health) {
+    std::lock_guard lock(mutex_);
+    health_ = std::move(health);
+  }
+  void SetEpoch(std::uint64_t epoch) { epoch_ = epoch; }
+  void SetRecordStatus(absl::Status status) { record_status_ = std::move(status); }
+  // What Report answers; a status other than OK stands for a log that is down.
+  void SetReportStatus(absl::Status status) { report_status_ = std::move(status); }
+
+  // From now on reports wait for ReleaseReports.
+  void HoldReports() {
+    std::lock_guard lock(mutex_);
+    hold_ = true;
+  }
+  int held() const {
+    std::lock_guard lock(mutex_);
+    return static_cast<int>(held_.size());
+  }
+  // Completes what is held, on the calling thread.
+  void ReleaseReports() {
+    std::vector<std::pair<std::size_t, server::ReportDone>> held;
+    {
+      std::lock_guard lock(mutex_);
+      hold_ = false;
+      held.swap(held_);
+    }
+    for (auto& [count, done] : held) done(Applied(count));
+  }
+
+  std::vector<server::ReportedOutcome> reported() const {
+    std::lock_guard lock(mutex_);
+    return reported_;
+  }
+  std::vector<server::Decision> recorded() const {
+    std::lock_guard lock(mutex_);
+    return recorded_;
+  }
+  std::uint64_t rejected(v1::RejectReason reason) const {
+    std::lock_guard lock(mutex_);
+    const auto found = rejected_.find(reason);
+    return found == rejected_.end() ? 0 : found->second;
+  }
+  std::uint64_t features_clipped() const {
+    std::lock_guard lock(mutex_);
+    return features_clipped_;
+  }
+
+  const ModelSpec& spec() const override { return spec_; }
+  const std::array<std::byte, 16>& instance() const override { return instance_; }
+  std::uint64_t epoch() const override { return epoch_; }
+  std::shared_ptr<const PosteriorSnapshot> posterior() const override { return posterior_; }
+  std::shared_ptr<const server::Catalogue> catalogue() const override { return catalogue_; }
+  absl::StatusOr<int> ResolveUser(std::string_view user) const override {
+    if (spec_.coupling.independent()) return -1;
+    if (users_.empty()) return 0;
+    const auto found = users_.find(std::string(user));
+    if (found == users_.end()) return NotFound("user: not in the model's graph");
+    return found->second;
+  }
+  absl::Status RecordDecision(const server::Decision& decision) override {
+    std::lock_guard lock(mutex_);
+    recorded_.push_back(decision);
+    return record_status_;
+  }
+  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+    const std::size_t count = outcomes.size();
+    {
+      std::lock_guard lock(mutex_);
+      if (report_status_.ok()) reported_.insert(reported_.end(), outcomes.begin(), outcomes.end());
+      if (hold_) {
+        held_.emplace_back(count, std::move(done));
+        return;
+      }
+    }
+    if (!report_status_.ok()) return done(report_status_);
+    done(Applied(count));
+  }
+  void CountRejected(v1::OutcomeCode, v1::RejectReason reason, std::uint64_t count) override {
+    std::lock_guard lock(mutex_);
+    rejected_[reason] += count;
+  }
+  void CountFeaturesClipped(std::uint64_t count) override {
+    std::lock_guard lock(mutex_);
+    features_clipped_ += count;
+  }
+  absl::Status Health() const override {
+    std::lock_guard lock(mutex_);
+    return health_;
+  }
+
+  // Admin's side is not faked.
+  absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
+    return NotFaked();
+  }
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t>) override {
+    return NotFaked();
+  }
+  absl::Status PutGraph(const v1::Graph&) override { return NotFaked(); }
+  absl::StatusOr<std::uint64_t> OpenEpoch() override { return NotFaked(); }
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return NotFaked(); }
+  absl::StatusOr<std::string> Export() override { return NotFaked(); }
+  v1::GetStatsResponse Stats() const override { return {}; }
+  v1::GetLedgerResponse Ledger() const override { return {}; }
+
+ private:
+  static absl::Status NotFaked() { return absl::UnimplementedError("not faked"); }
+  static std::vector<server::OutcomeResult> Applied(std::size_t count) {
+    return std::vector<server::OutcomeResult>(count, server::OutcomeResult{.code = v1::APPLIED});
+  }
+
+  ModelSpec spec_;
+  std::array<std::byte, 16> instance_{};
+  std::uint64_t epoch_ = 1;
+  std::shared_ptr<const PosteriorSnapshot> posterior_;
+  std::shared_ptr<const server::Catalogue> catalogue_;
+  std::map<std::string, int> users_;
+  absl::Status record_status_;
+  absl::Status report_status_;
+
+  mutable std::mutex mutex_;
+  absl::Status health_;
+  bool hold_ = false;
+  std::vector<std::pair<std::size_t, server::ReportDone>> held_;
+  std::vector<server::ReportedOutcome> reported_;
+  std::vector<server::Decision> recorded_;
+  std::map<v1::RejectReason, std::uint64_t> rejected_;
+  std::uint64_t features_clipped_ = 0;
+};
+
+// Threads: safe.
+class FakeRegistry final : public server::ModelRegistry {
+ public:
+  // The fake, which the registry owns.
+  FakeModel& Add(ModelSpec spec) {
+    auto model = std::make_shared<FakeModel>(std::move(spec));
+    std::lock_guard lock(mutex_);
+    models_[model->spec().public_spec.name] = model;
+    return *model;
+  }
+
+  std::shared_ptr<server::HostedModel> Find(std::string_view name) const override {
+    std::lock_guard lock(mutex_);
+    const auto found = models_.find(std::string(name));
+    return found == models_.end() ? nullptr : found->second;
+  }
+  std::vector<std::shared_ptr<server::HostedModel>> List() const override { return {}; }
+  absl::Status AddConfigured(ModelSpec) override { return absl::UnimplementedError("not faked"); }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view,
+                                                              std::string_view) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::Status Delete(std::string_view name) override {
+    std::lock_guard lock(mutex_);
+    models_.erase(std::string(name));
+    return absl::OkStatus();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<FakeModel>> models_;
+};
+
+// A non-private model without graph: dimension d, features clipped to norm 1.
+inline ModelSpec PlainSpec(std::string name, int dimension) {
+  ModelSpec spec;
+  spec.public_spec.name = std::move(name);
+  spec.public_spec.dimension = dimension;
+  spec.public_spec.token_lifetime = absl::Hours(24);
+  spec.bandit.dimension = dimension;
+  return spec;
+}
+
+}  // namespace bandana::testing
