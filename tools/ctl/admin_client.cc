@@ -1,0 +1,162 @@
+#include "tools/ctl/admin_client.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "bandana/v1/admin.grpc.pb.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::size_t kMessageBytes = 1 << 20;
+constexpr int kReceiveBytesMax = 64 << 20;
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+class GrpcAdminClient final : public AdminClient {
+ public:
+  GrpcAdminClient(std::shared_ptr<grpc::Channel> channel, absl::Duration timeout)
+      : stub_(v1::Admin::NewStub(std::move(channel))), timeout_(timeout) {}
+
+  absl::StatusOr<v1::ListModelsResponse> ListModels() override {
+    return Call(&v1::Admin::Stub::ListModels, v1::ListModelsRequest());
+  }
+  absl::StatusOr<v1::ModelDescription> CreateModel(const v1::ModelConfig& config) override {
+    v1::CreateModelRequest request;
+    *request.mutable_config() = config;
+    return Call(&v1::Admin::Stub::CreateModel, request);
+  }
+  absl::Status DeleteModel(const std::string& model) override {
+    return Call(&v1::Admin::Stub::DeleteModel, Of<v1::DeleteModelRequest>(model)).status();
+  }
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(
+      const std::string& model, const std::vector<std::uint32_t>& ids) override {
+    auto request = Of<v1::RemoveArmsRequest>(model);
+    request.mutable_ids()->Assign(ids.begin(), ids.end());
+    return Call(&v1::Admin::Stub::RemoveArms, request);
+  }
+  absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
+                                                const v1::Graph& graph) override {
+    auto request = Of<v1::PutGraphRequest>(model);
+    *request.mutable_graph() = graph;
+    return Call(&v1::Admin::Stub::PutGraph, request);
+  }
+  absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) override {
+    return Call(&v1::Admin::Stub::GetLedger, Of<v1::GetLedgerRequest>(model));
+  }
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint(const std::string& model) override {
+    return Call(&v1::Admin::Stub::Checkpoint, Of<v1::CheckpointRequest>(model));
+  }
+  absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) override {
+    return Call(&v1::Admin::Stub::OpenEpoch, Of<v1::OpenEpochRequest>(model));
+  }
+  absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) override {
+    return Call(&v1::Admin::Stub::GetStats, Of<v1::GetStatsRequest>(model));
+  }
+
+  absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,
+                                              const std::vector<v1::Arm>& arms) override {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::PutArmsResponse response;
+    const auto writer = stub_->PutArms(&context, &response);
+    auto message = Of<v1::PutArmsRequest>(model);
+    std::size_t bytes = 0;
+    bool open = true;
+    for (const v1::Arm& arm : arms) {
+      *message.add_arms() = arm;
+      bytes += arm.ByteSizeLong();
+      if (bytes < kMessageBytes) continue;
+      open = writer->Write(message);
+      if (!open) break;
+      message.Clear();
+      bytes = 0;
+    }
+    if (open) writer->Write(message);
+    writer->WritesDone();
+    return ResultOf(writer->Finish(), std::move(response));
+  }
+
+  absl::Status ListArms(const std::string& model,
+                        const std::function<void(const v1::Arm&)>& each) override {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const auto reader = stub_->ListArms(&context, Of<v1::ListArmsRequest>(model));
+    for (v1::Arm arm; reader->Read(&arm);) each(arm);
+    return FromGrpc(reader->Finish());
+  }
+
+  absl::StatusOr<std::string> Export(const std::string& model) override {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const auto reader = stub_->Export(&context, Of<v1::ExportRequest>(model));
+    std::string exported;
+    for (v1::Chunk chunk; reader->Read(&chunk);) exported += chunk.data();
+    return ResultOf(reader->Finish(), std::move(exported));
+  }
+
+  absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
+                                              std::string_view exported) override {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::ModelDescription response;
+    const auto writer = stub_->Import(&context, &response);
+    auto message = Of<v1::ImportRequest>(model);
+    do {
+      message.mutable_chunk()->set_data(std::string(exported.substr(0, kMessageBytes)));
+      exported.remove_prefix(std::min(exported.size(), kMessageBytes));
+      if (!writer->Write(message)) break;
+    } while (!exported.empty());
+    writer->WritesDone();
+    return ResultOf(writer->Finish(), std::move(response));
+  }
+
+ private:
+  template <typename Request>
+  static Request Of(const std::string& model) {
+    Request request;
+    request.set_model(model);
+    return request;
+  }
+
+  template <typename T>
+  static absl::StatusOr<T> ResultOf(const grpc::Status& status, T value) {
+    if (!status.ok()) return FromGrpc(status);
+    return value;
+  }
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*,
+                                                                        const Request&, Response*),
+                                const Request& request) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    return ResultOf(status, std::move(response));
+  }
+
+  void SetDeadline(grpc::ClientContext& context) const {
+    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+  }
+
+  const std::unique_ptr<v1::Admin::Stub> stub_;
+  const absl::Duration timeout_;
+};
+
+}  // namespace
+
+std::unique_ptr<AdminClient> AdminClient::Connect(const std::string& target,
+                                                  absl::Duration timeout) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  return std::make_unique<GrpcAdminClient>(
+      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments), timeout);
+}
+
+}  // namespace bandana

@@ -1,0 +1,45 @@
+// bandana.v1.Admin as blocking functions, with deadlines and absl::Status.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bandana/v1/admin.pb.h"
+
+namespace bandana {
+
+// Errors everywhere: the server's status; UNAVAILABLE when it cannot be reached.
+class AdminClient {
+ public:
+  // `target` is host:port, plaintext. Calls take at most `timeout` each.
+  static std::unique_ptr<AdminClient> Connect(const std::string& target, absl::Duration timeout);
+  virtual ~AdminClient() = default;
+
+  virtual absl::StatusOr<v1::ListModelsResponse> ListModels() = 0;
+  virtual absl::StatusOr<v1::ModelDescription> CreateModel(const v1::ModelConfig& config) = 0;
+  virtual absl::Status DeleteModel(const std::string& model) = 0;
+  // Sent in messages of about 1 MiB; they take effect together.
+  virtual absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,
+                                                      const std::vector<v1::Arm>& arms) = 0;
+  virtual absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(
+      const std::string& model, const std::vector<std::uint32_t>& ids) = 0;
+  virtual absl::Status ListArms(const std::string& model,
+                                const std::function<void(const v1::Arm&)>& each) = 0;
+  virtual absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
+                                                        const v1::Graph& graph) = 0;
+  virtual absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) = 0;
+  virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint(const std::string& model) = 0;
+  virtual absl::StatusOr<std::string> Export(const std::string& model) = 0;
+  virtual absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
+                                                      std::string_view exported) = 0;
+  virtual absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) = 0;
+  virtual absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) = 0;
+};
+
+}  // namespace bandana

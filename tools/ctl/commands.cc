@@ -1,0 +1,233 @@
+#include "tools/ctl/commands.h"
+
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/wire/graph_proto.h"
+#include "tools/ctl/json.h"
+#include "tools/ctl/model_file.h"
+#include "tools/ctl/text.h"
+
+namespace bandana {
+namespace {
+
+using Words = std::span<const std::string>;
+
+// What a verb gets: the words after it, and where results go.
+struct Context {
+  AdminClient& client;
+  const CommandLine& line;
+  Words arguments;
+  CommandOutput& output;
+};
+
+absl::Status Print(const google::protobuf::Message& message, Context& context) {
+  context.output.text = ToText(message);
+  context.output.json = ToJson(message);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status Print(const absl::StatusOr<T>& message, Context& context) {
+  BANDANA_RETURN_IF_ERROR(message.status());
+  return Print(*message, context);
+}
+
+absl::Status Say(std::string text, Context& context) {
+  context.output.text = std::move(text);
+  context.output.json = "{}\n";
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ModelDescription> FindModel(AdminClient& client, const std::string& name) {
+  BANDANA_ASSIGN_OR_RETURN(const auto models, client.ListModels());
+  for (const v1::ModelDescription& model : models.models()) {
+    if (model.model().model() == name) return model;
+  }
+  return NotFound("no model is named ", name);
+}
+
+absl::Status ModelsList(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const auto models, context.client.ListModels());
+  context.output.text = ModelTable(models);
+  context.output.json = ToJson(models);
+  return absl::OkStatus();
+}
+
+absl::Status ModelsGet(Context& context) {
+  return Print(FindModel(context.client, context.line.model), context);
+}
+
+absl::Status PutArms(Context& context, const std::string& model, const std::string& path,
+                     int dimension, v1::PutArmsResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const auto arms, ReadArms(path, dimension));
+  BANDANA_ASSIGN_OR_RETURN(response, context.client.PutArms(model, arms));
+  return absl::OkStatus();
+}
+
+absl::Status ModelsCreate(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const ModelFile file, ReadModelFile(context.arguments[0]));
+  BANDANA_ASSIGN_OR_RETURN(auto description, context.client.CreateModel(file.config));
+  if (!file.arms_file.empty()) {
+    v1::PutArmsResponse put;
+    BANDANA_RETURN_IF_ERROR(Annotate(PutArms(context, file.config.name(), file.arms_file,
+                                             static_cast<int>(file.config.dimension()), put),
+                                     "the model was created, but its arms were not put"));
+    description.set_arms(put.arms());
+  }
+  return Print(description, context);
+}
+
+absl::Status ModelsDelete(Context& context) {
+  BANDANA_RETURN_IF_ERROR(context.client.DeleteModel(context.line.model));
+  return Say(absl::StrCat("deleted ", context.line.model, "\n"), context);
+}
+
+absl::Status ArmsPut(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const auto model, FindModel(context.client, context.line.model));
+  v1::PutArmsResponse response;
+  BANDANA_RETURN_IF_ERROR(PutArms(context, context.line.model, context.arguments[0],
+                                  static_cast<int>(model.model().dimension()), response));
+  return Print(response, context);
+}
+
+absl::Status ArmsList(Context& context) {
+  std::string json;
+  BANDANA_RETURN_IF_ERROR(context.client.ListArms(context.line.model, [&](const v1::Arm& arm) {
+    context.output.text += ArmLine(arm);
+    absl::StrAppend(&json, json.empty() ? "" : ",\n", ToJson(arm));
+  }));
+  context.output.json = absl::StrCat("{\"arms\": [\n", json, "]}\n");
+  return absl::OkStatus();
+}
+
+absl::Status ArmsRemove(Context& context) {
+  std::vector<std::uint32_t> ids;
+  for (const std::string& word : context.arguments) {
+    std::uint32_t id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size()) {
+      return InvalidArgument("an arm id must be a decimal number below 2^32, got \"", word, "\"");
+    }
+    ids.push_back(id);
+  }
+  return Print(context.client.RemoveArms(context.line.model, ids), context);
+}
+
+absl::Status GraphPut(Context& context) {
+  const std::string& path = context.arguments[0];
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kGraphFileBytesMax));
+  const auto kind = context.line.influence ? Graph::Kind::kInfluence : Graph::Kind::kEdgeWeights;
+  const auto graph = ParseMatrixMarket(text, kind);
+  BANDANA_RETURN_IF_ERROR(Annotate(graph.status(), path));
+  return Print(context.client.PutGraph(context.line.model, GraphToProto(*graph)), context);
+}
+
+absl::Status Ledger(Context& context) {
+  return Print(context.client.GetLedger(context.line.model), context);
+}
+
+absl::Status CheckpointCreate(Context& context) {
+  return Print(context.client.Checkpoint(context.line.model), context);
+}
+
+absl::Status EpochOpen(Context& context) {
+  return Print(context.client.OpenEpoch(context.line.model), context);
+}
+
+absl::Status Stats(Context& context) {
+  return Print(context.client.GetStats(context.line.model), context);
+}
+
+absl::Status Export(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string exported, context.client.Export(context.line.model));
+  BANDANA_RETURN_IF_ERROR(WriteFileDurably(context.arguments[0], exported, 0600));
+  return Say(absl::StrCat("wrote ", exported.size(), " bytes to ", context.arguments[0], "\n"),
+             context);
+}
+
+absl::Status Import(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string exported,
+                           ReadFile(context.arguments[0], kAdminStreamBytesMax));
+  return Print(context.client.Import(context.line.model, exported), context);
+}
+
+struct Command {
+  const char* verb;
+  const char* arguments;  // after the verb, as in the help
+  int arguments_min;
+  int arguments_max;  // -1 = any number
+  bool needs_model;
+  absl::Status (*run)(Context&);
+  const char* help;
+};
+
+constexpr Command kCommands[] = {
+    {"models list", "", 0, 0, false, ModelsList, "what the server hosts"},
+    {"models get", "", 0, 0, true, ModelsGet, "one model's configuration and state"},
+    {"models create", "FILE", 1, 1, false, ModelsCreate,
+     "a model from a textproto of bandana.v1.ModelConfig; files named in it are read here"},
+    {"models delete", "", 0, 0, true, ModelsDelete, "a model made at run time, with its data"},
+    {"arms put", "FILE", 1, 1, true, ArmsPut, "add or replace the arms of an arms.tsv"},
+    {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},
+    {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
+    {"graph put", "FILE", 1, 1, true, GraphPut,
+     "replace the graph by a Matrix Market file (--influence: it is W itself)"},
+    {"ledger", "", 0, 0, true, Ledger, "what the accepted reports add up to"},
+    {"checkpoint create", "", 0, 0, true, CheckpointCreate, "write a checkpoint, trim the log"},
+    {"export", "FILE", 1, 1, true, Export, "configuration and state into one file"},
+    {"import", "FILE", 1, 1, true, Import, "a new model, named by --model, from an exported file"},
+    {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
+    {"stats", "", 0, 0, true, Stats, "counters and log positions"},
+};
+
+std::string Usage(const Command& command) {
+  return absl::StrCat(command.verb, command.arguments[0] == '\0' ? "" : " ", command.arguments,
+                      command.needs_model ? " --model M" : "");
+}
+
+// The command whose verb the words start with, and the number of words in it.
+std::pair<const Command*, std::size_t> FindCommand(Words words) {
+  for (const Command& command : kCommands) {
+    if (!words.empty() && words[0] == command.verb) return {&command, 1};
+    if (words.size() >= 2 && absl::StrCat(words[0], " ", words[1]) == command.verb) {
+      return {&command, 2};
+    }
+  }
+  return {nullptr, 0};
+}
+
+}  // namespace
+
+absl::Status RunCommand(AdminClient& client, const CommandLine& line, CommandOutput& output) {
+  const Words words(line.words);
+  const auto [command, verb_words] = FindCommand(words);
+  if (command == nullptr) {
+    return InvalidArgument("no such command; bandana-ctl --help lists them");
+  }
+  const Words arguments = words.subspan(verb_words);
+  const auto count = static_cast<int>(arguments.size());
+  if (count < command->arguments_min ||
+      (command->arguments_max >= 0 && count > command->arguments_max) ||
+      (command->needs_model && line.model.empty())) {
+    return InvalidArgument("usage: bandana-ctl --target ADDR ", Usage(*command));
+  }
+  Context context{client, line, arguments, output};
+  return command->run(context);
+}
+
+std::string CommandHelp() {
+  std::string help;
+  for (const Command& command : kCommands) {
+    std::string usage = Usage(command);
+    usage.resize(std::max<std::size_t>(usage.size(), 30), ' ');
+    absl::StrAppend(&help, "  ", usage, "  ", command.help, "\n");
+  }
+  return help;
+}
+
+}  // namespace bandana

@@ -1,0 +1,30 @@
+// The verbs of bandana-ctl, apart from flags and process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/ctl/admin_client.h"
+
+namespace bandana {
+
+struct CommandLine {
+  std::vector<std::string> words;  // verb and arguments, e.g. {"arms", "put", "arms.tsv"}
+  std::string model;               // --model
+  bool influence = false;          // --influence
+};
+
+struct CommandOutput {
+  std::string text;  // for people
+  std::string json;  // for programs: one object
+};
+
+// Runs one command. Errors: INVALID_ARGUMENT with the usage line for words that are no command; the
+// server's; files'.
+absl::Status RunCommand(AdminClient& client, const CommandLine& line, CommandOutput& output);
+
+// One line a verb.
+std::string CommandHelp();
+
+}  // namespace bandana

@@ -1,0 +1,68 @@
+#include "tools/ctl/model_file.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/wire/arms_tsv.h"
+#include "common/wire/model_spec.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+
+namespace bandana {
+namespace {
+
+class Collector final : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit Collector(const std::string& path) : path_(path) {}
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", path_, ":", line + 1, ":", column + 1, ": ",
+                    message);
+  }
+  std::string text;
+
+ private:
+  const std::string& path_;
+};
+
+}  // namespace
+
+absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigFileBytesMax));
+  Collector collector(path);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  v1::ModelConfig config;
+  if (!parser.ParseFromString(text, &config)) return InvalidArgument(collector.text);
+  std::vector<ConfigError> errors;
+  auto spec = ParseModelConfig(config, std::filesystem::path(path).parent_path().string(),
+                               /*allow_files=*/true, errors);
+  if (spec) return ModelFile{std::move(spec->config), std::move(spec->arms_file)};
+  std::string mistakes;
+  for (const ConfigError& error : errors) {
+    absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", path, ": ", error.field, ": ",
+                    error.message);
+  }
+  return absl::InvalidArgumentError(mistakes);
+}
+
+absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kAdminStreamBytesMax));
+  const auto parsed = ParseArmsTsv(text, dimension, kArmsMaxMax);
+  BANDANA_RETURN_IF_ERROR(Annotate(parsed.status(), path));
+  std::vector<v1::Arm> arms;
+  arms.reserve(parsed->size());
+  for (const TsvArm& arm : *parsed) {
+    v1::Arm& out = arms.emplace_back();
+    out.set_id(arm.id);
+    out.mutable_features()->Assign(arm.features.begin(), arm.features.end());
+    out.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
+  }
+  return arms;
+}
+
+}  // namespace bandana

@@ -1,0 +1,25 @@
+// Files that bandana-ctl reads on behalf of the server, which reads none of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/admin.pb.h"
+#include "bandana/v1/config.pb.h"
+
+namespace bandana {
+
+struct ModelFile {
+  v1::ModelConfig config;  // graph and users inline
+  std::string arms_file;   // resolved path, or empty
+};
+
+// Reads a textproto of ModelConfig, checks it, and takes the files it names in. Errors:
+// INVALID_ARGUMENT with every mistake, `FILE:LINE:COLUMN: ...` or `FILE: field: ...`; ReadFile's.
+absl::StatusOr<ModelFile> ReadModelFile(const std::string& path);
+
+// Arms of an arms.tsv. Errors: INVALID_ARGUMENT with file and line; ReadFile's.
+absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension);
+
+}  // namespace bandana

@@ -1,0 +1,52 @@
+#include "tools/ctl/text.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "tools/ctl/json.h"
+
+namespace bandana {
+
+std::string ModelTable(const v1::ListModelsResponse& models) {
+  std::string table =
+      absl::StrFormat("%-24s %-13s %-18s %9s %8s %8s %8s %10s\n", "MODEL", "MODE", "MECHANISM",
+                      "EPSILON", "FEATURES", "NODES", "ARMS", "VERSION");
+  for (const v1::ModelDescription& description : models.models()) {
+    const v1::GetModelResponse& model = description.model();
+    const bool is_private = model.mode() != v1::NON_PRIVATE;
+    absl::StrAppendFormat(&table, "%-24s %-13s %-18s %9s %8d %8d %8d %10d%s\n", model.model(),
+                          v1::Mode_Name(model.mode()),
+                          is_private ? v1::Mechanism_Name(model.mechanism()) : "-",
+                          is_private ? absl::StrFormat("%g", model.epsilon()) : "-",
+                          model.dimension(), description.nodes(), description.arms(),
+                          model.posterior_version(), model.research() ? "  research" : "");
+  }
+  return table;
+}
+
+std::string ArmLine(const v1::Arm& arm) {
+  return absl::StrCat(
+      arm.id(), "\t", arm.tags().empty() ? "-" : absl::StrJoin(arm.tags(), ","), "\t",
+      absl::StrJoin(arm.features(), " ",
+                    [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
+      "\n");
+}
+
+// JSON without what only programs need: quotes, commas, braces.
+std::string ToText(const google::protobuf::Message& message) {
+  std::string text;
+  for (const auto line : absl::StrSplit(ToJson(message), '\n')) {
+    const std::string plain =
+        absl::StrReplaceAll(line, {{"\"", ""}, {",", ""}, {"{", ""}, {"}", ""}});
+    if (plain.find_first_not_of(' ') != std::string::npos) {
+      absl::StrAppend(&text, absl::ClippedSubstr(plain, 2), "\n");
+    }
+  }
+  return text;
+}
+
+}  // namespace bandana

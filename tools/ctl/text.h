@@ -1,0 +1,20 @@
+// Answers as text for people.
+#pragma once
+
+#include <string>
+
+#include "bandana/v1/admin.pb.h"
+#include "google/protobuf/message.h"
+
+namespace bandana {
+
+// A table, one line a model.
+std::string ModelTable(const v1::ListModelsResponse& models);
+
+// One line of arms.tsv, with its newline.
+std::string ArmLine(const v1::Arm& arm);
+
+// `name  value` a line; nested messages are indented.
+std::string ToText(const google::protobuf::Message& message);
+
+}  // namespace bandana
