@@ -43,7 +43,7 @@ class Hetrec final : public Environment {
     out.arm_ids.assign(1, positive);
     while (out.arm_ids.size() < static_cast<std::size_t>(info_.pool)) {
       const auto arm = static_cast<std::uint32_t>(stream.Below(data_.arms.size()));
-      if (std::binary_search(user.tagged.begin(), user.tagged.end(), arm)) continue;
+      if (std::binary_search(user.had.begin(), user.had.end(), arm)) continue;
       if (std::find(out.arm_ids.begin() + 1, out.arm_ids.end(), arm) != out.arm_ids.end()) continue;
       out.arm_ids.push_back(arm);
     }
@@ -60,7 +60,7 @@ class Hetrec final : public Environment {
   }
 
  private:
-  // Whose turn decision `index` is, and the arm that this user tagged; positions in data_.
+  // Whose turn decision `index` is, and an arm that this user had; positions in data_.
   HetrecData::Event Turn(std::uint64_t index, SeededStream& stream) const {
     const std::uint64_t events = data_.events.size();
     switch (draw_) {
@@ -72,8 +72,8 @@ class Hetrec final : public Environment {
         break;
     }
     const auto user = static_cast<std::uint32_t>(stream.Below(data_.users.size()));
-    const std::vector<std::uint32_t>& tagged = data_.users[user].tagged;
-    return {user, tagged[stream.Below(tagged.size())]};
+    const std::vector<std::uint32_t>& had = data_.users[user].had;
+    return {user, had[stream.Below(had.size())]};
   }
 
   EnvironmentInfo info_;
@@ -98,10 +98,10 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeHetrec(std::string_view spec, S
   BANDANA_RETURN_IF_ERROR(settings.Finish());
   BANDANA_ASSIGN_OR_RETURN(HetrecData data, ReadHetrec(std::string(spec)));
   for (const HetrecData::User& user : data.users) {
-    if (data.arms.size() - user.tagged.size() + 1 < static_cast<std::size_t>(pool)) {
+    if (data.arms.size() - user.had.size() + 1 < static_cast<std::size_t>(pool)) {
       return InvalidArgument("a pool of ", pool, " needs ", pool - 1,
-                             " arms that a user never tagged; one user left only ",
-                             data.arms.size() - user.tagged.size(), " of ", data.arms.size());
+                             " arms that a user never had; one user left only ",
+                             data.arms.size() - user.had.size(), " of ", data.arms.size());
     }
   }
   const auto chosen = std::find(kDraws.begin(), kDraws.end(), draw) - kDraws.begin();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -93,33 +94,60 @@ absl::StatusOr<std::unordered_set<std::string>> ReadUsers(const std::string& pat
   return known;
 }
 
-absl::Status ReadEvents(const std::string& path, const Positions& arms,
-                        const std::unordered_set<std::string>& known, HetrecData& data) {
-  std::unordered_map<std::string, std::uint32_t> users;
+// Turns (user id, arm id) into positions; makes users on first mention.
+class PairReader {
+ public:
+  PairReader(const Positions& arms, const std::unordered_set<std::string>& known, HetrecData& data)
+      : arms_(arms), known_(known), data_(data) {}
+
+  // Nothing when the arm is not in the catalogue.
+  absl::StatusOr<std::optional<HetrecData::Event>> Read(absl::string_view user,
+                                                        absl::string_view arm) {
+    std::uint32_t arm_id = 0;
+    if (!absl::SimpleAtoi(arm, &arm_id))
+      return InvalidArgument("arm id must be an integer in [0, 2^32)");
+    const std::string user_id(user);
+    if (!known_.contains(user_id)) return InvalidArgument("user ", user_id, " is not in users.tsv");
+    const auto found = arms_.find(arm_id);
+    if (found == arms_.end()) return std::optional<HetrecData::Event>();
+    const auto [position, fresh] = users_.emplace(user_id, data_.users.size());
+    if (fresh) data_.users.push_back({user_id, {}});
+    data_.users[position->second].had.push_back(found->second);
+    return HetrecData::Event{position->second, found->second};
+  }
+
+ private:
+  const Positions& arms_;
+  const std::unordered_set<std::string>& known_;
+  HetrecData& data_;
+  std::unordered_map<std::string, std::uint32_t> users_;
+};
+
+absl::Status ReadItems(const std::string& path, PairReader& pairs) {
+  const absl::Status status =
+      ForEachLine(path, 2, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
+        return pairs.Read(fields[0], fields[1]).status();
+      });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status ReadEvents(const std::string& path, PairReader& pairs, HetrecData& data) {
   BANDANA_RETURN_IF_ERROR(
       ForEachLine(path, 3, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
-        std::uint32_t arm_id = 0;
         std::int64_t time = 0;
-        if (!absl::SimpleAtoi(fields[1], &arm_id))
-          return InvalidArgument("arm id must be an integer in [0, 2^32)");
         if (!absl::SimpleAtoi(fields[2], &time)) return InvalidArgument("time must be an integer");
-        const std::string user_id(fields[0]);
-        if (!known.contains(user_id))
-          return InvalidArgument("user ", user_id, " is not in users.tsv");
-        const auto arm = arms.find(arm_id);
-        if (arm == arms.end()) return absl::OkStatus();
-        const auto [user, fresh] = users.emplace(user_id, data.users.size());
-        if (fresh) data.users.push_back({user_id, {}});
-        data.users[user->second].tagged.push_back(arm->second);
-        data.events.push_back({user->second, arm->second});
+        BANDANA_ASSIGN_OR_RETURN(const std::optional<HetrecData::Event> event,
+                                 pairs.Read(fields[0], fields[1]));
+        if (event) data.events.push_back(*event);
         return absl::OkStatus();
       }));
   if (data.events.empty()) return InvalidArgument(path, ": no event on an arm of arms.tsv");
-  for (HetrecData::User& user : data.users) {
-    std::sort(user.tagged.begin(), user.tagged.end());
-    user.tagged.erase(std::unique(user.tagged.begin(), user.tagged.end()), user.tagged.end());
-  }
   return absl::OkStatus();
+}
+
+void SortUnique(std::vector<std::uint32_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 }  // namespace
@@ -128,7 +156,10 @@ absl::StatusOr<HetrecData> ReadHetrec(const std::string& folder) {
   HetrecData data;
   BANDANA_ASSIGN_OR_RETURN(const Positions arms, ReadArms(folder + "/arms.tsv", data));
   BANDANA_ASSIGN_OR_RETURN(const auto known, ReadUsers(folder + "/users.tsv"));
-  BANDANA_RETURN_IF_ERROR(ReadEvents(folder + "/events.tsv", arms, known, data));
+  PairReader pairs(arms, known, data);
+  BANDANA_RETURN_IF_ERROR(ReadItems(folder + "/items.tsv", pairs));
+  BANDANA_RETURN_IF_ERROR(ReadEvents(folder + "/events.tsv", pairs, data));
+  for (HetrecData::User& user : data.users) SortUnique(user.had);
   return data;
 }
 
