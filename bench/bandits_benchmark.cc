@@ -16,6 +16,8 @@
 namespace bandana {
 namespace {
 
+using testing::TestRng;
+
 NodePosterior RandomPosterior(int d) {
   TestRng rng(1);
   NodePosterior posterior;

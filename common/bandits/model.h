@@ -1,4 +1,5 @@
-// The one model family: LinUCB (shared, independent), CoLin and GOBLin differ only in their Coupling.
+// The one model family: LinUCB (shared, independent), CoLin and GOBLin differ only in their
+// Coupling.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,13 @@
 
 namespace bandana {
 
-// How alpha, the factor of the posterior width in a score, follows from the state. t and A are those of the node's connected
-// component: components are separate regressions, and an event of one leaves the posteriors of the others as they are.
+// How alpha, the factor of the posterior width in a score, follows from the state. t and A are
+// those of the node's connected component: components are separate regressions, and an event of one
+// leaves the posteriors of the others as they are.
 //   kConstant    alpha
 //   kLog         alpha sqrt(ln(t + 2)), t the events applied
-//   kConfidence  sqrt(ln(det A_t / det A_0) + 2 ln(1 / failure_probability)) + theta_l2_max / sqrt(prior_variance), [WZ20]
+//   kConfidence  sqrt(ln(det A_t / det A_0) + 2 ln(1 / failure_probability)) + theta_l2_max /
+//   sqrt(prior_variance), [WZ20]
 //                Lemma 2 without privacy noise; A is the papers' dN x dN matrix (docs/notation.md)
 struct ExplorationRule {
   enum class Kind { kConstant, kLog, kConfidence };
@@ -28,7 +31,8 @@ struct ExplorationRule {
   double theta_l2_max = 1;            // kConfidence; (0, 1e6]
 };
 
-// One event: node `node` was shown features x and the model may use `reward` (for local models the randomized value).
+// One event: node `node` was shown features x and the model may use `reward` (for local models the
+// randomized value).
 struct Event {
   int node = 0;
   std::span<const double> features;  // d, clipped
@@ -42,23 +46,26 @@ struct NodeStatistics {
   std::uint64_t events = 0;
 };
 
-// State: statistics of every node and the posterior they imply, K = (K_0^-1 + blkdiag(S_u)/s2)^-1, m = K beta/s2, with
-// K_0 = prior_variance P (x) I and s2 = observation_variance. The posterior is a function of the statistics up to rounding.
-// P may be singular: nothing inverts it. Each connected component of P keeps a dense K of its own, so independent users cost
-// O(d^2) an event and no quadratic memory.
-// Threads: not thread-safe. Copy: not copyable (K may be hundreds of megabytes).
+// State: statistics of every node and the posterior they imply, K = (K_0^-1 + blkdiag(S_u)/s2)^-1,
+// m = K beta/s2, with K_0 = prior_variance P (x) I and s2 = observation_variance. The posterior is
+// a function of the statistics up to rounding. P may be singular: nothing inverts it. Each
+// connected component of P keeps a dense K of its own, so independent users cost O(d^2) an event
+// and no quadratic memory. Threads: not thread-safe. Copy: not copyable (K may be hundreds of
+// megabytes).
 class BanditModel {
  public:
   struct Options {
-    int dimension = 0;                // [1, kDimensionMax]
-    double observation_variance = 1;  // s2 = sigma_r^2 + v_r, reward noise and privacy noise; [1e-30, 1e30]
-    double prior_variance = 1;        // tau^2, [1e-30, 1e30]
+    int dimension = 0;  // [1, kDimensionMax]
+    double observation_variance =
+        1;  // s2 = sigma_r^2 + v_r, reward noise and privacy noise; [1e-30, 1e30]
+    double prior_variance = 1;  // tau^2, [1e-30, 1e30]
     ExplorationRule exploration;
-    int nodes_max = 1;                // independent coupling only
+    int nodes_max = 1;  // independent coupling only
   };
 
   // Errors: INVALID_ARGUMENT names the option and its constraint.
-  static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options, Coupling coupling);
+  static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options,
+                                                             Coupling coupling);
   virtual ~BanditModel() = default;
 
   virtual int dimension() const = 0;
@@ -66,35 +73,39 @@ class BanditModel {
   virtual std::uint64_t events() const = 0;
   virtual const NodeStatistics& statistics(int node) const = 0;
 
-  // Independent coupling: adds a node without events and returns it. Errors: RESOURCE_EXHAUSTED at nodes_max;
-  // FAILED_PRECONDITION for the other couplings.
+  // Independent coupling: adds a node without events and returns it. Errors: RESOURCE_EXHAUSTED at
+  // nodes_max; FAILED_PRECONDITION for the other couplings.
   virtual absl::StatusOr<int> AddNode() = 0;
 
-  // Applies the events in order: rank-one for one event of a component, rank-k for more. Exact either way. Features and
-  // rewards must be finite; aborts on a node or a number of features that does not exist. When rounding has cost K its
-  // definiteness (prior_variance / observation_variance near 1e16), the component is rebuilt from its statistics.
-  // Cost for a component of D = nodes x d rows: D^2 / 2 multiply-adds an event; batches of 32 or more run 5 times faster.
+  // Applies the events in order: rank-one for one event of a component, rank-k for more. Exact
+  // either way. Features and rewards must be finite; aborts on a node or a number of features that
+  // does not exist. When rounding has cost K its definiteness (prior_variance /
+  // observation_variance near 1e16), the component is rebuilt from its statistics. Cost for a
+  // component of D = nodes x d rows: D^2 / 2 multiply-adds an event; batches of 32 or more run 5
+  // times faster.
   virtual void Apply(std::span<const Event> events) = 0;
 
-  // Recomputes the posterior from the statistics by Cholesky; removes the drift of many updates. Cost for D rows: 7/6 D^3
-  // multiply-adds and D^2 doubles of memory beside K (1.1 s at D = 2500, 2 cores, 2026).
+  // Recomputes the posterior from the statistics by Cholesky; removes the drift of many updates.
+  // Cost for D rows: 7/6 D^3 multiply-adds and D^2 doubles of memory beside K (1.1 s at D = 2500, 2
+  // cores, 2026).
   virtual void Rebuild() = 0;
 
-  // Puts statistics in place of the present ones (recovery, import) and rebuilds. For the independent coupling, nodes() becomes
-  // their number. Errors: INVALID_ARGUMENT on their number, shape, non-finite entries or a gram that no events can have; then
-  // nothing changed.
+  // Puts statistics in place of the present ones (recovery, import) and rebuilds. For the
+  // independent coupling, nodes() becomes their number. Errors: INVALID_ARGUMENT on their number,
+  // shape, non-finite entries or a gram that no events can have; then nothing changed.
   virtual absl::Status Restore(std::vector<NodeStatistics> statistics) = 0;
 
-  // Puts another coupling of as many nodes in place and rebuilds. Errors: INVALID_ARGUMENT on another number of nodes or when
-  // either coupling is independent; then nothing changed.
+  // Puts another coupling of as many nodes in place and rebuilds. Errors: INVALID_ARGUMENT on
+  // another number of nodes or when either coupling is independent; then nothing changed.
   virtual absl::Status SetCoupling(Coupling coupling) = 0;
 
   virtual NodePosterior Posterior(int node) const = 0;
-  // What an unknown independent user is served from: mean 0, covariance prior_variance I, alpha at t = 0. (A node of a graph
-  // without events has prior_variance P_uu I instead: see Posterior.)
+  // What an unknown independent user is served from: mean 0, covariance prior_variance I, alpha at
+  // t = 0. (A node of a graph without events has prior_variance P_uu I instead: see Posterior.)
   virtual NodePosterior Prior() const = 0;
-  // Nodes of the components that had events or were rebuilt since the last call, ascending: their mean, covariance or alpha
-  // may have changed. The first call returns every node of a graph model, as their priors differ.
+  // Nodes of the components that had events or were rebuilt since the last call, ascending: their
+  // mean, covariance or alpha may have changed. The first call returns every node of a graph model,
+  // as their priors differ.
   virtual std::vector<int> TakeChangedNodes() = 0;
 };
 

@@ -1,4 +1,5 @@
-// What Select needs of one node (user, or cluster of users), and the immutable snapshot of all nodes.
+// What Select needs of one node (user, or cluster of users), and the immutable snapshot of all
+// nodes.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@ struct NodePosterior {
   double alpha = 0;                // exploration factor: score = mean + alpha * width
 };
 
-// An immutable view of every node at one log position. Copying the tree of pointers is cheap: leaves of 64 nodes are shared
-// between consecutive snapshots, so publishing after one event of an independent user costs O(nodes / 64 + 64).
-// Threads: immutable, share freely through std::shared_ptr<const PosteriorSnapshot>.
+// An immutable view of every node at one log position. Copying the tree of pointers is cheap:
+// leaves of 64 nodes are shared between consecutive snapshots, so publishing after one event of an
+// independent user costs O(nodes / 64 + 64). Threads: immutable, share freely through
+// std::shared_ptr<const PosteriorSnapshot>.
 class PosteriorSnapshot {
  public:
   // A snapshot of `nodes` equal posteriors at version 0.
@@ -30,9 +32,10 @@ class PosteriorSnapshot {
   // The node's posterior; for node == -1 or beyond nodes() (a user never seen), the prior.
   const NodePosterior& node(int node) const;
 
-  // The next snapshot: `changed[i]` replaces node `indices[i]`; indices may reach past nodes(), which then grows (gaps hold
-  // the prior).
-  std::shared_ptr<const PosteriorSnapshot> With(std::uint64_t version, const std::vector<int>& indices,
+  // The next snapshot: `changed[i]` replaces node `indices[i]`; indices may reach past nodes(),
+  // which then grows (gaps hold the prior).
+  std::shared_ptr<const PosteriorSnapshot> With(std::uint64_t version,
+                                                const std::vector<int>& indices,
                                                 std::vector<NodePosterior> changed) const;
 
  private:

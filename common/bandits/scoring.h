@@ -1,4 +1,5 @@
-// UCB scores of many arms at once, and their ranking. Used by the server's Select, by the SDK on the device and by the lab.
+// UCB scores of many arms at once, and their ranking. Used by the server's Select, by the SDK on
+// the device and by the lab.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,14 @@ struct ArmScores {
   std::vector<double> scores;  // mean + alpha * width
 };
 
-// Scores n = features.size() / d arms, row-major n x d, all finite (the caller has validated). `out` is resized and reused.
-// Cost: n d^2 multiply-adds, one pass; vectorised with runtime dispatch.
+// Scores n = features.size() / d arms, row-major n x d, all finite (the caller has validated).
+// `out` is resized and reused. Cost: n d^2 multiply-adds, one pass; vectorised with runtime
+// dispatch.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
 
-// Positions of the top_k best scores, best first. Scores that are exactly equal are ordered by a hash of (tie_key, position),
-// so ties fall differently in each decision and the same way on every replica that uses the same key.
+// Positions of the top_k best scores, best first. Scores that are exactly equal are ordered by a
+// hash of (tie_key, position), so ties fall differently in each decision and the same way on every
+// replica that uses the same key.
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key);
 
 }  // namespace bandana

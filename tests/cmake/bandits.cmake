@@ -1,1 +1,12 @@
 # Tests of bandits; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME bandits_property_test SRCS property/bandits_property_test.cc
+  DEPS bandana::bandits Eigen3::Eigen LABELS property)
+bandana_test(NAME kernels_test SRCS unit/kernels_test.cc DEPS bandana::linalg)
+bandana_test(NAME cholesky_test SRCS unit/cholesky_test.cc DEPS bandana::linalg)
+bandana_test(NAME graph_test SRCS unit/graph_test.cc DEPS bandana::bandits)
+bandana_test(NAME posterior_test SRCS unit/posterior_test.cc DEPS bandana::bandits)
+bandana_test(NAME scoring_test SRCS unit/scoring_test.cc DEPS bandana::bandits)
+bandana_test(NAME bandit_model_test SRCS unit/bandit_model_test.cc DEPS bandana::bandits)
+bandana_test(NAME bandits_golden_test SRCS golden/bandits_golden_test.cc DEPS bandana::bandits LABELS golden)
+target_compile_definitions(bandits_golden_test PRIVATE
+  BANDANA_GOLDEN_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden")

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-namespace bandana {
+namespace bandana::testing {
 
 // SplitMix64 with Box-Muller normals: the same numbers on every machine up to the rounding of log
 // and cos.
@@ -44,4 +44,4 @@ class TestRng {
   std::uint64_t state_;
 };
 
-}  // namespace bandana
+}  // namespace bandana::testing
