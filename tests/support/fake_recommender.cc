@@ -1,0 +1,296 @@
+#include "tests/support/fake_recommender.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <set>
+
+#include "absl/time/clock.h"
+#include "bandana/v1/recommender.grpc.pb.h"
+
+namespace bandana::testing {
+namespace {
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+}  // namespace
+
+PublicSpec LocalSpec() {
+  PublicSpec spec;
+  spec.name = "fake";
+  spec.dimension = 2;
+  spec.feature_l2_max = 1;
+  spec.reward_range = {0, 1};
+  spec.mode = v1::LOCAL_REWARD;
+  spec.mechanism = v1::REWARD_RANDOMIZER;
+  spec.epsilon = {1.0};
+  spec.unit_of_privacy = "event";
+  spec.guarantee = "proven";
+  spec.one_per_decision = true;
+  spec.token_lifetime = absl::Hours(24);
+  return spec;
+}
+
+PublicSpec WindowSpec(absl::Duration window, double default_reward) {
+  PublicSpec spec = LocalSpec();
+  spec.one_per_decision = false;
+  spec.reward_window = RewardWindowSpec{window, default_reward};
+  return spec;
+}
+
+PublicSpec RawSpec() {
+  PublicSpec spec = LocalSpec();
+  spec.mode = v1::NON_PRIVATE;
+  spec.mechanism = v1::MECHANISM_UNSPECIFIED;
+  spec.epsilon = {};
+  spec.unit_of_privacy.clear();
+  spec.guarantee.clear();
+  return spec;
+}
+
+struct FakeRecommender::State {
+  mutable std::mutex mutex;
+  std::condition_variable released;
+  v1::GetModelResponse model;
+  v1::GetPosteriorResponse posterior;
+  std::deque<Fault> delivery_faults;
+  std::deque<Fault> select_faults;
+  std::optional<v1::OutcomeResult> result;
+  int releases = 0;
+  std::vector<Delivered> deliveries;
+  std::vector<std::string> selects;
+  std::vector<v1::PerturbedReport> reports;
+  std::vector<v1::Outcome> outcomes;
+  std::set<std::string> tokens;
+  int model_requests = 0;
+  std::uint64_t next_token = 0;
+  bool stopping = false;
+
+  std::unique_ptr<Service> service;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+};
+
+class FakeRecommender::Service final : public v1::Recommender::Service {
+ public:
+  explicit Service(State* state) : state_(*state) {}
+
+  grpc::Status GetModel(grpc::ServerContext*, const v1::GetModelRequest*,
+                        v1::GetModelResponse* response) override {
+    const std::lock_guard lock(state_.mutex);
+    ++state_.model_requests;
+    *response = state_.model;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Select(grpc::ServerContext* context, const v1::SelectRequest* request,
+                      v1::SelectResponse* response) override {
+    return WithFault(context, state_.select_faults, [&] { Rank(*request, *response); });
+  }
+
+  grpc::Status BatchSelect(grpc::ServerContext* context, const v1::BatchSelectRequest* request,
+                           v1::BatchSelectResponse* response) override {
+    return WithFault(context, state_.select_faults, [&] {
+      for (const auto& decision : request->decisions()) {
+        Rank(decision, *response->add_results()->mutable_selection());
+      }
+    });
+  }
+
+  grpc::Status Submit(grpc::ServerContext* context, const v1::SubmitRequest* request,
+                      v1::SubmitResponse* response) override {
+    return Deliver(context, *request, request->reports(), state_.reports, *response);
+  }
+
+  grpc::Status Report(grpc::ServerContext* context, const v1::ReportRequest* request,
+                      v1::ReportResponse* response) override {
+    return Deliver(context, *request, request->outcomes(), state_.outcomes, *response);
+  }
+
+  grpc::Status GetPosterior(grpc::ServerContext*, const v1::GetPosteriorRequest* request,
+                            v1::GetPosteriorResponse* response) override {
+    const std::lock_guard lock(state_.mutex);
+    response->set_version(state_.posterior.version());
+    if (state_.posterior.version() <= request->if_newer_than()) {
+      response->set_not_modified(true);
+    } else {
+      *response = state_.posterior;
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  // `apply` runs under the lock.
+  template <typename Apply>
+  grpc::Status WithFault(grpc::ServerContext* context, std::deque<Fault>& faults, Apply apply) {
+    std::unique_lock lock(state_.mutex);
+    std::optional<Fault> fault;
+    if (!faults.empty()) {
+      fault = faults.front();
+      faults.pop_front();
+    }
+    if (!fault || fault->kind != Fault::Kind::kRefuse) apply();
+    if (!fault) return grpc::Status::OK;
+    if (fault->pushback_ms) {
+      context->AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(*fault->pushback_ms));
+    }
+    if (fault->kind == Fault::Kind::kHang) {
+      const int before = state_.releases;
+      state_.released.wait(lock, [&] { return state_.stopping || state_.releases > before; });
+    }
+    return ToGrpc(fault->status);
+  }
+
+  void Rank(const v1::SelectRequest& request, v1::SelectResponse& response) {
+    state_.selects.push_back(request.SerializeAsString());
+    const int arms = request.arms().has_inline_arms()
+                         ? request.arms().inline_arms().features_size() / state_.model.dimension()
+                         : request.arms().catalogue_arms().ids_size();
+    for (int i = 0; i < std::min<int>(arms, request.top_k()); ++i) {
+      response.add_positions(i);
+      if (!request.arms().has_inline_arms()) {
+        response.add_arm_ids(request.arms().catalogue_arms().ids(i));
+      }
+      response.add_scores(1 - i);
+      response.add_means(1 - i);
+      response.add_widths(0);
+      response.add_propensities(i == 0 ? 1 : 0);
+    }
+    response.set_token("token-" + std::to_string(++state_.next_token));
+    response.set_posterior_version(7);
+  }
+
+  template <typename Request, typename Reports, typename Applied, typename Response>
+  grpc::Status Deliver(grpc::ServerContext* context, const Request& request, const Reports& reports,
+                       Applied& applied, Response& response) {
+    {
+      const std::lock_guard lock(state_.mutex);
+      Delivered delivered = {.bytes = request.SerializeAsString(), .at = absl::Now()};
+      for (const auto& report : reports) delivered.reports.push_back(report.SerializeAsString());
+      state_.deliveries.push_back(std::move(delivered));
+    }
+    if (const auto status = CheckPolicy(request); !status.ok()) return status;
+    return WithFault(context, state_.delivery_faults, [&] {
+      for (const auto& report : reports) {
+        v1::OutcomeResult& result = *response.add_results();
+        if (state_.result) {
+          result = *state_.result;
+        } else if (state_.tokens.insert(report.token()).second) {
+          applied.push_back(report);
+          result.set_code(v1::APPLIED);
+        } else {
+          result.set_code(v1::DUPLICATE);
+        }
+      }
+    });
+  }
+
+  grpc::Status CheckPolicy(const v1::SubmitRequest& request) {
+    const std::lock_guard lock(state_.mutex);
+    if (request.policy_hash() == state_.model.policy_hash()) return grpc::Status::OK;
+    return {grpc::StatusCode::FAILED_PRECONDITION, "policy_hash differs"};
+  }
+  grpc::Status CheckPolicy(const v1::ReportRequest&) { return grpc::Status::OK; }
+
+  State& state_;
+};
+
+FakeRecommender::FakeRecommender(const PublicSpec& spec, int port)
+    : state_(std::make_unique<State>()) {
+  state_->model = ToProto(spec);
+  state_->service = std::make_unique<Service>(state_.get());
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                           &state_->port);
+  builder.RegisterService(state_->service.get());
+  state_->server = builder.BuildAndStart();
+  if (state_->server == nullptr) {
+    std::fprintf(stderr, "fake server: cannot listen on port %d\n", port);
+    std::abort();
+  }
+}
+
+FakeRecommender::~FakeRecommender() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->released.notify_all();
+  state_->server->Shutdown(std::chrono::system_clock::now());
+}
+
+int FakeRecommender::port() const { return state_->port; }
+
+std::string FakeRecommender::target() const { return "127.0.0.1:" + std::to_string(port()); }
+
+void FakeRecommender::SetSpec(const PublicSpec& spec) {
+  const std::lock_guard lock(state_->mutex);
+  state_->model = ToProto(spec);
+}
+
+void FakeRecommender::SetPosterior(const v1::GetPosteriorResponse& posterior) {
+  const std::lock_guard lock(state_->mutex);
+  state_->posterior = posterior;
+}
+
+void FakeRecommender::FailDelivery(const Fault& fault) {
+  const std::lock_guard lock(state_->mutex);
+  state_->delivery_faults.push_back(fault);
+}
+
+void FakeRecommender::FailSelect(const Fault& fault) {
+  const std::lock_guard lock(state_->mutex);
+  state_->select_faults.push_back(fault);
+}
+
+void FakeRecommender::SetResult(std::optional<v1::OutcomeResult> result) {
+  const std::lock_guard lock(state_->mutex);
+  state_->result = std::move(result);
+}
+
+void FakeRecommender::ReleaseHung() {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->releases;
+  state_->released.notify_all();
+}
+
+std::vector<Delivered> FakeRecommender::deliveries() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->deliveries;
+}
+
+std::vector<std::string> FakeRecommender::selects() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->selects;
+}
+
+std::vector<v1::PerturbedReport> FakeRecommender::applied_reports() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->reports;
+}
+
+std::vector<v1::Outcome> FakeRecommender::applied_outcomes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->outcomes;
+}
+
+int FakeRecommender::model_requests() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->model_requests;
+}
+
+bool Eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return false;
+}
+
+}  // namespace bandana::testing

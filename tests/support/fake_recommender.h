@@ -1,0 +1,81 @@
+// A Recommender in the test's own process that can misbehave: lose answers, refuse, hang, change
+// its model. It applies a token once, as the real one does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana::testing {
+
+// A local model: d = 2, L = 1, rewards in [0, 1], epsilon 1, one report per decision.
+PublicSpec LocalSpec();
+// The same with a reward window.
+PublicSpec WindowSpec(absl::Duration window, double default_reward);
+// Without privacy.
+PublicSpec RawSpec();
+
+// What happens to one call instead of the ordinary answer.
+struct Fault {
+  enum class Kind {
+    kRefuse,      // answers `status` and does nothing
+    kLoseAnswer,  // applies, then answers `status`
+    kHang,        // applies, then waits for ReleaseHung before it answers
+  };
+  Kind kind = Kind::kRefuse;
+  absl::Status status;
+  std::optional<int> pushback_ms;
+};
+
+// One delivery as it arrived.
+struct Delivered {
+  std::string bytes;  // the request, serialized
+  absl::Time at;
+  std::vector<std::string> reports;  // each report, serialized
+};
+
+// Threads: safe.
+class FakeRecommender {
+ public:
+  // Listens on a free port of 127.0.0.1, or on `port` (after Stop of another).
+  explicit FakeRecommender(const PublicSpec& spec, int port = 0);
+  ~FakeRecommender();
+
+  std::string target() const;
+  int port() const;
+  void SetSpec(const PublicSpec& spec);
+  void SetPosterior(const v1::GetPosteriorResponse& posterior);
+
+  // The next Submit or Report (Select or BatchSelect) that arrives meets `fault`.
+  void FailDelivery(const Fault& fault);
+  void FailSelect(const Fault& fault);
+  // Answers APPLIED reports with this result instead; nullopt = as usual.
+  void SetResult(std::optional<v1::OutcomeResult> result);
+  void ReleaseHung();
+
+  std::vector<Delivered> deliveries() const;
+  std::vector<std::string> selects() const;  // SelectRequests, serialized, single or of a batch
+  // Applied, in order; each token once.
+  std::vector<v1::PerturbedReport> applied_reports() const;
+  std::vector<v1::Outcome> applied_outcomes() const;
+  int model_requests() const;
+
+ private:
+  class Service;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Waits until the condition holds; false after ten seconds.
+bool Eventually(const std::function<bool()>& condition);
+
+}  // namespace bandana::testing
