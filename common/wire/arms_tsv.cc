@@ -28,6 +28,7 @@ bool ParseNumber(std::string_view text, Number& value) {
 
 absl::Status ParseTags(std::string_view field, std::vector<std::string>& tags) {
   if (field == "-") return absl::OkStatus();
+  if (field.ends_with(',')) return InvalidArgument("the tags end with a comma");
   do {
     const std::string_view tag = TakeField(field, ',');
     if (tag.empty() || tag.size() > kTagBytesMax) {

@@ -114,14 +114,16 @@ void LogWriter::Write(Requests group) {
     }
   }
   batch_.forget_before = gate_.ForgetBefore();
-  // Counters alone can wait for company, but not longer than the interval: an empty group comes
-  // then.
+  // Counters alone can wait for company, but not longer than the interval.
+  const auto now = std::chrono::steady_clock::now();
+  const bool counters_due =
+      group.empty() || now - stored_at_ >= absl::ToChronoMilliseconds(options_.idle_interval);
   const bool store = !batch_.records.empty() || batch_.forget_before || probe ||
-                     (group.empty() && gate_.CountersChanged());
+                     (counters_due && gate_.CountersChanged());
   absl::Status status;
   if (store) {
     stored_at_ = now;
-    batch_.counters = gate_.Counters();
+    batch_.counters = gate_.EncodeCounters();
     status = Note(log_.Append(batch_));
   }
   if (status.ok()) {

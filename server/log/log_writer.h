@@ -43,7 +43,7 @@ class AppendGate {
   // Buckets of ids that the next transaction drops.
   virtual std::optional<std::int64_t> ForgetBefore() = 0;
   // The counters as they stand after Commit, and whether they differ from the last stored ones.
-  virtual std::string Counters() = 0;
+  virtual std::string EncodeCounters() = 0;
   virtual bool CountersChanged() const = 0;
   // `stored`: a transaction took place, with the counters.
   virtual void Commit(const LogPosition& last, bool stored) = 0;

@@ -22,10 +22,10 @@ struct Decision {
   std::array<std::byte, 16> instance{};  // the model's instance id
   std::uint64_t epoch = 0;
   DecisionId id{};
-  absl::Time time;                       // of the Select
-  std::int32_t node = -1;                // graph and shared models; -1 = by user id
-  std::string user;                      // independent models; else empty
-  std::vector<RankedArm> arms;           // the top_k, best first
+  absl::Time time;              // of the Select
+  std::int32_t node = -1;       // graph and shared models; -1 = by user id
+  std::string user;             // independent models; else empty
+  std::vector<RankedArm> arms;  // the top_k, best first
 };
 
 }  // namespace bandana::server

@@ -1,5 +1,5 @@
-// One served model: configuration, durable log, statistics, posterior, published snapshot. The service room talks to nothing
-// else; everything here is transport-free.
+// One served model: configuration, durable log, statistics, posterior, published snapshot. The
+// service room talks to nothing else; everything here is transport-free.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/base/clock.h"
 #include "common/bandits/posterior.h"
+#include "common/base/clock.h"
 #include "common/wire/model_spec.h"
 #include "server/models/catalogue.h"
 #include "server/models/decision.h"
@@ -36,17 +36,34 @@ struct OutcomeResult {
   v1::RejectReason reason = v1::REJECT_REASON_UNSPECIFIED;
 };
 
-// Called exactly once, possibly on the log's thread, once everything accepted is durable. A status other than OK means the
-// log could not take the call: nothing is promised about any outcome (a repeat is safe).
+// Called exactly once, possibly on the log's thread, once everything accepted is durable. A status
+// other than OK means the log could not take the call: nothing is promised about any outcome (a
+// repeat is safe).
 using ReportDone = std::function<void(absl::StatusOr<std::vector<OutcomeResult>>)>;
+
+struct HostedModelOptions {
+  std::string log_vfs;  // SQLite VFS of the log; tests inject faults through it
+  // Longest sleep of the model's own thread: how late due windows and expired ids may be noticed.
+  absl::Duration tick_max = absl::Seconds(1);
+  // Told what an operator should know although nothing fails. Default: a line on stderr.
+  std::function<void(const std::string&)> warn;
+};
 
 // Threads: all methods are safe. Select reads published snapshots and takes no lock.
 class HostedModel {
  public:
-  // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A fresh folder gets a new
-  // instance id. Errors: INVALID_ARGUMENT spec and stored state disagree (dimension, nodes, mode); DATA_LOSS corrupt state;
-  // UNAVAILABLE I/O.
-  static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec, const std::string& folder, const Clock& clock);
+  // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
+  // fresh folder gets a new instance id. What may change between two runs: limits, exploration,
+  // variances, graph weights, feature bound, default reward, token lifetime, checkpoint policy, and
+  // the reward window (which then opens a new epoch). Loads spec.arms_file when the catalogue is
+  // empty or the file has changed since it was loaded: its arms are added or replaced.
+  // Errors: INVALID_ARGUMENT spec and stored state disagree (dimension, coupling, nodes, mode,
+  // mechanism, epsilon, delta, reward range), or a bad arms file; DATA_LOSS corrupt state, naming
+  // the log entry or the file; UNAVAILABLE I/O.
+  static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
+                                                           const std::string& folder,
+                                                           const Clock& clock,
+                                                           const HostedModelOptions& options = {});
   // Stops the threads; pending appends are completed first.
   virtual ~HostedModel() = default;
 
@@ -56,28 +73,51 @@ class HostedModel {
   virtual std::shared_ptr<const PosteriorSnapshot> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;
 
-  // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT on the id's length,
-  // NOT_FOUND unknown user of a graph model.
+  // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT
+  // on the id's length, NOT_FOUND unknown user of a graph model.
   virtual absl::StatusOr<int> ResolveUser(std::string_view user) const = 0;
 
-  // Reward-window models: appends the decision without waiting for the disk. Others: does nothing.
-  // Errors: UNAVAILABLE the log is down or its queue full (then Select must fail too, so that no shown decision is lost).
+  // Models whose windows the server closes (reward_window, mode not local): appends the decision
+  // without waiting for the disk. Others: does nothing. Errors: UNAVAILABLE the log is down, its
+  // queue full, or decisions_open_max reached (then Select must fail too, so that no shown decision
+  // is lost).
   virtual absl::Status RecordDecision(const Decision& decision) = 0;
 
-  // Validates, clips, appends each decision once, and calls back when durable.
+  // Validates, clips, appends each decision once, and calls back when durable. Per outcome:
+  //   APPLIED    in the log; an event now, or when its window closes.
+  //   DUPLICATE  this decision was reported before; the first report stands.
+  //   EXPIRED    later than the token's life or the decision's reward window: the default stands.
+  //   REJECTED   SHOWN_OUT_OF_RANGE; OUTPUT_OUT_OF_RANGE; REWARD_MISSING (or NaN, where there is no
+  //              default); REWARD_OUT_OF_RANGE; TOKEN_FOREIGN (of another epoch); TOKEN_INVALID
+  //              (does not fit the model); USER_LIMIT (users_max, or events_per_user_max in this
+  //              epoch for nodes that stand for one user).
+  // The whole call is UNAVAILABLE when the log cannot take it or decisions_open_max is reached.
   virtual void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) = 0;
 
   // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics.
-  virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) = 0;
+  virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
+                             std::uint64_t count) = 0;
   virtual void CountFeaturesClipped(std::uint64_t count) = 0;
 
-  virtual absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response) = 0;
+  // All arms take effect together, durable on return. Norms above the bound are clipped or refused
+  // like features of a request. Errors: INVALID_ARGUMENT naming the arm, or an id that is there
+  // twice; FAILED_PRECONDITION beyond arms_max; UNAVAILABLE I/O.
+  virtual absl::Status PutArms(std::span<const CatalogueArm> arms,
+                               v1::PutArmsResponse* response) = 0;
+  // Ids that are not in the catalogue are ignored. Errors: UNAVAILABLE I/O.
   virtual absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) = 0;
+  // Returns when durable and in the posterior. Errors: FAILED_PRECONDITION not a graph model;
+  // INVALID_ARGUMENT the graph; UNAVAILABLE the log.
   virtual absl::Status PutGraph(const v1::Graph& graph) = 0;
+  // Closes the windows that are open, each with its reported or default reward, and starts the
+  // limits of events per user anew; the statistics stay and the ledger goes on adding. Returns the
+  // new epoch when durable.
   virtual absl::StatusOr<std::uint64_t> OpenEpoch() = 0;
   // Waits until everything durable is applied, writes the checkpoint, trims the log.
   virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint() = 0;
-  virtual absl::StatusOr<std::string> Export() = 0;  // a checkpoint and the configuration, self-contained
+  // Configuration, state and catalogue in one self-checking string (docs/formats.md), for
+  // ModelRegistry::Import.
+  virtual absl::StatusOr<std::string> Export() = 0;
   virtual v1::GetStatsResponse Stats() const = 0;
   virtual v1::GetLedgerResponse Ledger() const = 0;
   // OK, or why reports cannot be taken (disk, corruption).

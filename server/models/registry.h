@@ -17,11 +17,13 @@ namespace bandana::server {
 class ModelRegistry {
  public:
   struct Options {
-    std::string data_dir;   // models live in data_dir/models/NAME
+    std::string data_dir;  // models live in data_dir/models/NAME
     int models_max = 0;
   };
-  // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open, annotated with the model's name.
-  static absl::StatusOr<std::unique_ptr<ModelRegistry>> Open(const Options& options, const Clock& clock);
+  // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open,
+  // annotated with the model's name.
+  static absl::StatusOr<std::unique_ptr<ModelRegistry>> Open(const Options& options,
+                                                             const Clock& clock);
   virtual ~ModelRegistry() = default;
 
   // nullptr when unknown.
@@ -30,11 +32,12 @@ class ModelRegistry {
 
   // A model of the config file; its configuration is read anew at each start.
   virtual absl::Status AddConfigured(ModelSpec spec) = 0;
-  // A model made at run time; its configuration is durable before this returns. Errors: ALREADY_EXISTS; RESOURCE_EXHAUSTED
-  // beyond models_max.
+  // A model made at run time; its configuration is durable before this returns. Errors:
+  // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
   // A copy of an exported model under a new name and instance id.
-  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name, std::string_view exported) = 0;
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                              std::string_view exported) = 0;
   // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model.
   virtual absl::Status Delete(std::string_view name) = 0;
 };

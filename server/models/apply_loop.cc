@@ -1,0 +1,224 @@
+#include "server/models/apply_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr absl::Duration kTickMin = absl::Milliseconds(1);
+
+// Windows close a sixteenth of their length late at most, so that a stream of decisions costs few
+// time entries.
+absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
+  if (!ClosesWindows(spec.public_spec)) return tick_max;
+  return std::clamp(spec.public_spec.reward_window->duration / 16, kTickMin,
+                    std::max(kTickMin, tick_max));
+}
+
+}  // namespace
+
+ApplyLoop::ApplyLoop(const ModelSpec& spec, const UpdateLog& log, UserIndex& users,
+                     const Clock& clock, absl::Duration tick_max,
+                     std::unique_ptr<BanditModel> model, Start start, Hooks hooks)
+    : spec_(spec),
+      log_(log),
+      users_(users),
+      clock_(clock),
+      tick_max_(tick_max),
+      tick_min_(TickMin(spec, tick_max)),
+      hooks_(std::move(hooks)),
+      instance_(start.instance),
+      fixed_(start.fixed),
+      windowed_(ClosesWindows(spec.public_spec)),
+      model_(std::move(model)),
+      sink_(spec_, *model_),
+      state_(std::move(start.state)),
+      checkpoint_time_(clock.Now()),
+      checkpoint_sequence_(start.checkpoint_sequence) {
+  posterior_ = std::make_shared<const PosteriorSnapshot>(model_->dimension(), model_->Prior(),
+                                                         model_->nodes());
+  committed_ = state_.position.sequence;
+  Publish();
+}
+
+void ApplyLoop::Begin() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+ApplyLoop::~ApplyLoop() { Stop(); }
+
+void ApplyLoop::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  progress_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ApplyLoop::Committed(std::uint64_t sequence) {
+  {
+    std::lock_guard lock(mutex_);
+    if (sequence <= committed_) return;
+    committed_ = sequence;
+  }
+  wake_.notify_one();
+}
+
+absl::Status ApplyLoop::status() const {
+  std::lock_guard lock(mutex_);
+  return status_;
+}
+
+absl::Status ApplyLoop::WaitApplied(std::uint64_t sequence) {
+  std::unique_lock lock(mutex_);
+  progress_.wait(lock, [&] { return applied() >= sequence || !status_.ok() || stop_; });
+  if (applied() >= sequence) return absl::OkStatus();
+  return status_.ok() ? Unavailable("the model is closing") : status_;
+}
+
+absl::StatusOr<ApplyLoop::Captured> ApplyLoop::Capture() {
+  std::future<absl::StatusOr<Captured>> result;
+  {
+    std::lock_guard lock(mutex_);
+    if (!status_.ok()) return status_;
+    if (stop_) return Unavailable("the model is closing");
+    captures_.push_back({committed_, {}});
+    result = captures_.back().result.get_future();
+  }
+  wake_.notify_one();
+  return result.get();
+}
+
+void ApplyLoop::Run() {
+  for (;;) {
+    std::uint64_t through = 0;
+    {
+      const absl::Duration idle = IdleTime();
+      std::unique_lock lock(mutex_);
+      const auto work = [this] {
+        return stop_ || !captures_.empty() || (status_.ok() && committed_ > applied());
+      };
+      wake_.wait_for(lock, absl::ToChronoMicroseconds(idle), work);
+      if (stop_) break;
+      through = committed_;
+    }
+    absl::Status done = status();
+    if (done.ok() && through > applied()) {
+      done = ApplyBlock(through);
+      std::lock_guard lock(mutex_);
+      status_ = done;
+    }
+    progress_.notify_all();
+    ServeCaptures();
+    if (done.ok()) Tick();
+  }
+  std::lock_guard lock(mutex_);
+  for (CaptureRequest& request : captures_) {
+    request.result.set_value(Unavailable("the model is closing"));
+  }
+  captures_.clear();
+}
+
+absl::Duration ApplyLoop::IdleTime() {
+  if (time_in_flight_) return tick_min_;
+  const absl::Time due =
+      std::max(std::min(state_.windows.next_close(), hooks_.forget_due()), tick_not_before_);
+  return std::clamp(due - clock_.Now(), kTickMin, std::max(kTickMin, tick_max_));
+}
+
+absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
+  entries_.clear();
+  const std::uint64_t left = through - state_.position.sequence;
+  const int count = static_cast<int>(
+      std::min<std::uint64_t>(left, static_cast<std::uint64_t>(BanditSink::kBlockEvents)));
+  BANDANA_RETURN_IF_ERROR(log_.Read(state_.position, count, entries_));
+  for (const LogEntry& entry : entries_) {
+    BANDANA_RETURN_IF_ERROR(state_.Apply(entry, model_->dimension(), windowed_, users_, sink_));
+  }
+  sink_.Flush();
+  Publish();
+  return absl::OkStatus();
+}
+
+void ApplyLoop::Publish() {
+  const std::vector<int> changed = model_->TakeChangedNodes();
+  const std::uint64_t sequence = state_.position.sequence;
+  const auto current = posterior_.load(std::memory_order_relaxed);
+  if (!changed.empty() || current->version() == 0) {
+    std::vector<NodePosterior> posteriors;
+    posteriors.reserve(changed.size());
+    for (const int node : changed) posteriors.push_back(model_->Posterior(node));
+    posterior_.store(current->With(sequence, changed, std::move(posteriors)),
+                     std::memory_order_release);
+  }
+  nodes_.store(model_->nodes(), std::memory_order_relaxed);
+  // Under the mutex, so that no waiter misses it between its check and its sleep.
+  std::lock_guard lock(mutex_);
+  applied_.store(sequence, std::memory_order_release);
+}
+
+void ApplyLoop::Tick() {
+  const absl::Time now = clock_.Now();
+  const absl::Time due = std::min(state_.windows.next_close(), hooks_.forget_due());
+  if (due <= now && now >= tick_not_before_ && !time_in_flight_.exchange(true)) {
+    tick_not_before_ = now + tick_min_;
+    hooks_.append_time(now, [this] { time_in_flight_ = false; });
+  }
+  const std::uint64_t sequence = state_.position.sequence;
+  if (sequence == checkpoint_sequence_) {
+    checkpoint_time_ = now;  // nothing to write; the interval counts from the next change
+    return;
+  }
+  const bool by_events = sequence - checkpoint_sequence_ >= spec_.checkpoint_events;
+  const bool by_time = now - checkpoint_time_ >= spec_.checkpoint_interval;
+  if ((by_events || by_time) && hooks_.checkpoint_wanted()) {
+    checkpoint_sequence_ = sequence;
+    checkpoint_time_ = now;
+    hooks_.checkpoint(CaptureNow());
+  }
+}
+
+void ApplyLoop::ServeCaptures() {
+  std::vector<CaptureRequest> ready;
+  absl::Status failed;
+  {
+    std::lock_guard lock(mutex_);
+    failed = status_;
+    for (CaptureRequest& request : captures_) {
+      if (failed.ok() && request.sequence > applied()) continue;
+      ready.push_back(std::move(request));
+    }
+    std::erase_if(captures_, [&](const CaptureRequest& request) {
+      return !failed.ok() || request.sequence <= applied();
+    });
+  }
+  for (CaptureRequest& request : ready) {
+    if (failed.ok()) {
+      request.result.set_value(CaptureNow());
+    } else {
+      request.result.set_value(failed);
+    }
+  }
+}
+
+ApplyLoop::Captured ApplyLoop::CaptureNow() const {
+  CheckpointSource source{.instance = instance_,
+                          .fixed = fixed_,
+                          .dimension = model_->dimension(),
+                          .state = &state_,
+                          .nodes = model_->nodes(),
+                          .counters = hooks_.counters()};
+  source.statistics = [this](int node) -> const NodeStatistics& {
+    return model_->statistics(node);
+  };
+  if (spec_.coupling.independent()) source.users = &users_;
+  return {state_.position.sequence, EncodeCheckpoint(source)};
+}
+
+}  // namespace bandana::server

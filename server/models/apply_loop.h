@@ -1,0 +1,130 @@
+// The thread that turns a model's durable log into statistics, posterior and published snapshots.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/bandits/model.h"
+#include "common/bandits/posterior.h"
+#include "common/base/clock.h"
+#include "common/wire/model_spec.h"
+#include "server/log/update_log.h"
+#include "server/models/checkpoint.h"
+#include "server/models/event_sink.h"
+#include "server/models/model_state.h"
+#include "server/models/user_index.h"
+
+namespace bandana::server {
+
+// Threads: all public methods are safe. Owns the statistics and the state; nobody else reads them.
+class ApplyLoop {
+ public:
+  struct Captured {
+    std::uint64_t sequence = 0;
+    std::string bytes;  // a checkpoint file's content
+  };
+  // Called on the loop's thread; none may block.
+  struct Hooks {
+    // Appends a time entry; `done` is called when it is durable or has failed.
+    std::function<void(absl::Time now, std::function<void()> done)> append_time;
+    std::function<absl::Time()> forget_due;  // when the oldest ids are over
+    std::function<std::string()> counters;
+    std::function<bool()> checkpoint_wanted;  // false while one is being written
+    std::function<void(Captured)> checkpoint;
+  };
+  struct Start {
+    InstanceId instance{};
+    Sha256Digest fixed{};
+    ModelState state;
+    std::uint64_t checkpoint_sequence = 0;  // of the newest checkpoint
+  };
+
+  // All references must outlive the loop. `model` holds the statistics of `start.state`.
+  ApplyLoop(const ModelSpec& spec, const UpdateLog& log, UserIndex& users, const Clock& clock,
+            absl::Duration tick_max, std::unique_ptr<BanditModel> model, Start start, Hooks hooks);
+  ~ApplyLoop();
+  ApplyLoop(const ApplyLoop&) = delete;
+  ApplyLoop& operator=(const ApplyLoop&) = delete;
+  // Starts the thread. Call once.
+  void Begin();
+  // Ends the thread; what waits gets UNAVAILABLE. Idempotent.
+  void Stop();
+
+  // Everything up to the sequence is durable.
+  void Committed(std::uint64_t sequence);
+
+  std::shared_ptr<const PosteriorSnapshot> posterior() const {
+    return posterior_.load(std::memory_order_acquire);
+  }
+  std::uint64_t applied() const { return applied_.load(std::memory_order_acquire); }
+  int nodes() const { return nodes_.load(std::memory_order_relaxed); }
+  // OK, or why nothing is applied any more.
+  absl::Status status() const;
+
+  // Waits until the entry is in the published posterior.
+  absl::Status WaitApplied(std::uint64_t sequence);
+  // The state once everything that is durable now is applied.
+  absl::StatusOr<Captured> Capture();
+
+ private:
+  struct CaptureRequest {
+    std::uint64_t sequence;
+    std::promise<absl::StatusOr<Captured>> result;
+  };
+
+  void Run();
+  // How long nothing will be due.
+  absl::Duration IdleTime();
+  absl::Status ApplyBlock(std::uint64_t through);
+  void Publish();
+  void Tick();
+  void ServeCaptures();
+  Captured CaptureNow() const;
+
+  const ModelSpec& spec_;
+  const UpdateLog& log_;
+  UserIndex& users_;
+  const Clock& clock_;
+  const absl::Duration tick_max_;
+  const absl::Duration tick_min_;
+  const Hooks hooks_;
+  const InstanceId instance_;
+  const Sha256Digest fixed_;
+  const bool windowed_;
+
+  // Of the loop's thread.
+  std::unique_ptr<BanditModel> model_;
+  BanditSink sink_;
+  ModelState state_;
+  std::vector<LogEntry> entries_;
+  absl::Time tick_not_before_ = absl::InfinitePast();
+  absl::Time checkpoint_time_;
+  std::uint64_t checkpoint_sequence_;
+
+  std::atomic<bool> time_in_flight_{false};
+  std::atomic<std::shared_ptr<const PosteriorSnapshot>> posterior_;
+  std::atomic<std::uint64_t> applied_{0};
+  std::atomic<int> nodes_{0};
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;      // the loop
+  std::condition_variable progress_;  // those who wait for it
+  std::uint64_t committed_ = 0;
+  std::vector<CaptureRequest> captures_;
+  absl::Status status_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,52 @@
+// A model's catalogue in memory and on disk, changed together.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/admin.pb.h"
+#include "common/wire/model_spec.h"
+#include "server/models/arm_store.h"
+#include "server/models/catalogue.h"
+#include "server/models/counters.h"
+
+namespace bandana::server {
+
+// Threads: safe; catalogue() takes no lock.
+class ArmCatalogue {
+ public:
+  // Loads the stored arms, then spec.arms_file where it is due. `spec` and `counters` must outlive
+  // it. Errors: DATA_LOSS; UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the arms file.
+  static absl::StatusOr<std::unique_ptr<ArmCatalogue>> Open(const ModelSpec& spec,
+                                                            const std::string& path,
+                                                            Counters& counters);
+
+  std::shared_ptr<const Catalogue> catalogue() const {
+    return catalogue_.load(std::memory_order_acquire);
+  }
+  // As HostedModel's methods of these names.
+  absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
+  absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
+
+ private:
+  ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters);
+  absl::Status LoadFile();
+  // Arms that may enter, checked and clipped.
+  absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
+  absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
+  std::vector<CatalogueArm> Copy() const;
+
+  const ModelSpec& spec_;
+  Counters& counters_;
+  std::mutex mutex_;  // for the store and the order of changes
+  ArmStore store_;
+  std::atomic<std::shared_ptr<const Catalogue>> catalogue_;
+};
+
+}  // namespace bandana::server

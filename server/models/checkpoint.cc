@@ -1,0 +1,140 @@
+#include "server/models/checkpoint.h"
+
+#include <utility>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/log/bytes.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kMagic = "BANDCKPT";
+constexpr std::uint32_t kVersion = 1;
+
+void PutWindows(ByteWriter& out, const OpenWindows& windows) {
+  out.U64(windows.all().size());
+  for (const auto& [key, window] : windows.all()) {
+    out.I64(absl::ToUnixNanos(key.first));
+    out.U64(key.second);
+    out.Fixed(window.id);
+    out.I32(window.node);
+    out.U8(window.reported ? 1 : 0);
+    out.F64(window.reward);
+    out.Block(window.features);
+  }
+}
+
+absl::Status TakeWindows(ByteReader& in, int dimension, OpenWindows& windows) {
+  const std::uint64_t count = in.U64();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    OpenWindows::Key key;
+    key.first = absl::FromUnixNanos(in.I64());
+    key.second = in.U64();
+    OpenWindow window;
+    in.Fixed(window.id);
+    window.node = in.I32();
+    window.reported = in.U8() != 0;
+    window.reward = in.F64();
+    window.features = in.Block();
+    if (window.features.size() != static_cast<std::size_t>(dimension) * sizeof(double)) {
+      return DataLoss("checkpoint: an open window has a wrong shape");
+    }
+    windows.Open(key, std::move(window));
+  }
+  return absl::OkStatus();
+}
+
+void PutNodes(ByteWriter& out, const CheckpointSource& source) {
+  const std::vector<std::uint64_t>& at_epoch = source.state->events_at_epoch;
+  out.U32(static_cast<std::uint32_t>(source.nodes));
+  out.U8(source.users != nullptr ? 1 : 0);
+  for (int node = 0; node < source.nodes; ++node) {
+    const NodeStatistics& s = source.statistics(node);
+    if (source.users != nullptr) out.Block(source.users->Name(node));
+    out.U64(s.events);
+    out.U64(static_cast<std::size_t>(node) < at_epoch.size() ? at_epoch[node] : 0);
+    out.Doubles(s.gram);
+    out.Doubles(s.moment);
+  }
+}
+
+absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
+  const std::uint32_t nodes = in.U32();
+  const bool named = in.U8() != 0;
+  const auto d = static_cast<std::size_t>(checkpoint.dimension);
+  // Bounds what is allocated by what is there.
+  const std::size_t bytes_each = 16 + (d * (d + 1) / 2 + d) * sizeof(double);
+  if (!in.ok() || nodes > in.remaining() / bytes_each) {
+    return DataLoss("checkpoint: ", nodes, " nodes do not fit");
+  }
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    if (named) checkpoint.users.emplace_back(in.Block());
+    NodeStatistics& s = checkpoint.statistics.emplace_back();
+    s.events = in.U64();
+    checkpoint.state.events_at_epoch.push_back(in.U64());
+    s.gram.resize(d * (d + 1) / 2);
+    s.moment.resize(d);
+    in.Doubles(s.gram);
+    in.Doubles(s.moment);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EncodeCheckpoint(const CheckpointSource& source) {
+  const ModelState& state = *source.state;
+  std::string bytes;
+  const auto d = static_cast<std::size_t>(source.dimension);
+  bytes.reserve(1024 + source.nodes * (64 + (d * (d + 1) / 2 + d) * sizeof(double)));
+  ByteWriter out(bytes);
+  out.Fixed(AsBytes(kMagic));
+  out.U32(kVersion);
+  out.Fixed(source.instance);
+  out.Fixed(source.fixed);
+  out.U64(state.position.sequence);
+  out.Fixed(state.position.hash);
+  out.U64(state.epoch);
+  out.I64(absl::ToUnixNanos(state.time));
+  out.Block(state.graph);
+  out.Block(source.counters);
+  out.U32(static_cast<std::uint32_t>(source.dimension));
+  PutNodes(out, source);
+  PutWindows(out, state.windows);
+  out.Fixed(Sha256Of(bytes));
+  return bytes;
+}
+
+absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
+  Sha256Digest digest{};
+  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("checkpoint: truncated");
+  const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
+  ByteReader(bytes.substr(body.size())).Fixed(digest);
+  if (Sha256Of(body) != digest) return DataLoss("checkpoint: checksum mismatch");
+  ByteReader in(body);
+  if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
+  if (const std::uint32_t version = in.U32(); version != kVersion) {
+    return DataLoss("checkpoint: unknown version ", version);
+  }
+  Checkpoint checkpoint;
+  ModelState& state = checkpoint.state;
+  in.Fixed(checkpoint.instance);
+  in.Fixed(checkpoint.fixed);
+  state.position.sequence = in.U64();
+  in.Fixed(state.position.hash);
+  state.epoch = in.U64();
+  state.time = absl::FromUnixNanos(in.I64());
+  state.graph = in.Block();
+  checkpoint.counters = in.Block();
+  checkpoint.dimension = static_cast<int>(in.U32());
+  if (!in.ok() || checkpoint.dimension < 1 || checkpoint.dimension > kDimensionMax) {
+    return DataLoss("checkpoint: truncated or of wrong dimension");
+  }
+  BANDANA_RETURN_IF_ERROR(TakeNodes(in, checkpoint));
+  BANDANA_RETURN_IF_ERROR(TakeWindows(in, checkpoint.dimension, state.windows));
+  if (!in.Done()) return DataLoss("checkpoint: length mismatch");
+  return checkpoint;
+}
+
+}  // namespace bandana::server

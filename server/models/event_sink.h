@@ -1,0 +1,79 @@
+// Where the state machine puts events: into bare statistics while recovering, into the model while
+// serving.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/bandits/model.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana::server {
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual int nodes() const = 0;
+  // Events of the node so far, those not flushed included.
+  virtual std::uint64_t events(int node) const = 0;
+  // Independent models: a further node. Errors: RESOURCE_EXHAUSTED.
+  virtual absl::Status AddNode() = 0;
+  // features: d doubles, not aligned. Requires node < nodes().
+  virtual void Add(int node, std::string_view features, double reward) = 0;
+  // `graph`: serialized v1::Graph, empty = the configuration's.
+  virtual absl::Status SetGraph(std::string_view graph) = 0;
+};
+
+// Statistics alone: O(d^2) an event, no posterior.
+class StatisticsSink final : public EventSink {
+ public:
+  StatisticsSink(int dimension, std::vector<NodeStatistics> start, int nodes_max);
+  int nodes() const override { return static_cast<int>(statistics_.size()); }
+  std::uint64_t events(int node) const override { return statistics_[node].events; }
+  absl::Status AddNode() override;
+  void Add(int node, std::string_view features, double reward) override;
+  // The graph has no part in the statistics.
+  absl::Status SetGraph(std::string_view) override { return absl::OkStatus(); }
+
+  std::vector<NodeStatistics> Take() { return std::move(statistics_); }
+
+ private:
+  int dimension_;
+  int nodes_max_;
+  std::vector<NodeStatistics> statistics_;
+  std::vector<double> x_;
+};
+
+// Events of a model in blocks of 64. Call Flush before looking at the model.
+class BanditSink final : public EventSink {
+ public:
+  static constexpr int kBlockEvents = 64;
+  // Both must outlive the sink.
+  BanditSink(const ModelSpec& spec, BanditModel& model);
+  int nodes() const override { return model_.nodes(); }
+  std::uint64_t events(int node) const override;
+  absl::Status AddNode() override;
+  void Add(int node, std::string_view features, double reward) override;
+  absl::Status SetGraph(std::string_view graph) override;
+  void Flush();
+
+ private:
+  struct Pending {
+    int node;
+    double reward;
+  };
+  const ModelSpec& spec_;
+  BanditModel& model_;
+  std::vector<double> features_;  // kBlockEvents x d
+  std::vector<Pending> pending_;
+  std::vector<Event> events_;
+};
+
+// Coupling for a serialized v1::Graph, or the configuration's when empty. Errors: DATA_LOSS does
+// not parse; INVALID_ARGUMENT.
+absl::StatusOr<Coupling> CouplingOf(const ModelSpec& spec, std::string_view graph);
+
+}  // namespace bandana::server

@@ -1,0 +1,97 @@
+#include "server/models/export.h"
+
+#include <utility>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/log/bytes.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kMagic = "BANDEXPT";
+constexpr std::uint32_t kVersion = 1;
+
+void PutArms(ByteWriter& out, const Catalogue& catalogue) {
+  out.U64(static_cast<std::uint64_t>(catalogue.size()));
+  for (const CatalogueEntry& arm : catalogue.arms()) {
+    out.U32(arm.id);
+    out.Doubles(arm.features);
+    out.U8(static_cast<std::uint8_t>(arm.tags.size()));
+    for (const std::string& tag : arm.tags) out.Block(tag);
+  }
+}
+
+std::vector<CatalogueArm> TakeArms(ByteReader& in, int dimension) {
+  std::vector<CatalogueArm> arms;
+  const std::uint64_t count = in.U64();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    CatalogueArm& arm = arms.emplace_back();
+    arm.id = in.U32();
+    arm.features.resize(dimension);
+    in.Doubles(arm.features);
+    const int tags = in.U8();
+    for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
+  }
+  return arms;
+}
+
+}  // namespace
+
+std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
+                         const Catalogue& catalogue) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.Fixed(AsBytes(kMagic));
+  out.U32(kVersion);
+  out.Block(config.SerializeAsString());
+  out.Block(checkpoint);
+  PutArms(out, catalogue);
+  out.Fixed(Sha256Of(bytes));
+  return bytes;
+}
+
+absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
+  Sha256Digest digest{};
+  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("export: truncated");
+  const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
+  ByteReader(bytes.substr(body.size())).Fixed(digest);
+  if (Sha256Of(body) != digest) return DataLoss("export: checksum mismatch");
+  ByteReader in(body);
+  if (in.Take(kMagic.size()) != kMagic || in.U32() != kVersion) {
+    return DataLoss("export: not an exported model, or of an unknown version");
+  }
+  ExportedModel model;
+  const std::string_view config = in.Block();
+  if (!model.config.ParseFromArray(config.data(), static_cast<int>(config.size()))) {
+    return DataLoss("export: the configuration does not parse");
+  }
+  BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(in.Block()));
+  model.arms = TakeArms(in, model.checkpoint.dimension);
+  if (!in.Done()) return DataLoss("export: length mismatch");
+  return model;
+}
+
+std::string CheckpointOfCopy(Checkpoint checkpoint, const InstanceId& instance) {
+  OpenWindows reported;
+  for (const auto& [key, window] : checkpoint.state.windows.all()) {
+    if (window.reported) reported.Open(key, window);
+  }
+  checkpoint.state.windows = std::move(reported);
+  UserIndex users;
+  for (const std::string& user : checkpoint.users) users.Add(user);
+  CheckpointSource source{.instance = instance,
+                          .fixed = checkpoint.fixed,
+                          .dimension = checkpoint.dimension,
+                          .state = &checkpoint.state,
+                          .nodes = static_cast<int>(checkpoint.statistics.size()),
+                          .counters = checkpoint.counters};
+  source.statistics = [&](int node) -> const NodeStatistics& {
+    return checkpoint.statistics[node];
+  };
+  // A model without users yet is independent or not: the flag matters only with names.
+  if (!checkpoint.users.empty()) source.users = &users;
+  return EncodeCheckpoint(source);
+}
+
+}  // namespace bandana::server

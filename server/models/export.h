@@ -1,0 +1,31 @@
+// A whole model in one self-checking string: configuration, checkpoint, catalogue. Layout:
+// docs/formats.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
+#include "server/models/catalogue.h"
+#include "server/models/checkpoint.h"
+
+namespace bandana::server {
+
+std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
+                         const Catalogue& catalogue);
+
+struct ExportedModel {
+  v1::ModelConfig config;
+  Checkpoint checkpoint;
+  std::vector<CatalogueArm> arms;
+};
+// Errors: DATA_LOSS damaged, truncated, or of an unknown version.
+absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);
+
+// The checkpoint of a copy: another instance, and of the open windows only those with a report, as
+// reports on the others will go to the original.
+std::string CheckpointOfCopy(Checkpoint checkpoint, const InstanceId& instance);
+
+}  // namespace bandana::server

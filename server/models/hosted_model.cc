@@ -1,0 +1,420 @@
+#include "server/models/hosted_model.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/log/log_writer.h"
+#include "server/models/apply_loop.h"
+#include "server/models/arm_catalogue.h"
+#include "server/models/checkpoint_store.h"
+#include "server/models/counters.h"
+#include "server/models/event_sink.h"
+#include "server/models/export.h"
+#include "server/models/model_stats.h"
+#include "server/models/recovery.h"
+#include "server/models/report_check.h"
+#include "server/models/report_gate.h"
+
+namespace bandana::server {
+namespace {
+
+WarningSink WarnOf(const HostedModelOptions& options, const ModelSpec& spec) {
+  if (options.warn) return options.warn;
+  return [name = spec.public_spec.name](const std::string& message) {
+    std::fprintf(stderr, "warning: model %s: %s\n", name.c_str(), message.c_str());
+  };
+}
+
+// Nodes that stand for more than one user, or may: the server cannot count events of one user
+// there.
+std::vector<bool> PooledNodes(const ModelSpec& spec) {
+  if (spec.coupling.independent()) return {};
+  if (!spec.colin_or_goblin) return {true};
+  std::vector<bool> pooled(spec.coupling.nodes());
+  std::vector<int> users(spec.coupling.nodes());
+  for (const auto& [user, node] : spec.users) pooled[node] = ++users[node] > 1;
+  if (spec.cold_start_node) pooled[*spec.cold_start_node] = true;
+  return pooled;
+}
+
+ReportGate::Options GateOptions(const ModelSpec& spec) {
+  return {.dimension = spec.public_spec.dimension,
+          .windows = ClosesWindows(spec.public_spec),
+          .independent = spec.coupling.independent(),
+          .users_max = spec.bandit.nodes_max,
+          .events_per_user_max = spec.public_spec.events_per_user_max,
+          .pooled = PooledNodes(spec),
+          .ids_max = spec.decisions_open_max,
+          .token_lifetime = spec.public_spec.token_lifetime};
+}
+
+GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
+  GateState gate{.epoch = state.epoch, .time = state.time};
+  for (const NodeStatistics& s : statistics) gate.events.push_back(s.events);
+  // In window models an event counts when its decision is made.
+  for (const auto& [key, window] : state.windows.all()) ++gate.events[window.node];
+  gate.events_at_epoch = state.events_at_epoch;
+  return gate;
+}
+
+OutcomeResult ResultOf(Admission admission) {
+  switch (admission) {
+    case Admission::kAppend:
+      return {v1::APPLIED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kDuplicate:
+      return {v1::DUPLICATE, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kExpired:
+      return {v1::EXPIRED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kForeign:
+      return {v1::REJECTED, v1::TOKEN_FOREIGN};
+    case Admission::kUserLimit:
+      return {v1::REJECTED, v1::USER_LIMIT};
+    case Admission::kNoRoom:
+      break;  // answered for the whole call
+  }
+  return {};
+}
+
+class Model final : public HostedModel {
+ public:
+  Model(ModelSpec spec, std::string folder, const Clock& clock, const HostedModelOptions& options)
+      : spec_(std::move(spec)),
+        folder_(std::move(folder)),
+        clock_(clock),
+        options_(options),
+        warn_(WarnOf(options, spec_)),
+        store_(folder_, warn_) {}
+
+  ~Model() override {
+    // The loop appends time entries: it ends before the writer. The writer tells the loop of its
+    // last commits: it ends before the loop is destroyed.
+    if (loop_ != nullptr) loop_->Stop();
+    if (checkpoint_task_.valid()) checkpoint_task_.wait();
+    writer_.reset();
+  }
+
+  absl::Status Start() {
+    BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
+                             Recover(spec_, folder_, options_.log_vfs, warn_, users_, counters_));
+    log_ = std::move(recovered.log);
+    instance_ = recovered.stored.instance;
+    if (spec_.public_spec.mode == v1::LOCAL_REWARD) {
+      BANDANA_ASSIGN_OR_RETURN(randomizer_, MakeRandomizer(spec_.public_spec));
+    }
+    BANDANA_RETURN_IF_ERROR(StartGate(recovered));
+    const Identity stored = recovered.stored;
+    const bool open_windows = !recovered.state.windows.all().empty();
+    BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+    BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
+    BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
+    return absl::OkStatus();
+  }
+
+  const ModelSpec& spec() const override { return spec_; }
+  const InstanceId& instance() const override { return instance_; }
+  std::uint64_t epoch() const override { return gate_->epoch(); }
+  std::shared_ptr<const PosteriorSnapshot> posterior() const override { return loop_->posterior(); }
+  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
+
+  absl::StatusOr<int> ResolveUser(std::string_view user) const override;
+  absl::Status RecordDecision(const Decision& decision) override;
+  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override;
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
+  void CountFeaturesClipped(std::uint64_t count) override {
+    counters_.Add(Counters::kFeaturesClipped, count);
+  }
+
+  absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
+    return arms_->Put(arms, out);
+  }
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
+    return arms_->Remove(ids);
+  }
+  absl::Status PutGraph(const v1::Graph& graph) override;
+  absl::StatusOr<std::uint64_t> OpenEpoch() override;
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
+  absl::StatusOr<std::string> Export() override;
+  v1::GetStatsResponse Stats() const override;
+  v1::GetLedgerResponse Ledger() const override {
+    return LedgerOf(spec_.public_spec, counters_.Get()[Counters::kApplied],
+                    gate_->events_of_one_max(), gate_->epoch());
+  }
+  absl::Status Health() const override {
+    BANDANA_RETURN_IF_ERROR(writer_->Health());
+    return loop_->status();
+  }
+
+ private:
+  absl::Status StartGate(const Recovered& recovered);
+  absl::Status StartLoop(Recovered recovered);
+  absl::Status AdoptChanges(const Identity& stored, bool open_windows);
+  // Appends one record and waits until it is durable and applied.
+  absl::StatusOr<Admission> AppendAndWait(const Record& record);
+  absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
+
+  const ModelSpec spec_;
+  const std::string folder_;
+  const Clock& clock_;
+  const HostedModelOptions options_;
+  const WarningSink warn_;
+
+  InstanceId instance_{};
+  std::optional<RewardRandomizer> randomizer_;
+  UserIndex users_;
+  Counters counters_;
+  std::unique_ptr<ArmCatalogue> arms_;
+  std::unique_ptr<UpdateLog> log_;
+  std::unique_ptr<ApplyLoop> loop_;
+  std::unique_ptr<ReportGate> gate_;
+  std::unique_ptr<LogWriter> writer_;
+
+  std::mutex checkpoint_mutex_;  // for store_
+  CheckpointStore store_;
+  std::atomic<bool> checkpoint_running_{false};
+  std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
+};
+
+absl::Status Model::StartGate(const Recovered& recovered) {
+  gate_ = std::make_unique<ReportGate>(
+      GateOptions(spec_), users_, counters_,
+      [this](const LogPosition& last) { loop_->Committed(last.sequence); });
+  BANDANA_RETURN_IF_ERROR(log_->ForEachId([this](const RememberedId& id) { gate_->Remember(id); }));
+  gate_->ForgetBefore(log_->forgotten_before());
+  gate_->Restore(GateStateOf(recovered.state, recovered.statistics));
+  return absl::OkStatus();
+}
+
+absl::Status Model::StartLoop(Recovered recovered) {
+  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, recovered.state.graph));
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> bandit,
+                           BanditModel::Create(spec_.bandit, std::move(coupling)));
+  const absl::Status restored = bandit->Restore(std::move(recovered.statistics));
+  if (!restored.ok()) return DataLoss("the recovered statistics: ", restored.message());
+  ApplyLoop::Hooks hooks;
+  hooks.append_time = [this](absl::Time now, std::function<void()> done) {
+    const absl::Status queued =
+        writer_->Submit({Encode(TimeRecord{now})}, [done](const absl::Status&, auto) { done(); });
+    if (!queued.ok()) done();  // tried again at the next tick
+  };
+  hooks.forget_due = [this] { return gate_->forget_due(); };
+  hooks.counters = [this] { return Counters::Encode(counters_.Get()); };
+  hooks.checkpoint_wanted = [this] { return !checkpoint_running_.load(); };
+  hooks.checkpoint = [this](ApplyLoop::Captured captured) {
+    checkpoint_running_ = true;
+    checkpoint_task_ = std::async(std::launch::async, [this, captured = std::move(captured)] {
+      const absl::Status written = WriteCheckpoint(captured);
+      if (!written.ok()) warn_(absl::StrCat("checkpoint: ", written.message()));
+      checkpoint_running_ = false;
+    });
+  };
+  ApplyLoop::Start start{.instance = instance_,
+                         .fixed = FixedDigest(recovered.stored),
+                         .state = std::move(recovered.state),
+                         .checkpoint_sequence = recovered.checkpoint_sequence};
+  writer_ = std::make_unique<LogWriter>(*log_, *gate_, LogWriter::Options{});
+  loop_ = std::make_unique<ApplyLoop>(spec_, *log_, users_, clock_, options_.tick_max,
+                                      std::move(bandit), std::move(start), std::move(hooks));
+  loop_->Begin();
+  return absl::OkStatus();
+}
+
+absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
+  const Identity configured = IdentityOf(spec_, instance_);
+  if (configured.graph == stored.graph && configured.reward_window == stored.reward_window) {
+    return absl::OkStatus();
+  }
+  if (configured.graph != stored.graph) {
+    BANDANA_RETURN_IF_ERROR(AppendAndWait(GraphRecord{}).status());
+  }
+  // Outcomes are judged by the present window's length: none may be open with another one.
+  if (configured.reward_window != stored.reward_window && open_windows) {
+    BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
+  }
+  return WriteIdentity(folder_, configured);
+}
+
+absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
+  if (user.empty() || user.size() > kUserIdBytesMax) {
+    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+  }
+  if (spec_.coupling.independent()) return users_.Find(user);
+  if (!spec_.colin_or_goblin) return 0;
+  if (spec_.users.empty()) {
+    int node = -1;
+    const bool canonical = user == "0" || user.front() != '0';
+    if (canonical && user.find_first_not_of("0123456789") == std::string_view::npos &&
+        absl::SimpleAtoi(ToAbsl(user), &node) && node < spec_.coupling.nodes()) {
+      return node;
+    }
+  } else if (const auto it = spec_.users.find(std::string(user)); it != spec_.users.end()) {
+    return it->second;
+  }
+  if (spec_.cold_start_node) return *spec_.cold_start_node;
+  return NotFound("user: not a user of model ", spec_.public_spec.name);
+}
+
+absl::Status Model::RecordDecision(const Decision& decision) {
+  if (!ClosesWindows(spec_.public_spec)) return absl::OkStatus();
+  if (gate_->ids() >= gate_->ids_max()) {
+    return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
+  }
+  return writer_->Submit({Encode(DecisionRecordOf(spec_.public_spec, decision))}, nullptr);
+}
+
+void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
+  struct Asked {
+    std::size_t outcome;
+    std::size_t record;
+    bool clipped;
+  };
+  std::vector<OutcomeResult> results(outcomes.size());
+  std::vector<std::string> records;
+  std::vector<Asked> asked;
+  records.reserve(outcomes.size());
+  asked.reserve(outcomes.size());
+  const absl::Time now = clock_.Now();
+  const RewardRandomizer* randomizer = randomizer_ ? &*randomizer_ : nullptr;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto checked = CheckOutcome(spec_, randomizer, outcomes[i], now);
+    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
+      results[i] = {v1::REJECTED, *reason};
+      counters_.Add(Counters::Rejected(*reason), 1);
+      continue;
+    }
+    const CheckedOutcome& outcome = std::get<CheckedOutcome>(checked);
+    if (outcome.decision) records.push_back(Encode(*outcome.decision));
+    asked.push_back({i, records.size(), outcome.reward_clipped});
+    records.push_back(Encode(outcome.record));
+  }
+  if (records.empty()) return done(std::move(results));
+  // Shared, because std::function copies; the queue calls exactly one of them.
+  auto shared = std::make_shared<ReportDone>(std::move(done));
+  auto finish = [this, shared, results = std::move(results), asked = std::move(asked)](
+                    const absl::Status& status, std::span<const Admission> admissions) mutable {
+    if (!status.ok()) return (*shared)(status);
+    for (const Asked& one : asked) {
+      const Admission admission = admissions[one.record];
+      if (admission == Admission::kNoRoom) {
+        return (*shared)(Unavailable("decisions_open_max = ", gate_->ids_max(),
+                                     " decisions are remembered; older ones must expire first"));
+      }
+      results[one.outcome] = ResultOf(admission);
+      if (one.clipped && admission == Admission::kAppend) {
+        counters_.Add(Counters::kRewardsClipped, 1);
+      }
+    }
+    (*shared)(std::move(results));
+  };
+  const absl::Status queued = writer_->Submit(std::move(records), std::move(finish));
+  if (!queued.ok()) (*shared)(queued);
+}
+
+void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
+  switch (code) {
+    case v1::DUPLICATE:
+      return counters_.Add(Counters::kDuplicate, count);
+    case v1::EXPIRED:
+      return counters_.Add(Counters::kExpired, count);
+    default:
+      return counters_.Add(Counters::Rejected(reason), count);
+  }
+}
+
+absl::StatusOr<Admission> Model::AppendAndWait(const Record& record) {
+  std::promise<absl::StatusOr<Admission>> promise;
+  std::future<absl::StatusOr<Admission>> answer = promise.get_future();
+  BANDANA_RETURN_IF_ERROR(writer_->Submit(
+      {Encode(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
+        promise.set_value(status.ok() ? absl::StatusOr<Admission>(one.front()) : status);
+      }));
+  const absl::StatusOr<Admission> admission = answer.get();
+  if (admission.ok() && *admission == Admission::kAppend) {
+    BANDANA_RETURN_IF_ERROR(loop_->WaitApplied(log_->last().sequence));
+  }
+  return admission;
+}
+
+absl::Status Model::PutGraph(const v1::Graph& graph) {
+  if (!spec_.colin_or_goblin) {
+    return FailedPrecondition("model ", spec_.public_spec.name, " has no graph");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const Coupling coupling,
+                           MakeCoupling(spec_.config, graph, spec_.public_spec.dimension));
+  if (coupling.nodes() != spec_.coupling.nodes()) {
+    return InvalidArgument("graph: has ", coupling.nodes(), " users, the model has ",
+                           spec_.coupling.nodes(), " and keeps their number");
+  }
+  const std::string bytes = graph.SerializeAsString();
+  return AppendAndWait(GraphRecord{.graph = bytes}).status();
+}
+
+absl::StatusOr<std::uint64_t> Model::OpenEpoch() {
+  // Two calls at a time race for the number; the loser takes the next.
+  for (;;) {
+    const std::uint64_t next = gate_->epoch() + 1;
+    BANDANA_ASSIGN_OR_RETURN(const Admission admission, AppendAndWait(EpochRecord{next}));
+    if (admission == Admission::kAppend) return next;
+  }
+}
+
+absl::Status Model::WriteCheckpoint(const ApplyLoop::Captured& captured) {
+  std::lock_guard lock(checkpoint_mutex_);
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
+                           store_.Write(captured.sequence, captured.bytes));
+  writer_->TrimThrough(older);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
+  BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
+  BANDANA_RETURN_IF_ERROR(WriteCheckpoint(captured));
+  v1::CheckpointResponse response;
+  response.set_log_sequence(captured.sequence);
+  response.set_bytes(captured.bytes.size());
+  return response;
+}
+
+absl::StatusOr<std::string> Model::Export() {
+  BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
+  v1::ModelConfig config = spec_.config;
+  config.clear_arms_file();
+  return EncodeExport(config, captured.bytes, *catalogue());
+}
+
+v1::GetStatsResponse Model::Stats() const {
+  v1::GetStatsResponse stats;
+  FillCounters(counters_.Get(), stats);
+  // In this order, so that no number is ahead of one it follows from.
+  stats.set_posterior_version(loop_->posterior()->version());
+  stats.set_applied_sequence(loop_->applied());
+  stats.set_log_sequence(log_->last().sequence);
+  stats.set_epoch(gate_->epoch());
+  stats.set_nodes(static_cast<std::uint32_t>(loop_->nodes()));
+  stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
+  stats.set_decisions_open(gate_->ids());
+  return stats;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
+                                                               const std::string& folder,
+                                                               const Clock& clock,
+                                                               const HostedModelOptions& options) {
+  const std::string name = spec.public_spec.name;
+  auto model = std::make_unique<Model>(std::move(spec), folder, clock, options);
+  BANDANA_RETURN_IF_ERROR(Annotate(model->Start(), absl::StrCat("model ", name)));
+  return model;
+}
+
+}  // namespace bandana::server

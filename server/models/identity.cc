@@ -1,0 +1,126 @@
+#include "server/models/identity.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kHeader[] = "bandana-model 1";
+
+std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
+
+std::string CouplingName(const v1::ModelConfig& config) {
+  switch (config.coupling_case()) {
+    case v1::ModelConfig::kShared:
+      return "shared";
+    case v1::ModelConfig::kIndependent:
+      return "independent";
+    case v1::ModelConfig::kColin:
+      return "colin";
+    case v1::ModelConfig::kGoblin:
+      return "goblin";
+    case v1::ModelConfig::COUPLING_NOT_SET:
+      break;
+  }
+  return "none";
+}
+
+std::string WithChecksum(std::string text) {
+  const std::string digest = ToHex(Sha256Of(text));
+  return text + "sha256 " + digest + "\n";
+}
+
+}  // namespace
+
+bool ClosesWindows(const PublicSpec& spec) {
+  return spec.reward_window.has_value() && spec.mode != v1::LOCAL_REWARD;
+}
+
+Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
+  const PublicSpec& p = spec.public_spec;
+  Identity identity{.instance = instance};
+  identity.fixed = {
+      {"dimension", absl::StrCat(p.dimension)},
+      {"coupling", CouplingName(spec.config)},
+      {"nodes", spec.coupling.independent() ? "grows" : absl::StrCat(spec.coupling.nodes())},
+      {"mode", v1::Mode_Name(p.mode)},
+      {"mechanism", v1::Mechanism_Name(p.mechanism)},
+      {"epsilon", Exact(p.epsilon.value)},
+      {"delta", Exact(p.delta.value)},
+      {"reward_min", Exact(p.reward_range.min)},
+      {"reward_max", Exact(p.reward_range.max)},
+      {"reward_binary", p.reward_binary ? "true" : "false"},
+      {"event", ClosesWindows(p) ? "window" : "report"},
+  };
+  identity.reward_window =
+      ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
+  identity.graph =
+      ToHex(Sha256Of(spec.config.has_colin() ? spec.config.colin().graph().SerializeAsString()
+                                             : spec.config.goblin().graph().SerializeAsString()));
+  return identity;
+}
+
+absl::Status CheckSameModel(const Identity& stored, const Identity& configured) {
+  std::vector<std::string> differences;
+  for (const auto& [name, value] : configured.fixed) {
+    const auto same_name = [&](const auto& field) { return field.first == name; };
+    const auto it = std::find_if(stored.fixed.begin(), stored.fixed.end(), same_name);
+    const std::string before = it == stored.fixed.end() ? "nothing" : it->second;
+    if (before != value) {
+      differences.push_back(absl::StrCat(name, " is ", before, " in the stored state and ", value,
+                                         " in the configuration"));
+    }
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return InvalidArgument(absl::StrJoin(differences, "; "),
+                         ": use another model name, or export what is stored and remove it");
+}
+
+Sha256Digest FixedDigest(const Identity& identity) {
+  std::string text;
+  for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");
+  return Sha256Of(text);
+}
+
+std::string FormatIdentity(const Identity& identity) {
+  std::string text = absl::StrCat(kHeader, "\ninstance ", ToHex(identity.instance), "\n");
+  for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");
+  absl::StrAppend(&text, "reward_window ", identity.reward_window, "\ngraph ", identity.graph,
+                  "\n");
+  return WithChecksum(std::move(text));
+}
+
+absl::StatusOr<Identity> ParseIdentity(std::string_view text) {
+  const std::size_t end = text.rfind("sha256 ");
+  if (end == std::string_view::npos || WithChecksum(std::string(text.substr(0, end))) != text) {
+    return DataLoss("identity: checksum mismatch");
+  }
+  const std::vector<std::string> lines = absl::StrSplit(ToAbsl(text.substr(0, end)), '\n');
+  if (lines.front() != kHeader) return DataLoss("identity: unknown version");
+  Identity identity;
+  for (const std::string& line : lines) {
+    std::pair<std::string, std::string> field = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    if (line == kHeader || line.empty()) continue;
+    if (field.first == "instance") {
+      const std::string bytes = absl::HexStringToBytes(field.second);
+      if (bytes.size() != identity.instance.size()) return DataLoss("identity: instance");
+      std::ranges::copy(AsBytes(bytes), identity.instance.begin());
+    } else if (field.first == "reward_window") {
+      identity.reward_window = field.second;
+    } else if (field.first == "graph") {
+      identity.graph = field.second;
+    } else {
+      identity.fixed.push_back(std::move(field));
+    }
+  }
+  return identity;
+}
+
+}  // namespace bandana::server

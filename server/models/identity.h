@@ -1,0 +1,48 @@
+// What a model is for good: its instance, and the configuration that its stored state depends on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana::server {
+
+using InstanceId = std::array<std::byte, 16>;
+
+struct Identity {
+  InstanceId instance{};  // random; tokens of other instances are refused
+  // Name and value, in a fixed order: dimension, coupling, nodes, mode, mechanism, epsilon, delta,
+  // reward range, event rule.
+  std::vector<std::pair<std::string, std::string>> fixed;
+  // These may change. A new window closes those that are open, by a new epoch; a new graph replaces
+  // the one in force.
+  std::string reward_window;
+  std::string graph;  // hexadecimal digest of the configuration's graph
+};
+
+// Decisions become events when their reward window closes, on this server. Windows of local models
+// close on the device.
+bool ClosesWindows(const PublicSpec& spec);
+
+Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance);
+
+// Errors: INVALID_ARGUMENT naming every field that differs, stored and configured value.
+absl::Status CheckSameModel(const Identity& stored, const Identity& configured);
+
+// SHA-256 over the fixed fields.
+Sha256Digest FixedDigest(const Identity& identity);
+
+// Text of the file `identity`; docs/formats.md.
+std::string FormatIdentity(const Identity& identity);
+// Errors: DATA_LOSS.
+absl::StatusOr<Identity> ParseIdentity(std::string_view text);
+
+}  // namespace bandana::server

@@ -1,0 +1,64 @@
+// The state of a model beside its statistics, and the transition of one log entry. Deterministic:
+// the same entries give the same state, whoever reads them and when.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/log/update_log.h"
+#include "server/models/event_sink.h"
+#include "server/models/records.h"
+#include "server/models/user_index.h"
+
+namespace bandana::server {
+
+// A decision whose reward window is open.
+struct OpenWindow {
+  DecisionId id{};
+  int node = 0;
+  bool reported = false;
+  double reward = 0;     // the default until reported
+  std::string features;  // d doubles of the arm that counts
+};
+
+// Open windows in order of their close, then of their decision's log entry. Not thread-safe.
+class OpenWindows {
+ public:
+  using Key = std::pair<absl::Time, std::uint64_t>;  // close, sequence of the decision
+
+  void Open(Key key, OpenWindow window);
+  // nullptr when there is none with this id.
+  OpenWindow* Find(const DecisionId& id);
+  // Removes and returns the first one that closes at or before `now`.
+  bool TakeDue(absl::Time now, OpenWindow& window);
+  absl::Time next_close() const;  // InfiniteFuture when none is open
+  const std::map<Key, OpenWindow>& all() const { return windows_; }
+
+ private:
+  std::map<Key, OpenWindow> windows_;
+  absl::flat_hash_map<DecisionId, Key> keys_;
+};
+
+// Not thread-safe.
+struct ModelState {
+  LogPosition position;
+  std::uint64_t epoch = 1;
+  absl::Time time = absl::UnixEpoch();  // of the last time entry
+  std::string graph;  // serialized v1::Graph in force; empty = the configuration's
+  std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
+  OpenWindows windows;
+
+  // Applies the entry at position.sequence + 1. Whether an outcome counts was decided at its
+  // admission; here it only takes effect. Errors: DATA_LOSS the entry does not parse or does not
+  // fit the state.
+  absl::Status Apply(const LogEntry& entry, int dimension, bool windowed, UserIndex& users,
+                     EventSink& sink);
+};
+
+}  // namespace bandana::server

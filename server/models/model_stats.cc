@@ -1,0 +1,43 @@
+#include "server/models/model_stats.h"
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+
+namespace bandana::server {
+
+void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats) {
+  stats.set_reports_applied(values[Counters::kApplied]);
+  stats.set_reports_duplicate(values[Counters::kDuplicate]);
+  stats.set_features_clipped(values[Counters::kFeaturesClipped]);
+  stats.set_rewards_clipped(values[Counters::kRewardsClipped]);
+  auto& rejected = *stats.mutable_reports_rejected();
+  if (values[Counters::kExpired] > 0) rejected["expired"] = values[Counters::kExpired];
+  for (int i = v1::RejectReason_MIN; i <= v1::RejectReason_MAX; ++i) {
+    const auto reason = static_cast<v1::RejectReason>(i);
+    const std::uint64_t count = values[Counters::Rejected(reason)];
+    if (count > 0) rejected[absl::AsciiStrToLower(v1::RejectReason_Name(reason))] = count;
+  }
+}
+
+v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, std::uint64_t events,
+                               std::uint64_t events_of_one, std::uint64_t epoch) {
+  v1::GetLedgerResponse ledger;
+  ledger.set_mode(spec.mode);
+  ledger.set_mechanism(spec.mechanism);
+  ledger.set_guarantee(spec.guarantee);
+  ledger.set_epsilon_per_event(spec.epsilon.value);
+  ledger.set_delta_per_event(spec.delta.value);
+  if (events > 0) {
+    ledger.set_epsilon_spent_event(spec.epsilon.value);
+    ledger.set_delta_spent_event(spec.delta.value);
+  }
+  ledger.set_events(events);
+  ledger.set_events_of_one_user_max(events_of_one);
+  ledger.set_epsilon_spent_user(static_cast<double>(events_of_one) * spec.epsilon.value);
+  ledger.set_epoch(epoch);
+  ledger.set_research(spec.research);
+  return ledger;
+}
+
+}  // namespace bandana::server

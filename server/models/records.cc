@@ -1,0 +1,119 @@
+#include "server/models/records.h"
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+#include "server/log/bytes.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+enum Type : std::uint8_t { kDecision = 1, kOutcome = 2, kTime = 3, kEpoch = 4, kGraph = 5 };
+
+void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
+absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
+
+void Put(ByteWriter& out, const EventRecord& event) {
+  BANDANA_CHECK(event.user.size() <= kUserIdBytesMax);
+  out.Fixed(event.id);
+  out.U64(event.epoch);
+  Put(out, event.time);
+  out.I32(event.node);
+  out.U8(static_cast<std::uint8_t>(event.user.size()));
+  out.Fixed(AsBytes(event.user));
+  out.Doubles(event.features);
+}
+
+EventRecord TakeEvent(ByteReader& in, int dimension) {
+  EventRecord event;
+  in.Fixed(event.id);
+  event.epoch = in.U64();
+  event.time = TakeTime(in);
+  event.node = in.I32();
+  event.user = in.Take(in.U8());
+  event.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+  return event;
+}
+
+struct Encoder {
+  ByteWriter& out;
+  void operator()(const DecisionRecord& r) {
+    out.U8(kDecision);
+    Put(out, r.event);
+    Put(out, r.close);
+    out.F64(r.default_reward);
+  }
+  void operator()(const OutcomeRecord& r) {
+    out.U8(kOutcome);
+    Put(out, r.event);
+    Put(out, r.received);
+    Put(out, r.deadline);
+    out.F64(r.reward);
+  }
+  void operator()(const TimeRecord& r) {
+    out.U8(kTime);
+    Put(out, r.now);
+  }
+  void operator()(const EpochRecord& r) {
+    out.U8(kEpoch);
+    out.U64(r.epoch);
+  }
+  void operator()(const GraphRecord& r) {
+    out.U8(kGraph);
+    out.Block(r.graph);
+  }
+};
+
+Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
+  switch (type) {
+    case kDecision: {
+      DecisionRecord r{.event = TakeEvent(in, dimension)};
+      r.close = TakeTime(in);
+      r.default_reward = in.F64();
+      return r;
+    }
+    case kOutcome: {
+      OutcomeRecord r{.event = TakeEvent(in, dimension)};
+      r.received = TakeTime(in);
+      r.deadline = TakeTime(in);
+      r.reward = in.F64();
+      return r;
+    }
+    case kTime:
+      return TimeRecord{TakeTime(in)};
+    case kEpoch:
+      return EpochRecord{in.U64()};
+    default:
+      return GraphRecord{in.Block()};
+  }
+}
+
+}  // namespace
+
+std::string Encode(const Record& record) {
+  std::string bytes;
+  if (const auto* outcome = std::get_if<OutcomeRecord>(&record)) {
+    bytes.reserve(96 + outcome->event.user.size() + outcome->event.features.size_bytes());
+  }
+  ByteWriter out(bytes);
+  out.U8(kVersion);
+  std::visit(Encoder{out}, record);
+  return bytes;
+}
+
+absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
+  ByteReader in(bytes);
+  const std::uint8_t version = in.U8();
+  const std::uint8_t type = in.U8();
+  if (!in.ok() || version != kVersion || type < kDecision || type > kGraph) {
+    return DataLoss("log record of unknown version ", version, " or type ", type);
+  }
+  Record record = DecodeBody(type, in, dimension);
+  if (!in.Done()) return DataLoss("log record of type ", type, " has ", bytes.size(), " bytes");
+  return record;
+}
+
+}  // namespace bandana::server

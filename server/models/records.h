@@ -1,0 +1,70 @@
+// The entries of a model's log, between plain data and bytes. Layout: docs/formats.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/models/decision.h"
+
+namespace bandana::server {
+
+// What decision and outcome entries share. Views point into the caller's memory.
+struct EventRecord {
+  DecisionId id{};
+  std::uint64_t epoch = 0;
+  absl::Time time;                   // of the Select
+  std::int32_t node = -1;            // -1: the node of `user`
+  std::string_view user;             // independent models, else empty
+  std::span<const double> features;  // for encoding: d, of the shown arm
+  std::string_view feature_bytes;    // after decoding: d doubles, little-endian, not aligned
+};
+
+// A decision of a reward-window model: one event at `close`, with `default_reward` unless an
+// outcome comes before.
+struct DecisionRecord {
+  EventRecord event;
+  absl::Time close;
+  double default_reward = 0;
+};
+
+// A reported reward, or the value of a randomizer's output.
+struct OutcomeRecord {
+  EventRecord event;
+  absl::Time received;  // by this server; one at or after `deadline` is refused
+  absl::Time deadline;  // end of the token's life, or of the reward window
+  double reward = 0;
+};
+
+// Time passes: windows close, ids are forgotten. The only source of time in the state.
+struct TimeRecord {
+  absl::Time now;
+};
+
+// The epoch before is closed with all its windows.
+struct EpochRecord {
+  std::uint64_t epoch = 0;
+};
+
+// Another graph over the same nodes.
+struct GraphRecord {
+  std::string_view graph;  // serialized v1::Graph; empty: the configuration's graph
+};
+
+using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord>;
+
+// Kinds of ids in the log.
+inline constexpr std::uint8_t kDecisionKind = 0;
+inline constexpr std::uint8_t kOutcomeKind = 1;
+
+// Times are stored to the nanosecond: give times that ToUnixNanos can hold.
+std::string Encode(const Record& record);
+
+// `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS.
+absl::StatusOr<Record> Decode(std::string_view bytes, int dimension);
+
+}  // namespace bandana::server

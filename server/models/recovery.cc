@@ -1,0 +1,149 @@
+#include "server/models/recovery.h"
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "common/bandits/statistics.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/random/bit_source.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/event_sink.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::uint64_t kIdentityBytesMax = 64 * 1024;
+constexpr int kReadEntries = 4096;
+
+std::string IdentityPath(const std::string& folder) { return folder + "/identity"; }
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// A folder without identity is a creation that did not finish, unless its log says otherwise.
+absl::Status CheckUnused(const std::string& folder, const std::string& vfs) {
+  if (!Exists(LogPath(folder))) return absl::OkStatus();
+  const auto log = OpenSqliteLog({.path = LogPath(folder), .vfs = vfs});
+  if (log.ok() && (*log)->last().sequence > 0 && (*log)->last().sequence > (*log)->trimmed()) {
+    return DataLoss(IdentityPath(folder), " is missing, but the log beside it has entries");
+  }
+  return absl::OkStatus();
+}
+
+// The state to start from: the newest checkpoint, or nothing where the log is complete.
+absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, const UpdateLog& log,
+                                                  CheckpointStore& store, const WarningSink& warn) {
+  absl::StatusOr<std::optional<Checkpoint>> loaded = store.LoadNewest();
+  if (absl::IsDataLoss(loaded.status()) && log.trimmed() == 0) {
+    warn("no checkpoint is valid; the state is rebuilt from the whole log");
+    return std::optional<Checkpoint>();
+  }
+  if (!loaded.ok()) return loaded;
+  const std::uint64_t from = *loaded ? (*loaded)->state.position.sequence : 0;
+  const LogPosition last = log.last();
+  if (log.trimmed() > from) {
+    return DataLoss("the log begins at entry ", log.trimmed() + 1,
+                    " and the newest valid checkpoint ends at entry ", from);
+  }
+  if (from > last.sequence) {
+    return DataLoss("the log ends at entry ", last.sequence,
+                    ", before the newest checkpoint, entry ", from);
+  }
+  if (!*loaded) return loaded;
+  const Checkpoint& checkpoint = **loaded;
+  if (checkpoint.instance != identity.instance || checkpoint.fixed != FixedDigest(identity)) {
+    return DataLoss("the checkpoint at entry ", from, " is of another model or instance");
+  }
+  if (from == last.sequence && checkpoint.state.position != last) {
+    return DataLoss("log entry ", from, " does not continue the running hash");
+  }
+  return loaded;
+}
+
+absl::Status Replay(const ModelSpec& spec, UserIndex& users, StatisticsSink& sink,
+                    Recovered& recovered) {
+  const int dimension = spec.public_spec.dimension;
+  const bool windowed = ClosesWindows(spec.public_spec);
+  std::vector<LogEntry> entries;
+  do {
+    entries.clear();
+    BANDANA_RETURN_IF_ERROR(recovered.log->Read(recovered.state.position, kReadEntries, entries));
+    for (const LogEntry& entry : entries) {
+      BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, dimension, windowed, users, sink));
+    }
+  } while (!entries.empty());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string LogPath(const std::string& folder) { return folder + "/log.sqlite"; }
+std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
+
+absl::StatusOr<InstanceId> NewInstance() {
+  InstanceId instance{};
+  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(instance));
+  return instance;
+}
+
+absl::Status WriteIdentity(const std::string& folder, const Identity& identity) {
+  return WriteFileDurably(IdentityPath(folder), FormatIdentity(identity), 0600);
+}
+
+absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
+                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
+                             const std::string& vfs) {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  BANDANA_RETURN_IF_ERROR(CheckUnused(folder, vfs));
+  const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
+  BANDANA_RETURN_IF_ERROR(CreateSqliteLog({.path = LogPath(folder), .vfs = vfs}, start));
+  if (checkpoint != nullptr) {
+    CheckpointStore store(folder, [](const std::string&) {});
+    BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, checkpoint_bytes).status());
+  }
+  return WriteIdentity(folder, identity);
+}
+
+absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
+                                  const std::string& vfs, const WarningSink& warn, UserIndex& users,
+                                  Counters& counters) {
+  if (!Exists(IdentityPath(folder))) {
+    BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+    BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, IdentityOf(spec, instance), nullptr, "", vfs));
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::string text,
+                           ReadFile(IdentityPath(folder), kIdentityBytesMax));
+  Recovered recovered;
+  BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
+  BANDANA_RETURN_IF_ERROR(
+      CheckSameModel(recovered.stored, IdentityOf(spec, recovered.stored.instance)));
+  BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenSqliteLog({.path = LogPath(folder), .vfs = vfs}));
+  BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
+
+  CheckpointStore store(folder, warn);
+  BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
+                           StartOf(recovered.stored, *recovered.log, store, warn));
+  std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
+                                         EmptyStatistics(spec.public_spec.dimension));
+  if (start) {
+    for (const std::string& user : start->users) users.Add(user);
+    // An imported state brings its counters with it; later ones are stored with the log.
+    if (recovered.log->counters().empty()) {
+      BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
+    }
+    recovered.state = std::move(start->state);
+    recovered.checkpoint_sequence = recovered.state.position.sequence;
+    statistics = std::move(start->statistics);
+  }
+  StatisticsSink sink(spec.public_spec.dimension, std::move(statistics), spec.bandit.nodes_max);
+  BANDANA_RETURN_IF_ERROR(Replay(spec, users, sink, recovered));
+  recovered.statistics = sink.Take();
+  return recovered;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,50 @@
+// A model's folder: made, and opened after whatever ended the last run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/wire/model_spec.h"
+#include "server/log/update_log.h"
+#include "server/models/checkpoint_store.h"
+#include "server/models/counters.h"
+#include "server/models/identity.h"
+#include "server/models/model_state.h"
+
+namespace bandana::server {
+
+// Names inside a model's folder.
+std::string LogPath(const std::string& folder);
+std::string ArmsPath(const std::string& folder);
+
+absl::StatusOr<InstanceId> NewInstance();
+
+// Writes the identity durably.
+absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
+
+// Makes a log that continues `checkpoint` (nullptr: an empty one), with the checkpoint's file, and
+// last the identity, whose presence makes the folder a model. Errors: DATA_LOSS the folder holds a
+// log with entries; UNAVAILABLE I/O.
+absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
+                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
+                             const std::string& vfs);
+
+struct Recovered {
+  Identity stored;  // as found; the spec's differs in what may change
+  std::unique_ptr<UpdateLog> log;
+  ModelState state;
+  std::vector<NodeStatistics> statistics;
+  std::uint64_t checkpoint_sequence = 0;  // of the checkpoint it started from, 0 = none
+};
+
+// Opens the folder, or makes it where it is new: newest valid checkpoint, then every log entry
+// after it, verified against the running hash. Fills `users` and `counters`. Errors: as
+// HostedModel::Open.
+absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
+                                  const std::string& vfs, const WarningSink& warn, UserIndex& users,
+                                  Counters& counters);
+
+}  // namespace bandana::server

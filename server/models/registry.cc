@@ -1,0 +1,286 @@
+#include "server/models/registry.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+#include "server/models/arm_store.h"
+#include "server/models/export.h"
+#include "server/models/recovery.h"
+
+namespace bandana::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Folders that are not models: half-made ones, and deleted ones that are not empty yet.
+constexpr std::string_view kNewPrefix = ".new-";
+constexpr std::string_view kDeletedPrefix = ".deleted-";
+constexpr char kConfigFile[] = "/config.binpb";
+constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 31;
+// Calls in flight keep a deleted model alive; they take milliseconds.
+constexpr auto kReleaseTime = std::chrono::seconds(10);
+
+absl::Status FromErrorCode(const std::error_code& error, std::string_view what,
+                           const std::string& path) {
+  if (!error) return absl::OkStatus();
+  return Unavailable("cannot ", ToAbsl(what), " ", path, ": ", error.message());
+}
+
+absl::Status RemoveFolder(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return FromErrorCode(error, "remove", path);
+}
+
+absl::Status SyncFolder(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (synced) return absl::OkStatus();
+  return Unavailable("cannot sync ", path, ": ", std::strerror(error));
+}
+
+// The serialized configuration and its SHA-256.
+absl::Status WriteConfig(const std::string& folder, const v1::ModelConfig& config) {
+  const std::string bytes = config.SerializeAsString();
+  return WriteFileDurably(folder + kConfigFile, bytes + std::string(AsChars(Sha256Of(bytes))),
+                          0600);
+}
+
+absl::StatusOr<v1::ModelConfig> ReadConfig(const std::string& folder) {
+  const std::string path = folder + kConfigFile;
+  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kConfigBytesMax));
+  const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
+  const std::string_view body = std::string_view(bytes).substr(0, size);
+  v1::ModelConfig config;
+  if (AsChars(Sha256Of(body)) != std::string_view(bytes).substr(size) ||
+      !config.ParseFromArray(body.data(), static_cast<int>(size))) {
+    return DataLoss(path, ": checksum mismatch");
+  }
+  return config;
+}
+
+absl::StatusOr<ModelSpec> ParseStored(const v1::ModelConfig& config) {
+  std::vector<ConfigError> errors;
+  std::optional<ModelSpec> spec = ParseModelConfig(config, "", /*allow_files=*/false, errors);
+  if (!spec) return InvalidArgument(errors.front().field, ": ", errors.front().message);
+  return *std::move(spec);
+}
+
+class Registry final : public ModelRegistry {
+ public:
+  Registry(const Options& options, const Clock& clock)
+      : folder_(options.data_dir + "/models"), models_max_(options.models_max), clock_(clock) {
+    models_ = std::make_shared<const Models>();
+  }
+
+  absl::Status OpenStored();
+
+  std::shared_ptr<HostedModel> Find(std::string_view name) const override {
+    const auto models = models_.load(std::memory_order_acquire);
+    const auto it = models->find(name);
+    return it == models->end() ? nullptr : it->second.model;
+  }
+  std::vector<std::shared_ptr<HostedModel>> List() const override {
+    std::vector<std::shared_ptr<HostedModel>> list;
+    for (const auto& [name, entry] : *models_.load(std::memory_order_acquire)) {
+      list.push_back(entry.model);
+    }
+    return list;
+  }
+
+  absl::Status AddConfigured(ModelSpec spec) override;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                      std::string_view exported) override;
+  absl::Status Delete(std::string_view name) override;
+
+ private:
+  struct Entry {
+    std::shared_ptr<HostedModel> model;
+    bool configured = false;
+  };
+  using Models = std::map<std::string, Entry, std::less<>>;
+
+  std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  absl::Status CheckFree(const std::string& name) const;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
+  // Gives the half-made folder its name, then opens the model in it.
+  absl::StatusOr<std::shared_ptr<HostedModel>> Finish(ModelSpec spec, const std::string& half_made);
+  absl::Status FillCopy(const std::string& folder, const ModelSpec& spec, ExportedModel exported);
+
+  const std::string folder_;
+  const int models_max_;
+  const Clock& clock_;
+  std::mutex mutex_;  // for changes
+  std::atomic<std::shared_ptr<const Models>> models_;
+};
+
+absl::Status Registry::OpenStored() {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "list", folder_));
+  for (const std::string& name : names) {
+    if (name.starts_with(kNewPrefix) || name.starts_with(kDeletedPrefix)) {
+      BANDANA_RETURN_IF_ERROR(RemoveFolder(Folder(name)));
+      continue;
+    }
+    if (!fs::exists(Folder(name) + kConfigFile, error)) continue;  // of a configured model
+    BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadConfig(Folder(name)));
+    absl::StatusOr<ModelSpec> spec = ParseStored(config);
+    if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("model ", name));
+    BANDANA_RETURN_IF_ERROR(Add(*std::move(spec), /*configured=*/false).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Registry::CheckFree(const std::string& name) const {
+  const auto models = models_.load();
+  if (models->contains(name)) {
+    return absl::AlreadyExistsError(absl::StrCat("model ", name, " exists"));
+  }
+  if (static_cast<int>(models->size()) >= models_max_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the server has ", models->size(), " models, models_max is ", models_max_));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured) {
+  const std::string name = spec.public_spec.name;
+  BANDANA_RETURN_IF_ERROR(CheckFree(name));
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
+                           HostedModel::Open(std::move(spec), Folder(name), clock_));
+  std::shared_ptr<HostedModel> model = std::move(opened);
+  auto next = std::make_shared<Models>(*models_.load());
+  next->emplace(name, Entry{model, configured});
+  models_.store(std::move(next), std::memory_order_release);
+  return model;
+}
+
+absl::Status Registry::AddConfigured(ModelSpec spec) {
+  std::lock_guard lock(mutex_);
+  const std::string name = spec.public_spec.name;
+  std::error_code error;
+  if (fs::exists(Folder(name) + kConfigFile, error)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("model ", name,
+                     " of the configuration was made at run time by an earlier one of this name; "
+                     "delete that or choose another name"));
+  }
+  return Add(std::move(spec), /*configured=*/true).status();
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
+  std::lock_guard lock(mutex_);
+  BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name));
+  const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
+  BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
+  BANDANA_RETURN_IF_ERROR(MakeFolders(half_made));
+  BANDANA_RETURN_IF_ERROR(WriteConfig(half_made, spec.config));
+  return Finish(std::move(spec), half_made);
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
+                                                              const std::string& half_made) {
+  const std::string folder = Folder(spec.public_spec.name);
+  std::error_code error;
+  if (fs::exists(folder, error)) {
+    RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
+    return FailedPrecondition(
+        folder, " holds the state of a model that was in the configuration; move it away first");
+  }
+  fs::rename(half_made, folder, error);
+  BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", half_made));
+  BANDANA_RETURN_IF_ERROR(SyncFolder(folder_));
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = Add(std::move(spec), /*configured=*/false);
+  if (!model.ok()) RemoveFolder(folder).IgnoreError();
+  return model;
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Import(std::string_view name,
+                                                              std::string_view exported) {
+  BANDANA_ASSIGN_OR_RETURN(ExportedModel copy, DecodeExport(exported));
+  copy.config.set_name(std::string(name));
+  BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ParseStored(copy.config));
+  std::lock_guard lock(mutex_);
+  BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name));
+  const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
+  BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
+  const absl::Status filled = FillCopy(half_made, spec, std::move(copy));
+  if (!filled.ok()) {
+    RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
+    return filled;
+  }
+  return Finish(std::move(spec), half_made);
+}
+
+absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec,
+                                ExportedModel exported) {
+  BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+  const Identity identity = IdentityOf(spec, instance);
+  if (exported.checkpoint.fixed != FixedDigest(identity)) {
+    return DataLoss("export: configuration and state are of different models");
+  }
+  const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
+  BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, &exported.checkpoint, bytes, ""));
+  BANDANA_ASSIGN_OR_RETURN(ArmStore arms, ArmStore::Open(ArmsPath(folder)));
+  BANDANA_RETURN_IF_ERROR(arms.Put(exported.arms));
+  return WriteConfig(folder, spec.config);
+}
+
+absl::Status Registry::Delete(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Models>(*models_.load());
+  const auto it = next->find(name);
+  if (it == next->end()) return NotFound("model ", ToAbsl(name), " does not exist");
+  if (it->second.configured) {
+    return FailedPrecondition("model ", ToAbsl(name),
+                              " is in the configuration file; remove it there");
+  }
+  const std::weak_ptr<HostedModel> model = it->second.model;
+  next->erase(it);
+  models_.store(std::move(next), std::memory_order_release);
+  const auto give_up = std::chrono::steady_clock::now() + kReleaseTime;
+  while (!model.expired() && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const std::string grave = Folder(std::string(kDeletedPrefix) + std::string(name));
+  BANDANA_RETURN_IF_ERROR(RemoveFolder(grave));
+  std::error_code error;
+  fs::rename(Folder(name), grave, error);
+  BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", Folder(name)));
+  BANDANA_RETURN_IF_ERROR(SyncFolder(folder_));
+  return RemoveFolder(grave);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,
+                                                                   const Clock& clock) {
+  auto registry = std::make_unique<Registry>(options, clock);
+  BANDANA_RETURN_IF_ERROR(registry->OpenStored());
+  return registry;
+}
+
+}  // namespace bandana::server

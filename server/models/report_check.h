@@ -1,0 +1,36 @@
+// From a reported outcome to the record that asks for entry into the log, or the reason why there
+// is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "absl/time/time.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/mechanisms/reward_randomizer.h"
+#include "common/wire/model_spec.h"
+#include "server/models/hosted_model.h"
+#include "server/models/records.h"
+
+namespace bandana::server {
+
+struct CheckedOutcome {
+  OutcomeRecord record;  // views into the outcome
+  std::optional<DecisionRecord>
+      decision;  // reward-window models: the decision, should its entry be lost
+  bool reward_clipped = false;
+};
+
+// The event that stands in the log for a decision whose window the server closes. Requires arms and
+// ClosesWindows(spec).
+DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision);
+
+// Checks everything that does not depend on the log. `randomizer` is that of a local model. Views
+// into `outcome`.
+std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spec,
+                                                            const RewardRandomizer* randomizer,
+                                                            const ReportedOutcome& outcome,
+                                                            absl::Time now);
+
+}  // namespace bandana::server

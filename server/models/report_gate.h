@@ -1,0 +1,120 @@
+// Which records enter a model's log: each decision once, in time, in its epoch, within its user's
+// limit. A function of the entries before, so that every reader of the log agrees.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "server/log/id_index.h"
+#include "server/log/log_writer.h"
+#include "server/models/counters.h"
+#include "server/models/records.h"
+#include "server/models/user_index.h"
+
+namespace bandana::server {
+
+// Time buckets of remembered ids: by the decision's time.
+inline constexpr absl::Duration kIdBucket = absl::Seconds(10);
+std::int64_t IdBucketOf(absl::Time time);
+
+// What the gate must know of the entries before, beside the ids.
+struct GateState {
+  std::uint64_t epoch = 1;
+  absl::Time time = absl::UnixEpoch();         // of the last time entry
+  std::vector<std::uint64_t> events;           // of each node, over all epochs
+  std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
+};
+
+// Threads: Restore and Remember before the writer starts, then the AppendGate methods on the
+// writer's thread; the accessors from any thread.
+class ReportGate final : public AppendGate {
+ public:
+  struct Options {
+    int dimension = 0;
+    bool windows = false;      // events are decisions, else outcomes
+    bool independent = false;  // users become nodes when first seen
+    int users_max = 0;         // independent
+    // Events of one node in an epoch, 0 = unlimited; not for nodes that pool users, whom the server
+    // cannot tell apart.
+    std::uint64_t events_per_user_max = 0;
+    std::vector<bool> pooled;  // by node; empty = none
+    std::uint64_t ids_max = 0;
+    absl::Duration token_lifetime;
+  };
+  // `committed` is called after every transaction, with the last durable entry.
+  ReportGate(Options options, UserIndex& users, Counters& counters,
+             std::function<void(const LogPosition&)> committed);
+
+  void Restore(GateState state);
+  void Remember(const RememberedId& id);
+  void ForgetBefore(std::int64_t bucket);
+
+  Admission Judge(std::string_view record, std::optional<RememberedId>& id) override;
+  std::optional<std::int64_t> ForgetBefore() override;
+  std::string EncodeCounters() override;
+  bool CountersChanged() const override;
+  void Commit(const LogPosition& last, bool stored) override;
+  void Rollback() override;
+
+  std::uint64_t epoch() const { return published_epoch_.load(std::memory_order_acquire); }
+  // Distinct decision ids remembered.
+  std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
+  std::uint64_t ids_max() const { return options_.ids_max; }
+  // Most events of one node, over all epochs.
+  std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
+  // When the oldest ids can be forgotten; InfiniteFuture when there are none.
+  absl::Time forget_due() const;
+
+ private:
+  Admission JudgeDecision(const DecisionRecord& record, std::optional<RememberedId>& id);
+  Admission JudgeOutcome(const OutcomeRecord& record, std::optional<RememberedId>& id);
+  Admission JudgeTime(const TimeRecord& record);
+  Admission JudgeEpoch(const EpochRecord& record);
+  // Counts one event of the node or user, or says why not.
+  Admission CountEvent(const EventRecord& event);
+  int NodeOf(const EventRecord& event) const;  // -1: a user not seen yet
+  void Insert(const RememberedId& id);
+  void CountVerdict(Admission verdict);
+  void Publish();
+
+  const Options options_;
+  UserIndex& users_;
+  Counters& counters_;
+  const std::function<void(const LogPosition&)> committed_;
+
+  IdIndex ids_;
+  GateState state_;
+
+  // Since the last Commit or Rollback.
+  struct Undo {
+    std::vector<RememberedId> ids;
+    std::vector<int> counted;
+    std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>
+        epochs;  // epoch, events_at_epoch
+    absl::Time time;
+  };
+  Undo undo_;
+  absl::flat_hash_map<std::string, int> new_users_;
+  std::vector<std::string> new_user_order_;
+  std::int64_t forget_before_ = INT64_MIN;
+  Counters::Values staged_{};
+  Counters::Values encoded_{};
+  Counters::Values stored_{};
+  std::optional<std::pair<DecisionId, Admission>>
+      refused_;  // the last decision that was not admitted
+
+  std::atomic<std::uint64_t> published_epoch_{1};
+  std::atomic<std::uint64_t> published_ids_{0};
+  std::atomic<std::uint64_t> events_max_{0};
+  std::atomic<std::int64_t> oldest_bucket_{INT64_MAX};
+};
+
+}  // namespace bandana::server
