@@ -1,0 +1,43 @@
+#include "tests/support/http_request.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace bandana::testing {
+
+HttpResult HttpRequest(const std::string& address, const std::string& path,
+                       const std::string& method) {
+  HttpResult result;
+  const std::size_t colon = address.rfind(':');
+  sockaddr_in peer{};
+  peer.sin_family = AF_INET;
+  peer.sin_port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1)));
+  ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &peer.sin_addr);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return result;
+  std::string answer;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0) {
+    const std::string request =
+        method + " " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n";
+    if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+        static_cast<ssize_t>(request.size())) {
+      char buffer[4096];
+      for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
+        answer.append(buffer, static_cast<std::size_t>(n));
+      }
+    }
+  }
+  ::close(fd);
+  const std::size_t end = answer.find("\r\n\r\n");
+  if (end == std::string::npos || !answer.starts_with("HTTP/1.1 ")) return result;
+  result.status = std::atoi(answer.c_str() + 9);
+  result.head = answer.substr(0, end);
+  result.body = answer.substr(end + 4);
+  return result;
+}
+
+}  // namespace bandana::testing
