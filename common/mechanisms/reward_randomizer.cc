@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<WindowMechanism>> MakeHybrid(const LikelihoodRatio& r
   std::vector<WindowMechanism> components;
   if (bit_grain > 0) {
     BANDANA_ASSIGN_OR_RETURN(WindowMechanism bit, MakeBit(bit_grain, ratio));
-    components.push_back(std::move(bit));
+    components.push_back(bit);
   }
   BANDANA_ASSIGN_OR_RETURN(WindowMechanism window,
                            WindowMechanism::Create({.steps = RewardRandomizer::kInputSteps,
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<WindowMechanism>> MakeHybrid(const LikelihoodRatio& r
                                                     .width = design.width,
                                                     .grain = kGrain - bit_grain},
                                                    ratio));
-  components.push_back(std::move(window));
+  components.push_back(window);
   return components;
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<RewardRandomizer> RewardRandomizer::CreateKind(const Options& opt
     BANDANA_ASSIGN_OR_RETURN(components, MakeHybrid(ratio));
   } else {
     BANDANA_ASSIGN_OR_RETURN(WindowMechanism bit, MakeBit(kGrain, ratio));
-    components.push_back(std::move(bit));
+    components.push_back(bit);
   }
   return RewardRandomizer(options, kind, std::move(components));
 }
@@ -160,8 +160,8 @@ ClippedReward RewardRandomizer::Clip(const RawReward& reward, double default_rew
   if (r >= range.max) return ClippedReward(kInputSteps);
   const double fraction = (r - range.min) / range.width();
   if (options_.binary) return ClippedReward(fraction >= 0.5 ? kInputSteps : 0);
-  return ClippedReward(
-      std::min(static_cast<std::uint32_t>(fraction * kInputSteps + 0.5), kInputSteps));
+  // fraction <= 1: rounding is monotone, so r - min <= width also in doubles.
+  return ClippedReward(static_cast<std::uint32_t>(std::lround(fraction * kInputSteps)));
 }
 
 std::uint32_t RewardRandomizer::OutputOf(std::uint32_t step, std::uint64_t draw) const {

@@ -9,3 +9,19 @@ bandana_test(NAME window_mechanism_property_test SRCS property/window_mechanism_
   DEPS bandana::mechanisms bandana::test_support LABELS property)
 bandana_test(NAME reward_randomizer_stat_test SRCS statistical/reward_randomizer_stat_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS statistical)
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# What must not compile: the privacy boundary's types.
+add_test(NAME reward_types_test COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tests/compile_fail/reward_types_test.py ${CMAKE_CXX_COMPILER}
+  ${PROJECT_SOURCE_DIR})
+set_tests_properties(reward_types_test PROPERTIES LABELS "unit;compile" TIMEOUT 300)
+# The source checks behind `./dev check`, and the ones that are cheap enough for every run.
+add_test(NAME check_tools_test COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tools/check/check_test.py)
+set_tests_properties(check_tools_test PROPERTIES LABELS "unit;compile" TIMEOUT 120)
+foreach(check layering bans proofs)
+  add_test(NAME check_${check} COMMAND Python3::Interpreter
+    ${PROJECT_SOURCE_DIR}/tools/check/check_${check}.py)
+  set_tests_properties(check_${check} PROPERTIES LABELS "unit;compile" TIMEOUT 120)
+endforeach()

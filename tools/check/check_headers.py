@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Compiles every header alone, and twice in one unit: check_headers.py BUILD_DIR [HEADER ...]."""
+
+import concurrent.futures
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import source_tree
+
+# Flags of a compile command that say how to read source, not where to put objects.
+KEPT = ("-I", "-isystem", "-D", "-std=", "-f")
+
+
+def flags_of(entry):
+    """The kept flags; a flag and its separate value stay one tuple."""
+    words = entry.get("arguments") or shlex.split(entry["command"])
+    flags, position = [], 1
+    while position < len(words):
+        word = words[position]
+        size = 2 if word in ("-I", "-isystem", "-D") else 1
+        if word.startswith(KEPT) and not word.startswith("-fsanitize"):
+            flags.append(tuple(words[position:position + size]))
+        position += size
+    return flags
+
+
+def load(build_dir):
+    """The compiler, flags by folder of the unit, and the flags of all units together."""
+    with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
+        entries = json.load(file)
+    by_folder, everything = {}, []
+    for entry in entries:
+        flags = flags_of(entry)
+        by_folder.setdefault(os.path.dirname(os.path.realpath(entry["file"])), flags)
+        everything += [flag for flag in flags if flag not in everything]
+    words = entries[0].get("arguments") or shlex.split(entries[0]["command"])
+    compiler = next(word for word in words if not word.endswith(("ccache", "env")))
+    return compiler, by_folder, everything
+
+
+def compile_alone(compiler, flags, root, header):
+    """The compiler's complaint, or None."""
+    unit = f'#include "{header}"\n#include "{header}"\n'
+    run = subprocess.run([compiler, *(word for flag in flags for word in flag), "-I" + root, "-I" + os.path.join(root, "client/include"),
+                          "-fsyntax-only", "-x", "c++", "-"],
+                         input=unit, capture_output=True, text=True, check=False)
+    return None if run.returncode == 0 else f"{header} does not compile alone:\n{run.stderr.strip()}"
+
+
+def check(root, build_dir, headers=None):
+    compiler, by_folder, everything = load(build_dir)
+    headers = headers or source_tree.files(root, [".h"])
+    def job(header):
+        folder = os.path.realpath(os.path.join(root, os.path.dirname(header)))
+        return compile_alone(compiler, by_folder.get(folder, everything), root, header)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [problem for problem in pool.map(job, headers) if problem]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    source_tree.finish("headers", check(source_tree.default_root(), sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,149 @@
+"""Each check finds what it is for, in a small tree of its own, and stays quiet on right code."""
+
+import datetime
+import json
+import os
+import shutil
+import tempfile
+import unittest
+
+import check_bans
+import check_headers
+import check_layering
+import check_proofs
+
+TODAY = datetime.date(2030, 1, 2)
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="bandana-check-")
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, path, text):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+class LayeringTest(Tree):
+    def problems(self, path, include):
+        self.write(path, f"#include {include}\n")
+        return check_layering.check(self.root)
+
+    def test_allowed_arrows(self):
+        for path, include in [("common/bandits/a.cc", '"common/mechanisms/b.h"'),
+                              ("server/models/a.cc", '"server/log/update_log.h"'),
+                              ("server/service/a.cc", '"bandana/v1/recommender.pb.h"'),
+                              ("client/src/a.cc", '"common/bandits/scoring.h"'),
+                              ("client/src/b.cc", '"bandana/client.h"'),
+                              ("tools/fleet/a.cc", '"tools/environments/b.h"'),
+                              ("tests/unit/a.cc", '"server/log/update_log.h"'),
+                              ("common/base/a.cc", "<vector>"),
+                              ("common/base/b.cc", '"absl/status/status.h"')]:
+            self.assertEqual(self.problems(path, include), [], path)
+
+    def test_forbidden_arrows(self):
+        for path, include in [("common/base/a.cc", '"common/random/bit_source.h"'),
+                              ("common/random/a.cc", '"common/mechanisms/b.h"'),
+                              ("common/wire/a.cc", '"server/models/b.h"'),
+                              ("common/wire/b.cc", '"bandana/client.h"'),
+                              ("server/log/a.cc", '"server/models/b.h"'),
+                              ("server/models/a.cc", '"server/service/b.h"'),
+                              ("server/service/a.cc", '"bandana/client.h"'),
+                              ("client/src/a.cc", '"server/service/token.h"'),
+                              ("client/src/b.cc", '"common/bandits/model.h"'),
+                              ("client/include/bandana/a.h", '"common/base/status.h"'),
+                              ("tools/fleet/a.cc", '"server/models/b.h"'),
+                              ("tools/fleet/b.cc", '"tools/import/b.h"'),
+                              ("server/ops/a.cc", '"tests/support/temp_dir.h"'),
+                              ("common/base/b.cc", '"status.h"')]:
+            found = self.problems(path, include)
+            self.assertEqual(len(found), 1, (path, found))
+            self.assertIn(path + ":1", found[0])
+            os.remove(os.path.join(self.root, path))
+
+
+class BansTest(Tree):
+    def problems(self, path, text):
+        self.write(path, text)
+        found = check_bans.check(self.root, TODAY)
+        os.remove(os.path.join(self.root, path))
+        return found
+
+    def test_right_code_is_quiet(self):
+        self.assertEqual(self.problems("common/a.cc", '// std::mt19937 is banned\nauto s = "rand()"; operand(1);\n'
+                                       "static_assert(true);\nint x = bits.rand(1);\n// TODO(#12): later\n"), [])
+        self.assertEqual(self.problems("tests/unit/a.cc", "std::mt19937 engine;\nassert(x);\n"), [])
+
+    def test_banned_code_is_found_on_its_line(self):
+        for text in ["std::mt19937 engine;", "absl::BitGen gen;", "int x = rand();", "srand(1);",
+                     "std::random_device d;", "#include <random>", "throw 1;", "assert(x > 0);",
+                     "#include <cassert>", "// TODO: later", "/* FIXME */"]:
+            found = self.problems("server/a.cc", "\n" + text + "\n")
+            self.assertEqual(len(found), 1, (text, found))
+            self.assertIn("server/a.cc:2", found[0])
+
+    def test_headers(self):
+        self.assertEqual(len(self.problems("common/a.h", "int x;\n")), 1)
+        self.assertEqual(len(self.problems("common/a.h", "#pragma once\nusing namespace std;\n")), 1)
+
+    def test_long_files(self):
+        self.assertEqual(self.problems("common/a.cc", "\n" * 600), [])
+        self.assertEqual(len(self.problems("common/a.cc", "\n" * 601)), 1)
+
+    def test_disabled_tests_need_an_issue_and_a_date_to_come(self):
+        test = "TEST(A, DISABLED_B) {}\n"
+        self.assertEqual(len(self.problems("tests/unit/a.cc", test)), 1)
+        self.assertEqual(self.problems("tests/unit/a.cc", "// issue #7, until 2030-01-02\n" + test), [])
+        self.assertEqual(len(self.problems("tests/unit/a.cc", "// issue #7, until 2030-01-01\n" + test)), 1)
+
+
+class ProofsTest(Tree):
+    CODE = "int a;\n// PROOF: noise begin\nint b;\n// PROOF: noise end\n"
+
+    def setUp(self):
+        super().setUp()
+        self.write("common/noise.cc", self.CODE)
+        self.write("docs/privacy/noise.md", "# Noise\n`common/noise.cc`\n\nProof hash: `none`\n")
+
+    def test_stamp_then_change(self):
+        self.assertEqual(len(check_proofs.check(self.root)), 1)
+        self.assertEqual(check_proofs.check(self.root, stamp=True), [])
+        self.assertEqual(check_proofs.check(self.root), [])
+        self.write("common/noise.cc", self.CODE.replace("int a", "int other"))
+        self.assertEqual(check_proofs.check(self.root), [], "code outside the fences is free")
+        self.write("common/noise.cc", self.CODE.replace("int b", "int c"))
+        self.assertIn("has changed", check_proofs.check(self.root)[0])
+
+    def test_regions_of_all_files_count(self):
+        check_proofs.check(self.root, stamp=True)
+        self.write("common/other.cc", self.CODE)
+        self.assertEqual(len(check_proofs.check(self.root)), 2)  # hash, and a file the note does not name
+
+    def test_broken_fences_and_missing_notes(self):
+        self.write("common/noise.cc", "// PROOF: noise begin\n")
+        self.assertTrue(any("never closed" in problem for problem in check_proofs.check(self.root)))
+        self.write("common/noise.cc", self.CODE.replace("noise", "other"))
+        found = check_proofs.check(self.root)
+        self.assertTrue(any("docs/privacy/other.md is missing" in problem for problem in found))
+        self.assertTrue(any("no code is fenced" in problem for problem in found))
+
+
+class HeadersTest(Tree):
+    def problems(self, text):
+        self.write("common/a.h", text)
+        self.write("build/compile_commands.json", json.dumps([{
+            "directory": self.root, "file": os.path.join(self.root, "common/a.cc"),
+            "command": f"ccache {os.environ.get('CXX', 'c++')} -std=c++20 -O2 -o a.o -c a.cc"}]))
+        return check_headers.check(self.root, os.path.join(self.root, "build"), ["common/a.h"])
+
+    def test_headers_must_stand_alone(self):
+        self.assertEqual(self.problems("#pragma once\n#include <string>\nstruct A { std::string s; };\n"), [])
+        self.assertEqual(len(self.problems("#pragma once\nstruct A { std::string s; };\n")), 1)
+        self.assertEqual(len(self.problems("struct A {};\n")), 1, "a second include must do nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()
