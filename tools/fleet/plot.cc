@@ -1,5 +1,6 @@
 #include "tools/fleet/plot.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -25,6 +26,8 @@ absl::StatusOr<int> RunGnuplot(const std::string& script) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
+  // A picture that cannot be written goes to the standard output otherwise.
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   std::array<char*, 2> arguments = {const_cast<char*>("gnuplot"), nullptr};
   pid_t pid = 0;
   const int error =

@@ -1,0 +1,205 @@
+// Settings, seeded streams, and what each simulated world promises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "tests/support/status_matchers.h"
+#include "tools/environments/environment.h"
+#include "tools/environments/random.h"
+#include "tools/environments/settings.h"
+#include "tools/environments/vectors.h"
+
+namespace bandana {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::IsOkAndHolds;
+using ::bandana::testing::StatusIs;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+absl::StatusOr<std::unique_ptr<Environment>> Make(std::string_view spec,
+                                                  const std::vector<std::string>& assignments = {},
+                                                  std::uint64_t seed = 1) {
+  absl::StatusOr<Settings> settings = Settings::Parse(assignments);
+  if (!settings.ok()) return settings.status();
+  return MakeEnvironment(spec, *std::move(settings), seed);
+}
+
+TEST(SettingsTest, RefusesWhatIsNotKeyValue) {
+  for (const char* text : {"", "=1", "users", "Users=1", "a b=1"}) {
+    EXPECT_THAT(Settings::Parse(std::vector<std::string>{text}), StatusIs(kInvalid, "key=value"));
+  }
+}
+
+TEST(SettingsTest, RefusesTheSameKeyTwice) {
+  EXPECT_THAT(Settings::Parse(std::vector<std::string>{"users=1", "users=2"}),
+              StatusIs(kInvalid, "`users` is given twice"));
+}
+
+TEST(SettingsTest, ChecksTypeAndRange) {
+  Settings settings = *Settings::Parse(std::vector<std::string>{"n=11", "x=nan", "c=red"});
+  EXPECT_THAT(settings.TakeInt("n", 1, 1, 10), StatusIs(kInvalid, "integer in [1, 10], got `11`"));
+  EXPECT_THAT(settings.TakeDouble("x", 1, 0, 10), StatusIs(kInvalid, "number in [0, 10]"));
+  constexpr std::string_view kColours[] = {"blue", "green"};
+  EXPECT_THAT(settings.TakeChoice("c", "blue", kColours), StatusIs(kInvalid, "blue, green"));
+  EXPECT_THAT(settings.TakeInt("absent", 7, 1, 10), IsOkAndHolds(7));
+}
+
+TEST(SettingsTest, FinishNamesUnknownAndKnownKeys) {
+  Settings settings = *Settings::Parse(std::vector<std::string>{"poool=3"});
+  ASSERT_THAT(settings.TakeInt("pool", 1, 1, 10), IsOkAndHolds(1));
+  EXPECT_THAT(settings.Finish(), StatusIs(kInvalid, "unknown setting `poool`; known here: pool"));
+}
+
+TEST(SeededStreamTest, DependsOnSeedPurposeAndIndex) {
+  const std::uint64_t first = SeededStream(1, StreamPurpose::kArm, 0).Next();
+  EXPECT_EQ(SeededStream(1, StreamPurpose::kArm, 0).Next(), first);
+  EXPECT_NE(SeededStream(2, StreamPurpose::kArm, 0).Next(), first);
+  EXPECT_NE(SeededStream(1, StreamPurpose::kReward, 0).Next(), first);
+  EXPECT_NE(SeededStream(1, StreamPurpose::kArm, 1).Next(), first);
+}
+
+TEST(SampleDistinctTest, DrawsEverySubsetAlike) {
+  // 2 of 4 in order: 12 outcomes, 12,000 draws. Each count is Binomial(12000, 1/12), sd 30.3; six
+  // sd is one chance in 5e8 a cell.
+  std::map<std::vector<std::uint32_t>, int> counts;
+  std::vector<std::uint32_t> drawn;
+  SeededStream stream(5, StreamPurpose::kDecision, 0);
+  for (int i = 0; i < 12'000; ++i) {
+    SampleDistinct(stream, 4, 2, drawn);
+    ++counts[drawn];
+  }
+  EXPECT_EQ(counts.size(), 12u);
+  for (const auto& [pair, count] : counts) {
+    EXPECT_NE(pair[0], pair[1]);
+    EXPECT_NEAR(count, 1000, 182);
+  }
+}
+
+TEST(SampleDistinctTest, OfAllIsAPermutation) {
+  SeededStream stream(5, StreamPurpose::kDecision, 0);
+  std::vector<std::uint32_t> drawn;
+  SampleDistinct(stream, 50, 50, drawn);
+  EXPECT_THAT(std::set(drawn.begin(), drawn.end()), SizeIs(50));
+}
+
+TEST(PermutedTest, IsAPermutationThatChangesWithRoundAndSeed) {
+  for (const std::uint64_t size : {1u, 2u, 3u, 64u, 1000u}) {
+    std::set<std::uint64_t> images;
+    for (std::uint64_t i = 0; i < size; ++i) images.insert(Permuted(3, 0, size, i));
+    EXPECT_EQ(images.size(), size);
+    EXPECT_LT(*images.rbegin(), size);
+  }
+  int moved_by_round = 0;
+  int moved_by_seed = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    moved_by_round += Permuted(3, 0, 1000, i) != Permuted(3, 1, 1000, i);
+    moved_by_seed += Permuted(3, 0, 1000, i) != Permuted(4, 0, 1000, i);
+  }
+  EXPECT_GT(moved_by_round, 950);
+  EXPECT_GT(moved_by_seed, 950);
+}
+
+TEST(EnvironmentTest, RefusesUnknownNamesAndSettings) {
+  EXPECT_THAT(Make("lab"), StatusIs(kInvalid, "hetrec:DIR[:replay]"));
+  EXPECT_THAT(Make("synthetic", {"colour=red"}), StatusIs(kInvalid, "unknown setting `colour`"));
+  EXPECT_THAT(Make("sparse", {"users=2"}), StatusIs(kInvalid, "unknown setting `users`"));
+  EXPECT_THAT(Make("synthetic", {"arms=5", "pool=6"}), StatusIs(kInvalid, "`pool`"));
+  EXPECT_THAT(Make("sparse", {"dimension=4", "sparsity=5"}), StatusIs(kInvalid, "`sparsity`"));
+  EXPECT_THAT(Make("hetrec:"), StatusIs(kInvalid, "needs a folder"));
+}
+
+TEST(EnvironmentTest, SyntheticHasThePapersShape) {
+  const auto environment = *Make("synthetic");
+  const EnvironmentInfo& info = environment->info();
+  EXPECT_EQ(info.users, 10);
+  EXPECT_EQ(info.dimension, 10);
+  EXPECT_EQ(info.pool, 10);
+  EXPECT_EQ(info.reward_min, -0.5);
+  EXPECT_EQ(info.reward_max, 0.5);
+  EXPECT_EQ(info.reward_stddev, 0.05);
+  Decision decision;
+  for (int i = 0; i < 20; ++i) {
+    environment->DecisionAt(i, decision);
+    EXPECT_EQ(decision.user, std::to_string(i % 10));  // in turn
+    ASSERT_THAT(decision.features, SizeIs(100));
+    ASSERT_THAT(decision.expected, SizeIs(10));
+    EXPECT_THAT(decision.arm_ids, SizeIs(0));
+  }
+}
+
+TEST(EnvironmentTest, OnlySyntheticAndBanditLibCoupleUsers) {
+  EXPECT_THAT((*Make("synthetic"))->Influence(), SizeIs(100));
+  EXPECT_THAT((*Make("banditlib"))->Similarity(), SizeIs(100));
+  for (const char* name : {"sphere", "sparse", "mab"}) {
+    EXPECT_THAT((*Make(name))->Influence(), SizeIs(0));
+    EXPECT_THAT((*Make(name))->Similarity(), SizeIs(0));
+  }
+}
+
+TEST(EnvironmentTest, GraphFollowsTheWorldAndNotTheSeed) {
+  EXPECT_EQ((*Make("synthetic", {}, 1))->Influence(), (*Make("synthetic", {}, 2))->Influence());
+  EXPECT_NE((*Make("synthetic", {"world=2"}))->Influence(), (*Make("synthetic"))->Influence());
+}
+
+TEST(EnvironmentTest, BanditLibMasksWholeGroups) {
+  // Entries outside a group's mask are exactly 0; article vectors of one group share them, so over
+  // all arms shown there are at most five patterns.
+  const auto environment = *Make("banditlib");
+  std::set<std::vector<bool>> patterns;
+  Decision decision;
+  for (int i = 0; i < 100; ++i) {
+    environment->DecisionAt(i, decision);
+    for (int a = 0; a < 10; ++a) {
+      std::vector<bool> pattern;
+      for (int j = 0; j < 16; ++j) pattern.push_back(decision.features[a * 16 + j] != 0);
+      patterns.insert(pattern);
+    }
+  }
+  EXPECT_LE(patterns.size(), 5u);
+  EXPECT_GE(patterns.size(), 2u);
+}
+
+TEST(EnvironmentTest, SphereRewardsAreSigns) {
+  const auto environment = *Make("sphere");
+  EXPECT_EQ(environment->info().pool, 25);
+  EXPECT_EQ(environment->info().dimension, 5);
+  EXPECT_TRUE(environment->info().reward_binary);
+  Decision decision;
+  for (int i = 0; i < 50; ++i) {
+    environment->DecisionAt(i, decision);
+    EXPECT_EQ(std::abs(environment->RewardAt(i, decision, 0)), 1);
+    EXPECT_LE(decision.BestExpected(), 0.75);
+  }
+}
+
+TEST(EnvironmentTest, SparseParameterIsThePapers) {
+  // The expectation of an arm is its first five features times beta*.
+  const auto environment = *Make("sparse");
+  EXPECT_EQ(environment->info().dimension, 400);
+  EXPECT_EQ(environment->info().pool, 3);
+  Decision decision;
+  environment->DecisionAt(11, decision);
+  const double* x = decision.features.data() + 400;
+  EXPECT_NEAR(decision.expected[1],
+              0.7484 * x[0] + 0.6370 * x[1] + 0.6345 * x[2] + 0.6964 * x[3] + 0.7199 * x[4], 1e-12);
+}
+
+TEST(EnvironmentTest, BernoulliArmsAreUnitVectors) {
+  const auto environment = *Make("mab", {"arms=3"});
+  Decision decision;
+  environment->DecisionAt(0, decision);
+  EXPECT_THAT(decision.features, ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(decision.expected, Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(1))));
+}
+
+}  // namespace
+}  // namespace bandana

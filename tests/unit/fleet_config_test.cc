@@ -1,0 +1,102 @@
+// What --write_config writes is what a server accepts.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bandana/v1/config.pb.h"
+#include "common/base/file.h"
+#include "common/wire/model_spec.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+#include "tools/environments/environment.h"
+#include "tools/fleet/config_writer.h"
+
+namespace bandana {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::TempDir;
+using ::testing::ElementsAre;
+
+// Writes the configuration of the environment and parses every model as a server would.
+std::map<std::string, ModelSpec> WriteAndParse(const std::string& spec,
+                                               const std::vector<std::string>& assignments) {
+  const TempDir folder;
+  const auto environment = *MakeEnvironment(spec, *Settings::Parse(assignments), 1);
+  EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path()), IsOk());
+  v1::ServerConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      *ReadFile(folder.File("server.textproto"), 1 << 20), &config));
+  std::map<std::string, ModelSpec> models;
+  for (const v1::ModelConfig& model : config.models()) {
+    std::vector<ConfigError> errors;
+    std::optional<ModelSpec> parsed =
+        ParseModelConfig(model, folder.path(), /*allow_files=*/true, errors);
+    for (const ConfigError& error : errors)
+      ADD_FAILURE() << model.name() << " " << error.field << ": " << error.message;
+    if (parsed) models.emplace(model.name(), *std::move(parsed));
+  }
+  return models;
+}
+
+std::vector<std::string> Names(const std::map<std::string, ModelSpec>& models) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : models) names.push_back(name);
+  return names;
+}
+
+TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
+  for (const char* spec : {"synthetic", "banditlib"}) {
+    const auto models = WriteAndParse(spec, {"users=7"});
+    EXPECT_THAT(Names(models),
+                ElementsAre("colin", "goblin", "ldp-colin", "ldp-colin-eps1", "ldp-colin-eps5",
+                            "ldp-goblin", "linucb", "linucb-shared"));
+    EXPECT_EQ(models.at("colin").coupling.nodes(), 7);
+    EXPECT_EQ(models.at("ldp-colin").public_spec.epsilon.value, 2);
+    EXPECT_EQ(models.at("ldp-colin-eps1").public_spec.epsilon.value, 1);
+    EXPECT_EQ(models.at("ldp-colin-eps5").public_spec.epsilon.value, 5);
+    EXPECT_EQ(models.at("ldp-goblin").public_spec.epsilon.value, 2);
+    EXPECT_EQ(models.at("ldp-colin").public_spec.mode, v1::LOCAL_REWARD);
+    EXPECT_TRUE(models.at("ldp-colin").public_spec.one_per_decision);
+    EXPECT_EQ(models.at("ldp-colin").public_spec.guarantee, "proven");
+  }
+}
+
+TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
+  for (const char* spec : {"sphere", "mab"}) {
+    EXPECT_THAT(Names(WriteAndParse(spec, {})),
+                ElementsAre("ldp-linucb", "linucb", "linucb-shared"));
+  }
+  const auto sparse = WriteAndParse("sparse", {"dimension=64"});
+  EXPECT_THAT(Names(sparse), ElementsAre("ldp-linucb", "linucb", "linucb-shared"));
+  EXPECT_EQ(sparse.at("linucb").public_spec.feature_l2_max, 14);  // sqrt(64) + 6
+  EXPECT_TRUE(WriteAndParse("sphere", {}).at("linucb").public_spec.reward_binary);
+}
+
+TEST(FleetConfigTest, RewardRangeIsTheEnvironments) {
+  const auto models = WriteAndParse("synthetic", {"reward_abs_max=0.25"});
+  for (const auto& [name, model] : models) {
+    EXPECT_EQ(model.public_spec.reward_range.min, -0.25);
+    EXPECT_EQ(model.public_spec.reward_range.max, 0.25);
+  }
+}
+
+TEST(FleetConfigTest, NoiselessEnvironmentsAreLegal) {
+  EXPECT_THAT(Names(WriteAndParse("synthetic", {"noise=0"})), ::testing::SizeIs(8));
+}
+
+TEST(FleetConfigTest, RefusesWhatNoServerHosts) {
+  const TempDir folder;
+  const auto environment = *MakeEnvironment("sparse", {}, 1);
+  EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "at most 256 features, the environment has 400"));
+}
+
+}  // namespace
+}  // namespace bandana

@@ -1,0 +1,281 @@
+// The fleet's loop against a client that answers as the test says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tools/environments/environment.h"
+#include "tools/fleet/runner.h"
+
+namespace bandana {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+// Answers at once, on the caller's thread, unless told otherwise. Chooses arm 0.
+class FakeClient : public Client {
+ public:
+  // Replaces the answer to the n-th Select (from 0).
+  std::function<absl::StatusOr<Selection>(int select)> answer = [](int) { return Legal(); };
+  // What becomes of the n-th report; nullopt: never answered.
+  std::function<std::optional<Delivery>(int report)> delivery = [](int) {
+    return Delivery::kApplied;
+  };
+  // Selects are answered only when this many are waiting.
+  std::size_t batch = 1;
+
+  static Selection Legal() {
+    Selection selection;
+    selection.arms.push_back({.position = 0, .propensity = 1});
+    return selection;
+  }
+
+  const ModelInfo& model() const override { return model_; }
+
+  void SelectAsync(std::string_view user, const Arms&, int,
+                   std::function<void(absl::StatusOr<Selection>)> done) override {
+    users.emplace_back(user);
+    under_way_max = std::max(under_way_max, ++under_way);
+    waiting_.push_back(std::move(done));
+    if (waiting_.size() < batch) return;
+    for (const auto& waiting : std::exchange(waiting_, {})) waiting(answer(selects++));
+  }
+
+  void ReportAsync(const Selection&, std::optional<double> reward, int,
+                   std::function<void(absl::Status)> queued,
+                   std::function<void(Delivery)> done) override {
+    rewards.push_back(*reward);
+    --under_way;
+    if (!queue_error.ok()) return queued(queue_error);
+    queued(absl::OkStatus());
+    if (const std::optional<Delivery> answer_to_report = delivery(reports++))
+      done(*answer_to_report);
+  }
+
+  // The fleet uses none of these.
+  absl::StatusOr<Selection> Select(std::string_view, const Arms&, int) override { return Unused(); }
+  absl::StatusOr<Selection> SelectOnDevice(std::string_view, const Arms&, int) override {
+    return Unused();
+  }
+  absl::StatusOr<bool> RefreshPosterior(std::string_view) override { return Unused(); }
+  absl::Status Report(const Selection&, std::optional<double>, int,
+                      std::function<void(Delivery)>) override {
+    return Unused();
+  }
+  bool Flush(absl::Duration) override { return true; }
+  ClientStats Stats() const override { return {}; }
+  absl::StatusOr<PrivacySpent> Spent(std::string_view) const override { return Unused(); }
+
+  absl::Status queue_error;
+  int selects = 0;
+  int reports = 0;
+  int under_way = 0;
+  int under_way_max = 0;
+  std::vector<std::string> users;
+  std::vector<double> rewards;
+
+ private:
+  static absl::Status Unused() { return absl::UnimplementedError("not used by the fleet"); }
+
+  ModelInfo model_;
+  std::vector<std::function<void(absl::StatusOr<Selection>)>> waiting_;
+};
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  RunResult Go() {
+    return bandana::Run(client_, *environment_, options_, stop_,
+                        [](const Tally&, absl::Duration) {});
+  }
+
+  const std::unique_ptr<Environment> environment_ = *MakeEnvironment("synthetic", {}, 1);
+  FakeClient client_;
+  RunOptions options_{.rounds = 50};
+  std::atomic<bool> stop_{false};
+};
+
+TEST_F(RunnerTest, MakesEveryDecisionOnceAndReportsItsReward) {
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(result.tally.sums().decisions, 50u);
+  EXPECT_EQ(result.tally.reports_acknowledged(), 50u);
+  EXPECT_EQ(result.tally.select_latency.count(), 50u);
+  EXPECT_EQ(result.tally.report_latency.count(), 50u);
+  EXPECT_EQ(result.users.size(), 10u);
+  Decision decision;
+  double regret = 0;
+  for (int i = 0; i < 50; ++i) {
+    environment_->DecisionAt(i, decision);
+    EXPECT_EQ(client_.users[i], decision.user);
+    EXPECT_EQ(client_.rewards[i], environment_->RewardAt(i, decision, 0));
+    regret += decision.BestExpected() - decision.expected[0];
+  }
+  EXPECT_NEAR(result.tally.sums().regret, regret, 1e-12);
+}
+
+TEST_F(RunnerTest, ConcurrencyDoesNotChangeTheDecisions) {
+  const RunResult one = Go();
+  options_.in_flight = 8;
+  client_.batch = 5;  // 50 rounds end with a full batch
+  const RunResult eight = Go();
+  EXPECT_NEAR(eight.tally.sums().regret, one.tally.sums().regret, 1e-12);
+  EXPECT_NEAR(eight.tally.sums().reward, one.tally.sums().reward, 1e-12);
+}
+
+TEST_F(RunnerTest, KeepsSoManyUnderWayAndNoMore) {
+  options_.in_flight = 5;
+  client_.batch = 5;
+  EXPECT_EQ(Go().end, RunEnd::kCompleted);
+  EXPECT_EQ(client_.under_way_max, 5);
+}
+
+TEST_F(RunnerTest, OneInFlightWaitsForTheReportsAnswer) {
+  // The answer to a report comes late, from another thread; the next Select must not come before
+  // it.
+  std::vector<std::string> order;
+  std::mutex mutex;
+  const auto note = [&](const char* event) {
+    const std::lock_guard lock(mutex);
+    order.emplace_back(event);
+  };
+  options_.rounds = 3;
+  client_.answer = [&](int) {
+    note("select");
+    return FakeClient::Legal();
+  };
+  client_.delivery = [&](int) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    note("acknowledged");
+    return Delivery::kApplied;
+  };
+  Go();
+  EXPECT_THAT(order, ElementsAre("select", "acknowledged", "select", "acknowledged", "select",
+                                 "acknowledged"));
+}
+
+TEST_F(RunnerTest, TriesPassingFailuresAgainAndCountsThem) {
+  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+    if (select == 3 || select == 4) return absl::UnavailableError("away");
+    if (select == 7) return absl::DeadlineExceededError("slow");
+    return FakeClient::Legal();
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(result.tally.sums().decisions, 50u);
+  EXPECT_THAT(result.tally.errors_by_code(),
+              ElementsAre(Pair(absl::StatusCode::kDeadlineExceeded, 1u),
+                          Pair(absl::StatusCode::kUnavailable, 2u)));
+}
+
+TEST_F(RunnerTest, AbandonsDecisionsThatFailForGood) {
+  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+    if (select % 2 == 0) return absl::NotFoundError("user");
+    return FakeClient::Legal();
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(result.tally.sums().decisions, 25u);
+  EXPECT_EQ(result.tally.abandoned(), 25u);
+  EXPECT_EQ(client_.reports, 25);
+}
+
+TEST_F(RunnerTest, RefusesIllegalAnswers) {
+  const std::vector<Selection> illegal = [] {
+    std::vector<Selection> selections(6, FakeClient::Legal());
+    selections[0].arms.clear();
+    selections[1].arms[0].position = -1;
+    selections[2].arms[0].position = 10;
+    selections[3].arms[0].propensity = 0;
+    selections[4].arms[0].propensity = 1.5;
+    selections[5].arms.push_back(selections[5].arms[0]);
+    return selections;
+  }();
+  client_.answer = [&](int select) -> absl::StatusOr<Selection> {
+    return select < 6 ? illegal[select] : FakeClient::Legal();
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.tally.invalid_answers(), 6u);
+  EXPECT_EQ(result.tally.sums().decisions, 44u);
+  EXPECT_EQ(client_.reports, 44);
+}
+
+TEST_F(RunnerTest, CountsWhatBecameOfReports) {
+  client_.delivery = [](int report) {
+    return report == 0   ? Delivery::kDuplicate
+           : report == 1 ? Delivery::kRejected
+                         : Delivery::kApplied;
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.tally.reports_acknowledged(), 49u);
+  EXPECT_EQ(result.tally.reports_duplicate(), 1u);
+  EXPECT_EQ(result.tally.reports_refused(), 1u);
+}
+
+TEST_F(RunnerTest, CountsReportsThatTheDeviceRefused) {
+  client_.queue_error = absl::FailedPreconditionError("no events left");
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(result.tally.reports_acknowledged(), 0u);
+  EXPECT_THAT(result.tally.errors_by_code(),
+              ElementsAre(Pair(absl::StatusCode::kFailedPrecondition, 50u)));
+}
+
+TEST_F(RunnerTest, GivesUpWhenSelectsStayUnanswered) {
+  options_.reconnect_timeout = absl::Milliseconds(300);
+  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+    if (select >= 10) return absl::UnavailableError("away");
+    return FakeClient::Legal();
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kServerAway);
+  EXPECT_EQ(result.tally.sums().decisions, 10u);
+  EXPECT_EQ(result.tally.reports_acknowledged(), 10u);
+}
+
+TEST_F(RunnerTest, GivesUpWhenReportsStayUnanswered) {
+  options_.reconnect_timeout = absl::Milliseconds(300);
+  client_.delivery = [](int report) -> std::optional<Delivery> {
+    if (report >= 10) return std::nullopt;
+    return Delivery::kApplied;
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kServerAway);
+  EXPECT_EQ(result.tally.sums().decisions, 11u);
+  EXPECT_EQ(result.tally.reports_acknowledged(), 10u);
+}
+
+TEST_F(RunnerTest, StopsWhenAskedTo) {
+  options_.rounds = 1'000'000'000;
+  client_.delivery = [&](int report) {
+    if (report == 20) stop_ = true;
+    return Delivery::kApplied;
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kInterrupted);
+  EXPECT_GE(result.tally.sums().decisions, 21u);
+  EXPECT_EQ(result.tally.reports_acknowledged(), result.tally.sums().decisions);
+  EXPECT_EQ(result.tally.curve().back().decisions, result.tally.sums().decisions);
+}
+
+TEST_F(RunnerTest, OpenLoopDoesNotWaitForAnswers) {
+  // Nothing is answered before all 50 are waiting: a closed loop would stand still.
+  for (const bool poisson : {true, false}) {
+    options_.rate = 2000;
+    options_.poisson = poisson;
+    client_.batch = 50;
+    const RunResult result = Go();
+    EXPECT_EQ(result.end, RunEnd::kCompleted);
+    EXPECT_EQ(result.tally.sums().decisions, 50u);
+    EXPECT_EQ(result.tally.send_lateness.count(), 50u);
+  }
+}
+
+}  // namespace
+}  // namespace bandana
