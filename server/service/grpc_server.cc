@@ -24,6 +24,10 @@ constexpr int kWatchesMaxMax = 1024;
 // What the last answers get to reach their clients, when Shutdown's own deadline leaves them
 // nothing.
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
+// How long clients must have been quiet, and how long we wait for that at most, before connections
+// are closed.
+constexpr absl::Duration kQuiet = absl::Milliseconds(20);
+constexpr absl::Duration kQuietWaitMax = absl::Milliseconds(250);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(1);
 
 absl::Status CheckOptions(const GrpcServerOptions& options) {
@@ -133,6 +137,7 @@ class GrpcServerImpl final : public GrpcServer {
     for (UnaryCall* call : state_.pending->Close()) {
       call->Finish(Unavailable("server is shutting down"), nullptr);
     }
+    AwaitQuiet(std::min(std::max(deadline, absl::Now() + kQuiet), absl::Now() + kQuietWaitMax));
     watches_->Close();
     state_.stopping.store(true);
     // Cancels at its deadline what is still open, and returns when every call and connection is
@@ -144,6 +149,16 @@ class GrpcServerImpl final : public GrpcServer {
   }
 
  private:
+  // gRPC answers calls that arrive while it closes the connections with a bare CANCELLED, which no
+  // client retries. So let the clients see our UNAVAILABLE first.
+  void AwaitQuiet(absl::Time deadline) const {
+    std::int64_t refusals = -1;
+    while (absl::Now() < deadline && refusals != state_.refusals.load(std::memory_order_relaxed)) {
+      refusals = state_.refusals.load(std::memory_order_relaxed);
+      absl::SleepFor(kQuiet);
+    }
+  }
+
   const GrpcServerOptions options_;
   Handlers& handlers_;
   TransportState state_;

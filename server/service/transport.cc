@@ -90,6 +90,7 @@ void UnaryCall::TakeIn() {
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
   if (port_.limited) {
     if (state().refusing.load(std::memory_order_relaxed)) {
+      state().refusals.fetch_add(1, std::memory_order_relaxed);
       return Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", nullptr);
     }
     if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {

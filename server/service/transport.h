@@ -78,10 +78,11 @@ struct TransportState {
   TransportState(int calls_max, CallObserver* o) : admission(calls_max), observer(o) {}
   Admission admission;
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
-  CallObserver* const observer;          // may be null
-  std::atomic<bool> refusing{false};     // new calls are answered UNAVAILABLE
-  std::atomic<bool> stopping{false};     // no call is posted anew
-  std::atomic<std::int64_t> objects{0};  // call objects that gRPC will still give back
+  CallObserver* const observer;           // may be null
+  std::atomic<bool> refusing{false};      // new calls are answered UNAVAILABLE
+  std::atomic<std::int64_t> refusals{0};  // so far
+  std::atomic<bool> stopping{false};      // no call is posted anew
+  std::atomic<std::int64_t> objects{0};   // call objects that gRPC will still give back
 };
 
 // Decodes a request, runs its handler, and answers the call, at once or later. One a method and

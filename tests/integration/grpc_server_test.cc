@@ -1,0 +1,397 @@
+#include "server/service/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bandana/v1/admin.grpc.pb.h"
+#include "tests/integration/service_harness.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::server {
+namespace {
+
+using ::bandana::testing::CallBytes;
+using ::bandana::testing::Connect;
+using ::bandana::testing::Context;
+using ::bandana::testing::CountingObserver;
+using ::bandana::testing::Eventually;
+using ::bandana::testing::ScriptedHandlers;
+using ::bandana::testing::StartServer;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::Trailer;
+using ::testing::HasSubstr;
+
+constexpr char kSelect[] = "/bandana.v1.Recommender/Select";
+constexpr char kPushback[] = "grpc-retry-pushback-ms";
+
+class GrpcServerTest : public ::testing::Test {
+ protected:
+  void Start(GrpcServerOptions options = {}) {
+    options.observer = &observer_;
+    server_ = StartServer(handlers_, options);
+    stub_ = v1::Recommender::NewStub(Connect(server_->address()));
+  }
+  grpc::Status Select(const v1::SelectRequest& request = {}) {
+    auto context = Context();
+    return stub_->Select(context.get(), request, &response_);
+  }
+  // Reports in the background; its status is there once `thread` is joined.
+  struct Background {
+    grpc::Status status;
+    v1::ReportResponse response;
+    std::thread thread;
+  };
+  std::unique_ptr<Background> ReportInBackground() {
+    auto call = std::make_unique<Background>();
+    call->thread = std::thread([this, call = call.get()] {
+      auto context = Context();
+      v1::ReportRequest request;
+      request.add_outcomes();
+      call->status = stub_->Report(context.get(), request, &call->response);
+    });
+    return call;
+  }
+
+  ScriptedHandlers handlers_;
+  CountingObserver observer_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<v1::Recommender::Stub> stub_;
+  v1::SelectResponse response_;
+};
+
+TEST_F(GrpcServerTest, AnswersEveryMethod) {
+  Start();
+  v1::SelectRequest select;
+  select.set_top_k(3);
+  ASSERT_TRUE(Select(select).ok());
+  EXPECT_EQ(response_.posterior_version(), 7);
+  EXPECT_EQ(response_.token(), "ttt");
+
+  v1::GetModelRequest get_model;
+  get_model.set_model("m");
+  v1::GetModelResponse model;
+  ASSERT_TRUE(stub_->GetModel(Context().get(), get_model, &model).ok());
+  EXPECT_EQ(model.model(), "m");
+
+  v1::BatchSelectRequest batch;
+  batch.add_decisions();
+  batch.add_decisions();
+  v1::BatchSelectResponse batch_response;
+  ASSERT_TRUE(stub_->BatchSelect(Context().get(), batch, &batch_response).ok());
+  EXPECT_EQ(batch_response.results_size(), 2);
+
+  v1::ReportRequest report;
+  report.add_outcomes();
+  v1::ReportResponse report_response;
+  ASSERT_TRUE(stub_->Report(Context().get(), report, &report_response).ok());
+  EXPECT_EQ(report_response.results(0).code(), v1::APPLIED);
+
+  v1::SubmitRequest submit;
+  submit.add_reports();
+  submit.add_reports();
+  v1::SubmitResponse submit_response;
+  ASSERT_TRUE(stub_->Submit(Context().get(), submit, &submit_response).ok());
+  EXPECT_EQ(submit_response.results_size(), 2);
+
+  v1::GetPosteriorResponse posterior;
+  ASSERT_TRUE(stub_->GetPosterior(Context().get(), {}, &posterior).ok());
+  EXPECT_EQ(posterior.version(), 7);
+
+  for (const Method method : {Method::kGetModel, Method::kSelect, Method::kBatchSelect,
+                              Method::kReport, Method::kSubmit, Method::kGetPosterior}) {
+    EXPECT_EQ(observer_.calls(method, grpc::StatusCode::OK), 1) << MethodName(method);
+  }
+  EXPECT_EQ(observer_.negative(), 0);
+}
+
+TEST_F(GrpcServerTest, ReusesCallsWithoutMixingThemUp) {
+  Start();
+  for (std::uint32_t i = 0; i < 1000; ++i) {  // more than are posted
+    v1::SelectRequest request;
+    request.set_top_k(i % 50);
+    ASSERT_TRUE(Select(request).ok());
+    ASSERT_EQ(response_.token().size(), i % 50);
+  }
+}
+
+TEST_F(GrpcServerTest, ServesWithSeveralQueues) {
+  Start({.queues = 3});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const auto stub = v1::Recommender::NewStub(Connect(server_->address()));
+      for (int i = 0; i < 100; ++i) {
+        v1::SelectResponse response;
+        EXPECT_TRUE(stub->Select(Context().get(), {}, &response).ok());
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(handlers_.selects, 400);
+}
+
+TEST_F(GrpcServerTest, PassesErrorsOnCappedAndPrintable) {
+  handlers_.error_text = "field: \x01\xff " + std::string(5000, 'x');
+  Start();
+  v1::SelectRequest request;
+  request.set_user("error");
+  const grpc::Status status = Select(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message().size(), 1024);
+  EXPECT_THAT(status.error_message(), ::testing::StartsWith("field: ?? xxx"));
+}
+
+TEST_F(GrpcServerTest, RefusesBytesThatAreNotTheMessage) {
+  Start();
+  const auto channel = Connect(server_->address());
+  auto context = Context();
+  const grpc::Status status = CallBytes(channel, kSelect, "\xff\xff\xff", *context);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("bandana.v1.SelectRequest"));
+  auto report_context = Context();
+  EXPECT_EQ(CallBytes(channel, "/bandana.v1.Recommender/Report", "\xff\xff\xff", *report_context)
+                .error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(handlers_.selects, 0);
+}
+
+TEST_F(GrpcServerTest, UnknownMethodsAreUnimplemented) {
+  Start();
+  const auto channel = Connect(server_->address());
+  for (const char* method : {"/bandana.v1.Recommender/Nope", "/nope.Service/Nope", "/"}) {
+    auto context = Context();
+    EXPECT_EQ(CallBytes(channel, method, "", *context).error_code(),
+              grpc::StatusCode::UNIMPLEMENTED)
+        << method;
+  }
+  EXPECT_TRUE(Select().ok());
+}
+
+TEST_F(GrpcServerTest, RefusesLargeRequestsWhileOthersAreServed) {
+  Start();
+  std::atomic<bool> stop{false};
+  std::atomic<int> served{0};
+  std::thread other([&] {
+    while (!stop) {
+      v1::SelectResponse response;
+      EXPECT_TRUE(stub_->Select(Context().get(), {}, &response).ok());
+      served.fetch_add(1);
+    }
+  });
+  const auto channel = Connect(server_->address());
+  for (const std::size_t bytes : {300'000, 4'000'000, 10'000'000}) {
+    v1::SelectRequest request;
+    request.set_user(std::string(bytes, 'u'));
+    auto context = Context();
+    const grpc::Status status = CallBytes(channel, kSelect, request.SerializeAsString(), *context);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+        << bytes << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("larger")) << bytes;
+    if (bytes < 4'194'304) {
+      EXPECT_EQ(Trailer(*context, kPushback), "-1");
+    }
+  }
+  const int before = served;
+  EXPECT_TRUE(Eventually([&] { return served > before; }));
+  stop = true;
+  other.join();
+}
+
+TEST_F(GrpcServerTest, AcceptsRequestsUpToTheLimit) {
+  Start();
+  v1::SelectRequest request;
+  request.set_user(std::string(256 * 1024 - 4, 'u'));
+  ASSERT_EQ(request.ByteSizeLong(), 256 * 1024);
+  EXPECT_TRUE(Select(request).ok());
+  request.set_user(std::string(256 * 1024 - 3, 'u'));
+  EXPECT_EQ(Select(request).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+class BigMessageAdmin final : public v1::Admin::Service {
+  grpc::Status Checkpoint(grpc::ServerContext*, const v1::CheckpointRequest* request,
+                          v1::CheckpointResponse* response) override {
+    response->set_bytes(request->model().size());
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(GrpcServerTest, ServesSynchronousServicesWithLargerMessagesBesides) {
+  BigMessageAdmin admin;
+  Start({.services = {&admin}});
+  const auto stub = v1::Admin::NewStub(Connect(server_->address()));
+  v1::CheckpointRequest request;
+  request.set_model(std::string(4'000'000, 'm'));
+  v1::CheckpointResponse response;
+  ASSERT_TRUE(stub->Checkpoint(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.bytes(), 4'000'000);
+  EXPECT_TRUE(Select().ok());
+  server_.reset();  // before the service
+}
+
+TEST_F(GrpcServerTest, ListsItsServicesByReflection) {
+  Start();
+  const auto channel = Connect(server_->address());
+  // ServerReflectionRequest{ list_services: "" }, by field number.
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  auto context = Context();
+  auto call = stub.PrepareCall(
+      context.get(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(&queue);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  const grpc::Slice slice(std::string("\x3a\x00", 2));
+  call->Write(grpc::ByteBuffer(&slice, 1), &queue);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  grpc::ByteBuffer answer;
+  call->Read(&answer, &queue);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  grpc::Slice bytes;
+  ASSERT_TRUE(answer.DumpToSingleSlice(&bytes).ok());
+  const std::string text(bytes.begin(), bytes.end());
+  EXPECT_THAT(text, HasSubstr("bandana.v1.Recommender"));
+  EXPECT_THAT(text, HasSubstr("grpc.health.v1.Health"));
+  context->TryCancel();
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+}
+
+TEST_F(GrpcServerTest, AdmitsNoMoreReportsThanThreeQuartersOfTheLimit) {
+  handlers_.HoldReports();
+  Start({.calls_in_flight_max = 4});
+  std::vector<std::unique_ptr<Background>> held;
+  for (int i = 0; i < 3; ++i) held.push_back(ReportInBackground());
+  ASSERT_TRUE(Eventually([&] { return handlers_.held() == 3; }));
+  EXPECT_EQ(server_->calls_in_flight(), 3);
+
+  auto context = Context();
+  v1::ReportResponse response;
+  const grpc::Status refused = stub_->Report(context.get(), {}, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("in flight"));
+  EXPECT_EQ(Trailer(*context, kPushback), "50");
+  EXPECT_TRUE(Select().ok());  // a hanging disk does not shut out Select
+
+  handlers_.ReleaseReports();
+  for (auto& call : held) {
+    call->thread.join();
+    EXPECT_TRUE(call->status.ok());
+    EXPECT_EQ(call->response.results_size(), 1);
+  }
+  EXPECT_TRUE(Eventually([&] { return server_->calls_in_flight() == 0; }));
+  EXPECT_TRUE(stub_->Report(Context().get(), {}, &response).ok());
+}
+
+TEST_F(GrpcServerTest, RefusesWhatAnOverloadedQueueWillNotGetTo) {
+  handlers_.select_gate.Shut();
+  Start({.calls_in_flight_max = 8});
+  std::vector<std::unique_ptr<v1::Recommender::Stub>> stubs;
+  for (int i = 0; i < 4; ++i)
+    stubs.push_back(v1::Recommender::NewStub(Connect(server_->address())));
+  // The first call occupies the queue's thread while the others arrive.
+  std::thread first([&] { EXPECT_TRUE(Select().ok()); });
+  handlers_.select_gate.AwaitWaiting(1);
+
+  constexpr int kCalls = 200;
+  grpc::CompletionQueue queue;
+  struct Call {
+    std::unique_ptr<grpc::ClientContext> context = Context();
+    v1::SelectResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::SelectResponse>> reader;
+  };
+  std::vector<Call> calls(kCalls);
+  for (int i = 0; i < kCalls; ++i) {
+    calls[i].reader = stubs[i % stubs.size()]->AsyncSelect(calls[i].context.get(), {}, &queue);
+    calls[i].reader->Finish(&calls[i].response, &calls[i].status, &calls[i]);
+  }
+  absl::SleepFor(absl::Milliseconds(300));  // most have arrived; the test holds for any number
+  handlers_.select_gate.Open();
+  first.join();
+  int ok_calls = 0;
+  int refused = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    const Call& call = *static_cast<Call*>(tag);
+    ok_calls += call.status.ok();
+    if (call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+      ++refused;
+      EXPECT_EQ(Trailer(*call.context, kPushback), "50");
+    }
+  }
+  EXPECT_EQ(ok_calls + refused, kCalls);
+  EXPECT_GT(ok_calls, 0);
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(handlers_.selects, ok_calls + 1);
+  queue.Shutdown();
+  EXPECT_TRUE(Eventually([&] { return server_->calls_in_flight() == 0; }));
+}
+
+TEST_F(GrpcServerTest, DoesNoWorkForExpiredDeadlines) {
+  handlers_.select_gate.Shut();
+  Start();
+  std::thread first([&] { EXPECT_TRUE(Select().ok()); });
+  handlers_.select_gate.AwaitWaiting(1);
+  std::vector<std::thread> late;
+  for (int i = 0; i < 4; ++i) {
+    late.emplace_back([&] {
+      auto context = Context(absl::Milliseconds(50));
+      v1::SelectResponse response;
+      EXPECT_EQ(stub_->Select(context.get(), {}, &response).error_code(),
+                grpc::StatusCode::DEADLINE_EXCEEDED);
+    });
+  }
+  for (auto& thread : late) thread.join();
+  handlers_.select_gate.Open();
+  first.join();
+  EXPECT_TRUE(Select().ok());  // behind the late ones in the queue
+  EXPECT_EQ(handlers_.selects, 2);
+  EXPECT_EQ(observer_.calls(Method::kSelect, grpc::StatusCode::OK), 2);
+}
+
+TEST_F(GrpcServerTest, ASecondServerCannotTakeThePort) {
+  Start();
+  GrpcServerOptions options;
+  options.listen = server_->address();
+  EXPECT_THAT(GrpcServer::Start(options, handlers_),
+              StatusIs(absl::StatusCode::kUnavailable, "cannot listen on 127"));
+  EXPECT_TRUE(Select().ok());
+}
+
+TEST_F(GrpcServerTest, RefusesOptionsOutOfRange) {
+  const std::vector<std::pair<GrpcServerOptions, std::string>> cases = {
+      {{.listen = ""}, "listen"},
+      {{.queues = 0}, "queues: must be in [1, 64], got 0"},
+      {{.calls_in_flight_max = 0}, "calls_in_flight_max: must be in [1, 4096], got 0"},
+      {{.calls_in_flight_max = 4097}, "calls_in_flight_max"},
+      {{.watches_max = 1025}, "watches_max: must be in [1, 1024], got 1025"},
+      {{.watch_interval = absl::ZeroDuration()}, "watch_interval"},
+  };
+  for (const auto& [options, message] : cases) {
+    EXPECT_THAT(GrpcServer::Start(options, handlers_),
+                StatusIs(absl::StatusCode::kInvalidArgument, message));
+  }
+}
+
+TEST_F(GrpcServerTest, ListensOnAUnixSocket) {
+  GrpcServerOptions options;
+  options.listen =
+      "unix:" + ::testing::TempDir() + "bandana-" + std::to_string(::getpid()) + ".sock";
+  auto server = GrpcServer::Start(options, handlers_);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->address(), options.listen);
+  const auto stub = v1::Recommender::NewStub(Connect((*server)->address()));
+  EXPECT_TRUE(stub->Select(Context().get(), {}, &response_).ok());
+}
+
+}  // namespace
+}  // namespace bandana::server
