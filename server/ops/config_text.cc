@@ -55,6 +55,31 @@ std::string_view FieldName(std::string_view line) {
   return line.substr(begin, line.find_first_of(" \t:{", begin) - begin);
 }
 
+// The word that a message is about, where the parser has read past it before it complains; else
+// empty.
+std::string_view WordReadPast(std::string_view message) {
+  if (message.starts_with("Message type ")) {  // ... "T" has no field named "WORD".
+    message.remove_prefix(std::min(message.size(), message.find(" named ")));
+  } else if (!message.starts_with("Unknown enumeration value of ") &&
+             !message.starts_with("Non-repeated field ") && !message.starts_with("Field ")) {
+    return "";
+  }
+  const std::size_t open = message.find('"');
+  if (open == std::string_view::npos) return "";
+  message.remove_prefix(open + 1);
+  return message.substr(0, message.find('"'));
+}
+
+// Moves the mistake back from the token after the word to the word.
+void PlaceOnWord(const std::string& text, ConfigMistake& mistake) {
+  const std::string_view word = WordReadPast(mistake.message);
+  const std::size_t end = LineBounds(text, mistake.line).first + mistake.column - 1;
+  const std::size_t at = word.empty() ? std::string::npos : text.rfind(word, end);
+  if (at == std::string::npos) return;
+  mistake.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n'));
+  mistake.column = 1 + static_cast<int>(at - LineBounds(text, mistake.line).first);
+}
+
 // Blanks the line that an error stands on. False when that would change what the other lines mean.
 bool LeaveOutLine(int number, std::string& text, std::set<std::string>& unread_fields) {
   const auto [begin, end] = LineBounds(text, number);
@@ -101,6 +126,8 @@ void ParseText(std::string_view text, ParsedText& out) {
     parser.AllowUnknownField(true);
     out.config.Clear();
     const bool parsed = parser.ParseFromString(rest, &out.config);
+    for (ConfigMistake& mistake : collector.errors) PlaceOnWord(rest, mistake);
+    for (ConfigMistake& mistake : collector.warnings) PlaceOnWord(rest, mistake);
     out.mistakes.insert(out.mistakes.end(), collector.errors.begin(), collector.errors.end());
     const bool last = parsed || collector.errors.empty() ||
                       !LeaveOutLine(collector.errors.back().line, rest, out.unread_fields);

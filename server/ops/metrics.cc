@@ -1,11 +1,12 @@
 #include "server/ops/metrics.h"
 
-#include <prometheus/counter.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 #include "server/ops/model_families.h"
@@ -30,10 +31,6 @@ const prometheus::Histogram::BucketBoundaries kBuckets = {
 
 struct Metrics::Calls {
   Calls() {
-    auto& totals = prometheus::BuildCounter()
-                       .Name("bandana_calls_total")
-                       .Help("Calls answered, by method and status code")
-                       .Register(registry);
     auto& durations = prometheus::BuildHistogram()
                           .Name("bandana_call_duration_seconds")
                           .Help("Time from taking a call in to handing its answer to gRPC")
@@ -41,14 +38,31 @@ struct Metrics::Calls {
     for (int m = 0; m < kMethods; ++m) {
       const std::string method(MethodName(static_cast<Method>(m)));
       duration[m] = &durations.Add({{"method", method}}, kBuckets);
-      for (std::size_t c = 0; c < kCodes.size(); ++c) {
-        total[m][c] = &totals.Add({{"method", method}, {"code", kCodes[c]}});
-      }
     }
   }
 
+  // OK of every method, and the other codes that occurred.
+  prometheus::MetricFamily Totals() const {
+    prometheus::MetricFamily family;
+    family.name = "bandana_calls_total";
+    family.help = "Calls answered, by method and status code";
+    family.type = prometheus::MetricType::Counter;
+    for (int m = 0; m < kMethods; ++m) {
+      for (std::size_t c = 0; c < kCodes.size(); ++c) {
+        const std::uint64_t count = total[m][c].load(std::memory_order_relaxed);
+        if (count == 0 && c != 0) continue;
+        prometheus::ClientMetric metric;
+        metric.label = {{"method", std::string(MethodName(static_cast<Method>(m)))},
+                        {"code", kCodes[c]}};
+        metric.counter.value = static_cast<double>(count);
+        family.metric.push_back(std::move(metric));
+      }
+    }
+    return family;
+  }
+
   prometheus::Registry registry;
-  std::array<std::array<prometheus::Counter*, kCodes.size()>, kMethods> total{};
+  std::array<std::array<std::atomic<std::uint64_t>, kCodes.size()>, kMethods> total{};
   std::array<prometheus::Histogram*, kMethods> duration{};
 };
 
@@ -59,12 +73,13 @@ void Metrics::OnCall(Method method, int status_code, absl::Duration duration) {
   constexpr std::size_t kUnknown = 2;
   const auto code = static_cast<std::size_t>(status_code);
   const auto m = static_cast<std::size_t>(method);
-  calls_->total[m][code < kCodes.size() ? code : kUnknown]->Increment();
+  calls_->total[m][code < kCodes.size() ? code : kUnknown].fetch_add(1, std::memory_order_relaxed);
   calls_->duration[m]->Observe(absl::ToDoubleSeconds(duration));
 }
 
 std::string Metrics::Render(const ServerView& view, const ProcessStats& process) const {
   std::vector<prometheus::MetricFamily> families = calls_->registry.Collect();
+  families.push_back(calls_->Totals());
   AppendServerFamilies(view, process, families);
   AppendModelFamilies(view.models, families);
   return prometheus::TextSerializer().Serialize(families);

@@ -79,7 +79,8 @@ class GrpcAdminClient final : public AdminClient {
     }
     if (open) writer->Write(message);
     writer->WritesDone();
-    return ResultOf(writer->Finish(), std::move(response));
+    const grpc::Status status = writer->Finish();  // fills the response
+    return ResultOf(status, std::move(response));
   }
 
   absl::Status ListArms(const std::string& model,
@@ -97,7 +98,8 @@ class GrpcAdminClient final : public AdminClient {
     const auto reader = stub_->Export(&context, Of<v1::ExportRequest>(model));
     std::string exported;
     for (v1::Chunk chunk; reader->Read(&chunk);) exported += chunk.data();
-    return ResultOf(reader->Finish(), std::move(exported));
+    const grpc::Status status = reader->Finish();
+    return ResultOf(status, std::move(exported));
   }
 
   absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
@@ -113,7 +115,8 @@ class GrpcAdminClient final : public AdminClient {
       if (!writer->Write(message)) break;
     } while (!exported.empty());
     writer->WritesDone();
-    return ResultOf(writer->Finish(), std::move(response));
+    const grpc::Status status = writer->Finish();  // fills the response
+    return ResultOf(status, std::move(response));
   }
 
  private:

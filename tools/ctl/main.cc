@@ -15,7 +15,7 @@
 ABSL_FLAG(std::string, target, "", "the server's gRPC address, host:port");
 ABSL_FLAG(std::string, model, "", "name of the model");
 ABSL_FLAG(std::string, json, "",
-          "also write the answer to this file, as JSON; - writes only JSON, to stdout");
+          "also write the answer to this file, as JSON; --json=- writes JSON alone, to stdout");
 ABSL_FLAG(bool, influence, false, "graph put: the file holds W itself");
 ABSL_FLAG(absl::Duration, timeout, absl::Minutes(5), "longest time a call may take");
 
@@ -29,7 +29,7 @@ std::string Usage() {
   return "bandana-ctl: operates a running bandana-server.\n\n"
          "  bandana-ctl --target HOST:PORT VERB... [--model M] [--json FILE] [--timeout 5m]\n\n" +
          CommandHelp() +
-         "\n  --json FILE  also writes the answer as JSON; - writes JSON alone, to stdout\n";
+         "\n  --json FILE  also writes the answer as JSON; --json=- writes JSON alone, to stdout\n";
 }
 
 // absl's --help exits with 1.

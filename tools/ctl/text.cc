@@ -40,11 +40,9 @@ std::string ArmLine(const v1::Arm& arm) {
 std::string ToText(const google::protobuf::Message& message) {
   std::string text;
   for (const auto line : absl::StrSplit(ToJson(message), '\n')) {
-    const std::string plain =
-        absl::StrReplaceAll(line, {{"\"", ""}, {",", ""}, {"{", ""}, {"}", ""}});
-    if (plain.find_first_not_of(' ') != std::string::npos) {
-      absl::StrAppend(&text, absl::ClippedSubstr(plain, 2), "\n");
-    }
+    std::string plain = absl::StrReplaceAll(line, {{"\"", ""}, {",", ""}, {"{", ""}, {"}", ""}});
+    absl::StripTrailingAsciiWhitespace(&plain);
+    if (!plain.empty()) absl::StrAppend(&text, absl::ClippedSubstr(plain, 2), "\n");
   }
   return text;
 }

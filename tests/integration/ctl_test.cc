@@ -1,0 +1,132 @@
+// bandana-ctl against a real server: every verb, its JSON, and its exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/file.h"
+#include "tests/support/child_process.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::ProcessResult;
+using testing::RunProgram;
+using testing::ServerProcess;
+using testing::TempDir;
+
+constexpr char kConfig[] = "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE }\n";
+constexpr char kGraphModel[] =
+    "name: 'friends' dimension: 2 mode: NON_PRIVATE arms_file: 'arms.tsv'\n"
+    "goblin { graph { file: 'graph.mtx' } users { file: 'users.tsv' } }\n";
+constexpr char kGraph[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 2 4\n";
+
+class CtlTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = ServerProcess::Start({.config = kConfig, .folder = folder_.path()});
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    Write("arms.tsv", "1\tnews,sport\t1 0\n2\t-\t0 1\n");
+    Write("graph.mtx", kGraph);
+    Write("users.tsv", "ann\t0\nbob\t2\n");
+    Write("friends.textproto", kGraphModel);
+  }
+
+  void Write(const std::string& name, const std::string& content) {
+    ASSERT_THAT(WriteFileDurably(folder_.File(name), content, 0600), IsOk());
+  }
+
+  ProcessResult Ctl(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--target=" + server_->listen());
+    return RunProgram("bandana-ctl", arguments);
+  }
+
+  // Output of a command that must succeed.
+  std::string Out(const std::vector<std::string>& arguments) {
+    const ProcessResult result = Ctl(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+
+  const TempDir folder_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(CtlTest, CreatesAModelFromFilesThatTheServerNeverReads) {
+  EXPECT_THAT(Out({"models", "create", folder_.File("friends.textproto")}),
+              AllOf(HasSubstr("nodes: 3"), HasSubstr("arms: 2")));
+  EXPECT_THAT(Out({"models", "list"}), AllOf(HasSubstr("friends"), HasSubstr("plain")));
+  EXPECT_THAT(Out({"models", "get", "--model=friends"}), HasSubstr("model: friends"));
+  EXPECT_EQ(Out({"arms", "list", "--model=friends"}), "1\tnews,sport\t1 0\n2\t-\t0 1\n");
+  EXPECT_THAT(Out({"graph", "put", folder_.File("graph.mtx"), "--model=friends"}),
+              HasSubstr("nodes: 3"));
+  EXPECT_THAT(Out({"models", "delete", "--model", "friends"}), HasSubstr("deleted friends"));
+  EXPECT_EQ(Ctl({"models", "get", "--model=friends"}).exit_code, 1);
+}
+
+TEST_F(CtlTest, PutsAndRemovesArms) {
+  EXPECT_THAT(Out({"arms", "put", folder_.File("arms.tsv"), "--model=plain"}),
+              HasSubstr("added: 2"));
+  EXPECT_THAT(Out({"arms", "remove", "1", "9", "--model=plain"}), HasSubstr("removed: 1"));
+  Write("bad.tsv", "1\t-\t1 0\n2\t-\t1\n");
+  const ProcessResult bad = Ctl({"arms", "put", folder_.File("bad.tsv"), "--model=plain"});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.err, AllOf(HasSubstr("bad.tsv"), HasSubstr("line 2")));
+}
+
+TEST_F(CtlTest, WritesStatsAsJsonNumbers) {
+  const std::string path = folder_.File("stats.json");
+  EXPECT_THAT(Out({"stats", "--model", "plain", "--json", path}), HasSubstr("reports_applied: 0"));
+  const auto json = ReadFile(path, 1 << 20);
+  ASSERT_THAT(json, IsOk());
+  EXPECT_THAT(
+      *json,
+      AllOf(HasSubstr("\n  \"reports_applied\": 0,"), HasSubstr("\n  \"reports_duplicate\": 0,"),
+            HasSubstr("\n  \"reports_rejected\": {"), HasSubstr("\n  \"log_sequence\": "),
+            HasSubstr("\n  \"posterior_version\": ")));
+}
+
+TEST_F(CtlTest, CheckpointsExportsImportsAndOpensEpochs) {
+  EXPECT_THAT(Out({"checkpoint", "create", "--model=plain"}), HasSubstr("log_sequence: "));
+  const std::string path = folder_.File("plain.export");
+  EXPECT_THAT(Out({"export", path, "--model=plain"}), HasSubstr("wrote "));
+  EXPECT_THAT(Out({"import", path, "--model=copy"}), HasSubstr("model: copy"));
+  EXPECT_THAT(Out({"epoch", "open", "--model=copy"}), HasSubstr("epoch: "));
+  EXPECT_THAT(Out({"ledger", "--model=copy"}), HasSubstr("mode: NON_PRIVATE"));
+}
+
+TEST_F(CtlTest, FailsWithTheReason) {
+  EXPECT_THAT(Ctl({"stats", "--model=absent"}).err, HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(Ctl({"stats", "--model=absent"}).exit_code, 1);
+  EXPECT_EQ(Ctl({"stats"}).exit_code, 1);
+  EXPECT_EQ(Ctl({"models", "explode"}).exit_code, 1);
+  EXPECT_EQ(Ctl({}).exit_code, 2);
+  EXPECT_EQ(Ctl({"arms", "remove", "one", "--model=plain"}).exit_code, 1);
+  Write("bad.textproto", "name: 'x'\ndimension: 0 shared {} mode: NON_PRIVATE\n");
+  const ProcessResult bad = Ctl({"models", "create", folder_.File("bad.textproto")});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("bad.textproto: dimension: must be in [1, 256]"));
+  server_->Kill();
+  EXPECT_THAT(Ctl({"models", "list"}).err, HasSubstr("UNAVAILABLE"));
+}
+
+TEST_F(CtlTest, ExplainsItself) {
+  const ProcessResult help = RunProgram("bandana-ctl", {"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* verb : {"models list", "arms put", "graph put", "ledger", "checkpoint create",
+                           "export", "import", "epoch open", "stats"}) {
+    EXPECT_THAT(help.out, HasSubstr(verb));
+  }
+  EXPECT_EQ(RunProgram("bandana-ctl", {"--version"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace bandana

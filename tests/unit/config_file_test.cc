@@ -1,0 +1,244 @@
+// Configuration text: every mistake with its line, column and field.
+#include "server/ops/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/file.h"
+#include "server/ops/config_summary.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::server {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+ConfigResult Parse(const std::string& text, const ServerOverrides& overrides = {}) {
+  ConfigResult result = ParseConfig(text, "/etc/bandana", overrides);
+  EXPECT_EQ(result.spec.has_value(), result.mistakes.empty());
+  return result;
+}
+
+// `LINE:COLUMN field` of each mistake.
+std::vector<std::string> Places(const ConfigResult& result) {
+  std::vector<std::string> places;
+  for (const ConfigMistake& mistake : result.mistakes) {
+    places.push_back(std::to_string(mistake.line) + ":" + std::to_string(mistake.column) + " " +
+                     mistake.field);
+  }
+  return places;
+}
+
+constexpr char kModel[] = "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE }\n";
+
+TEST(ParseConfig, AnEmptyFileIsAServerWithDefaults) {
+  const ConfigResult result = Parse("");
+  ASSERT_TRUE(result.spec);
+  EXPECT_EQ(ToString(result.spec->listen), "127.0.0.1:7070");
+  EXPECT_EQ(ToString(result.spec->http_listen), "127.0.0.1:7071");
+  EXPECT_EQ(result.spec->data_dir, "/etc/bandana/data");
+  EXPECT_EQ(result.spec->token_key_file, "/etc/bandana/data/token_keys");
+  EXPECT_EQ(result.spec->token_rotation_interval, absl::Hours(24));
+  EXPECT_EQ(result.spec->drain_delay, absl::ZeroDuration());
+  EXPECT_EQ(result.spec->limits.calls_in_flight_max, 128);
+  EXPECT_EQ(result.spec->limits.arms_per_request_max, 1000);
+  EXPECT_EQ(result.spec->limits.batch_decisions_max, 64);
+  EXPECT_EQ(result.spec->limits.models_max, 100);
+  EXPECT_EQ(result.spec->limits.watches_max, 64);
+}
+
+TEST(ParseConfig, FlagsReplaceTheFilesValues) {
+  const ConfigResult result =
+      Parse("listen: 'nonsense' data_dir: 'd'",
+            {.listen = "127.0.0.1:0", .http_listen = "[::1]:1", .data_dir = "here"});
+  ASSERT_TRUE(result.spec);
+  EXPECT_EQ(ToString(result.spec->listen), "127.0.0.1:0");
+  EXPECT_EQ(ToString(result.spec->http_listen), "[::1]:1");
+  EXPECT_EQ(result.spec->data_dir, "here");
+}
+
+TEST(ParseConfig, LocatesMistakesInsideModels) {
+  const ConfigResult result = Parse(std::string(kModel) +
+                                    "models {\n"
+                                    "  name: 'local'\n"
+                                    "  dimension: 300\n"
+                                    "  colin {\n"
+                                    "    graph { users: 2\n"
+                                    "            rows: 0 columns: 1 weights: -1 }\n"
+                                    "  }\n"
+                                    "  mode: LOCAL_REWARD\n"
+                                    "  privacy {\n"
+                                    "    epsilon: 25\n"
+                                    "    delta: nan\n"
+                                    "  }\n"
+                                    "}\n");
+  EXPECT_THAT(Places(result),
+              ElementsAre("2:1 models[1].reporting",  // missing: the model's own place
+                          "4:3 models[1].dimension", "6:5 models[1].colin.graph",
+                          "11:5 models[1].privacy.epsilon", "12:5 models[1].privacy.delta"));
+  EXPECT_EQ(ToString("s.textproto", result.mistakes[3]),
+            "s.textproto:11:5: models[1].privacy.epsilon: must be in (0, 20] unless research is "
+            "true, got 25");
+}
+
+TEST(ParseConfig, GoesOnAfterUnknownFieldsAndWrongValues) {
+  const ConfigResult result = Parse(
+      "listne: '127.0.0.1:1'\n"
+      "models {\n"
+      "  name: 'm'\n"
+      "  dimension: 'two'\n"
+      "  shared {}\n"
+      "  mode: PRIVATE\n"
+      "  reward_stddev: -1\n"
+      "}\n"
+      "drain_delay { seconds: 61 }\n");
+  EXPECT_THAT(Places(result), ElementsAre("1:1 ", "4:14 ", "6:9 ", "7:3 models[0].reward_stddev",
+                                          "9:1 drain_delay"));
+  EXPECT_THAT(result.mistakes[0].message, HasSubstr("listne"));
+  EXPECT_THAT(result.mistakes[1].message, HasSubstr("Expected integer"));
+  EXPECT_THAT(result.mistakes[2].message, HasSubstr("PRIVATE"));
+}
+
+TEST(ParseConfig, AWrongValueDoesNotShiftThePlacesOfOthers) {
+  const ConfigResult result = Parse(std::string(kModel) +
+                                    "models { name: 'b'\n  dimension: x\n  shared {}\n"
+                                    "  mode: NON_PRIVATE\n  arms_max: 2000000\n}\n");
+  ASSERT_THAT(result.mistakes, SizeIs(2));
+  EXPECT_EQ(result.mistakes[0].line, 3);
+  EXPECT_EQ(result.mistakes[1].field, "models[1].arms_max");
+  EXPECT_EQ(result.mistakes[1].line, 6);
+}
+
+TEST(ParseConfig, StopsAtALineThatOpensABracket) {
+  const ConfigResult result = Parse("models { dimension: x\n  name: 'm'\n}\nlisten: 'nonsense'\n");
+  ASSERT_THAT(result.mistakes, SizeIs(1));
+  EXPECT_EQ(result.mistakes[0].line, 1);
+}
+
+TEST(ParseConfig, TextThatIsNoConfigurationIsAMistakeNotACrash) {
+  for (const std::string text : {"{", "}", "models {", "\"", "\xff\xfe", "models: 7", "a: b: c",
+                                 "models { name: \"m", "1", "models { shared { x } }"}) {
+    EXPECT_THAT(Parse(text).mistakes, Not(SizeIs(0))) << text;
+  }
+  EXPECT_THAT(Parse(std::string(1000, '{')).mistakes, Not(SizeIs(0)));
+  std::string deep;
+  for (int i = 0; i < 200; ++i) deep += "dimension: x\n";
+  EXPECT_THAT(Parse("models {\n" + deep + "}\n").mistakes, Not(SizeIs(0)));
+}
+
+TEST(ParseConfig, ReportsServerLevelMistakes) {
+  struct Row {
+    std::string text;
+    std::string field;
+    std::string message;
+  };
+  const std::vector<Row> rows = {
+      {"listen: '127.0.0.1'", "listen", "must be host:port"},
+      {"listen: '127.0.0.1:99999'", "listen", "port in [0, 65535]"},
+      {"listen: '127.0.0.1:'", "listen", "port in [0, 65535]"},
+      {"listen: ':70'", "listen", "must be host:port"},
+      {"listen: '::1:70'", "listen", "brackets"},
+      {"listen: '0.0.0.0:70'", "listen", "not a loopback address"},
+      {"listen: 'example.org:70'", "listen", "not a loopback address"},
+      {"http_listen: '[::]:70'", "http_listen", "not a loopback address"},
+      {"limits { calls_in_flight_max: 4097 }", "limits.calls_in_flight_max", "[1, 4096]"},
+      {"limits { arms_per_request_max: 10001 }", "limits.arms_per_request_max", "[1, 10000]"},
+      {"limits { batch_decisions_max: 65 }", "limits.batch_decisions_max", "[1, 64]"},
+      {"limits { models_max: 1001 }", "limits.models_max", "[1, 1000]"},
+      {"limits { watches_max: 1025 }", "limits.watches_max", "[1, 1024]"},
+      {"tokens { rotation_interval { seconds: 60 } }", "tokens.rotation_interval", "[1h, 720h]"},
+      {"drain_delay { seconds: -1 }", "drain_delay", "[0, 1m]"},
+      {std::string(kModel) + kModel, "models[1].name", "is the name of models[0] already"},
+  };
+  for (const Row& row : rows) {
+    const ConfigResult result = Parse(row.text);
+    ASSERT_THAT(result.mistakes, SizeIs(1)) << row.text;
+    EXPECT_EQ(result.mistakes[0].field, row.field);
+    EXPECT_THAT(result.mistakes[0].message, HasSubstr(row.message));
+  }
+}
+
+TEST(ParseConfig, FlagMistakesNameTheFlag) {
+  const ConfigResult result = Parse("", {.listen = "0.0.0.0:1"});
+  ASSERT_THAT(result.mistakes, SizeIs(1));
+  EXPECT_EQ(result.mistakes[0].field, "--listen");
+  EXPECT_THAT(ToString("f", result.mistakes[0]), HasSubstr("f: --listen: 0.0.0.0:1 is not"));
+}
+
+TEST(ParseConfig, InsecureAddressesMustBeAskedFor) {
+  EXPECT_TRUE(
+      Parse("listen: '0.0.0.0:70' http_listen: '0.0.0.0:71' insecure_non_loopback: true").spec);
+  EXPECT_TRUE(Parse("listen: '127.1.2.3:70' http_listen: 'localhost:71'").spec);
+}
+
+TEST(ParseConfig, KeysLiveAsLongAsTokens) {
+  const std::string model =
+      "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE "
+      "token_lifetime { seconds: 172800 } }\n";
+  EXPECT_EQ(Parse(model).spec->token_rotation_interval, absl::Hours(48));
+  const ConfigResult result = Parse(model + "tokens { rotation_interval { seconds: 86400 } }");
+  ASSERT_THAT(result.mistakes, SizeIs(1));
+  EXPECT_THAT(result.mistakes[0].message, HasSubstr("longest token_lifetime of a model, 48h"));
+}
+
+TEST(ParseConfig, RefusesMoreModelsThanTheLimit) {
+  const ConfigResult result =
+      Parse(std::string("limits { models_max: 1 }\n") + kModel +
+            "models { name: 'n' dimension: 2 shared {} mode: NON_PRIVATE }\n");
+  ASSERT_THAT(result.mistakes, SizeIs(1));
+  EXPECT_EQ(result.mistakes[0].field, "models");
+  EXPECT_EQ(result.mistakes[0].line, 2);
+}
+
+TEST(LoadConfig, ResolvesFilesAgainstItsFolderAndBoundsItsSize) {
+  const TempDir folder;
+  ASSERT_THAT(
+      WriteFileDurably(folder.File("g.mtx"),
+                       "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1\n", 0600),
+      IsOk());
+  ASSERT_THAT(WriteFileDurably(folder.File("s.textproto"),
+                               "data_dir: 'd'\n"
+                               "models { name: 'm' dimension: 2 mode: NON_PRIVATE\n"
+                               "  colin { graph { file: 'g.mtx' } } }\n",
+                               0600),
+              IsOk());
+  const auto result = LoadConfig(folder.File("s.textproto"), {});
+  ASSERT_THAT(result, IsOk());
+  ASSERT_TRUE(result->spec);
+  EXPECT_EQ(result->spec->data_dir, folder.File("d"));
+  EXPECT_EQ(result->spec->models[0].coupling.nodes(), 2);
+
+  EXPECT_THAT(LoadConfig(folder.File("absent"), {}), StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_THAT(WriteFileDurably(folder.File("big"), std::string((16 << 20) + 1, '#'), 0600), IsOk());
+  EXPECT_THAT(LoadConfig(folder.File("big"), {}), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(Summary, SaysWhatEachModelPromisesAndWhy) {
+  const ConfigResult result =
+      Parse(std::string(kModel) +
+            "models { name: 'local' dimension: 2 shared {} mode: LOCAL_REWARD reward_binary: true\n"
+            "  reporting { one_per_decision: true } privacy { epsilon: 30 delta: 1e-5 research: "
+            "true } }");
+  ASSERT_TRUE(result.spec);
+  const std::string summary = Summary(*result.spec);
+  EXPECT_THAT(summary, HasSubstr("model m\n  mode       NON_PRIVATE"));
+  EXPECT_THAT(summary, HasSubstr("REWARD_RANDOMIZER, randomized response on binary rewards"));
+  EXPECT_THAT(summary, HasSubstr("AUTO takes it"));
+  EXPECT_THAT(summary, HasSubstr("delta 1e-05 allowed, 0 used: the mechanism is pure"));
+  EXPECT_THAT(summary, HasSubstr("epsilon 30, delta 0 an event, guarantee proven"));
+  EXPECT_THAT(summary, HasSubstr("WARNING    research: true"));
+  EXPECT_EQ(Warning(result.spec->models[0]), "");
+}
+
+}  // namespace
+}  // namespace bandana::server

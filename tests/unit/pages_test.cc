@@ -1,0 +1,105 @@
+// Metrics and status page from plain views.
+#include "server/ops/pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace bandana::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ModelView Local() {
+  ModelView model;
+  model.name = "ldp";
+  model.mode = "LOCAL_REWARD";
+  model.mechanism = "REWARD_RANDOMIZER";
+  model.guarantee = "proven";
+  model.epsilon = 2.5;
+  model.log_sequence = 1'234'567;
+  model.applied_sequence = 1'234'560;
+  model.reports_rejected = {{"user_limit", 4}, {"token_invalid", 3}};
+  return model;
+}
+
+ServerView ViewOf(ModelView model) {
+  ServerView view;
+  view.version = "1.2.3";
+  view.started = absl::FromUnixSeconds(1000);
+  view.models.push_back(std::move(model));
+  return view;
+}
+
+HttpResponse Get(std::string_view path, const ServerView& view) {
+  const Metrics metrics;
+  return Page(path, view, metrics, absl::FromUnixSeconds(1065));
+}
+
+TEST(Metrics, CountsCallsByMethodAndCode) {
+  Metrics metrics;
+  metrics.OnCall(Method::kSelect, 0, absl::Microseconds(30));
+  metrics.OnCall(Method::kSelect, 0, absl::Microseconds(300));
+  metrics.OnCall(Method::kSelect, 5, absl::Seconds(9));
+  metrics.OnCall(Method::kReport, 99, absl::ZeroDuration());
+  const std::string text = metrics.Render(ViewOf(Local()), {});
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("bandana_calls_total{method=\"Select\",code=\"OK\"} 2\n"),
+                    HasSubstr("bandana_calls_total{method=\"Select\",code=\"NOT_FOUND\"} 1\n"),
+                    HasSubstr("bandana_calls_total{method=\"Report\",code=\"UNKNOWN\"} 1\n"),
+                    HasSubstr("bandana_calls_total{method=\"Submit\",code=\"OK\"} 0\n"),
+                    HasSubstr("bandana_call_duration_seconds_count{method=\"Select\"} 3\n"),
+                    Not(HasSubstr("ABORTED"))));
+}
+
+TEST(Metrics, ShowsModelsWithWhatTheyPromise) {
+  const std::string text = Get("/metrics", ViewOf(Local())).body;
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("bandana_model_info{model=\"ldp\",mode=\"LOCAL_REWARD\",mechanism=\"REWARD_"
+                      "RANDOMIZER\",guarantee=\"proven\",research=\"false\"} 1\n"),
+            HasSubstr(
+                "bandana_model_reports_rejected_total{model=\"ldp\",reason=\"user_limit\"} 4\n"),
+            HasSubstr("bandana_model_apply_lag_entries{model=\"ldp\"} 7\n"),
+            HasSubstr("bandana_model_log_sequence{model=\"ldp\"} 1234567\n"),
+            HasSubstr("bandana_model_epsilon_per_event{model=\"ldp\"} 2.5\n"),
+            HasSubstr("bandana_build_info{version=\"1.2.3\"} 1\n"),
+            HasSubstr("process_start_time_seconds 1000\n")));
+  EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes "));
+  EXPECT_THAT(text, Not(HasSubstr("process_resident_memory_bytes 0\n")));
+}
+
+TEST(Metrics, AModelThatIsGoneLeavesNoSeries) {
+  ServerView view = ViewOf(Local());
+  view.models.clear();
+  EXPECT_THAT(Get("/metrics", view).body, Not(HasSubstr("bandana_model_")));
+}
+
+TEST(Readyz, SaysWhyNot) {
+  ServerView view = ViewOf(Local());
+  EXPECT_EQ(Get("/readyz", view).status, 200);
+  view.models[0].failure = "disk full";
+  EXPECT_EQ(Get("/readyz", view).status, 503);
+  EXPECT_EQ(Get("/readyz", view).body, "ldp: disk full\n");
+  EXPECT_EQ(Get("/healthz", view).status, 200);
+  view.draining = true;
+  EXPECT_EQ(Get("/readyz", view).body, "draining\n");
+}
+
+TEST(StatusPage, ShowsModelsAndEscapesText) {
+  ServerView view = ViewOf(Local());
+  view.models[0].failure = "<script>&";
+  view.models[0].research = true;
+  const std::string page = Get("/", view).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("<b>ldp</b>"), HasSubstr("&epsilon; = 2.5"),
+                          HasSubstr("proven, research"), HasSubstr("up 1m5s"),
+                          HasSubstr("&lt;script&gt;&amp;"), Not(HasSubstr("<script"))));
+}
+
+TEST(Pages, UnknownPathsAreNotFound) { EXPECT_EQ(Get("/admin", ViewOf(Local())).status, 404); }
+
+}  // namespace
+}  // namespace bandana::server
