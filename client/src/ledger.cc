@@ -33,7 +33,6 @@ bool Ledger::DebitBlock(Tables& tables, const Account& account, Block& block) {
   tables.SetEvents({.policy = account.policy,
                     .user = account.user,
                     .events = tables.Events(account.policy, account.user) + size});
-  block.size = size;
   block.pending = size;
   pending_.emplace(account.policy, account.user);
   return true;
@@ -78,7 +77,8 @@ std::uint64_t Ledger::Spent(Tables& tables, PolicyId policy, const std::string& 
 void Ledger::Committed() {
   for (const Key& key : pending_) {
     Block& block = blocks_[key];
-    block.usable += std::exchange(block.pending, 0);
+    block.size = std::exchange(block.pending, 0);
+    block.usable += block.size;
   }
   pending_.clear();
 }

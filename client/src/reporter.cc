@@ -202,8 +202,8 @@ void Reporter::OnReleased(const CallPtr& call) {
 
 void Reporter::Answer(const CallPtr& call, const absl::Status& status,
                       std::optional<Delivery> delivery) {
-  call->queued(status);
   if (delivery && call->done) call->done(*delivery);
+  call->queued(status);
   if (call->has_slot) slots_.Release();
   End();
 }

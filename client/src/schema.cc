@@ -7,6 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
@@ -121,6 +124,38 @@ absl::Status CreateFile(const std::string& path) {
   return status;
 }
 
+// The files that this process holds. Closing any descriptor of a file drops the process's POSIX
+// locks on it, so a file that is open here must not even be looked at a second time.
+class OpenFiles {
+ public:
+  using File = std::pair<dev_t, ino_t>;
+
+  // A claim that ends with the returned object. Errors: UNAVAILABLE claimed already.
+  static absl::StatusOr<std::shared_ptr<void>> Claim(const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) return IoError(path, "open");
+    const File file = {info.st_dev, info.st_ino};
+    const std::lock_guard lock(mutex());
+    if (!files().insert(file).second) {
+      return Unavailable("device store: ", path, " is owned by another DeviceStore");
+    }
+    return std::shared_ptr<void>(nullptr, [file](void*) {
+      const std::lock_guard lock(mutex());
+      files().erase(file);
+    });
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static auto& mutex = *new std::mutex;
+    return mutex;
+  }
+  static std::set<File>& files() {
+    static auto& files = *new std::set<File>;
+    return files;
+  }
+};
+
 std::int32_t BigEndian32(const unsigned char* bytes) {
   return static_cast<std::int32_t>(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
                                    std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]});
@@ -180,8 +215,10 @@ absl::StatusOr<std::unique_ptr<Database>> OpenStoreFile(const std::string& path)
     if (errno != ENOENT) return IoError(path, "open");
     BANDANA_RETURN_IF_ERROR(CreateFile(path));
   }
+  BANDANA_ASSIGN_OR_RETURN(auto claim, OpenFiles::Claim(path));
   BANDANA_RETURN_IF_ERROR(CheckHeader(path));
   BANDANA_ASSIGN_OR_RETURN(auto database, Database::Open(path));
+  database->Keep(std::move(claim));
   BANDANA_RETURN_IF_ERROR(Annotate(LockAndVerify(*database), path));
   return database;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -68,6 +69,8 @@ class Database {
   absl::Status Execute(const char* sql);
   absl::StatusOr<Statement> Prepare(const char* sql);
   void CheckpointOnClose();
+  // Lets go of `owned` after the connection is closed.
+  void Keep(std::shared_ptr<void> owned) { owned_ = std::move(owned); }
   // Moves the write-ahead log's pages into the file once it has `pages_min` of them.
   void CheckpointAfter(int pages_min);
 
@@ -83,6 +86,7 @@ class Database {
   absl::Status Error(int code);
   void Note(int code);
 
+  std::shared_ptr<void> owned_;
   sqlite3* connection_;
   int wal_pages_ = 0;
   bool broken_ = false;

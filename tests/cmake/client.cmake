@@ -1,6 +1,21 @@
 # Tests of client; see bandana_test in cmake/bandana.cmake.
 bandana_library(NAME fake_recommender SRCS support/fake_recommender.cc
   PUBLIC_DEPS bandana::proto bandana::wire bandana::base)
+set(client_deps bandana::client bandana::fake_recommender bandana::test_support)
 
-bandana_test(NAME client_delivery_test SRCS integration/client_delivery_test.cc
-  DEPS bandana::client bandana::fake_recommender bandana::test_support LABELS integration)
+add_library(client_public_headers OBJECT unit/client_public_headers.cc)
+target_include_directories(client_public_headers PRIVATE ${PROJECT_SOURCE_DIR}/client/include)
+target_link_libraries(client_public_headers PRIVATE absl::statusor absl::time)
+bandana_warnings(client_public_headers)
+bandana_test(NAME client_headers_test SRCS unit/client_headers_test.cc $<TARGET_OBJECTS:client_public_headers>
+  DEPS bandana::client)
+bandana_test(NAME device_store_test SRCS unit/device_store_test.cc DEPS bandana::client bandana::test_support)
+bandana_test(NAME device_ledger_test SRCS unit/device_ledger_test.cc DEPS bandana::client bandana::test_support)
+bandana_test(NAME client_policy_test SRCS unit/client_policy_test.cc DEPS ${client_deps})
+bandana_test(NAME client_delivery_test SRCS integration/client_delivery_test.cc DEPS ${client_deps} LABELS integration)
+bandana_test(NAME client_parts_test SRCS unit/client_parts_test.cc DEPS ${client_deps})
+bandana_test(NAME client_window_test SRCS integration/client_window_test.cc DEPS ${client_deps} LABELS integration)
+bandana_test(NAME client_on_device_test SRCS integration/client_on_device_test.cc DEPS ${client_deps} LABELS integration)
+bandana_test(NAME client_privacy_test SRCS integration/client_privacy_test.cc DEPS ${client_deps}
+  LABELS integration statistical)
+bandana_test(NAME client_kill_test SRCS fault/client_kill_test.cc DEPS ${client_deps} LABELS fault)

@@ -15,6 +15,7 @@ struct AlphaEntry {
 inline constexpr AlphaEntry kAlphas[] = {
     {"system_bits_balance", 1e-6}, {"seeded_bits_balance", 1e-6}, {"kit_false_alarm", 1e-6},
     {"randomizer_fit", 1e-6},      {"randomizer_mutants", 1e-6},  {"randomizer_mean", 1e-6},
+    {"client_wire_fit", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;

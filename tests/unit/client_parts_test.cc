@@ -1,0 +1,315 @@
+// The SDK's small pure parts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "client/src/backoff.h"
+#include "client/src/features.h"
+#include "client/src/handle.h"
+#include "client/src/once.h"
+#include "client/src/posteriors.h"
+#include "client/src/queue_slots.h"
+#include "client/src/release.h"
+#include "client/src/scheduler.h"
+#include "client/src/selector.h"
+#include "client/src/window_timer.h"
+#include "client/src/wire_reports.h"
+#include "tests/support/seeded_bits.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::device {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::SeededBits;
+using ::bandana::testing::StatusIs;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+constexpr std::uint64_t kAllOnes = std::numeric_limits<std::uint64_t>::max();
+
+TEST(BackoffTest, DoublesWithinItsBoundsAndJittersUpToHalf) {
+  const BackoffOptions options = {absl::Milliseconds(20), absl::Seconds(2)};
+  const struct {
+    int attempt;
+    absl::Duration cap;
+  } cases[] = {{0, absl::Milliseconds(20)},
+               {1, absl::Milliseconds(40)},
+               {6, absl::Milliseconds(1280)},
+               {7, absl::Seconds(2)},
+               {1000, absl::Seconds(2)}};
+  for (const auto& each : cases) {
+    EXPECT_EQ(Backoff(options, each.attempt, 0), each.cap / 2);
+    EXPECT_GT(Backoff(options, each.attempt, kAllOnes), each.cap * 0.999);
+    EXPECT_LE(Backoff(options, each.attempt, kAllOnes), each.cap);
+  }
+}
+
+TEST(BackoffTest, PushbackLengthensThePause) {
+  const BackoffOptions options = {absl::Milliseconds(20), absl::Seconds(2)};
+  const auto pause = [&](std::optional<absl::Duration> pushback) {
+    return BackoffWithPushback(options, 0, 0, pushback);
+  };
+  EXPECT_EQ(pause(std::nullopt), absl::Milliseconds(10));
+  EXPECT_EQ(pause(absl::ZeroDuration()), absl::Milliseconds(10));
+  EXPECT_EQ(pause(absl::Milliseconds(300)), absl::Milliseconds(300));
+  EXPECT_EQ(pause(absl::Hours(5)), absl::Minutes(1));
+  EXPECT_EQ(pause(absl::Milliseconds(-1)), absl::Seconds(2));
+  EXPECT_EQ(pause(-absl::InfiniteDuration()), absl::Seconds(2));
+}
+
+TEST(BackoffTest, OnlyBindingRefusalsEndAReport) {
+  using absl::StatusCode;
+  for (const StatusCode code :
+       {StatusCode::kUnavailable, StatusCode::kDeadlineExceeded, StatusCode::kResourceExhausted,
+        StatusCode::kInternal, StatusCode::kUnknown, StatusCode::kAborted, StatusCode::kCancelled,
+        StatusCode::kUnauthenticated, StatusCode::kPermissionDenied, StatusCode::kDataLoss}) {
+    EXPECT_EQ(VerdictOf(code, 1), Verdict::kRetry) << absl::StatusCodeToString(code);
+    EXPECT_EQ(VerdictOf(code, 9), Verdict::kRetry) << absl::StatusCodeToString(code);
+  }
+  for (const StatusCode code :
+       {StatusCode::kInvalidArgument, StatusCode::kNotFound, StatusCode::kFailedPrecondition,
+        StatusCode::kUnimplemented, StatusCode::kOutOfRange, StatusCode::kAlreadyExists}) {
+    EXPECT_EQ(VerdictOf(code, 1), Verdict::kReject) << absl::StatusCodeToString(code);
+    EXPECT_EQ(VerdictOf(code, 2), Verdict::kSplit) << absl::StatusCodeToString(code);
+  }
+}
+
+Handle SomeHandle() {
+  return {.identity = std::string(16, 'i'),
+          .number = 123456789012,
+          .policy = 7,
+          .ranks = 2,
+          .user = std::string("u\0\xff", 3),
+          .token = "token",
+          .features = std::string(32, '\x01')};
+}
+
+TEST(HandleTest, RoundTrips) {
+  const auto decoded = DecodeHandle(Encode(SomeHandle()));
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->identity, SomeHandle().identity);
+  EXPECT_EQ(decoded->number, 123456789012);
+  EXPECT_EQ(decoded->policy, 7);
+  EXPECT_EQ(decoded->ranks, 2);
+  EXPECT_EQ(decoded->user, SomeHandle().user);
+  EXPECT_EQ(decoded->token, "token");
+  EXPECT_EQ(decoded->features, SomeHandle().features);
+}
+
+TEST(HandleTest, NoBytesFromOutsideAreTrusted) {
+  const std::string good = Encode(SomeHandle());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_THAT(DecodeHandle(good.substr(0, size)), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  EXPECT_THAT(DecodeHandle(good + "x"), StatusIs(absl::StatusCode::kInvalidArgument));
+  for (const int ranks : {0, 17, -1}) {
+    Handle handle = SomeHandle();
+    handle.ranks = ranks;
+    EXPECT_THAT(DecodeHandle(Encode(handle)), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  // Every single changed byte either is refused or decodes to something of the same size.
+  SeededBits bits(20250601);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string changed = good;
+    changed[i] = static_cast<char>(*bits.NextWord());
+    if (const auto decoded = DecodeHandle(changed); decoded.ok()) {
+      EXPECT_EQ(Encode(*decoded), changed);
+    }
+  }
+}
+
+TEST(QueueSlotsTest, ServesWaitersInOrderAndTurnsAwayTooMany) {
+  QueueSlots slots(2);
+  std::vector<std::string> log;
+  const auto acquire = [&](const std::string& name, ClientOptions::WhenFull when_full) {
+    slots.Acquire(when_full, [&log, name](const absl::Status& status) {
+      log.push_back(name + (status.ok() ? "" : "!"));
+    });
+  };
+  const auto block = ClientOptions::WhenFull::kBlock;
+  const auto drop = ClientOptions::WhenFull::kDrop;
+  acquire("a", block);
+  acquire("b", drop);
+  acquire("c", drop);
+  EXPECT_FALSE(slots.TryAcquire());
+  acquire("d", block);
+  acquire("e", block);
+  acquire("f", block);  // as many wait as there are slots
+  EXPECT_THAT(log, ElementsAre("a", "b", "c!", "f!"));
+  slots.Release();
+  slots.Release();
+  EXPECT_THAT(log, ElementsAre("a", "b", "c!", "f!", "d", "e"));
+  EXPECT_EQ(slots.used(), 2);
+  slots.Release();
+  EXPECT_TRUE(slots.TryAcquire());
+  slots.Force(3);  // from an earlier run
+  EXPECT_EQ(slots.used(), 5);
+  acquire("g", block);
+  slots.Release();
+  slots.Release();
+  slots.Release();
+  EXPECT_EQ(log.back(), "e");  // still full
+  acquire("h", block);
+  slots.Close();
+  acquire("i", block);
+  EXPECT_THAT(log, ElementsAre("a", "b", "c!", "f!", "d", "e", "g!", "h!", "i!"));
+}
+
+TEST(FeaturesTest, ClipsOntoTheBall) {
+  const std::vector<double> arms = {3, 4, 0.6, 0.8, 0, 0, 1e300, 1e300, 1e-300, 0};
+  const auto clipped = ClipArms(arms, 2, 1.0, false);
+  ASSERT_THAT(clipped, IsOk());
+  const double half = std::sqrt(0.5);
+  EXPECT_THAT(*clipped, ElementsAre(DoubleNear(0.6, 1e-15), DoubleNear(0.8, 1e-15), 0.6, 0.8, 0, 0,
+                                    DoubleNear(half, 1e-15), DoubleNear(half, 1e-15), 1e-300, 0));
+  EXPECT_THAT(ClipArms(arms, 2, 1.0, true),
+              StatusIs(absl::StatusCode::kInvalidArgument, "row 0 is longer than 1"));
+  EXPECT_THAT(ClipArms(std::vector<double>{0.6, 0.8}, 2, 1.0, true), IsOk());
+}
+
+TEST(FeaturesTest, CutsOutTheShownArm) {
+  ReportRow row;
+  row.features = PackFeatures(std::vector<double>{1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(ShowArm(1, 2, row), 0);
+  EXPECT_EQ(row.features, PackFeatures(std::vector<double>{3, 4}));
+  ReportRow with_token;
+  EXPECT_EQ(ShowArm(1, 2, with_token), 1);
+}
+
+TEST(WindowTimesTest, LeavesAfterTheGuardAtATimeOfItsOwn) {
+  const absl::Time decided = absl::FromUnixSeconds(100);
+  const WindowTimes first = ScheduleWindow(decided, absl::Seconds(8), 0);
+  EXPECT_EQ(first.close, decided + absl::Seconds(8));
+  EXPECT_EQ(first.leave, first.close + kWindowGuard);
+  const WindowTimes last = ScheduleWindow(decided, absl::Seconds(8), kAllOnes);
+  EXPECT_LE(last.leave, last.close + kWindowGuard + absl::Seconds(1));
+  EXPECT_GT(last.leave, last.close + kWindowGuard + absl::Seconds(0.999));
+  const WindowTimes week = ScheduleWindow(decided, absl::Hours(168), kAllOnes);
+  EXPECT_LE(week.leave, week.close + kWindowGuard + absl::Seconds(60));
+}
+
+TEST(SchedulerTest, RunsInOrderOfTimeAndTheRestAtStop) {
+  Scheduler scheduler;
+  std::vector<int> order;
+  std::mutex mutex;
+  Once<bool> second;
+  const auto note = [&](int i) {
+    const std::lock_guard lock(mutex);
+    order.push_back(i);
+  };
+  scheduler.RunAfter(absl::Milliseconds(20), [&] {
+    note(2);
+    second.Set(true);
+  });
+  scheduler.RunAfter(absl::Hours(1), [&] { note(3); });
+  scheduler.RunAfter(-absl::Seconds(1), [&] { note(1); });
+  second.Get();
+  scheduler.Stop();
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_FALSE(scheduler.RunAfter(absl::ZeroDuration(), [&] { note(4); }));
+  EXPECT_EQ(order.size(), 3);
+}
+
+v1::GetPosteriorResponse SomePosterior() {
+  v1::GetPosteriorResponse response;
+  response.set_version(5);
+  for (const double mean : {0.5, -1.0}) response.add_means(mean);
+  for (const double entry : {4.0, 1.0, 9.0}) response.add_covariances(entry);
+  response.add_alphas(2.0);
+  return response;
+}
+
+TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
+  const auto posterior = ParsePosterior(SomePosterior(), 2);
+  ASSERT_THAT(posterior, IsOk());
+  EXPECT_THAT(posterior->node.covariance, ElementsAre(4, 1, 1, 9));
+  // (1,0): 0.5 + 2 * 2 = 4.5; (0,1): -1 + 2 * 3 = 5; (0,0): 0; (1,1): -0.5 + 2 sqrt(15) = 7.246.
+  const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
+  const Ranking ranking = RankOnDevice(*posterior, arms, 3, 1);
+  ASSERT_EQ(ranking.arms.size(), 3);
+  EXPECT_EQ(ranking.arms[0].position, 3);
+  EXPECT_NEAR(ranking.arms[0].score, -0.5 + 2 * std::sqrt(15.0), 1e-12);
+  EXPECT_EQ(ranking.arms[1].position, 1);
+  EXPECT_EQ(ranking.arms[2].position, 0);
+  EXPECT_EQ(ranking.arms[0].propensity, 1);
+  EXPECT_EQ(ranking.arms[1].propensity, 0);
+  EXPECT_EQ(ranking.posterior_version, 5);
+  EXPECT_EQ(ranking.features, PackFeatures(std::vector<double>{1, 1, 0, 1, 1, 0}));
+  EXPECT_TRUE(ranking.token.empty());
+}
+
+TEST(PosteriorsTest, RefusesWhatDoesNotFit) {
+  const auto internal = absl::StatusCode::kInternal;
+  EXPECT_THAT(ParsePosterior(SomePosterior(), 3), StatusIs(internal, "dimension 3"));
+  auto nan = SomePosterior();
+  nan.set_covariances(1, std::nan(""));
+  EXPECT_THAT(ParsePosterior(nan, 2), StatusIs(internal, "not finite"));
+  auto two = SomePosterior();
+  two.add_alphas(1);
+  EXPECT_THAT(ParsePosterior(two, 2), StatusIs(internal));
+}
+
+TEST(PosteriorsTest, CacheKeepsTheNewestOfTheLastUsers) {
+  PosteriorCache cache;
+  EXPECT_EQ(cache.Find("u"), nullptr);
+  cache.Put("u", {.version = 2});
+  cache.Put("u", {.version = 1});
+  EXPECT_EQ(cache.Find("u")->version, 2);
+  for (int i = 0; i < PosteriorCache::kUsersMax - 1; ++i) cache.Put(std::to_string(i), {});
+  EXPECT_NE(cache.Find("u"), nullptr);
+  cache.Put("one more", {});
+  EXPECT_NE(cache.Find("u"), nullptr);
+  EXPECT_EQ(cache.Find("0"), nullptr);
+}
+
+TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
+  const std::vector<double> arms = {1, 0, 0, 1};
+  const auto request = MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 2);
+  ASSERT_THAT(request, IsOk());
+  const auto good = [] {
+    v1::SelectResponse response;
+    for (const int position : {1, 0}) {
+      response.add_positions(position);
+      response.add_scores(1);
+      response.add_means(1);
+      response.add_widths(1);
+      response.add_propensities(1);
+    }
+    response.set_token("t");
+    return response;
+  };
+  auto response = good();
+  EXPECT_THAT(ParseSelectResponse(*request, 2, response), IsOk());
+  const std::function<void(v1::SelectResponse&)> spoil[] = {
+      [](auto& r) { r.clear_token(); },        [](auto& r) { r.set_positions(0, 2); },
+      [](auto& r) { r.add_arm_ids(1); },       [](auto& r) { r.add_scores(1); },
+      [](auto& r) { r.clear_widths(); },       [](auto& r) { r.Clear(); },
+      [](auto& r) { r.clear_propensities(); }, [](auto& r) { r.clear_means(); }};
+  for (const auto& change : spoil) {
+    auto spoilt = good();
+    change(spoilt);
+    EXPECT_THAT(ParseSelectResponse(*request, 2, spoilt), StatusIs(absl::StatusCode::kInternal));
+  }
+}
+
+TEST(WireReportsTest, TokenIsAddedLaterToTheSameReport) {
+  v1::Outcome outcome;
+  outcome.set_token("t");
+  outcome.set_reward(0.25);
+  EXPECT_EQ(WithToken(false, OutcomeBytes("", 0, 0.25), "t"), outcome.SerializeAsString());
+  v1::PerturbedReport report;
+  report.set_output(3);
+  EXPECT_EQ(WithToken(true, report.SerializeAsString(), "t"), [&] {
+    report.set_token("t");
+    return report.SerializeAsString();
+  }());
+}
+
+}  // namespace
+}  // namespace bandana::device
