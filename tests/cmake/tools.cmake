@@ -14,3 +14,14 @@ bandana_test(NAME import_files_test SRCS unit/import_files_test.cc
   DEPS bandana::import bandana::test_support lzma)
 bandana_test(NAME import_features_test SRCS unit/import_features_test.cc DEPS bandana::import bandana::test_support)
 bandana_test(NAME import_output_test SRCS unit/import_output_test.cc DEPS bandana::import bandana::test_support)
+bandana_library(NAME fleet_run SRCS support/fleet_run.cc
+  PUBLIC_DEPS bandana::test_server bandana::test_support
+  PRIVATE_DEPS bandana::ctl bandana::proto)
+add_dependencies(bandana_fleet_run bandana-fleet)
+bandana_test(NAME fleet_test SRCS integration/fleet_test.cc DEPS bandana::fleet_run LABELS integration TIMEOUT 300)
+bandana_test(NAME fleet_kill_test SRCS fault/fleet_kill_test.cc DEPS bandana::fleet_run LABELS fault TIMEOUT 300)
+bandana_test(NAME import_program_test SRCS integration/import_program_test.cc LABELS integration
+  DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::wire)
+add_dependencies(import_program_test bandana-import)
+bandana_test(NAME hetrec_data_test SRCS integration/hetrec_data_test.cc LABELS integration
+  DEPS bandana::import bandana::test_support)

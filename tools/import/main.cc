@@ -22,7 +22,7 @@ ABSL_FLAG(std::string, in, "", "Folder of the data set's .dat (or .dat.xz) files
 ABSL_FLAG(std::string, out, "", "Folder to write to; made when missing.");
 ABSL_FLAG(int, dimension, 25, "Features an arm.");
 ABSL_FLAG(int, clusters, 100, "Clusters that the users are cut into.");
-ABSL_FLAG(int, seed, 0, "Seed of the graph cut; everything else is deterministic.");
+ABSL_FLAG(int, seed, 0, "Order of the users in the graph cut; 0: by id.");
 ABSL_FLAG(int, tag_artists_min, 10, "Drop tags that fewer artists have.");
 ABSL_FLAG(bool, progress, false, "Show progress even when stderr is not a terminal.");
 

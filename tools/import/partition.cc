@@ -2,10 +2,27 @@
 
 #include <metis.h>
 
+#include <numeric>
+
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "tools/environments/random.h"
 
 namespace bandana {
+namespace {
+
+// Place of each node in the order that METIS sees.
+std::vector<idx_t> PlacesOf(int nodes, int seed) {
+  std::vector<idx_t> places(nodes);
+  std::iota(places.begin(), places.end(), 0);
+  if (seed != 0) {
+    SeededStream stream(seed, StreamPurpose::kPermutation, 0);
+    Shuffle(stream, std::span(places));
+  }
+  return places;
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<int>> PartitionGraph(int nodes,
                                                 std::span<const std::pair<int, int>> edges,
@@ -14,13 +31,14 @@ absl::StatusOr<std::vector<int>> PartitionGraph(int nodes,
     return InvalidArgument("clusters must be in [1, ", nodes, "], the number of users, got ",
                            parts);
   }
+  const std::vector<idx_t> places = PlacesOf(nodes, seed);
   std::vector<std::vector<idx_t>> neighbours(nodes);
   for (const auto& [a, b] : edges) {
     BANDANA_CHECK(a >= 0 && a < nodes);
     BANDANA_CHECK(b >= 0 && b < nodes);
     BANDANA_CHECK(a != b);
-    neighbours[a].push_back(b);
-    neighbours[b].push_back(a);
+    neighbours[places[a]].push_back(places[b]);
+    neighbours[places[b]].push_back(places[a]);
   }
   // METIS divides by the number of edges and by the number of parts less one.
   if (edges.empty() || parts == 1) {
@@ -47,7 +65,9 @@ absl::StatusOr<std::vector<int>> PartitionGraph(int nodes,
                                          nullptr, nullptr, nullptr, &part_count, nullptr, nullptr,
                                          options, &cut, part.data());
   if (result != METIS_OK) return Internal("METIS could not cut the graph, code ", result);
-  return std::vector<int>(part.begin(), part.end());
+  std::vector<int> part_of(nodes);
+  for (int node = 0; node < nodes; ++node) part_of[node] = part[places[node]];
+  return part_of;
 }
 
 }  // namespace bandana

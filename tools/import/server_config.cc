@@ -35,6 +35,14 @@ constexpr std::string_view kColinCoupling =
   }
 )";
 
+// Under the randomizer's noise clusters gain from leaning on each other more.
+constexpr std::string_view kTightGoblinCoupling = R"(  goblin {
+    graph { kind: EDGE_WEIGHTS file: "graph.mtx" }
+    users { file: "users.tsv" }
+    laplacian_weight: 5
+  }
+)";
+
 constexpr std::string_view kGoblinCoupling = R"(  goblin {
     graph { kind: EDGE_WEIGHTS file: "graph.mtx" }
     users { file: "users.tsv" }
@@ -51,16 +59,19 @@ struct Model {
   std::string_view epsilon;  // empty: not private
 };
 
-// Ridge regression with lambda = 1 where not private.
+// Where not private: ridge regression with lambda = 1. Where private: reward_stddev is about that
+// of a click, and the server adds the randomizer's variance to it, so that prior_stddev keeps its
+// meaning, the size of an entry of theta; the weaker the randomizer's signal, the more a wide prior
+// is needed for the clusters to move at all.
 constexpr Model kModels[] = {
     {"linucb-shared", kSharedCoupling, "1", "1", "alpha: 0.05", ""},
     {"linucb", kClusterCoupling, "1", "1", "alpha: 0", ""},
     {"colin", kColinCoupling, "1", "1", "alpha: 0.3", ""},
     {"goblin", kGoblinCoupling, "1", "1", "alpha_log: 0.1", ""},
     {"ldp-colin-eps1", kColinCoupling, "0.3", "1", "alpha: 0.3", "1"},
-    {"ldp-colin", kColinCoupling, "0.3", "1", "alpha: 0.3", "2"},
-    {"ldp-colin-eps5", kColinCoupling, "0.3", "1", "alpha: 0.3", "5"},
-    {"ldp-goblin", kGoblinCoupling, "0.3", "1", "alpha: 0.3", "2"},
+    {"ldp-colin", kColinCoupling, "0.3", "0.7", "alpha: 0.1", "2"},
+    {"ldp-colin-eps5", kColinCoupling, "0.3", "0.55", "alpha: 0.2", "5"},
+    {"ldp-goblin", kTightGoblinCoupling, "0.3", "3", "alpha: 0.3", "2"},
 };
 
 void AppendModel(const Model& model, int dimension, std::string& out) {

@@ -1,0 +1,138 @@
+// What bandana-import makes and writes, on a small made-up data set.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/made_up_hetrec.h"
+#include "tests/support/status_matchers.h"
+#include "tools/import/hetrec_import.h"
+#include "tools/import/import_text.h"
+
+namespace bandana {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr HetrecImportOptions kOptions = {.dimension = 3, .clusters = 4, .tag_artists_min = 2};
+
+Graph TwoNodes(std::vector<Graph::Entry> entries) {
+  return {.kind = Graph::Kind::kEdgeWeights, .nodes = 2, .entries = std::move(entries)};
+}
+
+double Weight(const Graph& graph, int row, int column) {
+  double weight = 0;
+  for (const Graph::Entry& entry : graph.entries) {
+    if (entry.row == row && entry.column == column) weight += entry.weight;
+  }
+  return weight;
+}
+
+TEST(InfluenceOf, AddsOneToTheDiagonalAndNormalisesColumns) {
+  const Graph w = InfluenceOf(TwoNodes({{0, 0, 5}, {0, 1, 2}, {1, 0, 2}}));
+  EXPECT_THAT(ValidateGraph(w), IsOk());
+  EXPECT_EQ(w.kind, Graph::Kind::kInfluence);
+  EXPECT_DOUBLE_EQ(Weight(w, 0, 0), 6.0 / 8);
+  EXPECT_DOUBLE_EQ(Weight(w, 1, 0), 2.0 / 8);
+  EXPECT_DOUBLE_EQ(Weight(w, 0, 1), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(Weight(w, 1, 1), 1.0 / 3);
+}
+
+TEST(InfluenceOf, LetsANodeWithoutEdgesCountForItself) {
+  const Graph w = InfluenceOf(TwoNodes({{0, 0, 5}}));
+  EXPECT_THAT(ValidateGraph(w), IsOk());
+  EXPECT_DOUBLE_EQ(Weight(w, 1, 1), 1);
+}
+
+TEST(CleanTag, FitsTagsIntoTheFormat) {
+  EXPECT_EQ(CleanTag("classic rock"), "classic rock");
+  EXPECT_EQ(CleanTag(" r,b\tsoul\n"), "r b soul");
+  EXPECT_EQ(CleanTag(" , "), "");
+  EXPECT_EQ(CleanTag(""), "");
+  EXPECT_EQ(CleanTag(std::string(64, 'x')).size(), 64);
+  EXPECT_EQ(CleanTag(std::string(65, 'x')).size(), 64);
+  // 63 bytes and a character of two: the cut falls before it, not inside.
+  EXPECT_EQ(CleanTag(std::string(63, 'x') + "ö"), std::string(63, 'x'));
+}
+
+TEST(ImportHetrec, MakesUnitFeatures) {
+  const auto import = ImportHetrec(testing::MadeUpHetrec(), kOptions, {});
+  ASSERT_THAT(import, IsOk());
+  ASSERT_GT(import->arms.size(), 20);
+  int id = 0;
+  for (const ImportedArm& arm : import->arms) {
+    EXPECT_GT(arm.id, id);
+    id = arm.id;
+    ASSERT_EQ(arm.features.size(), 3);
+    EXPECT_NEAR(std::hypot(arm.features[0], arm.features[1], arm.features[2]), 1, 1e-12);
+  }
+}
+
+TEST(ImportHetrec, CountsEveryFriendPairOnce) {
+  const HetrecFiles files = testing::MadeUpHetrec();
+  const auto import = ImportHetrec(files, kOptions, {});
+  ASSERT_THAT(import, IsOk());
+  EXPECT_THAT(ValidateGraph(import->graph), IsOk());
+  double pairs = 0;
+  for (const Graph::Entry& entry : import->graph.entries) {
+    if (entry.row >= entry.column) pairs += entry.weight;
+  }
+  EXPECT_EQ(pairs, files.friends.size());
+}
+
+TEST(ImportHetrec, KeepsTheFirstTaggingOfEachArmInOrderOfTime) {
+  HetrecFiles files = testing::MadeUpHetrec();
+  const int user = files.assignments[0].user;
+  const int artist = files.assignments[0].artist;
+  const int unused_tag = 999;
+  files.assignments.push_back({user, artist, unused_tag, absl::CivilDay(1999, 12, 31)});
+  files.assignments.push_back({user, 777'777, unused_tag + 1, absl::CivilDay(1999, 1, 1)});
+  const auto import = ImportHetrec(files, kOptions, {});
+  ASSERT_THAT(import, IsOk());
+  ASSERT_FALSE(import->events.empty());
+  EXPECT_EQ(import->events[0].user, user);
+  EXPECT_EQ(import->events[0].arm, artist) << "777777 has no features";
+  EXPECT_EQ(import->events[0].day, absl::CivilDay(1999, 12, 31));
+  for (std::size_t i = 1; i < import->events.size(); ++i) {
+    EXPECT_LE(import->events[i - 1].day, import->events[i].day);
+  }
+}
+
+TEST(ImportHetrec, RefusesOptionsOutOfRange) {
+  const HetrecFiles files = testing::MadeUpHetrec();
+  const auto import = [&](HetrecImportOptions options) { return ImportHetrec(files, options, {}); };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(import({.dimension = 0}), StatusIs(kInvalid, "dimension must be in [1, 256], got 0"));
+  EXPECT_THAT(import({.dimension = 257}), StatusIs(kInvalid, "dimension"));
+  EXPECT_THAT(import({.dimension = 200, .clusters = 4}), StatusIs(kInvalid, "tags"));
+  EXPECT_THAT(import({.dimension = 3, .clusters = 0}), StatusIs(kInvalid, "clusters"));
+  EXPECT_THAT(import({.dimension = 3, .clusters = 5000, .tag_artists_min = 2}),
+              StatusIs(kInvalid, "clusters"));
+  EXPECT_THAT(import({.seed = -1}), StatusIs(kInvalid, "seed"));
+  EXPECT_THAT(import({.tag_artists_min = 0}), StatusIs(kInvalid, "tag_artists_min"));
+}
+
+TEST(ImportText, WritesOneLineAnEntry) {
+  EXPECT_EQ(ToArmsTsv(std::vector<ImportedArm>{{7, {"a b", "c"}, {0.1, -1}}, {9, {}, {1e-7, 0}}}),
+            "7\ta b,c\t0.1 -1\n9\t-\t1e-07 0\n");
+  EXPECT_EQ(ToUsersTsv(std::vector<int>{2, 5}, std::vector<int>{1, 0}), "2\t1\n5\t0\n");
+  EXPECT_EQ(ToEventsTsv(std::vector<ImportedEvent>{{2, 7, absl::CivilDay(1969, 12, 31)},
+                                                   {5, 9, absl::CivilDay(2009, 4, 1)}}),
+            "# user\tarm\tday (since 1970-01-01)\n2\t7\t-1\n5\t9\t14335\n");
+  EXPECT_EQ(ToItemsTsv(std::vector<Listening>{{2, 7}}), "# user\tarm\n2\t7\n");
+}
+
+TEST(ImportText, NamesEveryModel) {
+  const std::string config = ToServerConfig(25);
+  for (const char* name : {"linucb-shared", "linucb", "colin", "goblin", "ldp-colin-eps1",
+                           "ldp-colin", "ldp-colin-eps5", "ldp-goblin"}) {
+    EXPECT_THAT(config, HasSubstr("name: \"" + std::string(name) + "\""));
+  }
+}
+
+}  // namespace
+}  // namespace bandana
