@@ -29,7 +29,20 @@ constexpr char kSchema[] =
     "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
     " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence)) WITHOUT ROWID;";
 
-// Copies the write-ahead file into the database whenever it has grown beyond its bound.
+// Copies what it can of the write-ahead file into the database, beside readers and the writer. A
+// full disk is no error: it is tried again.
+absl::Status CheckpointPass(SqliteConnection& connection) {
+  const int code = sqlite3_wal_checkpoint_v2(connection.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
+                                             nullptr, nullptr);
+  const int primary = code & 0xff;
+  if (primary == SQLITE_BUSY || primary == SQLITE_FULL) return absl::OkStatus();
+  return SqliteStatus(code, connection.get(), "checkpoint");
+}
+
+// Does the bulk of a checkpoint whenever the write-ahead file has grown beyond its bound. The rest,
+// what was committed meanwhile, is for the writer itself: SQLite starts the file anew only when
+// nothing is left to copy, and a second thread that waits for the write lock of a busy writer
+// starves.
 class WalCheckpointer {
  public:
   WalCheckpointer(SqliteConnection connection, int pages_max)
@@ -48,14 +61,16 @@ class WalCheckpointer {
     if (pages < pages_max_) return;
     {
       std::lock_guard lock(mutex_);
+      if (bulk_done_) return;  // a second pass would only be in the way of the writer's
       due_ = true;
     }
     changed_.notify_one();
   }
-  // An I/O error of a past checkpoint. A full disk is none: it is tried again.
-  absl::Status status() const {
+  // True once after each bulk pass; the error of one that failed.
+  absl::StatusOr<bool> TakeBulkDone() {
     std::lock_guard lock(mutex_);
-    return status_;
+    if (!status_.ok()) return status_;
+    return std::exchange(bulk_done_, false);
   }
 
  private:
@@ -66,29 +81,19 @@ class WalCheckpointer {
       if (stop_) return;
       due_ = false;
       lock.unlock();
-      const absl::Status done = Checkpoint();
+      const absl::Status done = CheckpointPass(connection_);
       lock.lock();
-      if (!done.ok() && !absl::IsResourceExhausted(done)) status_ = done;
+      status_.Update(done);
+      bulk_done_ = true;
     }
-  }
-  absl::Status Checkpoint() {
-    // The first pass copies nearly all beside the writer; the second blocks it for the rest, and
-    // lets it start the file anew.
-    for (const int mode : {SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_RESTART}) {
-      const int code =
-          sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, mode, nullptr, nullptr);
-      if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
-        return SqliteStatus(code, connection_.get(), "checkpoint");
-      }
-    }
-    return absl::OkStatus();
   }
 
   SqliteConnection connection_;
   const int pages_max_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   bool due_ = false;
+  bool bulk_done_ = false;
   bool stop_ = false;
   absl::Status status_;
   std::thread thread_;
@@ -114,7 +119,7 @@ class SqliteLog final : public UpdateLog {
     // CheckWal.
     const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
                                                nullptr, nullptr);
-    if (code != SQLITE_OK && code != SQLITE_FULL) {
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_FULL) {
       return SqliteStatus(code, writer_.get(), "checkpoint");
     }
     BANDANA_ASSIGN_OR_RETURN(SqliteConnection own,
@@ -131,7 +136,8 @@ class SqliteLog final : public UpdateLog {
   }
 
   absl::Status Append(const LogBatch& batch) override {
-    BANDANA_RETURN_IF_ERROR(checkpointer_->status());
+    BANDANA_ASSIGN_OR_RETURN(const bool finish_checkpoint, checkpointer_->TakeBulkDone());
+    if (finish_checkpoint) BANDANA_RETURN_IF_ERROR(CheckpointPass(writer_));
     LogState next = state_;
     next.counters = batch.counters;
     return Transaction(next, [&] { return AppendRows(batch, next); });

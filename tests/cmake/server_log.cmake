@@ -1,1 +1,12 @@
-# Tests of server_log; see bandana_test in cmake/bandana.cmake.
+# Tests of server_log and server_models; see bandana_test in cmake/bandana.cmake.
+bandana_library(NAME model_harness SRCS support/fault_vfs.cc support/model_harness.cc
+  PUBLIC_DEPS bandana::server_models bandana::test_support
+  PRIVATE_DEPS SQLite::SQLite3)
+set(model_deps bandana::model_harness bandana::server_models bandana::test_support)
+
+bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
+bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
+  LABELS property TIMEOUT 300)
+bandana_test(NAME model_kill_test SRCS fault/model_kill_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)
+bandana_test(NAME model_damage_test SRCS fault/model_damage_test.cc DEPS ${model_deps} LABELS fault)

@@ -1,0 +1,49 @@
+// What tests of hosted models have in common: specs from text, decisions, reports that wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/wire/model_spec.h"
+#include "server/models/hosted_model.h"
+#include "tests/support/fake_clock.h"
+
+namespace bandana::testing {
+
+// From a ModelConfig in text form; aborts with the mistakes.
+ModelSpec SpecOf(const std::string& config);
+
+// name, dimension 2, non-private, shared, with `more` appended.
+ModelSpec SharedSpec(const std::string& more = "");
+ModelSpec IndependentSpec(const std::string& more = "", const std::string& coupling = "");
+// Every reported reward randomized; users 0 .. 2 on a chain.
+ModelSpec LocalColinSpec(const std::string& more = "");
+// shared, reward window of one minute, default reward 0.25.
+ModelSpec WindowSpec(const std::string& more = "");
+
+// A decision of this model now, with one arm. `number` makes the id.
+server::Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
+                            std::uint64_t number, std::vector<double> features,
+                            const std::string& user = "");
+
+// Reports and waits for the answer.
+absl::StatusOr<std::vector<server::OutcomeResult>> ReportAll(
+    server::HostedModel& model, std::vector<server::ReportedOutcome> outcomes);
+absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
+                                                const server::Decision& decision,
+                                                std::optional<double> reward,
+                                                std::uint32_t shown = 0);
+// The code, or UNSPECIFIED when the call failed.
+v1::OutcomeCode CodeOf(const absl::StatusOr<server::OutcomeResult>& result);
+v1::RejectReason ReasonOf(const absl::StatusOr<server::OutcomeResult>& result);
+
+// Events and moments of every node, from a checkpoint of the model: what the statistics are.
+std::vector<NodeStatistics> StatisticsOf(server::HostedModel& model);
+
+// Waits until the condition holds, at most ten seconds; its last value.
+bool Eventually(const std::function<bool()>& condition);
+
+}  // namespace bandana::testing

@@ -1,0 +1,642 @@
+#include "server/models/hosted_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "common/base/file.h"
+#include "tests/support/fault_vfs.h"
+#include "tests/support/model_harness.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::Decision;
+using server::HostedModel;
+using server::HostedModelOptions;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class HostedModelTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<HostedModel> Open(const ModelSpec& spec) {
+    absl::StatusOr<std::unique_ptr<HostedModel>> model = TryOpen(spec);
+    EXPECT_THAT(model, IsOk());
+    return *std::move(model);
+  }
+  absl::StatusOr<std::unique_ptr<HostedModel>> TryOpen(const ModelSpec& spec) {
+    HostedModelOptions options = options_;
+    options.tick_max = absl::Milliseconds(2);
+    options.warn = [this](const std::string& message) { warnings_.push_back(message); };
+    return HostedModel::Open(spec, folder_.path(), clock_, options);
+  }
+  void WaitApplied(const HostedModel& model) {
+    ASSERT_TRUE(Eventually([&] {
+      const v1::GetStatsResponse stats = model.Stats();
+      return stats.applied_sequence() == stats.log_sequence();
+    }));
+  }
+
+  TempDir folder_;
+  FakeClock clock_;
+  HostedModelOptions options_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(HostedModelTest, AppliesAReportAndPublishesThePosterior) {
+  const auto model = Open(SharedSpec());
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
+  WaitApplied(*model);
+  // K = (I + x x')^-1 and m = K x r with x = (1, 0), r = 1/2.
+  const NodePosterior& posterior = model->posterior()->node(0);
+  EXPECT_THAT(posterior.mean, ElementsAre(DoubleEq(0.25), 0));
+  EXPECT_THAT(posterior.covariance, ElementsAre(DoubleEq(0.5), 0, 0, 1));
+  EXPECT_EQ(model->Stats().reports_applied(), 1);
+  EXPECT_EQ(model->Stats().log_sequence(), 1);
+  EXPECT_EQ(model->Stats().posterior_version(), 1);
+}
+
+TEST_F(HostedModelTest, ARepeatedDecisionIsADuplicateWhateverItsReward) {
+  auto model = Open(SharedSpec());
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::DUPLICATE);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.9)), v1::DUPLICATE);
+  model.reset();
+  model = Open(SharedSpec());
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.1)), v1::DUPLICATE);
+  EXPECT_EQ(model->Stats().reports_applied(), 1);
+  EXPECT_EQ(model->Stats().reports_duplicate(), 3);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+}
+
+TEST_F(HostedModelTest, TheSameDecisionTwiceInOneCallIsAppliedOnce) {
+  const auto model = Open(SharedSpec());
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  const auto results =
+      ReportAll(*model, {{.decision = decision, .reward = 1}, {.decision = decision, .reward = 0}});
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ((*results)[0].code, v1::APPLIED);
+  EXPECT_EQ((*results)[1].code, v1::DUPLICATE);
+}
+
+TEST_F(HostedModelTest, StateSurvivesARestart) {
+  auto model = Open(SharedSpec());
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, i, {0.6, 0.8}), 0.5)),
+              v1::APPLIED);
+  }
+  const auto instance = model->instance();
+  const auto before = StatisticsOf(*model);
+  model.reset();
+  model = Open(SharedSpec());
+  EXPECT_EQ(model->instance(), instance);
+  EXPECT_EQ(model->Stats().reports_applied(), 200);
+  EXPECT_EQ(model->Stats().applied_sequence(), 200);
+  EXPECT_EQ(model->posterior()->version(), 200);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 200);
+  EXPECT_EQ(StatisticsOf(*model)[0].gram, before[0].gram);
+  EXPECT_EQ(StatisticsOf(*model)[0].moment, before[0].moment);
+}
+
+TEST_F(HostedModelTest, RejectionsSayWhyAndAreCounted) {
+  auto model = Open(SharedSpec("reward_out_of_range: REJECT"));
+  Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 0.5, 1)), v1::SHOWN_OUT_OF_RANGE);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, std::nullopt)), v1::REWARD_MISSING);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, std::nan(""))), v1::REWARD_MISSING);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 1.5)), v1::REWARD_OUT_OF_RANGE);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, -std::numeric_limits<double>::infinity())),
+            v1::REWARD_OUT_OF_RANGE);
+  decision.epoch = 7;
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 0.5)), v1::TOKEN_FOREIGN);
+  decision.epoch = model->epoch();
+  decision.node = 1;
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 0.5)), v1::TOKEN_INVALID);
+  model->CountRejected(v1::REJECTED, v1::TOKEN_INVALID, 2);
+  model->CountFeaturesClipped(5);
+  model.reset();
+  model = Open(SharedSpec("reward_out_of_range: REJECT"));
+  EXPECT_THAT(model->Stats().reports_rejected(),
+              UnorderedElementsAre(Pair("shown_out_of_range", 1), Pair("reward_missing", 2),
+                                   Pair("reward_out_of_range", 2), Pair("token_foreign", 1),
+                                   Pair("token_invalid", 3)));
+  EXPECT_EQ(model->Stats().features_clipped(), 5);
+  EXPECT_EQ(model->Stats().reports_applied(), 0);
+  EXPECT_EQ(model->Stats().log_sequence(), 0);
+}
+
+TEST_F(HostedModelTest, RewardsOutOfRangeAreClippedAndCounted) {
+  const auto model = Open(SharedSpec("reward_min: -1 reward_max: 2"));
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 5)), v1::APPLIED);
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 2, {0, 1}), -5)), v1::APPLIED);
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(2, -1));
+  EXPECT_EQ(model->Stats().rewards_clipped(), 2);
+}
+
+TEST_F(HostedModelTest, ExpiredTokensAreRefusedEvenAfterTheirIdsAreForgotten) {
+  auto model = Open(SharedSpec("token_lifetime { seconds: 60 }"));
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  const Decision unreported = DecisionOf(*model, clock_, 2, {1, 0});
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
+  EXPECT_EQ(model->Stats().decisions_open(), 1);
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_EQ(CodeOf(ReportOne(*model, unreported, 0.5)), v1::EXPIRED);
+  clock_.Advance(absl::Seconds(30));
+  EXPECT_TRUE(Eventually([&] { return model->Stats().decisions_open() == 0; }));
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::EXPIRED);
+  // Not even a clock that is set back, or a longer life, lets a forgotten id in again.
+  model.reset();
+  clock_.Advance(-absl::Seconds(90));
+  model = Open(SharedSpec("token_lifetime { seconds: 3600 }"));
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::EXPIRED);
+  EXPECT_EQ(model->Stats().reports_rejected().at("expired"), 3);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+}
+
+TEST_F(HostedModelTest, BeyondDecisionsOpenMaxReportsAreUnavailable) {
+  const auto model = Open(SharedSpec("decisions_open_max: 1000"));
+  std::vector<server::ReportedOutcome> outcomes;
+  for (int i = 0; i < 1000; ++i) {
+    outcomes.push_back({.decision = DecisionOf(*model, clock_, i, {1, 0}), .reward = 0});
+  }
+  ASSERT_THAT(ReportAll(*model, outcomes), IsOk());
+  const Decision one_more = DecisionOf(*model, clock_, 1000, {1, 0});
+  EXPECT_THAT(ReportOne(*model, one_more, 0),
+              StatusIs(absl::StatusCode::kUnavailable, "decisions_open_max = 1000"));
+  EXPECT_EQ(CodeOf(ReportOne(*model, outcomes[5].decision, 0)), v1::DUPLICATE);
+  clock_.Advance(absl::Hours(25));
+  ASSERT_TRUE(Eventually([&] { return model->Stats().decisions_open() == 0; }));
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1000, {1, 0}), 0)), v1::APPLIED);
+}
+
+// Independent users.
+
+TEST_F(HostedModelTest, IndependentUsersBecomeNodesAtTheirFirstAcceptedReport) {
+  auto model = Open(IndependentSpec("", "users_max: 2"));
+  EXPECT_THAT(model->ResolveUser("ann"), IsOkAndHolds(-1));
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}, "ann"), 1)),
+            v1::APPLIED);
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 2, {1, 0}, "bob"), 0)),
+            v1::APPLIED);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 3, {1, 0}, "cid"), 0)),
+            v1::USER_LIMIT);
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 4, {1, 0}, "ann"), 1)),
+            v1::APPLIED);
+  WaitApplied(*model);
+  EXPECT_THAT(model->ResolveUser("ann"), IsOkAndHolds(0));
+  EXPECT_THAT(model->ResolveUser("bob"), IsOkAndHolds(1));
+  EXPECT_THAT(model->ResolveUser("cid"), IsOkAndHolds(-1));
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 2.0 / 3);
+  EXPECT_EQ(model->Stats().nodes(), 2);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 5, {1, 0}, "bob"), 1)),
+            v1::APPLIED);
+  model.reset();
+  model = Open(IndependentSpec("", "users_max: 3"));
+  EXPECT_THAT(model->ResolveUser("bob"), IsOkAndHolds(1));
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 6, {1, 0}, "cid"), 0)),
+            v1::APPLIED);
+  EXPECT_THAT(model->ResolveUser("cid"), IsOkAndHolds(2));
+  EXPECT_EQ(model->Ledger().events_of_one_user_max(), 2);
+}
+
+TEST_F(HostedModelTest, UserIdsAreChecked) {
+  const auto model = Open(IndependentSpec());
+  EXPECT_THAT(model->ResolveUser(""), StatusIs(absl::StatusCode::kInvalidArgument, "user"));
+  EXPECT_THAT(model->ResolveUser(std::string(129, 'u')),
+              StatusIs(absl::StatusCode::kInvalidArgument, "user"));
+}
+
+// Local models.
+
+TEST_F(HostedModelTest, LocalModelsUseTheRandomizersValue) {
+  const ModelSpec spec = LocalColinSpec();
+  const auto model = Open(spec);
+  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  const std::uint32_t last = randomizer.outputs() - 1;
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}, "1"), last)),
+            v1::APPLIED);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 2, {1, 0}, "1"), last + 1)),
+            v1::OUTPUT_OUT_OF_RANGE);
+  EXPECT_THAT(StatisticsOf(*model)[1].moment, ElementsAre(randomizer.Value(last), 0));
+}
+
+TEST_F(HostedModelTest, EventsPerUserEndWithTheLimitAndStartAnewWithAnEpoch) {
+  auto model = Open(LocalColinSpec());
+  const Decision first = DecisionOf(*model, clock_, 1, {1, 0}, "2");
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, i, {1, 0}, "2"), 0)),
+              v1::APPLIED);
+  }
+  EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 4, {1, 0}, "2"), 0)),
+            v1::USER_LIMIT);
+  EXPECT_EQ(CodeOf(ReportOne(*model, first, 0)), v1::DUPLICATE);  // a retry at the limit
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 5, {1, 0}, "0"), 0)), v1::APPLIED);
+  const Decision old = DecisionOf(*model, clock_, 6, {1, 0}, "0");
+  EXPECT_THAT(model->OpenEpoch(), IsOkAndHolds(2));
+  EXPECT_EQ(model->epoch(), 2);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, old, 0)), v1::TOKEN_FOREIGN);
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 7, {1, 0}, "2"), 0)), v1::APPLIED);
+  for (const bool checkpointed : {false, true}) {
+    if (checkpointed) {
+      ASSERT_THAT(model->Checkpoint(), IsOk());
+    }
+    model.reset();
+    model = Open(LocalColinSpec());
+    EXPECT_EQ(model->epoch(), 2);
+    const v1::GetLedgerResponse ledger = model->Ledger();
+    EXPECT_EQ(ledger.events(), 5);
+    EXPECT_EQ(ledger.events_of_one_user_max(), 4);
+    EXPECT_EQ(ledger.epsilon_spent_event(), 1);
+    EXPECT_EQ(ledger.epsilon_spent_user(), 4);
+    EXPECT_EQ(ledger.epoch(), 2);
+  }
+  for (int i = 8; i <= 9; ++i) {
+    EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, i, {1, 0}, "2"), 0)),
+              v1::APPLIED);
+  }
+  EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 10, {1, 0}, "2"), 0)),
+            v1::USER_LIMIT);
+}
+
+TEST_F(HostedModelTest, PooledNodesAreNotLimited) {
+  const auto model = Open(SpecOf(
+      "name: 'm' dimension: 2 mode: LOCAL_REWARD shared {} reporting { one_per_decision: true }"
+      " privacy { epsilon: 1 events_per_user_max: 1 }"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, i, {1, 0}), 0)), v1::APPLIED);
+  }
+}
+
+TEST_F(HostedModelTest, GraphUsersAreNodeNumbers) {
+  const auto model = Open(LocalColinSpec());
+  EXPECT_THAT(model->ResolveUser("0"), IsOkAndHolds(0));
+  EXPECT_THAT(model->ResolveUser("2"), IsOkAndHolds(2));
+  for (const char* unknown : {"3", "-1", "01", "1 ", "ann", "99999999999999"}) {
+    EXPECT_THAT(model->ResolveUser(unknown), StatusIs(absl::StatusCode::kNotFound)) << unknown;
+  }
+}
+
+// Reward windows.
+
+TEST_F(HostedModelTest, AWindowAppliesTheDefaultAtItsClose) {
+  const auto model = Open(WindowSpec());
+  ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {1, 0})), IsOk());
+  ASSERT_TRUE(Eventually([&] { return model->Stats().log_sequence() == 1; }));
+  WaitApplied(*model);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 0);
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.25, 0));
+  EXPECT_EQ(model->Stats().reports_applied(), 0);
+}
+
+TEST_F(HostedModelTest, AWindowAppliesTheReportOnceAtItsCloseAndRefusesLaterOnes) {
+  const auto model = Open(WindowSpec());
+  Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  decision.arms.push_back({.features = {0, 1}});
+  const Decision late = DecisionOf(*model, clock_, 2, {1, 0});
+  ASSERT_THAT(model->RecordDecision(decision), IsOk());
+  ASSERT_THAT(model->RecordDecision(late), IsOk());
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.75, 1)), v1::APPLIED);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::DUPLICATE);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 0);
+  clock_.Advance(absl::Seconds(60));
+  EXPECT_EQ(CodeOf(ReportOne(*model, late, 0.75)), v1::EXPIRED);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::DUPLICATE);
+  EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 2; }));
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.25, 0.75));
+}
+
+TEST_F(HostedModelTest, AReportBringsItsLostDecisionWithIt) {
+  const auto model = Open(WindowSpec());
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});  // never recorded
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, std::nullopt)), v1::APPLIED);
+  EXPECT_EQ(model->Stats().log_sequence(), 2);
+  ASSERT_THAT(model->RecordDecision(decision), IsOk());  // comes late: known
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.25, 0));
+  EXPECT_EQ(model->Stats().decisions_open(), 1);
+}
+
+TEST_F(HostedModelTest, OpenWindowsSurviveRestartsWithAndWithoutCheckpoint) {
+  for (const bool checkpoint : {false, true}) {
+    SCOPED_TRACE(checkpoint);
+    const TempDir folder;
+    HostedModelOptions options;
+    options.tick_max = absl::Milliseconds(2);
+    auto model = *HostedModel::Open(WindowSpec(), folder.path(), clock_, options);
+    const Decision reported = DecisionOf(*model, clock_, 1, {1, 0});
+    const Decision silent = DecisionOf(*model, clock_, 2, {0, 1});
+    ASSERT_THAT(model->RecordDecision(silent), IsOk());
+    EXPECT_EQ(CodeOf(ReportOne(*model, reported, 1)), v1::APPLIED);
+    if (checkpoint) {
+      ASSERT_THAT(model->Checkpoint(), IsOk());
+    }
+    model.reset();
+    model = *HostedModel::Open(WindowSpec(), folder.path(), clock_, options);
+    EXPECT_EQ(CodeOf(ReportOne(*model, reported, 1)), v1::DUPLICATE);
+    clock_.Advance(absl::Seconds(61));
+    EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 2; }));
+    EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(1, 0.25));
+  }
+}
+
+TEST_F(HostedModelTest, ANewEpochClosesOpenWindows) {
+  const auto model = Open(WindowSpec());
+  const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  ASSERT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::APPLIED);
+  ASSERT_THAT(model->OpenEpoch(), IsOkAndHolds(2));
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+  clock_.Advance(absl::Seconds(120));
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::DUPLICATE);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+}
+
+TEST_F(HostedModelTest, AnotherWindowLengthOpensAnEpochWhileWindowsAreOpen) {
+  auto model = Open(WindowSpec());
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
+  model.reset();
+  ModelSpec longer = WindowSpec();
+  longer.public_spec.reward_window->duration = absl::Hours(1);
+  model = Open(longer);
+  EXPECT_EQ(model->epoch(), 2);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+  model.reset();
+  EXPECT_EQ(Open(longer)->epoch(), 2);
+}
+
+// Graph, epoch, configuration.
+
+TEST_F(HostedModelTest, AGraphIsReplacedAndStaysReplaced) {
+  auto model = Open(LocalColinSpec());
+  const double coupled = model->posterior()->node(0).covariance[0];
+  v1::Graph graph;
+  graph.set_users(3);
+  for (int i = 0; i < 3; ++i) {
+    graph.add_rows(i);
+    graph.add_columns(i);
+    graph.add_weights(1);
+  }
+  ASSERT_THAT(model->PutGraph(graph), IsOk());
+  EXPECT_NE(coupled, 1);
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);  // W = I
+  model.reset();
+  model = Open(LocalColinSpec());
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  model.reset();
+  model = Open(LocalColinSpec());
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+
+  graph.set_users(2);
+  EXPECT_THAT(model->PutGraph(graph), StatusIs(absl::StatusCode::kInvalidArgument));
+  graph.set_users(4);
+  graph.add_rows(3);
+  graph.add_columns(3);
+  graph.add_weights(1);
+  EXPECT_THAT(model->PutGraph(graph),
+              StatusIs(absl::StatusCode::kInvalidArgument, "keeps their number"));
+}
+
+TEST_F(HostedModelTest, AConfigurationWithAnotherGraphReplacesIt) {
+  auto model = Open(LocalColinSpec());
+  const double coupled = model->posterior()->node(0).covariance[0];
+  model.reset();
+  const std::string other =
+      "name: 'm' dimension: 2 mode: LOCAL_REWARD colin { graph { users: 3"
+      " rows: [0, 1, 2] columns: [0, 1, 2] weights: [1, 1, 1] } }"
+      " privacy { epsilon: 1 events_per_user_max: 3 } reporting { one_per_decision: true }";
+  model = Open(SpecOf(other));
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+  const std::uint64_t sequence = model->Stats().log_sequence();
+  model.reset();
+  model = Open(SpecOf(other));
+  EXPECT_EQ(model->Stats().log_sequence(), sequence);  // adopted once
+  model.reset();
+  EXPECT_DOUBLE_EQ(Open(LocalColinSpec())->posterior()->node(0).covariance[0], coupled);
+}
+
+TEST_F(HostedModelTest, ASharedModelHasNoGraph) {
+  EXPECT_THAT(Open(SharedSpec())->PutGraph({}), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(HostedModelTest, AContradictingConfigurationIsRefusedByField) {
+  Open(SharedSpec()).reset();
+  const auto refused = [](const std::string& part) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, part);
+  };
+  EXPECT_THAT(TryOpen(SpecOf("name: 'm' dimension: 3 mode: NON_PRIVATE shared {}")),
+              refused("dimension is 2 in the stored state and 3 in the configuration"));
+  EXPECT_THAT(TryOpen(IndependentSpec()), refused("coupling is shared"));
+  EXPECT_THAT(TryOpen(SharedSpec("reward_max: 2")), refused("reward_max is 1"));
+  EXPECT_THAT(TryOpen(WindowSpec()), refused("event is report"));
+  EXPECT_THAT(TryOpen(SpecOf("name: 'm' dimension: 2 mode: LOCAL_REWARD shared {}"
+                             " privacy { epsilon: 1 } reporting { one_per_decision: true }")),
+              refused("mode is NON_PRIVATE"));
+}
+
+TEST_F(HostedModelTest, LegalChangesOfTheConfigurationAreAccepted) {
+  auto model = Open(SharedSpec());
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
+  model.reset();
+  model =
+      Open(SharedSpec("exploration { alpha: 2 } checkpoint { events: 10 } prior_stddev: 2"
+                      " feature_l2_max: 3 arms_max: 5"));
+  EXPECT_EQ(model->posterior()->node(0).alpha, 2);
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 0.8);  // (1/4 + 1)^-1
+}
+
+// Checkpoints.
+
+TEST_F(HostedModelTest, CheckpointsTrimTheLogUpToTheOlderOfTwo) {
+  auto model = Open(SharedSpec());
+  std::uint64_t number = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, number++, {1, 0}), 1)),
+                v1::APPLIED);
+    }
+    const auto checkpoint = model->Checkpoint();
+    ASSERT_THAT(checkpoint, IsOk());
+    EXPECT_EQ(checkpoint->log_sequence(), number);
+    EXPECT_GT(checkpoint->bytes(), 0);
+  }
+  model.reset();
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("checkpoint-")) files.push_back(name);
+  }
+  EXPECT_THAT(files, UnorderedElementsAre("checkpoint-00000000000000000030",
+                                          "checkpoint-00000000000000000040"));
+  model = Open(SharedSpec());
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 40);
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 3, {1, 0}), 1)), v1::DUPLICATE);
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(HostedModelTest, CheckpointsFollowTheirPolicy) {
+  const auto model = Open(SharedSpec("checkpoint { events: 5 interval { seconds: 60 } }"));
+  const auto files = [&] {
+    int count = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+      const std::string name = file.path().filename();
+      count += name.starts_with("checkpoint-") && !name.ends_with(".tmp");
+    }
+    return count;
+  };
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, i, {1, 0}), 1)), v1::APPLIED);
+  }
+  WaitApplied(*model);
+  EXPECT_EQ(files(), 0);
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 4, {1, 0}), 1)), v1::APPLIED);
+  EXPECT_TRUE(Eventually([&] { return files() == 1; }));
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 5, {1, 0}), 1)), v1::APPLIED);
+  WaitApplied(*model);
+  EXPECT_EQ(files(), 1);
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_TRUE(Eventually([&] { return files() == 2; }));
+}
+
+// Catalogue.
+
+TEST_F(HostedModelTest, TheCatalogueIsDurableAndClipped) {
+  auto model = Open(SharedSpec());
+  v1::PutArmsResponse response;
+  ASSERT_THAT(
+      model->PutArms(std::vector<server::CatalogueArm>{{7, {3, 4}, {"a", "b"}}, {2, {0, 1}, {}}},
+                     &response),
+      IsOk());
+  EXPECT_EQ(response.added(), 2);
+  ASSERT_THAT(model->PutArms(std::vector<server::CatalogueArm>{{2, {1, 0}, {"c"}}, {9, {0, 0}, {}}},
+                             &response),
+              IsOk());
+  EXPECT_EQ(response.added(), 1);
+  EXPECT_EQ(response.replaced(), 1);
+  EXPECT_EQ(response.arms(), 3);
+  EXPECT_EQ(model->RemoveArms(std::vector<std::uint32_t>{9, 10})->removed(), 1);
+  model.reset();
+  model = Open(SharedSpec());
+  const auto catalogue = model->catalogue();
+  ASSERT_EQ(catalogue->size(), 2);
+  EXPECT_EQ(catalogue->arms()[0].id, 2);
+  EXPECT_THAT(catalogue->Find(2)->tags, ElementsAre("c"));
+  EXPECT_NEAR(catalogue->Find(7)->features[0], 0.6, 1e-15);
+  EXPECT_NEAR(catalogue->features()[3], 0.8, 1e-15);
+  EXPECT_EQ(catalogue->Find(9), nullptr);
+  EXPECT_EQ(model->Stats().arms(), 2);
+  EXPECT_EQ(model->Stats().features_clipped(), 1);
+}
+
+TEST_F(HostedModelTest, BadArmsAreRefusedTogether) {
+  const auto model = Open(SharedSpec("arms_max: 2"));
+  v1::PutArmsResponse response;
+  const auto put = [&](std::vector<server::CatalogueArm> arms) {
+    return model->PutArms(arms, &response);
+  };
+  const auto invalid = [](const std::string& part) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, part);
+  };
+  EXPECT_THAT(put({{1, {1, 0}, {}}, {2, {1}, {}}}), invalid("arm 2 has 1 features"));
+  EXPECT_THAT(put({{1, {std::nan(""), 0}, {}}}), invalid("not finite"));
+  EXPECT_THAT(put({{1, {1, 0}, {}}, {1, {1, 0}, {}}}), invalid("twice"));
+  EXPECT_THAT(put({{1, {1, 0}, {""}}}), invalid("tag"));
+  EXPECT_THAT(put({{1, {1, 0}, {"a,b"}}}), invalid("tag"));
+  EXPECT_THAT(put({{1, {1, 0}, std::vector<std::string>(17, "t")}}), invalid("17 tags"));
+  EXPECT_THAT(put({{1, {1, 0}, {}}, {2, {1, 0}, {}}, {3, {1, 0}, {}}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "arms_max is 2"));
+  EXPECT_EQ(model->catalogue()->size(), 0);
+}
+
+TEST_F(HostedModelTest, AnArmsFileIsLoadedWhenNewOrChanged) {
+  const TempDir other;
+  const std::string path = other.File("arms.tsv");
+  ASSERT_THAT(WriteFileDurably(path, "id\ttags\tfeatures\n1\t-\t1 0\n2\tx,y\t0 1\n", 0600), IsOk());
+  ModelSpec spec = SharedSpec();
+  spec.arms_file = path;
+  auto model = Open(spec);
+  EXPECT_EQ(model->catalogue()->size(), 2);
+  ASSERT_THAT(model->RemoveArms(std::vector<std::uint32_t>{2}), IsOk());
+  model.reset();
+  EXPECT_EQ(Open(spec)->catalogue()->size(), 1);  // the same file is not loaded again
+  ASSERT_THAT(WriteFileDurably(path, "2\tx\t0 1\n3\t-\t0 0.5\n", 0600), IsOk());
+  EXPECT_EQ(Open(spec)->catalogue()->size(), 3);
+  ASSERT_THAT(WriteFileDurably(path, "2\tx\t0\n", 0600), IsOk());
+  EXPECT_THAT(TryOpen(spec), StatusIs(absl::StatusCode::kInvalidArgument, "line 1"));
+}
+
+// The disk.
+
+TEST_F(HostedModelTest, AFullDiskIsUnavailableAndHealsByItself) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.log_vfs = FaultVfs::kName;
+  auto model = Open(SharedSpec());
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
+  WaitApplied(*model);
+  faults.disk_full = true;
+  const Decision decision = DecisionOf(*model, clock_, 2, {1, 0});
+  EXPECT_THAT(ReportOne(*model, decision, 1), StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(model->Health(), StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 0.5);  // Select goes on
+  faults.disk_full = false;
+  EXPECT_TRUE(Eventually([&] { return model->Health().ok(); }));
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::APPLIED);
+  EXPECT_EQ(model->Stats().reports_applied(), 2);
+  model.reset();
+  EXPECT_EQ(StatisticsOf(*Open(SharedSpec()))[0].events, 2);
+}
+
+TEST_F(HostedModelTest, DecisionsWaitThroughAFullDisk) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.log_vfs = FaultVfs::kName;
+  const auto model = Open(WindowSpec());
+  faults.disk_full = true;
+  ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {1, 0})), IsOk());
+  EXPECT_TRUE(Eventually([&] { return !model->Health().ok(); }));
+  EXPECT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 2, {1, 0})),
+              StatusIs(absl::StatusCode::kUnavailable));
+  faults.disk_full = false;
+  EXPECT_TRUE(Eventually([&] { return model->Stats().log_sequence() == 1; }));
+  EXPECT_THAT(model->Health(), IsOk());
+}
+
+TEST_F(HostedModelTest, AFailedSyncEndsAcknowledgementsForGood) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.log_vfs = FaultVfs::kName;
+  auto model = Open(SharedSpec());
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
+  faults.fail_sync = true;
+  const Decision decision = DecisionOf(*model, clock_, 2, {1, 0});
+  EXPECT_THAT(ReportOne(*model, decision, 1), StatusIs(absl::StatusCode::kUnavailable));
+  faults.fail_sync = false;
+  EXPECT_THAT(ReportOne(*model, decision, 1),
+              StatusIs(absl::StatusCode::kUnavailable, "until the server is restarted"));
+  EXPECT_THAT(model->Health(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(model->Stats().reports_applied(), 1);
+  model.reset();
+  model = Open(SharedSpec());
+  EXPECT_THAT(model->Health(), IsOk());
+  // Unknown before, exactly once now.
+  const v1::OutcomeCode code = CodeOf(ReportOne(*model, decision, 1));
+  EXPECT_TRUE(code == v1::APPLIED || code == v1::DUPLICATE);
+  EXPECT_EQ(StatisticsOf(*model)[0].events, 2);
+}
+
+}  // namespace
+}  // namespace bandana::testing

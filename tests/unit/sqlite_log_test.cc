@@ -1,0 +1,394 @@
+#include "server/log/sqlite_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/base/file.h"
+#include "tests/support/fault_vfs.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::CreateSqliteLog;
+using server::EntryId;
+using server::LogBatch;
+using server::LogEntry;
+using server::LogPosition;
+using server::OpenSqliteLog;
+using server::RememberedId;
+using server::SqliteLogOptions;
+using server::UpdateLog;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+EntryId IdOf(int number) {
+  EntryId id{};
+  id[0] = static_cast<std::byte>(number);
+  id[1] = static_cast<std::byte>(number >> 8);
+  return id;
+}
+
+class SqliteLogTest : public ::testing::Test {
+ protected:
+  SqliteLogTest() { options_.path = folder_.File("log.sqlite"); }
+  void Create(const LogPosition& start = {}) {
+    ASSERT_THAT(CreateSqliteLog(options_, start), IsOk());
+  }
+  std::unique_ptr<UpdateLog> Open() {
+    auto log = OpenSqliteLog(options_);
+    EXPECT_THAT(log, IsOk());
+    return *std::move(log);
+  }
+  static absl::Status Append(UpdateLog& log, std::vector<std::string> records) {
+    LogBatch batch;
+    for (const std::string& record : records) batch.records.push_back({record, std::nullopt});
+    return log.Append(batch);
+  }
+  static std::vector<std::string> ReadAll(const UpdateLog& log, const LogPosition& after = {}) {
+    std::vector<LogEntry> entries;
+    EXPECT_THAT(log.Read(after, 1'000'000, entries), IsOk());
+    std::vector<std::string> records;
+    for (const LogEntry& entry : entries) records.push_back(entry.record);
+    return records;
+  }
+  // Runs SQL on the closed file.
+  void Tamper(const std::string& sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(options_.path.c_str(), &db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+
+  TempDir folder_;
+  SqliteLogOptions options_;
+};
+
+TEST_F(SqliteLogTest, EntriesComeBackInOrderWithTheirRunningHash) {
+  Create();
+  const auto log = Open();
+  ASSERT_THAT(Append(*log, {"a", ""}), IsOk());
+  ASSERT_THAT(Append(*log, {"c"}), IsOk());
+  std::vector<LogEntry> entries;
+  ASSERT_THAT(log->Read({}, 10, entries), IsOk());
+  ASSERT_THAT(entries, SizeIs(3));
+  // hash_n = SHA-256(hash_{n-1} || record_n), computed here from its definition.
+  std::string previous(32, '\0');
+  const char* records[] = {"a", "", "c"};
+  for (int i = 0; i < 3; ++i) {
+    const Sha256Digest hash = Sha256Of(previous + records[i]);
+    EXPECT_EQ(entries[i].position.sequence, i + 1);
+    EXPECT_EQ(entries[i].record, records[i]);
+    EXPECT_EQ(entries[i].position.hash, hash);
+    previous = AsChars(hash);
+  }
+  EXPECT_EQ(log->last(), entries[2].position);
+  entries.clear();
+  ASSERT_THAT(log->Read(log->last(), 10, entries), IsOk());
+  EXPECT_THAT(entries, IsEmpty());
+}
+
+TEST_F(SqliteLogTest, ReadsStopAtTheirLimit) {
+  Create();
+  const auto log = Open();
+  ASSERT_THAT(Append(*log, {"a", "b", "c"}), IsOk());
+  std::vector<LogEntry> entries;
+  ASSERT_THAT(log->Read({}, 2, entries), IsOk());
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_THAT(ReadAll(*log, entries.back().position), ElementsAre("c"));
+}
+
+TEST_F(SqliteLogTest, EverythingSurvivesReopening) {
+  Create();
+  {
+    const auto log = Open();
+    LogBatch batch{.counters = "seven"};
+    batch.records.push_back({"a", RememberedId{5, 1, IdOf(1)}});
+    batch.records.push_back({"b", RememberedId{6, 0, IdOf(2)}});
+    ASSERT_THAT(log->Append(batch), IsOk());
+    ASSERT_THAT(log->Append({.forget_before = 6, .counters = "eight"}), IsOk());
+  }
+  const auto log = Open();
+  EXPECT_EQ(log->counters(), "eight");
+  EXPECT_EQ(log->forgotten_before(), 6);
+  EXPECT_EQ(log->last().sequence, 2);
+  std::vector<RememberedId> ids;
+  ASSERT_THAT(log->ForEachId([&](const RememberedId& id) { ids.push_back(id); }), IsOk());
+  ASSERT_THAT(ids, SizeIs(1));
+  EXPECT_EQ(ids[0].bucket, 6);
+  EXPECT_EQ(ids[0].kind, 0);
+  EXPECT_EQ(ids[0].id, IdOf(2));
+}
+
+TEST_F(SqliteLogTest, TrimDropsTheOldestInSlices) {
+  Create();
+  auto log = Open();
+  ASSERT_THAT(Append(*log, {"a", "b", "c", "d", "e"}), IsOk());
+  std::vector<LogEntry> entries;
+  ASSERT_THAT(log->Read({}, 10, entries), IsOk());
+  EXPECT_THAT(log->Trim(3, 2), IsOkAndHolds(true));
+  EXPECT_EQ(log->trimmed(), 2);
+  EXPECT_THAT(log->Trim(3, 2), IsOkAndHolds(false));
+  EXPECT_EQ(log->trimmed(), 3);
+  EXPECT_THAT(log->Trim(2, 2), IsOkAndHolds(false));
+  log.reset();
+  log = Open();
+  EXPECT_EQ(log->trimmed(), 3);
+  EXPECT_THAT(ReadAll(*log, entries[2].position), ElementsAre("d", "e"));
+  std::vector<LogEntry> gone;
+  EXPECT_THAT(log->Read({}, 10, gone),
+              StatusIs(absl::StatusCode::kDataLoss, "log entry 1 is missing"));
+  EXPECT_THAT(log->Trim(1000, 1000), IsOkAndHolds(false));
+  EXPECT_EQ(log->trimmed(), 5);
+  ASSERT_THAT(Append(*log, {"f"}), IsOk());
+  EXPECT_THAT(ReadAll(*log, entries[4].position), ElementsAre("f"));
+}
+
+TEST_F(SqliteLogTest, ALogMayContinueAnotherState) {
+  LogPosition start{.sequence = 41};
+  start.hash.fill(std::byte{9});
+  Create(start);
+  auto log = Open();
+  EXPECT_EQ(log->last(), start);
+  EXPECT_EQ(log->trimmed(), 41);
+  ASSERT_THAT(Append(*log, {"x"}), IsOk());
+  EXPECT_EQ(log->last().sequence, 42);
+  EXPECT_THAT(ReadAll(*log, start), ElementsAre("x"));
+}
+
+TEST_F(SqliteLogTest, AMissingFileIsDataLoss) {
+  EXPECT_THAT(OpenSqliteLog(options_), StatusIs(absl::StatusCode::kDataLoss, "is missing"));
+}
+
+TEST_F(SqliteLogTest, AFileThatIsNoDatabaseIsDataLoss) {
+  ASSERT_THAT(WriteFileDurably(options_.path, std::string(8192, 'x'), 0600), IsOk());
+  EXPECT_THAT(OpenSqliteLog(options_), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST_F(SqliteLogTest, ChangedRecordsAreFoundWithTheirSequence) {
+  Create();
+  ASSERT_THAT(Append(*Open(), {"aaaa", "bbbb", "cccc"}), IsOk());
+  Tamper("UPDATE log SET record = x'62626263' WHERE sequence = 2");
+  const auto log = Open();
+  std::vector<LogEntry> entries;
+  EXPECT_THAT(log->Read({}, 10, entries),
+              StatusIs(absl::StatusCode::kDataLoss, "log entry 2 does not continue"));
+}
+
+TEST_F(SqliteLogTest, VanishedEntriesAreFound) {
+  Create();
+  ASSERT_THAT(Append(*Open(), {"a", "b", "c"}), IsOk());
+  Tamper("DELETE FROM log WHERE sequence = 3");
+  std::vector<LogEntry> entries;
+  EXPECT_THAT(Open()->Read({}, 10, entries),
+              StatusIs(absl::StatusCode::kDataLoss, "log entry 3 is missing"));
+}
+
+TEST_F(SqliteLogTest, ChangedOrVanishedIdsAreFound) {
+  Create();
+  LogBatch batch;
+  batch.records.push_back({"a", RememberedId{5, 1, IdOf(1)}});
+  batch.records.push_back({"b", RememberedId{5, 1, IdOf(2)}});
+  ASSERT_THAT(Open()->Append(batch), IsOk());
+  const auto ignore = [](const RememberedId&) {};
+  Tamper("UPDATE ids SET bucket = 6 WHERE sequence = 2");
+  EXPECT_THAT(Open()->ForEachId(ignore),
+              StatusIs(absl::StatusCode::kDataLoss, "decision id of log entry 2"));
+  Tamper("DELETE FROM ids WHERE sequence = 2");
+  EXPECT_THAT(Open()->ForEachId(ignore), StatusIs(absl::StatusCode::kDataLoss, "holds 1"));
+}
+
+TEST_F(SqliteLogTest, AChangedStateRowIsFound) {
+  Create();
+  ASSERT_THAT(Append(*Open(), {"a"}), IsOk());
+  Tamper("UPDATE state SET value = x'01' || substr(value, 2, 8) || x'00' || substr(value, 11)");
+  EXPECT_THAT(OpenSqliteLog(options_), StatusIs(absl::StatusCode::kDataLoss, "log state"));
+}
+
+TEST_F(SqliteLogTest, AFullDiskChangesNothingAndMayHeal) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.vfs = FaultVfs::kName;
+  Create();
+  const auto log = Open();
+  ASSERT_THAT(Append(*log, {"a"}), IsOk());
+  faults.disk_full = true;
+  EXPECT_THAT(Append(*log, {"b", "c"}), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(log->last().sequence, 1);
+  faults.disk_full = false;
+  ASSERT_THAT(Append(*log, {"d"}), IsOk());
+  EXPECT_THAT(ReadAll(*log), ElementsAre("a", "d"));
+}
+
+TEST_F(SqliteLogTest, EveryAppendIsSynced) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.vfs = FaultVfs::kName;
+  Create();
+  const auto log = Open();
+  for (int i = 0; i < 5; ++i) {
+    const int before = faults.syncs;
+    ASSERT_THAT(Append(*log, {"a"}), IsOk());
+    EXPECT_GT(faults.syncs, before);
+  }
+}
+
+TEST_F(SqliteLogTest, AFailedSyncIsAnErrorOfAnotherKind) {
+  FaultVfs& faults = FaultVfs::Instance();
+  faults.Reset();
+  options_.vfs = FaultVfs::kName;
+  Create();
+  const auto log = Open();
+  faults.fail_sync = true;
+  EXPECT_THAT(Append(*log, {"a"}), StatusIs(absl::StatusCode::kUnavailable));
+  faults.fail_sync = false;
+}
+
+TEST_F(SqliteLogTest, TheWriteAheadFileStartsAnewWhileAppendsGoOn) {
+  options_.wal_pages_max = 20;
+  Create();
+  const auto log = Open();
+  // The salts in the header change when SQLite starts the file anew.
+  const auto salts = [&] { return ReadFile(options_.path + "-wal", 1 << 30)->substr(16, 8); };
+  const std::string large(3000, 'x');
+  ASSERT_THAT(Append(*log, {large}), IsOk());
+  const std::string first = salts();
+  std::size_t appended = 1;
+  for (; appended < 5000 && salts() == first; ++appended) {
+    ASSERT_THAT(Append(*log, {large}), IsOk());
+  }
+  EXPECT_NE(salts(), first);
+  EXPECT_THAT(ReadAll(*log), SizeIs(appended));
+}
+
+// The write-ahead file after a crash. SQLite removes it on a clean close, so the tests copy it
+// while the log is open.
+class SqliteLogCrashTest : public SqliteLogTest {
+ protected:
+  // Appends one record a transaction, then leaves files as a crash would.
+  void CrashAfter(int transactions) {
+    Create();
+    const auto log = Open();
+    for (int i = 0; i < transactions; ++i) {
+      ASSERT_THAT(Append(*log, {"record " + std::to_string(i)}), IsOk());
+    }
+    for (const char* suffix : {"", "-wal"}) {
+      std::filesystem::copy_file(options_.path + suffix, crashed_.path + suffix);
+    }
+  }
+  std::uint64_t WalSize() { return std::filesystem::file_size(crashed_.path + "-wal"); }
+  void FlipBit(std::uint64_t offset) {
+    std::fstream file(crashed_.path + "-wal", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const char byte = static_cast<char>(file.get() ^ 4);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
+  }
+
+  SqliteLogOptions crashed_{.path = folder_.File("crashed.sqlite")};
+};
+
+TEST_F(SqliteLogCrashTest, WhatWasSyncedIsThere) {
+  CrashAfter(10);
+  const auto log = OpenSqliteLog(crashed_);
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(ReadAll(**log), SizeIs(10));
+}
+
+TEST_F(SqliteLogCrashTest, ATornTailLosesOnlyTheLastTransaction) {
+  CrashAfter(10);
+  std::filesystem::resize_file(crashed_.path + "-wal", WalSize() - 100);
+  const auto log = OpenSqliteLog(crashed_);
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(ReadAll(**log), SizeIs(9));
+  ASSERT_THAT(Append(**log, {"next"}), IsOk());
+  EXPECT_THAT(ReadAll(**log), SizeIs(10));
+}
+
+TEST_F(SqliteLogCrashTest, GarbageBehindTheEndIsIgnored) {
+  CrashAfter(10);
+  std::ofstream(crashed_.path + "-wal", std::ios::app | std::ios::binary) << std::string(9000, 'g');
+  const auto log = OpenSqliteLog(crashed_);
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(ReadAll(**log), SizeIs(10));
+}
+
+TEST_F(SqliteLogCrashTest, AFlippedBitInTheMiddleIsDataLossAndNotATornTail) {
+  CrashAfter(10);
+  const std::uint64_t size = WalSize();
+  for (const double part : {0.1, 0.3, 0.5, 0.7}) {
+    const auto offset = static_cast<std::uint64_t>(part * static_cast<double>(size));
+    FlipBit(offset);
+    EXPECT_THAT(OpenSqliteLog(crashed_),
+                StatusIs(absl::StatusCode::kDataLoss, "is damaged at frame"))
+        << part;
+    FlipBit(offset);
+  }
+  FlipBit(20);
+  EXPECT_THAT(OpenSqliteLog(crashed_), StatusIs(absl::StatusCode::kDataLoss, "in its header"));
+  FlipBit(20);
+  EXPECT_THAT(OpenSqliteLog(crashed_), IsOk());
+}
+
+TEST_F(SqliteLogCrashTest, EveryFlippedBitOfTheDatabaseIsFoundOrHarmless) {
+  Create();
+  {
+    const auto log = Open();
+    for (int i = 0; i < 40; ++i) {
+      const std::string record = "record " + std::to_string(i) + std::string(200, 'x');
+      LogBatch batch{.counters = "counters"};
+      batch.records.push_back({record, RememberedId{i / 10, 1, IdOf(i)}});
+      ASSERT_THAT(log->Append(batch), IsOk());
+    }
+  }
+  absl::StatusOr<std::string> good = ReadFile(options_.path, 1 << 24);
+  ASSERT_THAT(good, IsOk());
+  // What a reader makes of the file; empty when it refuses it.
+  const auto content = [&]() -> std::string {
+    const auto log = OpenSqliteLog(options_);
+    if (!log.ok()) return "";
+    std::string all = (*log)->counters() + std::to_string((*log)->forgotten_before());
+    int ids = 0;
+    if (!(*log)
+             ->ForEachId([&](const RememberedId& id) {
+               ids += static_cast<int>(id.bucket) + std::to_integer<int>(id.id[0]);
+             })
+             .ok()) {
+      return "";
+    }
+    std::vector<LogEntry> entries;
+    if (!(*log)->Read({}, 1000, entries).ok()) return "";
+    for (const LogEntry& entry : entries) all += entry.record;
+    return all + std::to_string(ids);
+  };
+  const std::string expected = content();
+  ASSERT_NE(expected, "");
+  int found = 0;
+  constexpr int kFlips = 200;
+  for (int i = 0; i < kFlips; ++i) {
+    std::string bad = *good;
+    // Offsets spread over the file by a stride that is coprime to its size; bits in turn.
+    const std::size_t offset = (static_cast<std::size_t>(i) * 7919 + 101) % bad.size();
+    bad[offset] = static_cast<char>(bad[offset] ^ (1 << (i % 8)));
+    std::filesystem::remove(options_.path + "-wal");
+    std::filesystem::remove(options_.path + "-shm");
+    ASSERT_THAT(WriteFileDurably(options_.path, bad, 0600), IsOk());
+    const std::string now = content();
+    if (now.empty()) {
+      ++found;
+    } else {
+      EXPECT_EQ(now, expected) << "offset " << offset << " bit " << i % 8;
+    }
+  }
+  EXPECT_GT(found, kFlips / 4);  // the rest hit unused space
+}
+
+}  // namespace
+}  // namespace bandana::testing
