@@ -29,6 +29,7 @@ inline constexpr double kRewardAbsMax = 1e9;
 inline constexpr std::uint64_t kConfigFileBytesMax = 16ull << 20;
 inline constexpr std::uint64_t kGraphFileBytesMax = 256ull << 20;
 inline constexpr std::uint64_t kUsersFileBytesMax = 256ull << 20;
+inline constexpr std::uint64_t kArmsFileBytesMax = 8ull << 30;  // 1e6 arms of 256 features
 
 // Requests. 1000 arms at d = 25 cost 43-107 us of the queue thread (DESIGN section 5).
 inline constexpr int kArmsPerRequestMaxDefault = 1000;

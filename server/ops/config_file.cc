@@ -36,13 +36,13 @@ std::string ToString(std::string_view file, const ConfigMistake& mistake) {
 }
 
 ConfigResult ParseConfig(std::string_view text, std::string_view folder,
-                         const ServerOverrides& overrides) {
+                         const ConfigOptions& options) {
   ParsedText parsed;
   ParseText(text, parsed);
   ConfigResult result{.spec = std::nullopt, .mistakes = parsed.mistakes};
   if (parsed.complete) {
     std::vector<ConfigError> errors;
-    auto spec = ParseServerConfig(parsed.config, folder, overrides, errors);
+    auto spec = ParseServerConfig(parsed.config, folder, options, errors);
     AppendSemanticMistakes(errors, parsed, result.mistakes);
     if (result.mistakes.empty()) result.spec = std::move(spec);
   }
@@ -53,9 +53,9 @@ ConfigResult ParseConfig(std::string_view text, std::string_view folder,
   return result;
 }
 
-absl::StatusOr<ConfigResult> LoadConfig(const std::string& path, const ServerOverrides& overrides) {
+absl::StatusOr<ConfigResult> LoadConfig(const std::string& path, const ConfigOptions& options) {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigFileBytesMax));
-  return ParseConfig(text, std::filesystem::path(path).parent_path().string(), overrides);
+  return ParseConfig(text, std::filesystem::path(path).parent_path().string(), options);
 }
 
 }  // namespace bandana::server

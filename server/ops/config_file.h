@@ -29,9 +29,9 @@ struct ConfigResult {
 // Parses the text format of ServerConfig. Files named in it resolve against `folder`. Never fails
 // otherwise than by mistakes.
 ConfigResult ParseConfig(std::string_view text, std::string_view folder,
-                         const ServerOverrides& overrides);
+                         const ConfigOptions& options);
 
 // ParseConfig of a file, relative to its folder. Errors: as ReadFile.
-absl::StatusOr<ConfigResult> LoadConfig(const std::string& path, const ServerOverrides& overrides);
+absl::StatusOr<ConfigResult> LoadConfig(const std::string& path, const ConfigOptions& options);
 
 }  // namespace bandana::server

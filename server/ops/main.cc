@@ -63,18 +63,19 @@ void ExitOnHelpOrVersion(int argc, char** argv) {
   }
 }
 
-ServerOverrides OverridesFromFlags() {
+ConfigOptions OptionsFromFlags() {
   const auto given = [](const std::string& flag) {
     return flag.empty() ? std::nullopt : std::optional<std::string>(flag);
   };
   return {.listen = given(absl::GetFlag(FLAGS_listen)),
           .http_listen = given(absl::GetFlag(FLAGS_http_listen)),
-          .data_dir = given(absl::GetFlag(FLAGS_data_dir))};
+          .data_dir = given(absl::GetFlag(FLAGS_data_dir)),
+          .check_arms_files = absl::GetFlag(FLAGS_check_config)};
 }
 
 // The checked configuration, or nullopt with every mistake on `out`.
 std::optional<ServerSpec> Load(const std::string& path, std::FILE* out) {
-  auto result = LoadConfig(path, OverridesFromFlags());
+  auto result = LoadConfig(path, OptionsFromFlags());
   if (!result.ok()) {
     std::fprintf(out, "%s\n", std::string(result.status().message()).c_str());
     return std::nullopt;

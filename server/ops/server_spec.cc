@@ -7,6 +7,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/arms_tsv.h"
 #include "common/wire/field_checks.h"
 
 namespace bandana::server {
@@ -56,8 +57,20 @@ LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks
   };
 }
 
-void ParseModels(const v1::ServerConfig& config, std::string_view folder, ServerSpec& spec,
-                 std::vector<ConfigError>& errors) {
+void CheckArmsFile(const ModelSpec& model, const FieldChecks& checks) {
+  if (model.arms_file.empty()) return;
+  const auto text = ReadFile(model.arms_file, kArmsFileBytesMax);
+  const absl::Status status =
+      text.ok() ? ParseArmsTsv(*text, model.public_spec.dimension, model.arms_max).status()
+                : text.status();
+  if (!status.ok()) {
+    checks.Add("arms_file",
+               absl::StrCat(text.ok() ? model.arms_file + ": " : "", status.message()));
+  }
+}
+
+void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool check_arms_files,
+                 ServerSpec& spec, std::vector<ConfigError>& errors) {
   const FieldChecks checks(errors);
   if (config.models_size() > spec.limits.models_max) {
     checks.Add("models", absl::StrCat("must be at most limits.models_max = ",
@@ -76,6 +89,7 @@ void ParseModels(const v1::ServerConfig& config, std::string_view folder, Server
     for (const ConfigError& error : found) {
       checks.Add(absl::StrCat(path, ".", error.field), error.message);
     }
+    if (model && check_arms_files) CheckArmsFile(*model, checks.Inside(path));
     if (model) spec.models.push_back(*std::move(model));
   }
 }
@@ -105,21 +119,20 @@ void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerS
 }  // namespace
 
 std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
-                                            const ServerOverrides& overrides,
+                                            const ConfigOptions& options,
                                             std::vector<ConfigError>& errors) {
   std::vector<ConfigError> found;
   const FieldChecks checks(found);
   ServerSpec spec;
   const bool insecure = config.insecure_non_loopback();
-  spec.listen =
-      ParseListener("listen", overrides.listen, config.listen(), kListen, insecure, checks);
-  spec.http_listen = ParseListener("http_listen", overrides.http_listen, config.http_listen(),
+  spec.listen = ParseListener("listen", options.listen, config.listen(), kListen, insecure, checks);
+  spec.http_listen = ParseListener("http_listen", options.http_listen, config.http_listen(),
                                    kHttpListen, insecure, checks);
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
-  spec.data_dir = overrides.data_dir ? *overrides.data_dir : ResolvePath(data_dir, folder);
+  spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
-  ParseModels(config, folder, spec, found);
+  ParseModels(config, folder, options.check_arms_files, spec, found);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
   if (config.has_drain_delay()) {
     spec.drain_delay =

@@ -32,17 +32,19 @@ struct ServerSpec {
   std::vector<ModelSpec> models;
 };
 
-// What the command line puts in place of the file's values.
-struct ServerOverrides {
+// How a configuration is read. Given addresses and folders replace the file's.
+struct ConfigOptions {
   std::optional<std::string> listen;
   std::optional<std::string> http_listen;
   std::optional<std::string> data_dir;  // relative to the working folder
+  // Also read every arms_file. A server that starts reads it only when it makes the model.
+  bool check_arms_files = false;
 };
 
 // Validates everything and reports every mistake; reads the files that models name, relative to
 // `folder`. Returns nullopt exactly when it has added to `errors`.
 std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
-                                            const ServerOverrides& overrides,
+                                            const ConfigOptions& options,
                                             std::vector<ConfigError>& errors);
 
 }  // namespace bandana::server

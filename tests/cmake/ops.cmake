@@ -7,6 +7,8 @@ bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.c
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)
+bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
+  DEPS bandana::server_admin bandana::test_support LABELS integration)
 bandana_test(NAME ctl_test SRCS integration/ctl_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 if(BANDANA_BUILD_TESTS)

@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-ConfigResult Parse(const std::string& text, const ServerOverrides& overrides = {}) {
-  ConfigResult result = ParseConfig(text, "/etc/bandana", overrides);
+ConfigResult Parse(const std::string& text, const ConfigOptions& options = {}) {
+  ConfigResult result = ParseConfig(text, "/etc/bandana", options);
   EXPECT_EQ(result.spec.has_value(), result.mistakes.empty());
   return result;
 }
@@ -221,6 +221,22 @@ TEST(LoadConfig, ResolvesFilesAgainstItsFolderAndBoundsItsSize) {
   EXPECT_THAT(LoadConfig(folder.File("absent"), {}), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_THAT(WriteFileDurably(folder.File("big"), std::string((16 << 20) + 1, '#'), 0600), IsOk());
   EXPECT_THAT(LoadConfig(folder.File("big"), {}), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(LoadConfig, ReadsArmsFilesOnlyWhenAsked) {
+  const TempDir folder;
+  ASSERT_THAT(WriteFileDurably(folder.File("arms.tsv"), "1\t-\t1 0\n2\t-\t1\n", 0600), IsOk());
+  const std::string text =
+      "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE\n  arms_file: 'arms.tsv' }\n";
+  EXPECT_TRUE(ParseConfig(text, folder.path(), {}).spec);
+  const ConfigResult checked = ParseConfig(text, folder.path(), {.check_arms_files = true});
+  ASSERT_THAT(checked.mistakes, SizeIs(1));
+  EXPECT_EQ(checked.mistakes[0].field, "models[0].arms_file");
+  EXPECT_EQ(checked.mistakes[0].line, 2);
+  EXPECT_THAT(checked.mistakes[0].message, HasSubstr("arms.tsv: line 2"));
+  const ConfigResult absent = ParseConfig(text, "/nonexistent", {.check_arms_files = true});
+  ASSERT_THAT(absent.mistakes, SizeIs(1));
+  EXPECT_THAT(absent.mistakes[0].message, HasSubstr("/nonexistent/arms.tsv"));
 }
 
 TEST(Summary, SaysWhatEachModelPromisesAndWhy) {

@@ -47,7 +47,10 @@ v1::ModelDescription Describe(const HostedModel& model) {
 class AdminService::Impl final : public v1::Admin::Service {
  public:
   Impl(ModelRegistry& registry, AdminOptions options)
-      : registry_(registry), options_(std::move(options)), streams_(StreamGuard::Options{}) {}
+      : registry_(registry),
+        options_(std::move(options)),
+        streams_(
+            {.streams_max = options_.streams_max, .stream_life_max = options_.stream_life_max}) {}
 
   grpc::Status CreateModel(grpc::ServerContext*, const v1::CreateModelRequest* request,
                            v1::ModelDescription* response) override {

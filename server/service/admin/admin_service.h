@@ -19,6 +19,9 @@ struct AdminOptions {
   absl::Duration token_lifetime_max = absl::Hours(24);
   // Called after a model came or went.
   std::function<void()> on_models_changed = [] {};
+  // Streaming calls at a time, and how long each may take.
+  int streams_max = 4;
+  absl::Duration stream_life_max = absl::Minutes(10);
 };
 
 // Threads: all methods are safe.

@@ -21,8 +21,8 @@ namespace bandana::server {
 class StreamGuard {
  public:
   struct Options {
-    int streams_max = 4;
-    absl::Duration stream_life_max = absl::Minutes(10);
+    int streams_max = 0;
+    absl::Duration stream_life_max;
   };
 
   // While it lives, the call counts and is watched. Destroy it before the call's context goes.
