@@ -293,7 +293,7 @@ std::vector<int> CoupledModel::TakeChangedNodes() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BanditModel>> BanditModel::Create(const Options& options,
-                                                                 Coupling coupling) {
+                                                                 const Coupling& coupling) {
   BANDANA_RETURN_IF_ERROR(CheckOptions(options));
   BANDANA_RETURN_IF_ERROR(CheckCoupling(coupling, options.dimension));
   if (coupling.independent() &&

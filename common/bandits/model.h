@@ -65,7 +65,7 @@ class BanditModel {
 
   // Errors: INVALID_ARGUMENT names the option and its constraint.
   static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options,
-                                                             Coupling coupling);
+                                                             const Coupling& coupling);
   virtual ~BanditModel() = default;
 
   virtual int dimension() const = 0;

@@ -118,7 +118,7 @@ TEST_P(KernelsTest, SubtractProductEqualsPlainLoops) {
 
 TEST_P(KernelsTest, BlockProductsReadTheLowerTriangleOnly) {
   TestRng rng(4);
-  for (int d : {1, 5, 25, 40}) {
+  for (int d : {1, 5, 25, 40, 100}) {
     const int nodes = 4;
     const int n = nodes * d;
     std::vector<double> matrix = RandomVector(static_cast<std::size_t>(n) * n, rng);
