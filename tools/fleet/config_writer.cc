@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "bandana/v1/config.pb.h"
 #include "common/bandits/graph.h"
 #include "common/base/file.h"
@@ -156,7 +157,7 @@ absl::Status WriteServerConfig(const Environment& environment, const std::string
     return Internal("the configuration cannot be printed");
   }
   text = absl::StrCat(
-      "# Written by: ", command, "\n",
+      "# Written by: ", absl::StrReplaceAll(command, {{"\n", " "}}), "\n",
       "# The fleet must run with the same environment and settings. Every seed fits.\n", text);
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
   BANDANA_RETURN_IF_ERROR(WriteGraphs(environment, folder));

@@ -221,26 +221,24 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
   return Succeeded(report) ? 0 : kExitIncomplete;
 }
 
+// The exit code, or what kept the program from its work.
+absl::StatusOr<int> WriteConfigOrRun(const std::vector<std::string>& settings,
+                                     const std::string& command) {
+  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<Environment> environment,
+                           EnvironmentFromFlags(settings));
+  const std::string folder = absl::GetFlag(FLAGS_write_config);
+  if (folder.empty()) return RunFleet(*environment, settings);
+  BANDANA_RETURN_IF_ERROR(WriteServerConfig(*environment, command, folder));
+  return 0;
+}
+
 int Main(std::vector<char*> arguments) {
   std::string command = "bandana-fleet";
   for (std::size_t i = 1; i < arguments.size(); ++i) absl::StrAppend(&command, " ", arguments[i]);
   const std::vector<std::string> settings = TakeRepeatedFlag(arguments, "set");
   ParseCommandLineOrExit(arguments, kUsage, "tools/fleet/main.cc",
                          absl::StrCat("bandana-fleet ", kVersion));
-
-  const absl::StatusOr<std::unique_ptr<Environment>> environment = EnvironmentFromFlags(settings);
-  absl::StatusOr<int> code = environment.status();
-  if (environment.ok()) {
-    const std::string folder = absl::GetFlag(FLAGS_write_config);
-    if (folder.empty()) {
-      code = RunFleet(**environment, settings);
-    } else if (const absl::Status written = WriteServerConfig(**environment, command, folder);
-               written.ok()) {
-      code = 0;
-    } else {
-      code = written;
-    }
-  }
+  const absl::StatusOr<int> code = WriteConfigOrRun(settings, command);
   if (code.ok()) return *code;
   std::cerr << "bandana-fleet: " << code.status().message() << "\n";
   return code.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitIncomplete;
