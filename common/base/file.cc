@@ -43,15 +43,6 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
   return absl::OkStatus();
 }
 
-absl::Status SyncFolderOf(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0) return IoError("cannot open", folder, errno);
-  if (::fsync(fd.get()) != 0) return IoError("cannot sync", folder, errno);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max) {
@@ -70,6 +61,15 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t byte
     }
     content.append(buffer, static_cast<std::size_t>(n));
   }
+}
+
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return IoError("cannot open", folder, errno);
+  if (::fsync(fd.get()) != 0) return IoError("cannot sync", folder, errno);
+  return absl::OkStatus();
 }
 
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode) {
@@ -92,6 +92,7 @@ absl::Status MakeFolders(const std::string& path) {
     if (made.empty() || std::filesystem::is_directory(made)) continue;
     if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST)
       return IoError("cannot make folder", made.string(), errno);
+    BANDANA_RETURN_IF_ERROR(SyncFolderOf(made.string()));
   }
   return absl::OkStatus();
 }

@@ -17,7 +17,11 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t byte
 // content survives a crash, and before it the old one does. Mode is the file's permission bits.
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
 
-// Makes the folder and its parents (mode 0700) where missing.
+// Syncs the folder that holds `path`: a file or folder made, renamed or removed there stays so.
+// Errors: NOT_FOUND, UNAVAILABLE I/O.
+absl::Status SyncFolderOf(const std::string& path);
+
+// Makes the folder and its parents (mode 0700) where missing, durably.
 absl::Status MakeFolders(const std::string& path);
 
 // `path` itself when absolute, else `folder`/`path`.

@@ -111,6 +111,7 @@ class ApplyLoop {
   absl::Time tick_not_before_ = absl::InfinitePast();
   absl::Time checkpoint_time_;
   std::uint64_t checkpoint_sequence_;
+  std::uint64_t rebuilt_sequence_ = 0;
 
   std::atomic<bool> time_in_flight_{false};
   std::atomic<std::shared_ptr<const PosteriorSnapshot>> posterior_;

@@ -1,12 +1,8 @@
 #include "server/models/registry.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -44,15 +40,6 @@ absl::Status RemoveFolder(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   return FromErrorCode(error, "remove", path);
-}
-
-absl::Status SyncFolder(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (synced) return absl::OkStatus();
-  return Unavailable("cannot sync ", path, ": ", std::strerror(error));
 }
 
 // The serialized configuration and its SHA-256.
@@ -212,7 +199,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
   }
   fs::rename(half_made, folder, error);
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", half_made));
-  BANDANA_RETURN_IF_ERROR(SyncFolder(folder_));
+  BANDANA_RETURN_IF_ERROR(SyncFolderOf(folder));
   absl::StatusOr<std::shared_ptr<HostedModel>> model = Add(std::move(spec), /*configured=*/false);
   if (!model.ok()) RemoveFolder(folder).IgnoreError();
   return model;
@@ -270,7 +257,7 @@ absl::Status Registry::Delete(std::string_view name) {
   std::error_code error;
   fs::rename(Folder(name), grave, error);
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", Folder(name)));
-  BANDANA_RETURN_IF_ERROR(SyncFolder(folder_));
+  BANDANA_RETURN_IF_ERROR(SyncFolderOf(grave));
   return RemoveFolder(grave);
 }
 

@@ -9,10 +9,15 @@
 namespace bandana::server {
 namespace {
 
+// A token carries its time in microseconds; the entry that Select appended must agree with it.
+absl::Time TokenTime(const Decision& decision) {
+  return absl::FromUnixMicros(absl::ToUnixMicros(decision.time));
+}
+
 EventRecord EventOf(const Decision& decision, std::uint32_t shown) {
   return {.id = decision.id,
           .epoch = decision.epoch,
-          .time = decision.time,
+          .time = TokenTime(decision),
           .node = decision.user.empty() ? decision.node : -1,
           .user = decision.user,
           .features = decision.arms[shown].features};
@@ -48,7 +53,7 @@ v1::RejectReason CheckReward(const ModelSpec& spec, const std::optional<double>&
 
 DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision) {
   return {.event = EventOf(decision, 0),
-          .close = decision.time + spec.reward_window->duration,
+          .close = TokenTime(decision) + spec.reward_window->duration,
           .default_reward = spec.reward_window->default_reward};
 }
 
@@ -63,7 +68,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   CheckedOutcome checked;
   checked.record.event = EventOf(decision, outcome.shown);
   checked.record.received = now;
-  checked.record.deadline = decision.time + p.token_lifetime;
+  checked.record.deadline = checked.record.event.time + p.token_lifetime;
   if (randomizer != nullptr) {
     if (!outcome.output) return v1::REWARD_MISSING;
     if (*outcome.output >= randomizer->outputs()) return v1::OUTPUT_OUT_OF_RANGE;

@@ -1,0 +1,264 @@
+#include "server/log/log_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+
+#include "common/base/status.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::Admission;
+using server::AppendGate;
+using server::LogBatch;
+using server::LogEntry;
+using server::LogPosition;
+using server::LogWriter;
+using server::RememberedId;
+using server::UpdateLog;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+
+// Keeps transactions in memory; may be held up or told what to answer.
+class FakeLog final : public UpdateLog {
+ public:
+  absl::Status Append(const LogBatch& batch) override {
+    std::unique_lock lock(mutex_);
+    ++appends_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !held_; });
+    if (!answer_.ok()) return answer_;
+    std::vector<std::string> records;
+    for (const auto& record : batch.records) records.emplace_back(record.bytes);
+    sequence_ += records.size();
+    transactions_.push_back(std::move(records));
+    counters_ = batch.counters;
+    return absl::OkStatus();
+  }
+  absl::Status Read(const LogPosition&, int, std::vector<LogEntry>&) const override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) override {
+    std::lock_guard lock(mutex_);
+    trimmed_ = std::min(through, trimmed_ + static_cast<std::uint64_t>(entries_max));
+    ++trims_;
+    changed_.notify_all();
+    return trimmed_ < through;
+  }
+  LogPosition last() const override {
+    std::lock_guard lock(mutex_);
+    return {.sequence = sequence_};
+  }
+  std::uint64_t trimmed() const override {
+    std::lock_guard lock(mutex_);
+    return trimmed_;
+  }
+  absl::Status ForEachId(const std::function<void(const RememberedId&)>&) const override {
+    return absl::OkStatus();
+  }
+  std::int64_t forgotten_before() const override { return INT64_MIN; }
+  const std::string& counters() const override { return counters_; }
+
+  void Hold(bool held) {
+    std::lock_guard lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+  void Answer(absl::Status status) {
+    std::lock_guard lock(mutex_);
+    answer_ = std::move(status);
+  }
+  void AwaitAppends(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return appends_ >= count; });
+  }
+  void AwaitTrims(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return trims_ >= count; });
+  }
+  std::vector<std::vector<std::string>> transactions() const {
+    std::lock_guard lock(mutex_);
+    return transactions_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  absl::Status answer_;
+  int appends_ = 0;
+  int trims_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t trimmed_ = 0;
+  std::vector<std::vector<std::string>> transactions_;
+  std::string counters_;
+};
+
+// Admits everything but "no"; counts what stands.
+class FakeGate final : public AppendGate {
+ public:
+  Admission Judge(std::string_view record, std::optional<RememberedId>&) override {
+    if (record == "no") return Admission::kDuplicate;
+    ++staged_;
+    return Admission::kAppend;
+  }
+  std::optional<std::int64_t> ForgetBefore() override { return std::nullopt; }
+  std::string EncodeCounters() override { return std::to_string(admitted + staged_); }
+  bool CountersChanged() const override { return changed.load(); }
+  void Commit(const LogPosition&, bool stored) override {
+    admitted += staged_;
+    staged_ = 0;
+    if (stored) changed = false;
+  }
+  void Rollback() override {
+    staged_ = 0;
+    ++rollbacks;
+  }
+
+  std::atomic<int> admitted{0};
+  std::atomic<int> rollbacks{0};
+  std::atomic<bool> changed{false};
+
+ private:
+  int staged_ = 0;
+};
+
+struct Answer {
+  absl::Status status;
+  std::vector<Admission> admissions;
+};
+
+class LogWriterTest : public ::testing::Test {
+ protected:
+  void Start(LogWriter::Options options = {.idle_interval = absl::Milliseconds(20)}) {
+    writer_ = std::make_unique<LogWriter>(log_, gate_, options);
+  }
+  std::future<Answer> Submit(std::vector<std::string> records) {
+    auto promise = std::make_shared<std::promise<Answer>>();
+    const absl::Status queued = writer_->Submit(
+        std::move(records), [promise](const absl::Status& status, std::span<const Admission> a) {
+          promise->set_value({status, {a.begin(), a.end()}});
+        });
+    if (!queued.ok()) promise->set_value({queued, {}});
+    return promise->get_future();
+  }
+
+  FakeLog log_;
+  FakeGate gate_;
+  std::unique_ptr<LogWriter> writer_;
+};
+
+TEST_F(LogWriterTest, AnswersEachRecordAfterTheTransaction) {
+  Start();
+  log_.Hold(true);
+  auto answer = Submit({"a", "no", "b"});
+  log_.AwaitAppends(1);
+  EXPECT_EQ(answer.wait_for(std::chrono::milliseconds(30)), std::future_status::timeout);
+  log_.Hold(false);
+  EXPECT_THAT(answer.get().admissions,
+              ElementsAre(Admission::kAppend, Admission::kDuplicate, Admission::kAppend));
+  EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("a", "b")));
+}
+
+TEST_F(LogWriterTest, WhatWaitsGoesTogetherUpToTheGroupLimit) {
+  Start({.group_records_max = 3});
+  log_.Hold(true);
+  auto first = Submit({"0"});
+  log_.AwaitAppends(1);
+  std::vector<std::future<Answer>> rest;
+  for (const char* record : {"1", "2", "3", "4"}) rest.push_back(Submit({record}));
+  rest.push_back(Submit({"5", "6", "7", "8"}));  // a call stays together, even a large one
+  log_.Hold(false);
+  for (auto& answer : rest) EXPECT_THAT(answer.get().status, IsOk());
+  EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("0"), ElementsAre("1", "2", "3"),
+                                               ElementsAre("4"), ElementsAre("5", "6", "7", "8")));
+}
+
+TEST_F(LogWriterTest, AFullQueueIsUnavailable) {
+  Start({.queue_records_max = 2});
+  log_.Hold(true);
+  auto first = Submit({"0"});
+  log_.AwaitAppends(1);
+  auto second = Submit({"1", "2"});
+  EXPECT_THAT(Submit({"3"}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "queue is full"));
+  log_.Hold(false);
+  EXPECT_THAT(second.get().status, IsOk());
+}
+
+TEST_F(LogWriterTest, DuplicatesAloneNeedNoTransaction) {
+  Start();
+  EXPECT_THAT(Submit({"no"}).get().admissions, ElementsAre(Admission::kDuplicate));
+  EXPECT_THAT(log_.transactions(), IsEmpty());
+}
+
+TEST_F(LogWriterTest, ChangedCountersAreStoredWithinTheInterval) {
+  Start();
+  gate_.changed = true;
+  log_.AwaitAppends(1);
+  while (log_.transactions().empty()) std::this_thread::yield();
+  EXPECT_THAT(log_.transactions(), ElementsAre(IsEmpty()));
+}
+
+TEST_F(LogWriterTest, AFullDiskFailsCallersKeepsTheRestAndHeals) {
+  Start();
+  log_.Answer(absl::ResourceExhaustedError("disk"));
+  ASSERT_THAT(writer_->Submit({"kept"}, nullptr), IsOk());
+  EXPECT_THAT(Submit({"a"}).get().status, StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(writer_->Submit({"more"}, nullptr), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(gate_.rollbacks, Ge(1));
+  log_.Answer(absl::OkStatus());
+  while (!writer_->Health().ok()) std::this_thread::yield();
+  EXPECT_THAT(Submit({"b"}).get().status, IsOk());
+  std::vector<std::string> all;
+  for (const auto& records : log_.transactions()) {
+    all.insert(all.end(), records.begin(), records.end());
+  }
+  EXPECT_THAT(all, ElementsAre("kept", "b"));
+  EXPECT_EQ(gate_.admitted, 2);
+}
+
+TEST_F(LogWriterTest, AnyOtherFailureIsForGood) {
+  Start();
+  log_.Answer(absl::UnavailableError("fsync"));
+  EXPECT_THAT(Submit({"a"}).get().status, StatusIs(absl::StatusCode::kUnavailable, "fsync"));
+  log_.Answer(absl::OkStatus());
+  EXPECT_THAT(Submit({"b"}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "until the server is restarted"));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnavailable));
+  writer_.reset();
+  EXPECT_THAT(log_.transactions(), IsEmpty());
+}
+
+TEST_F(LogWriterTest, StoppingCompletesWhatIsQueued) {
+  Start();
+  log_.Hold(true);
+  auto first = Submit({"0"});
+  log_.AwaitAppends(1);
+  auto second = Submit({"1"});
+  std::thread release([this] { log_.Hold(false); });
+  writer_.reset();
+  release.join();
+  EXPECT_THAT(first.get().status, IsOk());
+  EXPECT_THAT(second.get().status, IsOk());
+}
+
+TEST_F(LogWriterTest, TrimsInSlicesBetweenAppends) {
+  Start({.trim_entries = 10});
+  writer_->TrimThrough(35);
+  log_.AwaitTrims(4);
+  EXPECT_EQ(log_.trimmed(), 35);
+  writer_->TrimThrough(20);
+  EXPECT_THAT(Submit({"a"}).get().status, IsOk());
+  EXPECT_EQ(log_.trimmed(), 35);
+}
+
+}  // namespace
+}  // namespace bandana::testing

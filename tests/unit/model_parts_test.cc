@@ -1,0 +1,314 @@
+// The small parts of a hosted model: records, user index, id index, identity, counters, checkpoint
+// and export bytes, catalogue.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "server/log/id_index.h"
+#include "server/models/catalogue.h"
+#include "server/models/checkpoint.h"
+#include "server/models/counters.h"
+#include "server/models/export.h"
+#include "server/models/identity.h"
+#include "server/models/model_state.h"
+#include "server/models/records.h"
+#include "server/models/user_index.h"
+#include "tests/support/model_harness.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::Catalogue;
+using server::CatalogueArm;
+using server::Checkpoint;
+using server::Counters;
+using server::DecisionRecord;
+using server::Decode;
+using server::Encode;
+using server::EpochRecord;
+using server::GraphRecord;
+using server::Identity;
+using server::IdIndex;
+using server::ModelState;
+using server::OutcomeRecord;
+using server::Record;
+using server::TimeRecord;
+using server::UserIndex;
+using ::testing::ElementsAre;
+
+constexpr absl::Time kTime = absl::UnixEpoch();
+
+std::vector<double> FeaturesOf(std::string_view bytes) {
+  std::vector<double> features(bytes.size() / sizeof(double));
+  std::memcpy(features.data(), bytes.data(), bytes.size());
+  return features;
+}
+
+TEST(RecordsTest, AnOutcomeComesBackAsItWas) {
+  const std::vector<double> x = {0.5, -0.25, 1e-300};
+  OutcomeRecord record;
+  record.event.id.fill(std::byte{7});
+  record.event.epoch = 3;
+  record.event.time = kTime + absl::Nanoseconds(123456789012345);
+  record.event.user = "ann";
+  record.event.features = x;
+  record.received = kTime + absl::Seconds(5);
+  record.deadline = kTime + absl::Seconds(9);
+  record.reward = -2.5;
+  const std::string bytes = Encode(record);
+  const auto decoded = Decode(bytes, 3);
+  ASSERT_THAT(decoded, IsOk());
+  const auto& back = std::get<OutcomeRecord>(*decoded);
+  EXPECT_EQ(back.event.id, record.event.id);
+  EXPECT_EQ(back.event.epoch, 3);
+  EXPECT_EQ(back.event.time, record.event.time);
+  EXPECT_EQ(back.event.node, -1);
+  EXPECT_EQ(back.event.user, "ann");
+  EXPECT_EQ(FeaturesOf(back.event.feature_bytes), x);
+  EXPECT_EQ(back.received, record.received);
+  EXPECT_EQ(back.deadline, record.deadline);
+  EXPECT_EQ(back.reward, -2.5);
+}
+
+TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
+  const std::vector<double> x = {1};
+  DecisionRecord decision{.close = kTime + absl::Seconds(1), .default_reward = 0.25};
+  decision.event.node = 4;
+  decision.event.features = x;
+  const std::string bytes = Encode(decision);
+  const auto back = Decode(bytes, 1);
+  ASSERT_THAT(back, IsOk());
+  EXPECT_EQ(std::get<DecisionRecord>(*back).event.node, 4);
+  EXPECT_EQ(std::get<DecisionRecord>(*back).close, decision.close);
+  EXPECT_EQ(std::get<DecisionRecord>(*back).default_reward, 0.25);
+  EXPECT_EQ(std::get<TimeRecord>(*Decode(Encode(TimeRecord{kTime}), 1)).now, kTime);
+  EXPECT_EQ(std::get<EpochRecord>(*Decode(Encode(EpochRecord{9}), 1)).epoch, 9);
+  const std::string graph = Encode(GraphRecord{.graph = "graph"});
+  EXPECT_EQ(std::get<GraphRecord>(*Decode(graph, 1)).graph, "graph");
+}
+
+TEST(RecordsTest, CutsExtensionsAndUnknownVersionsAreDataLoss) {
+  const std::vector<double> x = {1, 2};
+  OutcomeRecord record;
+  record.event.user = "ann";
+  record.event.features = x;
+  const std::string bytes = Encode(record);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THAT(Decode(bytes.substr(0, size), 2), StatusIs(absl::StatusCode::kDataLoss)) << size;
+  }
+  EXPECT_THAT(Decode(bytes + "x", 2), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(Decode(bytes, 3), StatusIs(absl::StatusCode::kDataLoss));
+  for (const int position : {0, 1}) {
+    std::string other = bytes;
+    other[position] = 77;
+    EXPECT_THAT(Decode(other, 2), StatusIs(absl::StatusCode::kDataLoss));
+  }
+}
+
+TEST(UserIndexTest, NumbersUsersInOrderAndFindsThem) {
+  UserIndex users;
+  for (int i = 0; i < 10'000; ++i) EXPECT_EQ(users.Add("user" + std::to_string(i)), i);
+  EXPECT_EQ(users.Add("user77"), 77);
+  EXPECT_EQ(users.size(), 10'000);
+  EXPECT_EQ(users.Find("user9999"), 9999);
+  EXPECT_EQ(users.Find("user10000"), -1);
+  EXPECT_EQ(users.Find(""), -1);
+  EXPECT_EQ(users.Name(4096), "user4096");
+}
+
+TEST(UserIndexTest, ReadersSeeEveryUserThatWasThere) {
+  UserIndex users;
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::thread reader([&] {
+    while (!stop) {
+      const int size = users.size();
+      for (int i = 0; i < size; i += 1 + size / 50) {
+        if (users.Find(std::to_string(i)) != i || users.Name(i) != std::to_string(i)) ++wrong;
+      }
+    }
+  });
+  for (int i = 0; i < 30'000; ++i) users.Add(std::to_string(i));
+  stop = true;
+  reader.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(IdIndexTest, KindsOfOneIdAreOneEntry) {
+  IdIndex ids;
+  server::RememberedId id{.bucket = 3, .kind = 0};
+  ids.Insert(id);
+  id.kind = 1;
+  EXPECT_FALSE(ids.Contains(id));
+  ids.Insert(id);
+  EXPECT_EQ(ids.size(), 1);
+  ids.Remove(id);
+  EXPECT_FALSE(ids.Contains(id));
+  EXPECT_EQ(ids.size(), 1);
+  ids.ForgetBefore(4);
+  EXPECT_TRUE(ids.empty());
+  EXPECT_EQ(ids.size(), 0);
+  EXPECT_EQ(ids.forgotten_before(), 4);
+}
+
+TEST(IdentityTest, TextComesBackAndDamageIsFound) {
+  server::InstanceId instance{};
+  instance.fill(std::byte{0xab});
+  const Identity identity = server::IdentityOf(LocalColinSpec(), instance);
+  const std::string text = server::FormatIdentity(identity);
+  const auto back = server::ParseIdentity(text);
+  ASSERT_THAT(back, IsOk());
+  EXPECT_EQ(back->instance, instance);
+  EXPECT_EQ(back->fixed, identity.fixed);
+  EXPECT_EQ(back->graph, identity.graph);
+  EXPECT_EQ(back->reward_window, "none");
+  for (std::size_t i = 0; i < text.size(); i += 5) {
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    EXPECT_THAT(server::ParseIdentity(bad), StatusIs(absl::StatusCode::kDataLoss)) << i;
+  }
+  EXPECT_THAT(server::ParseIdentity(""), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST(CountersTest, OlderFilesWithFewerCountersAreRead) {
+  Counters counters;
+  counters.Add(Counters::kApplied, 5);
+  counters.Add(Counters::Rejected(v1::POLICY_MISMATCH), 2);
+  const std::string bytes = Counters::Encode(counters.Get());
+  Counters back;
+  ASSERT_THAT(back.Restore(bytes), IsOk());
+  EXPECT_EQ(back.Get(), counters.Get());
+  Counters older;
+  ASSERT_THAT(older.Restore(bytes.substr(0, 8)), IsOk());
+  EXPECT_EQ(older.Get()[Counters::kApplied], 5);
+  EXPECT_THAT(older.Restore(bytes.substr(0, 9)), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(older.Restore(bytes + bytes), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// A checkpoint of two users and two open windows.
+struct CheckpointFixture {
+  CheckpointFixture() {
+    state.position.sequence = 12;
+    state.position.hash.fill(std::byte{1});
+    state.epoch = 2;
+    state.time = kTime + absl::Seconds(77);
+    state.graph = "graph";
+    state.events_at_epoch = {1, 0};
+    const double x[] = {0.5, 0.25};
+    const std::string features(reinterpret_cast<const char*>(x), sizeof x);
+    state.windows.Open({kTime + absl::Seconds(90), 11},
+                       {.id = {std::byte{1}}, .node = 1, .reward = 0.25, .features = features});
+    state.windows.Open(
+        {kTime + absl::Seconds(80), 12},
+        {.id = {std::byte{2}}, .node = 0, .reported = true, .reward = 1, .features = features});
+    users.Add("ann");
+    users.Add("bob");
+    statistics = {{{1, 2, 3}, {4, 5}, 6}, {{7, 8, 9}, {10, 11}, 12}};
+  }
+  std::string Bytes() const {
+    server::CheckpointSource source{.dimension = 2,
+                                    .state = &state,
+                                    .nodes = 2,
+                                    .users = &users,
+                                    .counters = Counters::Encode({5})};
+    source.statistics = [this](int node) -> const NodeStatistics& { return statistics[node]; };
+    return server::EncodeCheckpoint(source);
+  }
+  ModelState state;
+  UserIndex users;
+  std::vector<NodeStatistics> statistics;
+};
+
+TEST(CheckpointTest, EverythingComesBack) {
+  const CheckpointFixture fixture;
+  const auto back = server::DecodeCheckpoint(fixture.Bytes());
+  ASSERT_THAT(back, IsOk());
+  EXPECT_EQ(back->state.position, fixture.state.position);
+  EXPECT_EQ(back->state.epoch, 2);
+  EXPECT_EQ(back->state.time, fixture.state.time);
+  EXPECT_EQ(back->state.graph, "graph");
+  EXPECT_THAT(back->state.events_at_epoch, ElementsAre(1, 0));
+  EXPECT_THAT(back->users, ElementsAre("ann", "bob"));
+  EXPECT_EQ(back->statistics[1].events, 12);
+  EXPECT_THAT(back->statistics[1].gram, ElementsAre(7, 8, 9));
+  EXPECT_THAT(back->statistics[0].moment, ElementsAre(4, 5));
+  EXPECT_EQ(back->state.windows.next_close(), kTime + absl::Seconds(80));
+  ASSERT_EQ(back->state.windows.all().size(), 2);
+  EXPECT_TRUE(back->state.windows.all().begin()->second.reported);
+  EXPECT_EQ(back->counters, Counters::Encode({5}));
+}
+
+TEST(CheckpointTest, EveryFlippedBitAndEveryCutIsFound) {
+  const std::string bytes = CheckpointFixture().Bytes();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string bad = bytes;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+    EXPECT_THAT(server::DecodeCheckpoint(bad), StatusIs(absl::StatusCode::kDataLoss)) << i;
+    EXPECT_THAT(server::DecodeCheckpoint(bytes.substr(0, i)),
+                StatusIs(absl::StatusCode::kDataLoss));
+  }
+}
+
+TEST(ExportTest, ACopyKeepsStateButNotTheUnreportedWindows) {
+  const CheckpointFixture fixture;
+  v1::ModelConfig config;
+  config.set_name("m");
+  const auto catalogue = Catalogue::Make(2, {{5, {1, 2}, {"tag"}}});
+  const std::string bytes = server::EncodeExport(config, fixture.Bytes(), *catalogue);
+  auto exported = server::DecodeExport(bytes);
+  ASSERT_THAT(exported, IsOk());
+  EXPECT_EQ(exported->config.name(), "m");
+  ASSERT_EQ(exported->arms.size(), 1);
+  EXPECT_THAT(exported->arms[0].features, ElementsAre(1, 2));
+  EXPECT_THAT(exported->arms[0].tags, ElementsAre("tag"));
+  server::InstanceId instance{};
+  instance.fill(std::byte{9});
+  const auto copy =
+      server::DecodeCheckpoint(server::CheckpointOfCopy(exported->checkpoint, instance));
+  ASSERT_THAT(copy, IsOk());
+  EXPECT_EQ(copy->instance, instance);
+  EXPECT_THAT(copy->users, ElementsAre("ann", "bob"));
+  ASSERT_EQ(copy->state.windows.all().size(), 1);
+  EXPECT_TRUE(copy->state.windows.all().begin()->second.reported);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::string bad = bytes;
+    bad[i] = static_cast<char>(bad[i] ^ 2);
+    EXPECT_THAT(server::DecodeExport(bad), StatusIs(absl::StatusCode::kDataLoss)) << i;
+  }
+}
+
+TEST(CatalogueTest, KeepsTheLastOfEqualIdsInAscendingOrder) {
+  const auto catalogue =
+      Catalogue::Make(1, {{9, {1}, {}}, {4, {2}, {"t"}}, {9, {3}, {}}, {0, {4}, {}}});
+  ASSERT_EQ(catalogue->size(), 3);
+  EXPECT_THAT(catalogue->features(), ElementsAre(4, 2, 3));
+  EXPECT_EQ(catalogue->Find(9)->features[0], 3);
+  EXPECT_EQ(catalogue->Find(4), &catalogue->arms()[1]);
+  EXPECT_EQ(catalogue->Find(1), nullptr);
+}
+
+TEST(CheckArmTest, ClipsToTheBoundOrRefuses) {
+  server::ArmRules rules{.dimension = 2, .feature_l2_max = 2};
+  std::uint64_t clipped = 0;
+  CatalogueArm large{1, {1e200, 1e200}, {}};
+  ASSERT_THAT(server::CheckArm(rules, large, clipped), IsOk());
+  EXPECT_LE(std::hypot(large.features[0], large.features[1]), 2);
+  EXPECT_NEAR(large.features[0], std::sqrt(2.0), 1e-12);
+  EXPECT_EQ(clipped, 1);
+  CatalogueArm fine{2, {0, 2}, {}};
+  ASSERT_THAT(server::CheckArm(rules, fine, clipped), IsOk());
+  EXPECT_THAT(fine.features, ElementsAre(0, 2));
+  EXPECT_EQ(clipped, 1);
+  rules.reject_features = true;
+  CatalogueArm refused{3, {3, 0}, {}};
+  EXPECT_THAT(server::CheckArm(rules, refused, clipped),
+              StatusIs(absl::StatusCode::kInvalidArgument, "arm 3"));
+}
+
+}  // namespace
+}  // namespace bandana::testing
