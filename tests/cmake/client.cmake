@@ -19,3 +19,13 @@ bandana_test(NAME client_on_device_test SRCS integration/client_on_device_test.c
 bandana_test(NAME client_privacy_test SRCS integration/client_privacy_test.cc DEPS ${client_deps}
   LABELS integration statistical)
 bandana_test(NAME client_kill_test SRCS fault/client_kill_test.cc DEPS ${client_deps} LABELS fault)
+bandana_test(NAME client_server_test SRCS integration/client_server_test.cc
+  DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+
+# The example of docs/sdk.md.
+add_subdirectory(${PROJECT_SOURCE_DIR}/examples/quickstart ${PROJECT_BINARY_DIR}/examples/quickstart)
+bandana_test(NAME quickstart_test SRCS integration/quickstart_test.cc
+  DEPS bandana::test_server bandana::test_support LABELS integration)
+add_dependencies(quickstart_test quickstart)
+target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_FILE:quickstart>"
+  QUICKSTART_CONFIG="${PROJECT_SOURCE_DIR}/examples/quickstart/server.textproto")
