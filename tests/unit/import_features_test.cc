@@ -92,19 +92,26 @@ TEST(PrincipalScores, EqualThoseOfADenseDecomposition) {
       Eigen::Index largest = 0;
       vector.cwiseAbs().maxCoeff(&largest);
       if (vector(largest) < 0) vector = -vector;
-      EXPECT_LT((scores->col(j) - dense * vector).norm(), 1e-8) << "component " << j;
+      EXPECT_LT((scores->col(j) - (dense * vector).normalized()).norm(), 1e-8) << "component " << j;
     }
   }
 }
 
-TEST(PrincipalScores, AreCentredAndUncorrelated) {
+TEST(PrincipalScores, AreCentredAndOrthonormal) {
   const auto scores = PrincipalScores(RandomRows(200, 50, 3), 8);
   ASSERT_THAT(scores, IsOk());
   EXPECT_LT(scores->colwise().sum().cwiseAbs().maxCoeff(), 1e-9);
-  Eigen::MatrixXd gram = scores->transpose() * *scores;
-  for (int j = 1; j < 8; ++j) EXPECT_LE(gram(j, j), gram(j - 1, j - 1));
-  gram.diagonal().setZero();
-  EXPECT_LT(gram.cwiseAbs().maxCoeff(), 1e-8);
+  const Eigen::MatrixXd gram = scores->transpose() * *scores;
+  EXPECT_LT((gram - Eigen::MatrixXd::Identity(8, 8)).cwiseAbs().maxCoeff(), 1e-8);
+}
+
+TEST(PrincipalScores, RefuseMoreDirectionsThanTheRowsSpan) {
+  // Two different rows, each five times: one direction remains after centring.
+  std::vector<Eigen::Triplet<double>> entries;
+  for (int i = 0; i < 10; ++i) entries.emplace_back(i, i % 2, 1);
+  SparseRows rows(10, 4);
+  rows.setFromTriplets(entries.begin(), entries.end());
+  EXPECT_THAT(PrincipalScores(rows, 2), StatusIs(absl::StatusCode::kInvalidArgument, "directions"));
 }
 
 TEST(PrincipalScores, RefuseADimensionThatTheRowsDoNotHave) {

@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<ImportedArm>> MakeArms(
   std::vector<ImportedArm> arms;
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
     const double norm = scores.row(i).norm();
-    // Rows of TF-IDF have norm 1: a score this small is rounding and has no direction.
+    // The mean square norm of a row is dimension / artists: this one is rounding, no direction.
     constexpr double kNormMin = 1e-9;
     if (norm < kNormMin) continue;
     ImportedArm arm;

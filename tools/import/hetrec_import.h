@@ -21,8 +21,8 @@ struct HetrecImportOptions {
   int tag_artists_min = 10;  // tags on fewer artists are dropped; >= 1
 };
 
-// One artist. Its features are the scores on the first principal components of TF-IDF, scaled to
-// unit L2 norm.
+// One artist. Its features are the scores on the first principal components of TF-IDF, every
+// component scaled to the same spread and then the row to unit L2 norm.
 struct ImportedArm {
   int id = 0;
   std::vector<std::string> tags;  // the most used first; at most kImportedTagsMax

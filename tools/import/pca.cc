@@ -8,6 +8,10 @@
 namespace bandana {
 namespace {
 
+// A component this much smaller than the first is rounding; so far may eigenvectors be from
+// orthonormal.
+constexpr double kRankTolerance = 1e-7;
+
 // v -> (X - 1 mu')' (X - 1 mu') v without forming a dense matrix; the interface is Spectra's.
 class CenteredGram {
  public:
@@ -29,6 +33,14 @@ class CenteredGram {
   const SparseRows& rows_;
   const Eigen::VectorXd& mean_;
 };
+
+// Where fewer directions exist than were asked for, Spectra 1.0.1 reports success and repeats one
+// eigenvector, not even of unit norm.
+bool AreOrthonormal(const Eigen::MatrixXd& vectors) {
+  const Eigen::MatrixXd gram = vectors.transpose() * vectors;
+  const Eigen::Index n = gram.rows();
+  return (gram - Eigen::MatrixXd::Identity(n, n)).cwiseAbs().maxCoeff() < kRankTolerance;
+}
 
 void FixSigns(Eigen::MatrixXd& vectors) {
   for (Eigen::Index j = 0; j < vectors.cols(); ++j) {
@@ -65,7 +77,11 @@ absl::StatusOr<Eigen::MatrixXd> PrincipalScores(const SparseRows& rows, int dime
   FixSigns(vectors);
   Eigen::MatrixXd scores = rows * vectors;
   scores.rowwise() -= (mean.transpose() * vectors).eval();
-  return scores;
+  const Eigen::RowVectorXd norms = scores.colwise().norm();
+  if (!AreOrthonormal(vectors) || !(norms.minCoeff() > kRankTolerance * norms.maxCoeff())) {
+    return InvalidArgument("the artists' tags span too few directions for dimension ", dimension);
+  }
+  return Eigen::MatrixXd(scores.array().rowwise() / norms.array());
 }
 
 }  // namespace bandana
