@@ -21,6 +21,8 @@ bandana_test(NAME client_privacy_test SRCS integration/client_privacy_test.cc DE
 bandana_test(NAME client_kill_test SRCS fault/client_kill_test.cc DEPS ${client_deps} LABELS fault)
 bandana_test(NAME client_server_test SRCS integration/client_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME device_disk_test SRCS fault/device_disk_test.cc support/fault_vfs.cc
+  DEPS ${client_deps} SQLite::SQLite3 LABELS fault)
 
 # The example of docs/sdk.md.
 add_subdirectory(${PROJECT_SOURCE_DIR}/examples/quickstart ${PROJECT_BINARY_DIR}/examples/quickstart)
