@@ -5,6 +5,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "server/log/bytes.h"
+#include "server/log/wal_check.h"
 
 namespace bandana::server {
 namespace {
@@ -54,6 +55,7 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) 
 }  // namespace
 
 absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
+  BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
   BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path, ""));
   ArmStore store(std::move(connection));
   const absl::Status ready = store.MakeTables();
@@ -63,7 +65,8 @@ absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
 
 absl::Status ArmStore::MakeTables() {
   // Nothing here is hot: the commit that fills the write-ahead file may also empty it.
-  BANDANA_RETURN_IF_ERROR(connection_.Exec("PRAGMA wal_autocheckpoint = 1000"));
+  BANDANA_RETURN_IF_ERROR(
+      connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
   BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
   const std::int64_t found = row ? version.Int(0) : -1;

@@ -8,14 +8,11 @@
 
 namespace bandana::server {
 
-StatisticsSink::StatisticsSink(int dimension, std::vector<NodeStatistics> start, int nodes_max)
-    : dimension_(dimension), nodes_max_(nodes_max), statistics_(std::move(start)), x_(dimension) {}
+StatisticsSink::StatisticsSink(int dimension, std::vector<NodeStatistics> start)
+    : dimension_(dimension), statistics_(std::move(start)), x_(dimension) {}
 
+// Users were admitted under the limit of their time; a lower one only keeps out new ones.
 absl::Status StatisticsSink::AddNode() {
-  if (nodes() >= nodes_max_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the log has more than users_max = ", nodes_max_, " users"));
-  }
   statistics_.push_back(EmptyStatistics(dimension_));
   return absl::OkStatus();
 }

@@ -30,7 +30,7 @@ class EventSink {
 // Statistics alone: O(d^2) an event, no posterior.
 class StatisticsSink final : public EventSink {
  public:
-  StatisticsSink(int dimension, std::vector<NodeStatistics> start, int nodes_max);
+  StatisticsSink(int dimension, std::vector<NodeStatistics> start);
   int nodes() const override { return static_cast<int>(statistics_.size()); }
   std::uint64_t events(int node) const override { return statistics_[node].events; }
   absl::Status AddNode() override;
@@ -42,7 +42,6 @@ class StatisticsSink final : public EventSink {
 
  private:
   int dimension_;
-  int nodes_max_;
   std::vector<NodeStatistics> statistics_;
   std::vector<double> x_;
 };

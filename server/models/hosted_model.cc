@@ -1,9 +1,7 @@
 #include "server/models/hosted_model.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <future>
 #include <memory>
@@ -196,8 +194,11 @@ absl::Status Model::StartGate(const Recovered& recovered) {
 
 absl::Status Model::StartLoop(Recovered recovered) {
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, recovered.state.graph));
+  BanditModel::Options bandit_options = spec_.bandit;
+  bandit_options.nodes_max =
+      std::max(bandit_options.nodes_max, static_cast<int>(recovered.statistics.size()));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> bandit,
-                           BanditModel::Create(spec_.bandit, std::move(coupling)));
+                           BanditModel::Create(bandit_options, std::move(coupling)));
   const absl::Status restored = bandit->Restore(std::move(recovered.statistics));
   if (!restored.ok()) return DataLoss("the recovered statistics: ", restored.message());
   ApplyLoop::Hooks hooks;

@@ -140,7 +140,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);
   }
-  StatisticsSink sink(spec.public_spec.dimension, std::move(statistics), spec.bandit.nodes_max);
+  StatisticsSink sink(spec.public_spec.dimension, std::move(statistics));
   BANDANA_RETURN_IF_ERROR(Replay(spec, users, sink, recovered));
   recovered.statistics = sink.Take();
   return recovered;

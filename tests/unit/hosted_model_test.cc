@@ -179,6 +179,13 @@ TEST_F(HostedModelTest, IndependentUsersBecomeNodesAtTheirFirstAcceptedReport) {
             v1::APPLIED);
   EXPECT_THAT(model->ResolveUser("cid"), IsOkAndHolds(2));
   EXPECT_EQ(model->Ledger().events_of_one_user_max(), 2);
+  // A lower limit keeps out new users only, and loses none.
+  model.reset();
+  model = Open(IndependentSpec("", "users_max: 1"));
+  EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 7, {1, 0}, "cid"), 0)),
+            v1::APPLIED);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 8, {1, 0}, "dan"), 0)),
+            v1::USER_LIMIT);
 }
 
 TEST_F(HostedModelTest, UserIdsAreChecked) {
