@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 
+#include "common/base/check.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -43,6 +44,12 @@ absl::StatusOr<std::uint64_t> BitSource::NextWord() {
   std::memcpy(&word, bytes.data(), sizeof(word));
   OPENSSL_cleanse(bytes.data(), bytes.size());
   return word;
+}
+
+absl::StatusOr<std::uint64_t> BitSource::NextBits(int count) {
+  BANDANA_CHECK(1 <= count && count <= 64);
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t word, NextWord());
+  return word & (~std::uint64_t{0} >> (64 - count));
 }
 
 BitSource& SystemBits() {

@@ -1,6 +1,5 @@
-// Where randomness comes from. Only SystemBits() exists in shipped code; seeded sources live in
-// tests/support and tools/environments, as types that the server and the SDK cannot link
-// (MECHANISMS section 8).
+// Where randomness comes from. Shipped code seeds from SystemBits() alone; seeded sources live in
+// tests/support and tools/environments, as types that the server and the SDK cannot link.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +21,10 @@ class BitSource {
 
   // One 64-bit word of Fill.
   absl::StatusOr<std::uint64_t> NextWord();
+
+  // `count` uniform bits, 1 to 64, in the low bits of the result. The base class spends a whole
+  // word on them. A source that spends exactly `count` bits makes a sampler enumerable bit by bit.
+  virtual absl::StatusOr<std::uint64_t> NextBits(int count);
 };
 
 // The operating system's generator through OpenSSL RAND_priv_bytes: seeded and reseeded by the

@@ -24,4 +24,12 @@ struct Enumeration {
 Enumeration Enumerate(int bits_per_word, int words,
                       const std::function<absl::StatusOr<std::int64_t>(BitSource&)>& sampler);
 
+// Runs `sampler` on every bit string to `depth` bits, 1 to 30: NextBits(n) spends exactly n of
+// them. For samplers that draw by NextBits alone. `sampler` must hand on the errors of its source.
+Enumeration EnumerateBits(int depth,
+                          const std::function<absl::StatusOr<std::int64_t>(BitSource&)>& sampler);
+
+// True if `probability` of `outcome` is possible: within [mass, mass + undecided] 2^-depth.
+bool Allows(const Enumeration& law, std::int64_t outcome, double probability);
+
 }  // namespace bandana::testing

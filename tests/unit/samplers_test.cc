@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/random/bit_source.h"
+#include "common/random/buffered_bits.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/failing_bits.h"
@@ -132,17 +133,30 @@ TEST(SystemBitsTest, ThreadsNeverShareAWord) {
   EXPECT_EQ(distinct.size(), kThreads * kWords);  // a collision: 7e-12
 }
 
-TEST(SystemBitsTest, AForkedChildDrawsOtherBits) {
-  ASSERT_THAT(SystemBits().NextWord(), IsOk());  // the generator is seeded before the fork
+TEST(BufferedBitsTest, GivesEveryWordOutOnceInBothSizes) {
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 2000; ++i) {  // over several blocks
+    EXPECT_TRUE(seen.insert(*BufferedBits().NextWord()).second);
+    EXPECT_TRUE(seen.insert(*BufferedBits().NextBits(64)).second);
+  }
+  EXPECT_LT(*BufferedBits().NextBits(1), 2);
+  std::vector<std::byte> first(5000), second(5000);  // larger than a block
+  EXPECT_THAT(BufferedBits().Fill(first), IsOk());
+  EXPECT_THAT(BufferedBits().Fill(second), IsOk());
+  EXPECT_NE(first, second);
+}
+
+void ExpectOtherWordsAfterAFork(BitSource& bits) {
+  ASSERT_THAT(bits.NextWord(), IsOk());  // seeded, and a block half used, before the fork
   std::array<int, 2> ends;
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const std::uint64_t word = SystemBits().NextWord().value_or(0);
+    const std::uint64_t word = bits.NextWord().value_or(0);
     _exit(write(ends[1], &word, sizeof(word)) == sizeof(word) ? 0 : 1);
   }
-  const std::uint64_t own = *SystemBits().NextWord();
+  const std::uint64_t own = *bits.NextWord();
   std::uint64_t childs = 0;
   ASSERT_EQ(read(ends[0], &childs, sizeof(childs)), sizeof(childs));
   int status = 0;
@@ -153,6 +167,9 @@ TEST(SystemBitsTest, AForkedChildDrawsOtherBits) {
   close(ends[0]);
   close(ends[1]);
 }
+
+TEST(SystemBitsTest, AForkedChildDrawsOtherBits) { ExpectOtherWordsAfterAFork(SystemBits()); }
+TEST(BufferedBitsTest, AForkedChildDrawsOtherBits) { ExpectOtherWordsAfterAFork(BufferedBits()); }
 
 }  // namespace
 }  // namespace bandana
