@@ -22,7 +22,7 @@ using testing::ProgramPath;
 class FleetKill : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FleetKill, EveryAcknowledgedReportIsAppliedExactlyOnce) {
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 3000;
   const std::string model = GetParam();
   FleetWorld world({"--environment=synthetic"});
   world.StartServer();

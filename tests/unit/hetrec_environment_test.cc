@@ -54,22 +54,25 @@ TEST_F(HetrecEnvironmentTest, ReadsWhatUsersHadFromItemsAndEvents) {
   EXPECT_THAT(data->arms, ElementsAre(10, 20, 30, 40, 50));
   ASSERT_EQ(data->users.size(), 2u);  // 9 had nothing
   EXPECT_EQ(data->users[0].id, "7");
-  EXPECT_THAT(data->users[0].had, ElementsAre(0, 1, 3));
-  EXPECT_THAT(data->users[1].had, ElementsAre(2));
+  EXPECT_THAT(data->users[0].items, ElementsAre(0, 1));
+  EXPECT_THAT(data->users[0].tagged, ElementsAre(0, 3));
+  EXPECT_THAT(data->users[1].items, ElementsAre(2));
+  EXPECT_THAT(data->users[1].tagged, ElementsAre(2));
   ASSERT_EQ(data->events.size(), 3u);  // 99 has no features
   EXPECT_EQ(data->events[0].user, 1u);
   EXPECT_EQ(data->events[0].arm, 2u);
 }
 
-TEST_F(HetrecEnvironmentTest, ItemsAreOptional) {
+TEST_F(HetrecEnvironmentTest, TaggedArmsStandForMissingItems) {
   std::remove(folder_.File("items.tsv").c_str());
   const absl::StatusOr<HetrecData> data = ReadHetrec(folder_.path());
   ASSERT_THAT(data, IsOk());
-  EXPECT_EQ(data->users.size(), 2u);
+  ASSERT_EQ(data->users.size(), 2u);
+  EXPECT_THAT(data->users[1].items, ElementsAre(0, 3));  // user 7, by first mention
 }
 
 TEST_F(HetrecEnvironmentTest, OffersOnePositiveAndDistinctNegatives) {
-  const std::map<std::string, std::set<std::uint32_t>> had = {{"7", {10, 20, 40}}, {"8", {30}}};
+  const std::map<std::string, std::set<std::uint32_t>> had = {{"7", {10, 20}}, {"8", {30}}};
   const auto environment = *Make("");
   EXPECT_EQ(environment->info().form, ArmForm::kCatalogue);
   std::map<std::string, int> turns;
@@ -92,10 +95,10 @@ TEST_F(HetrecEnvironmentTest, OffersOnePositiveAndDistinctNegatives) {
       }
     }
   }
-  // Users are equally likely (sd 27), so are the arms of one user (sd 18) and the positions (sd
+  // Users are equally likely (sd 27), so are the items of one user (sd 24) and the positions (sd
   // 26): six sd.
   EXPECT_NEAR(turns["7"], 1500, 165);
-  for (const auto& [arm, count] : positives_of_seven) EXPECT_NEAR(count, 500, 6 * 18 + 55);
+  for (const auto& [arm, count] : positives_of_seven) EXPECT_NEAR(count, 750, 6 * 24);
   for (const auto& [position, count] : positions) EXPECT_NEAR(count, 1000, 6 * 26);
 }
 
@@ -108,6 +111,18 @@ TEST_F(HetrecEnvironmentTest, ReplayFollowsTheFile) {
     users.push_back(decision.user);
   }
   EXPECT_THAT(users, ElementsAre("8", "7", "7", "8", "7", "7"));
+}
+
+TEST_F(HetrecEnvironmentTest, EventsOfferNothingElseThatTheUserHadOrTagged) {
+  const std::map<std::string, std::set<std::uint32_t>> had = {{"7", {10, 20, 40}}, {"8", {30}}};
+  const auto environment = *Make(":replay");
+  Decision decision;
+  for (int i = 0; i < 300; ++i) {
+    environment->DecisionAt(i, decision);
+    int known = 0;
+    for (const std::uint32_t arm : decision.arm_ids) known += had.at(decision.user).contains(arm);
+    EXPECT_EQ(known, 1);
+  }
 }
 
 TEST_F(HetrecEnvironmentTest, EventsComeOnceARound) {
@@ -125,7 +140,9 @@ TEST_F(HetrecEnvironmentTest, EventsComeOnceARound) {
 
 TEST_F(HetrecEnvironmentTest, RefusesPoolsThatAUserCannotFill) {
   EXPECT_THAT(Make("", {}), StatusIs(kInvalid, "a pool of 25 needs 24 arms"));
-  EXPECT_THAT(Make("", {"pool=4"}), StatusIs(kInvalid, "a pool of 4"));
+  EXPECT_THAT(Make("", {"pool=5"}), StatusIs(kInvalid, "a pool of 5"));
+  EXPECT_THAT(Make("", {"pool=4"}), IsOk());
+  EXPECT_THAT(Make(":replay", {"pool=4"}), StatusIs(kInvalid, "a pool of 4"));
 }
 
 TEST_F(HetrecEnvironmentTest, NamesFileAndLineOfAMistake) {
@@ -143,6 +160,7 @@ TEST_F(HetrecEnvironmentTest, NamesFileAndLineOfAMistake) {
       {"users.tsv", "7\t0\n7\t1\n", "users.tsv:2: user 7 is listed twice"},
       {"users.tsv", "7\t-1\n", "users.tsv:1: node"},
       {"items.tsv", "7\t10\nunknown\t10\n", "items.tsv:2: user unknown is not in users.tsv"},
+      {"items.tsv", "7\t99\n", "items.tsv: no item"},
       {"events.tsv", "7\t10\tyesterday\n", "events.tsv:1: time"},
       {"events.tsv", "7\t10\t1\n3\t10\t1\n", "events.tsv:2: user 3"},
       {"events.tsv", "7\t99\t1\n", "events.tsv: no event"},

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -17,12 +19,17 @@ enum class Draw { kUsers, kEvents, kReplay };
 
 class Hetrec final : public Environment {
  public:
-  Hetrec(HetrecData data, Draw draw, int pool, std::uint64_t seed)
-      : data_(std::move(data)), draw_(draw), seed_(seed) {
+  // `had`: of every user of the data, ascending positions of the arms that the user had.
+  Hetrec(HetrecData data, std::vector<std::vector<std::uint32_t>> had, Draw draw, int pool,
+         std::uint64_t seed)
+      : data_(std::move(data)), had_(std::move(had)), draw_(draw), seed_(seed) {
+    for (std::uint32_t user = 0; user < data_.users.size(); ++user) {
+      if (!data_.users[user].items.empty()) with_items_.push_back(user);
+    }
     info_.name = "hetrec";
     info_.form = ArmForm::kCatalogue;
     info_.dimension = data_.dimension;
-    info_.users = static_cast<int>(data_.users.size());
+    info_.users = static_cast<int>(draw == Draw::kUsers ? with_items_.size() : data_.users.size());
     info_.pool = pool;
     info_.feature_l2_max = 1;
     info_.reward_min = 0;
@@ -37,13 +44,13 @@ class Hetrec final : public Environment {
   void DecisionAt(std::uint64_t index, Decision& out) const override {
     SeededStream stream(seed_, StreamPurpose::kDecision, index);
     const auto [user_position, positive] = Turn(index, stream);
-    const HetrecData::User& user = data_.users[user_position];
-    out.user = user.id;
+    const std::vector<std::uint32_t>& had = had_[user_position];
+    out.user = data_.users[user_position].id;
     out.features.clear();
     out.arm_ids.assign(1, positive);
     while (out.arm_ids.size() < static_cast<std::size_t>(info_.pool)) {
       const auto arm = static_cast<std::uint32_t>(stream.Below(data_.arms.size()));
-      if (std::binary_search(user.had.begin(), user.had.end(), arm)) continue;
+      if (std::binary_search(had.begin(), had.end(), arm)) continue;
       if (std::find(out.arm_ids.begin() + 1, out.arm_ids.end(), arm) != out.arm_ids.end()) continue;
       out.arm_ids.push_back(arm);
     }
@@ -71,16 +78,31 @@ class Hetrec final : public Environment {
       case Draw::kUsers:
         break;
     }
-    const auto user = static_cast<std::uint32_t>(stream.Below(data_.users.size()));
-    const std::vector<std::uint32_t>& had = data_.users[user].had;
-    return {user, had[stream.Below(had.size())]};
+    const std::uint32_t user = with_items_[stream.Below(with_items_.size())];
+    const std::vector<std::uint32_t>& items = data_.users[user].items;
+    return {user, items[stream.Below(items.size())]};
   }
 
   EnvironmentInfo info_;
   HetrecData data_;
+  std::vector<std::vector<std::uint32_t>> had_;
+  std::vector<std::uint32_t> with_items_;  // users to draw from
   Draw draw_;
   std::uint64_t seed_;
 };
+
+// What each user had: the items when users are drawn, else what was tagged as well.
+std::vector<std::vector<std::uint32_t>> WhatUsersHad(const HetrecData& data, Draw draw) {
+  std::vector<std::vector<std::uint32_t>> had;
+  for (const HetrecData::User& user : data.users) {
+    had.push_back(user.items);
+    if (draw == Draw::kUsers) continue;
+    had.back().clear();
+    std::set_union(user.items.begin(), user.items.end(), user.tagged.begin(), user.tagged.end(),
+                   std::back_inserter(had.back()));
+  }
+  return had;
+}
 
 }  // namespace
 
@@ -94,18 +116,21 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeHetrec(std::string_view spec, S
   if (spec.empty()) return InvalidArgument("environment hetrec needs a folder: hetrec:DIR");
   constexpr std::array<std::string_view, 3> kDraws = {"users", "events", "replay"};
   BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 25, 1, kArmsPerRequestMaxMax));
-  BANDANA_ASSIGN_OR_RETURN(const std::string draw, settings.TakeChoice("draw", kDraws[0], kDraws));
+  BANDANA_ASSIGN_OR_RETURN(const std::string draw_name,
+                           settings.TakeChoice("draw", kDraws[0], kDraws));
   BANDANA_RETURN_IF_ERROR(settings.Finish());
+  const auto draw =
+      static_cast<Draw>(std::find(kDraws.begin(), kDraws.end(), draw_name) - kDraws.begin());
   BANDANA_ASSIGN_OR_RETURN(HetrecData data, ReadHetrec(std::string(spec)));
-  for (const HetrecData::User& user : data.users) {
-    if (data.arms.size() - user.had.size() + 1 < static_cast<std::size_t>(pool)) {
+  std::vector<std::vector<std::uint32_t>> had = WhatUsersHad(data, draw);
+  for (const std::vector<std::uint32_t>& arms : had) {
+    if (data.arms.size() - arms.size() + 1 < static_cast<std::size_t>(pool)) {
       return InvalidArgument("a pool of ", pool, " needs ", pool - 1,
                              " arms that a user never had; one user left only ",
-                             data.arms.size() - user.had.size(), " of ", data.arms.size());
+                             data.arms.size() - arms.size(), " of ", data.arms.size());
     }
   }
-  const auto chosen = std::find(kDraws.begin(), kDraws.end(), draw) - kDraws.begin();
-  return std::make_unique<Hetrec>(std::move(data), static_cast<Draw>(chosen), pool, seed);
+  return std::make_unique<Hetrec>(std::move(data), std::move(had), draw, pool, seed);
 }
 
 }  // namespace bandana

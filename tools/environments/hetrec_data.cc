@@ -111,8 +111,7 @@ class PairReader {
     const auto found = arms_.find(arm_id);
     if (found == arms_.end()) return std::optional<HetrecData::Event>();
     const auto [position, fresh] = users_.emplace(user_id, data_.users.size());
-    if (fresh) data_.users.push_back({user_id, {}});
-    data_.users[position->second].had.push_back(found->second);
+    if (fresh) data_.users.push_back({.id = user_id});
     return HetrecData::Event{position->second, found->second};
   }
 
@@ -123,12 +122,20 @@ class PairReader {
   std::unordered_map<std::string, std::uint32_t> users_;
 };
 
-absl::Status ReadItems(const std::string& path, PairReader& pairs) {
+// Whether there is such a file.
+absl::StatusOr<bool> ReadItems(const std::string& path, PairReader& pairs, HetrecData& data) {
   const absl::Status status =
       ForEachLine(path, 2, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
-        return pairs.Read(fields[0], fields[1]).status();
+        BANDANA_ASSIGN_OR_RETURN(const auto item, pairs.Read(fields[0], fields[1]));
+        if (item) data.users[item->user].items.push_back(item->arm);
+        return absl::OkStatus();
       });
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  if (absl::IsNotFound(status)) return false;
+  BANDANA_RETURN_IF_ERROR(status);
+  const bool any = std::any_of(data.users.begin(), data.users.end(),
+                               [](const HetrecData::User& user) { return !user.items.empty(); });
+  if (!any) return InvalidArgument(path, ": no item is an arm of arms.tsv");
+  return true;
 }
 
 absl::Status ReadEvents(const std::string& path, PairReader& pairs, HetrecData& data) {
@@ -136,9 +143,10 @@ absl::Status ReadEvents(const std::string& path, PairReader& pairs, HetrecData& 
       ForEachLine(path, 3, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
         std::int64_t time = 0;
         if (!absl::SimpleAtoi(fields[2], &time)) return InvalidArgument("time must be an integer");
-        BANDANA_ASSIGN_OR_RETURN(const std::optional<HetrecData::Event> event,
-                                 pairs.Read(fields[0], fields[1]));
-        if (event) data.events.push_back(*event);
+        BANDANA_ASSIGN_OR_RETURN(const auto event, pairs.Read(fields[0], fields[1]));
+        if (!event) return absl::OkStatus();
+        data.users[event->user].tagged.push_back(event->arm);
+        data.events.push_back(*event);
         return absl::OkStatus();
       }));
   if (data.events.empty()) return InvalidArgument(path, ": no event on an arm of arms.tsv");
@@ -157,9 +165,13 @@ absl::StatusOr<HetrecData> ReadHetrec(const std::string& folder) {
   BANDANA_ASSIGN_OR_RETURN(const Positions arms, ReadArms(folder + "/arms.tsv", data));
   BANDANA_ASSIGN_OR_RETURN(const auto known, ReadUsers(folder + "/users.tsv"));
   PairReader pairs(arms, known, data);
-  BANDANA_RETURN_IF_ERROR(ReadItems(folder + "/items.tsv", pairs));
+  BANDANA_ASSIGN_OR_RETURN(const bool has_items, ReadItems(folder + "/items.tsv", pairs, data));
   BANDANA_RETURN_IF_ERROR(ReadEvents(folder + "/events.tsv", pairs, data));
-  for (HetrecData::User& user : data.users) SortUnique(user.had);
+  for (HetrecData::User& user : data.users) {
+    SortUnique(user.tagged);
+    if (!has_items) user.items = user.tagged;
+    SortUnique(user.items);
+  }
   return data;
 }
 
