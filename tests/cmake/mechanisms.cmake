@@ -6,6 +6,8 @@ bandana_test(NAME exact_samplers_test SRCS unit/exact_samplers_test.cc
   DEPS bandana::random bandana::test_support)
 bandana_test(NAME exact_samplers_stat_test SRCS statistical/exact_samplers_stat_test.cc
   DEPS bandana::random bandana::test_support LABELS statistical)
+bandana_test(NAME keyed_stream_test SRCS unit/keyed_stream_test.cc
+  DEPS bandana::random bandana::test_support)
 bandana_test(NAME likelihood_ratio_test SRCS unit/likelihood_ratio_test.cc DEPS bandana::mechanisms)
 bandana_test(NAME reward_randomizer_test SRCS unit/reward_randomizer_test.cc
   DEPS bandana::mechanisms bandana::test_support)
