@@ -60,17 +60,16 @@ struct Model {
 };
 
 // Where not private: ridge regression with lambda = 1. Where private: reward_stddev is about that
-// of a click, and the server adds the randomizer's variance to it, so that prior_stddev keeps its
-// meaning, the size of an entry of theta; the weaker the randomizer's signal, the more a wide prior
-// is needed for the clusters to move at all.
+// of a click, sqrt(p (1 - p)), and the server adds the randomizer's variance to its square by
+// itself; prior_stddev is the size of an entry of theta.
 constexpr Model kModels[] = {
     {"linucb-shared", kSharedCoupling, "1", "1", "alpha: 0.05", ""},
     {"linucb", kClusterCoupling, "1", "1", "alpha: 0", ""},
     {"colin", kColinCoupling, "1", "1", "alpha: 0.3", ""},
     {"goblin", kGoblinCoupling, "1", "1", "alpha_log: 0.1", ""},
-    {"ldp-colin-eps1", kColinCoupling, "0.3", "1", "alpha: 0.3", "1"},
-    {"ldp-colin", kColinCoupling, "0.3", "0.7", "alpha: 0.1", "2"},
-    {"ldp-colin-eps5", kColinCoupling, "0.3", "0.55", "alpha: 0.2", "5"},
+    {"ldp-colin-eps1", kColinCoupling, "0.3", "0.55", "alpha: 0.1", "1"},
+    {"ldp-colin", kColinCoupling, "0.3", "0.77", "alpha: 0.1", "2"},
+    {"ldp-colin-eps5", kColinCoupling, "0.3", "0.55", "alpha: 0.1", "5"},
     {"ldp-goblin", kTightGoblinCoupling, "0.3", "3", "alpha: 0.3", "2"},
 };
 
