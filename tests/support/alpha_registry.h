@@ -13,12 +13,19 @@ struct AlphaEntry {
 };
 
 inline constexpr AlphaEntry kAlphas[] = {
-    {"system_bits_balance", 1e-6},       {"seeded_bits_balance", 1e-6},
-    {"kit_false_alarm", 1e-6},           {"randomizer_fit", 1e-6},
-    {"randomizer_mutants", 1e-6},        {"randomizer_mean", 1e-6},
-    {"client_wire_fit", 1e-6},           {"discrete_gaussian_fit", 1e-6},
-    {"discrete_gaussian_large", 1e-6},   {"discrete_gaussian_parity", 1e-6},
-    {"discrete_gaussian_mutants", 1e-6}, {"discrete_laplace_fit", 1e-6},
+    {"system_bits_balance", 1e-6},
+    {"seeded_bits_balance", 1e-6},
+    {"kit_false_alarm", 1e-6},
+    {"randomizer_fit", 1e-6},
+    {"randomizer_mutants", 1e-6},
+    {"randomizer_mean", 1e-6},
+    {"client_wire_fit", 1e-6},
+    {"discrete_gaussian_fit", 1e-6},
+    {"discrete_gaussian_large", 1e-6},
+    {"discrete_gaussian_parity", 1e-6},
+    {"discrete_gaussian_mutants", 1e-6},
+    {"discrete_laplace_fit", 1e-6},
+    {"blt_noise", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;
