@@ -192,12 +192,15 @@ void Reporter::OnReleased(const CallPtr& call) {
     const std::lock_guard lock(mutex_);
     waiters_[call->outbound.number] = std::move(call->done);
   }
-  call->queued(absl::OkStatus());
-  // With a window the timer lets it leave when it is due.
-  if (has_window()) return End();
+  if (has_window()) {
+    // The timer lets it leave when it is due.
+    call->queued(absl::OkStatus());
+    return End();
+  }
   std::vector<OutboundReport> reports;
   reports.push_back(std::move(call->outbound));
   services_.outbox->Add(std::move(reports));
+  call->queued(absl::OkStatus());
 }
 
 void Reporter::Answer(const CallPtr& call, const absl::Status& status,

@@ -140,8 +140,8 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
       context->AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(*fault->pushback_ms));
     }
     if (fault->kind == Fault::Kind::kHang) {
-      const int before = state_.releases;
-      state_.released.wait(lock, [&] { return state_.stopping || state_.releases > before; });
+      state_.released.wait(lock, [&] { return state_.stopping || state_.releases > 0; });
+      --state_.releases;
     }
     return ToGrpc(fault->status);
   }

@@ -29,7 +29,7 @@ struct Fault {
   enum class Kind {
     kRefuse,      // answers `status` and does nothing
     kLoseAnswer,  // applies, then answers `status`
-    kHang,        // applies, then waits for ReleaseHung before it answers
+    kHang,        // applies, then waits for a ReleaseHung before it answers `status`
   };
   Kind kind = Kind::kRefuse;
   absl::Status status;
@@ -60,6 +60,7 @@ class FakeRecommender {
   void FailSelect(const Fault& fault);
   // Answers APPLIED reports with this result instead; nullopt = as usual.
   void SetResult(std::optional<v1::OutcomeResult> result);
+  // Lets one hung call go on, or the next one that comes.
   void ReleaseHung();
 
   std::vector<Delivered> deliveries() const;

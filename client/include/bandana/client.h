@@ -1,9 +1,7 @@
-// The SDK: selects arms, and reports rewards so that the server learns no more than the model's policy says.
-// No gRPC, protobuf or Eigen type appears in these headers.
+// The SDK: selects arms, and reports rewards so that the server learns no more than the model's
+// policy says. No gRPC, protobuf or Eigen type appears in these headers.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,11 +26,11 @@ struct ModelInfo {
   double reward_min = 0;
   double reward_max = 0;
   bool reward_binary = false;
-  bool local = false;               // rewards are randomized on this device
-  double epsilon = 0;               // per event; 0 when non-private
+  bool local = false;  // rewards are randomized on this device
+  double epsilon = 0;  // per event; 0 when non-private
   double delta = 0;
-  std::string guarantee;            // "proven", "published" or ""
-  std::string mechanism;            // lower case, "" when non-private
+  std::string guarantee;  // "proven", "published" or ""
+  std::string mechanism;  // lower case, "" when non-private
   std::uint64_t events_per_user_max = 0;
   std::optional<absl::Duration> reward_window;
   double default_reward = 0;
@@ -44,9 +42,13 @@ struct Arms {
   // n x d, row-major.
   static Arms Inline(std::span<const double> features) { return {features, {}, {}, Form::kInline}; }
   // Ids in the model's catalogue.
-  static Arms Catalogue(std::span<const std::uint32_t> ids) { return {{}, ids, {}, Form::kCatalogue}; }
+  static Arms Catalogue(std::span<const std::uint32_t> ids) {
+    return {{}, ids, {}, Form::kCatalogue};
+  }
   // Every catalogue arm with at least one of the tags (no tags: every arm).
-  static Arms Query(std::span<const std::string> tags_any) { return {{}, {}, tags_any, Form::kQuery}; }
+  static Arms Query(std::span<const std::string> tags_any) {
+    return {{}, {}, tags_any, Form::kQuery};
+  }
 
   enum class Form { kInline, kCatalogue, kQuery };
   std::span<const double> features;
@@ -56,8 +58,8 @@ struct Arms {
 };
 
 struct RankedArm {
-  int position = 0;             // in the Arms given; for a query, among the matching arms by id
-  std::uint32_t arm_id = 0;     // catalogue id, 0 for inline arms
+  int position = 0;          // in the Arms given; for a query, among the matching arms by id
+  std::uint32_t arm_id = 0;  // catalogue id, 0 for inline arms
   double score = 0;
   double mean = 0;
   double width = 0;
@@ -68,7 +70,7 @@ struct RankedArm {
 struct Selection {
   std::vector<RankedArm> arms;  // best first
   std::uint64_t posterior_version = 0;
-  std::string handle;           // opaque
+  std::string handle;  // opaque
 };
 
 // What became of one report.
@@ -77,69 +79,86 @@ enum class Delivery {
   kDuplicate,  // was already there (a repeat after a lost answer)
   kExpired,
   kRejected,
-  kDropped,    // the queue was full and the options say drop
+  kDropped,  // the queue was full and the options say drop
 };
 
 struct ClientStats {
   std::uint64_t selections = 0;
-  std::uint64_t reports_queued = 0;        // handed to Report, or defaulted at a window's close
-  std::uint64_t reports_defaulted = 0;     // of these, closed by the default reward
+  std::uint64_t reports_queued = 0;     // handed to Report, or defaulted at a window's close
+  std::uint64_t reports_defaulted = 0;  // of these, closed by the default reward
   std::uint64_t reports_applied = 0;
   std::uint64_t reports_duplicate = 0;
   std::uint64_t reports_expired = 0;
   std::uint64_t reports_rejected = 0;
   std::uint64_t reports_dropped = 0;
-  std::uint64_t reports_pending = 0;       // in the queue now
+  std::uint64_t reports_pending = 0;  // in the queue now
   std::uint64_t delivery_attempts = 0;
   std::uint64_t rewards_clipped = 0;
 };
 
 // What the device's ledger says of one user of this model.
 struct PrivacySpent {
-  double epsilon_event = 0;   // of any one event: the largest (parallel composition)
+  double epsilon_event = 0;  // of any one event: the largest (parallel composition)
   double delta_event = 0;
-  std::uint64_t events = 0;   // debited, unused rests of lost blocks included
-  double epsilon_user = 0;    // of all of the user's events together: events * epsilon
+  std::uint64_t events = 0;  // debited, unused rests of lost blocks included
+  double epsilon_user = 0;   // of all of the user's events together: events * epsilon
 };
 
-// Threads: all methods are safe. Cost: Connect is a round trip and starts the delivery threads; make one client a model and
-// process and share it. Destruction stops delivery; what is queued stays in the store and leaves with the next client.
+// Threads: all methods are safe. Callbacks run on SDK threads, or on the caller's before the call
+// returns; they must not block and must not call the blocking methods. Cost: Connect is a round
+// trip and starts three threads; make one client a model and process and share it. Destruction
+// stops delivery; what is queued stays in the store and leaves with the next client.
 class Client {
  public:
-  // Errors: INVALID_ARGUMENT options; NOT_FOUND model; FAILED_PRECONDITION the model is weaker than options.policy (the
-  // message names the point), or is local and the store is not durable; UNAVAILABLE no server within connect_timeout.
-  static absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options, std::shared_ptr<DeviceStore> store);
+  // Errors: INVALID_ARGUMENT options; NOT_FOUND model; FAILED_PRECONDITION the model is weaker than
+  // options.policy (the message names the point), or is local and the store is not durable;
+  // UNAVAILABLE no server within connect_timeout.
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
+                                                         std::shared_ptr<DeviceStore> store);
   virtual ~Client() = default;
 
   virtual const ModelInfo& model() const = 0;
 
-  // Ranks arms on the server. Retries UNAVAILABLE within the deadline given by options.
-  // Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also: the user has no events left).
-  virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, int top_k = 1) = 0;
+  // Ranks arms on the server. Retries UNAVAILABLE, and RESOURCE_EXHAUSTED with a pushback, within
+  // options.select_deadline. With a reward window (local models) the open decision is durable on
+  // the device, and paid for, when it returns. Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE,
+  // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also: the user has no events left; with a window: no
+  // place in the queue), FAILED_PRECONDITION the model's configuration changed since Connect.
+  virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
+                                           int top_k = 1) = 0;
 
-  // The same without blocking; `done` runs on an SDK thread and must not block.
+  // The same without blocking.
   virtual void SelectAsync(std::string_view user, const Arms& arms, int top_k,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
-  // Ranks inline arms on the device from the posterior kept by RefreshPosterior: no call is made and the arms that were not
-  // chosen never leave the device. The chosen arm's token is fetched when the decision is reported.
-  // Errors: FAILED_PRECONDITION no posterior yet; INVALID_ARGUMENT arms not inline, shape.
-  virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms, int top_k = 1) = 0;
+  // Ranks inline arms on the device from the posterior kept by RefreshPosterior: no call is made
+  // and the arms that were not chosen never leave the device. The chosen arm's token is fetched
+  // when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet; INVALID_ARGUMENT
+  // arms not inline, shape.
+  virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
+                                                   int top_k = 1) = 0;
   // Fetches the user's posterior if the server has a newer one. Returns whether it changed.
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
-  // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward. For a local model: clips, debits the
-  // ledger, draws once, persists; only the randomized value is ever stored or sent. Returns when the report is durable on the
-  // device (its delivery goes on in the background); `done` (optional) runs on an SDK thread once the server answered.
-  // `shown`: rank of the arm that was shown. With a reward window the report leaves at the window's close, whatever happened.
-  // A second report of the same decision is ignored (OK).
-  // Errors: INVALID_ARGUMENT not a selection of this client's model; FAILED_PRECONDITION the user's events are used up;
-  // RESOURCE_EXHAUSTED queue full and when_full is kDrop (counted); UNAVAILABLE store or entropy failed: nothing was sent.
-  virtual absl::Status Report(const Selection& selection, std::optional<double> reward, int shown = 0,
-                              std::function<void(Delivery)> done = nullptr) = 0;
-  // The same without blocking on the disk: `queued` runs on an SDK thread once the report is durable (or refused).
+  // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward. For a
+  // local model: clips, debits the ledger, draws once, persists; only the randomized value is ever
+  // stored or sent. Returns when the report is durable on the device (its delivery goes on in the
+  // background); `done` (optional) runs once the server answered, unless the client is destroyed
+  // before or another client made the selection. `shown`: rank of the arm that was shown. With a
+  // reward window the report leaves at the window's close, whatever happened. A second report of
+  // the same decision is ignored (OK, kDuplicate), and so is one after the window's close (OK,
+  // kExpired). Errors: INVALID_ARGUMENT not a selection of this client's model and store, shown;
+  // FAILED_PRECONDITION the user's events are used up, or the model's configuration changed since
+  // Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop (counted); UNAVAILABLE store or
+  // entropy failed: nothing was sent.
+  virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
+                              int shown = 0, std::function<void(Delivery)> done = nullptr) = 0;
+  // The same without blocking: `queued` runs once the report is durable, or refused. While the
+  // queue is full and when_full is kBlock, at most queue_reports_max calls wait for a place;
+  // further ones are dropped.
   virtual void ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
-                           std::function<void(absl::Status)> queued, std::function<void(Delivery)> done) = 0;
+                           std::function<void(absl::Status)> queued,
+                           std::function<void(Delivery)> done) = 0;
 
   // Waits until every queued report that is due was answered. False when the timeout came first.
   virtual bool Flush(absl::Duration timeout) = 0;

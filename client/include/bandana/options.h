@@ -11,15 +11,17 @@ namespace bandana {
 
 // The least privacy the application accepts. Connect refuses a model that is weaker in any point.
 struct PrivacyPolicy {
-  // Rewards must be randomized on the device. Default true: a central or non-private model is refused.
+  // Rewards must be randomized on the device. Default true: a central or non-private model is
+  // refused.
   bool require_local = true;
   // Largest epsilon an event may cost; [0, inf). Larger accepts weaker privacy.
   double epsilon_max = 2.0;
-  // Largest delta an event may cost, [0, 1).
+  // Largest delta an event may cost, [0, 1].
   double delta_max = 0.0;
   // Only mechanisms with a proof note. Default true: the label `published` is refused.
   bool require_proven = true;
-  // Most events this device reports for one user and model, 0 = no bound; the smaller of this and the model's holds.
+  // Most events this device reports for one user and model, 0 = no bound; the smaller of this and
+  // the model's holds.
   std::uint64_t events_per_user_max = 0;
   // Accept models configured with `research: true`.
   bool allow_research = false;
@@ -41,15 +43,17 @@ struct ClientOptions {
   // What Report does when the outbound queue is full.
   enum class WhenFull { kBlock, kDrop };
   WhenFull when_full = WhenFull::kBlock;
-  // Reports waiting to be acknowledged, [1, 1e6]. Larger survives longer outages, in the store's file.
+  // Reports waiting to be acknowledged, [1, 1e6]. Larger survives longer outages, in the store's
+  // file.
   int queue_reports_max = 10'000;
-  // Deadline of one Select attempt; (0, 60 s].
+  // Deadline of a Select, its retries included; (0, 60 s].
   absl::Duration select_deadline = absl::Milliseconds(1000);
   // Deadline of one attempt to deliver reports; (0, 60 s].
   absl::Duration report_deadline = absl::Seconds(5);
   // How long Connect waits for the server; (0, 1 h].
   absl::Duration connect_timeout = absl::Seconds(10);
-  // First and largest pause between attempts; jittered, doubling.
+  // First and largest pause between attempts; jittered, doubling. 0 < backoff_min <= backoff_max <=
+  // 1 h.
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);
 
