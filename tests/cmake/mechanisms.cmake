@@ -8,6 +8,10 @@ bandana_test(NAME exact_samplers_stat_test SRCS statistical/exact_samplers_stat_
   DEPS bandana::random bandana::test_support LABELS statistical)
 bandana_test(NAME keyed_stream_test SRCS unit/keyed_stream_test.cc
   DEPS bandana::random bandana::test_support)
+bandana_test(NAME vector_mechanisms_test SRCS unit/vector_mechanisms_test.cc
+  DEPS bandana::mechanisms bandana::test_support)
+bandana_test(NAME joint_sensitivity_property_test SRCS property/joint_sensitivity_property_test.cc
+  DEPS bandana::random bandana::test_support LABELS property)
 bandana_test(NAME likelihood_ratio_test SRCS unit/likelihood_ratio_test.cc DEPS bandana::mechanisms)
 bandana_test(NAME reward_randomizer_test SRCS unit/reward_randomizer_test.cc
   DEPS bandana::mechanisms bandana::test_support)
@@ -18,6 +22,10 @@ bandana_test(NAME reward_randomizer_stat_test SRCS statistical/reward_randomizer
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What must not compile: the privacy boundary's types.
+add_test(NAME statistics_types_test COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tests/compile_fail/statistics_types_test.py ${CMAKE_CXX_COMPILER}
+  ${PROJECT_SOURCE_DIR})
+set_tests_properties(statistics_types_test PROPERTIES LABELS "unit;compile" TIMEOUT 300)
 add_test(NAME reward_types_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/compile_fail/reward_types_test.py ${CMAKE_CXX_COMPILER}
   ${PROJECT_SOURCE_DIR})

@@ -71,24 +71,29 @@ def compiler(*arguments, unit=None):
                           capture_output=True, text=True, check=False)
 
 
+def expect_only(test, prelude_text, unit, right, wrong):
+    """Fails `test` unless `unit` with each line of `right` compiles and with each of `wrong` does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        prelude = os.path.join(folder, "prelude.h")
+        with open(prelude, "w", encoding="utf-8") as file:
+            file.write(prelude_text)
+        # Parsed once; the compiler picks up prelude.h.gch by itself.
+        run = compiler("-x", "c++-header", prelude, "-o", prelude + ".gch")
+        test.assertEqual(run.returncode, 0, run.stderr)
+
+        def compiles(line):
+            return compiler("-include", prelude, "-fsyntax-only", "-x", "c++", "-",
+                            unit=unit.format(line=line)).returncode == 0
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            verdicts = list(pool.map(compiles, right + wrong))
+    for line, compiled in zip(right + wrong, verdicts):
+        with test.subTest(line=line):
+            test.assertEqual(compiled, line in right)
+
+
 class RewardTypesTest(unittest.TestCase):
     def test_only_the_right_lines_compile(self):
-        with tempfile.TemporaryDirectory() as folder:
-            prelude = os.path.join(folder, "prelude.h")
-            with open(prelude, "w", encoding="utf-8") as file:
-                file.write(PRELUDE)
-            # Parsed once; the compiler picks up prelude.h.gch by itself.
-            run = compiler("-x", "c++-header", prelude, "-o", prelude + ".gch")
-            self.assertEqual(run.returncode, 0, run.stderr)
-
-            def compiles(line):
-                return compiler("-include", prelude, "-fsyntax-only", "-x", "c++", "-",
-                                unit=UNIT.format(line=line)).returncode == 0
-            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-                verdicts = list(pool.map(compiles, RIGHT + WRONG))
-        for line, compiled in zip(RIGHT + WRONG, verdicts):
-            with self.subTest(line=line):
-                self.assertEqual(compiled, line in RIGHT)
+        expect_only(self, PRELUDE, UNIT, RIGHT, WRONG)
 
 
 if __name__ == "__main__":
