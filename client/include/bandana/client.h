@@ -106,7 +106,7 @@ struct PrivacySpent {
 
 // Threads: all methods are safe. Callbacks run on SDK threads, or on the caller's before the call
 // returns; they must not block and must not call the blocking methods. Cost: Connect is a round
-// trip and starts three threads; make one client a model and process and share it. Destruction
+// trip and starts two threads; make one client a model and process and share it. Destruction
 // stops delivery; what is queued stays in the store and leaves with the next client.
 class Client {
  public:
