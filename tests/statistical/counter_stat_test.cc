@@ -12,6 +12,7 @@
 #include "common/mechanisms/counters/blt_decoder.h"
 #include "common/mechanisms/counters/blt_design.h"
 #include "common/mechanisms/counters/blt_encoder.h"
+#include "common/mechanisms/counters/tree_counter.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
@@ -82,6 +83,41 @@ TEST(BltStatTest, VarianceAndCovarianceEqualTheClosedForm) {
   EXPECT_GE(spread.RejectionProbability(ChanceOutside(0.97)), 0.99);
   EXPECT_GE(spread.RejectionProbability(ChanceOutside(1.03)), 0.99);
   EXPECT_GE(signs.RejectionProbability(ChanceOfOneSign(0)), 0.99);
+}
+
+// Steps 4 and 6 share the node of steps 1 .. 4: correlation 1 / sqrt(2) for the plain tree. Step 7
+// has nodes of heights 2, 1, 0.
+TEST(TreeStatTest, VarianceAndCovarianceEqualTheClosedForm) {
+  const TreeDesign design =
+      *TreeDesign::Create({.dimension = kSamples, .norm_bound = 1, .rho = {0.5}, .horizon = 7});
+  TreeEncoder encoder(design);
+  TreeDecoder plain(design, TreeDecoder::Estimator::kPlain);
+  TreeDecoder honaker(design, TreeDecoder::Estimator::kHonaker);
+  const std::vector<double> nothing(kSamples, 0);
+  SeededBits bits(22);
+  std::vector<double> four, six;
+  for (int t = 1; t <= 7; ++t) {
+    const ClippedIncrement zero = *ClippedIncrement::Clip(nothing, design.grid());
+    const CounterRelease release = *encoder.Step(zero, bits);
+    ASSERT_TRUE(plain.Push(release).ok());
+    ASSERT_TRUE(honaker.Push(release).ok());
+    if (t == 4) four = plain.Estimate();
+    if (t == 6) six = plain.Estimate();
+  }
+  const double alpha = AlphaOf("tree_noise") / 3;
+  const BinomialTest spread = *BinomialTest::Create(kSamples, ChanceOutside(1), alpha);
+  EXPECT_TRUE(
+      spread.Accepts(CountOutside(plain.Estimate(), std::sqrt(plain.PredictedVariance(7)))));
+  EXPECT_TRUE(
+      spread.Accepts(CountOutside(honaker.Estimate(), std::sqrt(honaker.PredictedVariance(7)))));
+  const BinomialTest signs =
+      *BinomialTest::Create(kSamples, ChanceOfOneSign(1 / std::numbers::sqrt2), alpha);
+  EXPECT_TRUE(signs.Accepts(CountOneSign(four, six)));
+  // Mutants: fresh noise for a node, and the plain estimate where Honaker's is declared.
+  EXPECT_GE(signs.RejectionProbability(ChanceOfOneSign(0)), 0.99);
+  EXPECT_GE(spread.RejectionProbability(ChanceOutside(
+                std::sqrt(plain.PredictedVariance(7) / honaker.PredictedVariance(7)))),
+            0.99);
 }
 
 }  // namespace

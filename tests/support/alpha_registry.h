@@ -26,6 +26,7 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"discrete_gaussian_mutants", 1e-6},
     {"discrete_laplace_fit", 1e-6},
     {"blt_noise", 1e-6},
+    {"tree_noise", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;
