@@ -9,6 +9,8 @@
 namespace bandana::server {
 namespace {
 
+constexpr std::size_t kDoublesPerCacheLine = 8;
+
 absl::Status TooMany(std::size_t n, int arms_max) {
   return InvalidArgument("arms: at most ", arms_max, " arms a decision, got ", n);
 }
@@ -86,18 +88,29 @@ void Append(const CatalogueEntry& arm, ArmBlock& block) {
 
 absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
                      ArmBlock& block) {
-  if (arms.ids().empty())
+  if (arms.ids().empty()) {
     return InvalidArgument("arms.catalogue_arms.ids: at least one arm, got none");
+  }
   if (arms.ids_size() > arms_max)
     return TooMany(static_cast<std::size_t>(arms.ids_size()), arms_max);
-  block.scratch.reserve(static_cast<std::size_t>(arms.ids_size()) *
-                        static_cast<std::size_t>(catalogue.dimension()));
+  const auto d = static_cast<std::size_t>(catalogue.dimension());
+  const double* const features = catalogue.features().data();
+  // The rows lie anywhere in a block larger than the caches: asking for all of them before copying
+  // the first lets the misses overlap.
   for (const std::uint32_t id : arms.ids()) {
     const CatalogueEntry* arm = catalogue.Find(id);
-    if (arm == nullptr)
+    if (arm == nullptr) {
       return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
-    Append(*arm, block);
+    }
+    const double* row = features + static_cast<std::size_t>(arm - catalogue.arms().data()) * d;
+    for (std::size_t i = 0; i < d; i += kDoublesPerCacheLine) __builtin_prefetch(row + i);
+    __builtin_prefetch(row + d - 1);
+    block.ids.push_back(id);
+    block.rows.push_back(row);
   }
+  block.scratch.resize(block.rows.size() * d);
+  double* out = block.scratch.data();
+  for (const double* row : block.rows) out = std::copy_n(row, d, out);
   block.features = block.scratch;
   return absl::OkStatus();
 }
@@ -116,6 +129,7 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
                            query.tags_any_size());
   }
   const bool every_arm = query.tags_any().empty();
+  block.scratch.clear();
   for (const CatalogueEntry& arm : catalogue.arms()) {
     if (!every_arm && !HasAny(arm, query)) continue;
     if (block.ids.size() == static_cast<std::size_t>(arms_max)) {
@@ -140,7 +154,7 @@ absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int a
                       const Catalogue& catalogue, ArmBlock& block) {
   block.features = {};
   block.ids.clear();
-  block.scratch.clear();
+  block.rows.clear();
   block.clipped = 0;
   switch (arms.form_case()) {
     case v1::ArmSet::kInlineArms:

@@ -26,6 +26,7 @@ struct ArmBlock {
   std::vector<std::uint32_t> ids;    // n catalogue ids; empty for inline arms
   std::size_t clipped = 0;           // arms whose features were scaled to L
   std::vector<double> scratch;
+  std::vector<const double*> rows;  // scratch of LoadArms
 };
 
 // Norms above L by no more than this factor are rounding of a vector that its sender scaled to L:
