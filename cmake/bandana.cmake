@@ -50,7 +50,7 @@ endfunction()
 
 function(bandana_warnings target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  # -Wno-restrict: g++ 12 warns falsely about std::string's operator+ (GCC bug 105329).
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-sign-compare -Wno-missing-field-initializers -Wno-restrict
+  # $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>: g++ 12 warns falsely about std::string's operator+ (GCC bug 105329).
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-sign-compare -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     -Werror=unused-result $<$<BOOL:${BANDANA_WERROR}>:-Werror>)
 endfunction()
