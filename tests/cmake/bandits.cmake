@@ -8,6 +8,7 @@ bandana_test(NAME shaped_posterior_property_test SRCS property/shaped_posterior_
 bandana_test(NAME kernels_test SRCS unit/kernels_test.cc DEPS bandana::linalg)
 bandana_test(NAME cholesky_test SRCS unit/cholesky_test.cc DEPS bandana::linalg)
 bandana_test(NAME graph_test SRCS unit/graph_test.cc DEPS bandana::bandits)
+bandana_test(NAME noisy_gram_test SRCS unit/noisy_gram_test.cc DEPS bandana::bandits Eigen3::Eigen)
 bandana_test(NAME posterior_test SRCS unit/posterior_test.cc DEPS bandana::bandits)
 bandana_test(NAME scoring_test SRCS unit/scoring_test.cc DEPS bandana::bandits)
 bandana_test(NAME bandit_model_test SRCS unit/bandit_model_test.cc DEPS bandana::bandits)
