@@ -12,14 +12,7 @@ absl::Status Privatizer::Debit(Store::Transaction& transaction, const std::strin
 absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transaction, ReportRow& row,
                                                     int shown, const ClippedReward& reward,
                                                     Payment payment, absl::Time forget_at) const {
-  switch (transaction.tables.DrawnState(row.number)) {
-    case Drawn::kYes:
-      return device::Release::kAlreadyDrawn;
-    case Drawn::kForgotten:
-      return device::Release::kTooLate;
-    case Drawn::kNo:
-      break;
-  }
+  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   if (payment == Payment::kBlock) {
     BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
                              transaction.ledger.Take(transaction.tables, AccountOf(row.user)));

@@ -4,9 +4,8 @@
 
 namespace bandana::device {
 
-Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
-                   std::optional<double> reward, absl::Time forget_at) {
-  switch (transaction.tables.DrawnState(row.number)) {
+std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
+  switch (tables.DrawnState(number)) {
     case Drawn::kYes:
       return Release::kAlreadyDrawn;
     case Drawn::kForgotten:
@@ -14,6 +13,12 @@ Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
     case Drawn::kNo:
       break;
   }
+  return std::nullopt;
+}
+
+Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
+                   std::optional<double> reward, absl::Time forget_at) {
+  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   row.report = OutcomeBytes(row.token, shown, reward);
   row.token.clear();
   transaction.tables.MarkDrawn(row.number, forget_at);

@@ -22,6 +22,10 @@ enum class Payment {
   kDebited,  // it was debited when the decision was taken
 };
 
+// Every report is made behind this check: what a further one of the same decision comes to, or
+// nothing when the decision has none yet.
+std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number);
+
 // The report of a model whose server may see rewards. Writes the row, remembers the decision.
 Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
                    std::optional<double> reward, absl::Time forget_at);

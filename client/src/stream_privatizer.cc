@@ -49,14 +49,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Step(Store::Transaction& trans
                                                        const HeldReward& reward, Payment payment,
                                                        absl::Time now, absl::Time forget_at,
                                                        StreamId& stream) const {
-  switch (transaction.tables.DrawnState(row.number)) {
-    case Drawn::kYes:
-      return device::Release::kAlreadyDrawn;
-    case Drawn::kForgotten:
-      return device::Release::kTooLate;
-    case Drawn::kNo:
-      break;
-  }
+  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   auto current = transaction.tables.streams().Current(options_.policy, options_.owner, row.user,
                                                       options_.epoch->value);
   if (!current || (current->end != StreamEnd::kNone && !IsFinal(current->end))) {
