@@ -53,7 +53,7 @@ void BM_Select(benchmark::State& state) {
     ScoreArms(posterior, features, scores);
     benchmark::DoNotOptimize(RankArms(scores.scores, 1, ++key));
   }
-  state.SetLabel(ActiveKernels().name);
+  state.SetLabel(ScoringKernels().name);
 }
 BENCHMARK(BM_Select)->ArgsProduct({{10, 25, 100, 1000}, {8, 10, 25, 64, 256}});
 

@@ -63,6 +63,17 @@ absl::Status CheckColumnSums(const std::vector<Graph::Entry>& merged, int nodes)
 
 }  // namespace
 
+Graph DenseGraph(std::span<const double> weights, int nodes, Graph::Kind kind) {
+  Graph graph{.kind = kind, .nodes = nodes};
+  for (int row = 0; row < nodes; ++row) {
+    for (int column = 0; column < nodes; ++column) {
+      const double weight = weights[static_cast<std::size_t>(row) * nodes + column];
+      if (weight > 0) graph.entries.push_back({row, column, weight});
+    }
+  }
+  return graph;
+}
+
 namespace internal {
 
 bool BeforeInMatrix(const Graph::Entry& a, const Graph::Entry& b) {

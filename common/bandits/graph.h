@@ -29,6 +29,9 @@ struct Graph {
   std::vector<Entry> entries;
 };
 
+// The positive entries of a dense matrix, row-major nodes x nodes.
+Graph DenseGraph(std::span<const double> weights, int nodes, Graph::Kind kind);
+
 // Reads Matrix Market `coordinate real|integer symmetric|general` text. A general file must be
 // numerically symmetric for kEdgeWeights. Errors: INVALID_ARGUMENT with the line.
 absl::StatusOr<Graph> ParseMatrixMarket(std::string_view text, Graph::Kind kind);

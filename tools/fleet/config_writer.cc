@@ -27,19 +27,6 @@ constexpr double kStandardEpsilon = 2;
 // docs/fleet.md.
 constexpr double kAlpha = 0.3;
 
-Graph DenseGraph(const std::vector<double>& weights, int users, Graph::Kind kind) {
-  Graph graph;
-  graph.kind = kind;
-  graph.nodes = users;
-  for (int row = 0; row < users; ++row) {
-    for (int column = 0; column < users; ++column) {
-      const double weight = weights[static_cast<std::size_t>(row) * users + column];
-      if (weight > 0) graph.entries.push_back({row, column, weight});
-    }
-  }
-  return graph;
-}
-
 class ConfigBuilder {
  public:
   explicit ConfigBuilder(const Environment& environment)

@@ -1,4 +1,4 @@
-#include "tools/lab/world.h"
+#include "tools/lab/recsys20/world.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,19 +28,6 @@ constexpr double kAlpha = 0.3;
 double RewardShare(Epsilon epsilon) {
   if (epsilon.value <= 0.75) return 0.5;
   return epsilon.value <= 1.5 ? 0.7 : 1;
-}
-
-Graph DenseGraph(const std::vector<double>& weights, int users, Graph::Kind kind) {
-  Graph graph;
-  graph.kind = kind;
-  graph.nodes = users;
-  for (int row = 0; row < users; ++row) {
-    for (int column = 0; column < users; ++column) {
-      const double weight = weights[static_cast<std::size_t>(row) * users + column];
-      if (weight > 0) graph.entries.push_back({row, column, weight});
-    }
-  }
-  return graph;
 }
 
 absl::StatusOr<Graph> ReadGraph(const std::string& folder, std::string_view name,
