@@ -12,13 +12,16 @@
 #include "common/base/file.h"
 #include "tests/support/status_matchers.h"
 #include "tools/environments/gnuplot.h"
-#include "tools/lab/catalogue.h"
 #include "tools/lab/experiment.h"
-#include "tools/lab/model_learner.h"
 #include "tools/lab/noise.h"
 #include "tools/lab/output.h"
-#include "tools/lab/plan_settings.h"
-#include "tools/lab/run.h"
+#include "tools/lab/recsys20/catalogue.h"
+#include "tools/lab/recsys20/model_learner.h"
+#include "tools/lab/recsys20/plan_settings.h"
+#include "tools/lab/recsys20/run.h"
+#include "tools/lab/recsys20/suite.h"
+#include "tools/lab/recsys20/world.h"
+#include "tools/lab/suites.h"
 
 namespace bandana::lab {
 namespace {
@@ -65,22 +68,22 @@ TEST(LabRun, EveryAlgorithmRunsUnderEachOfItsLabelsAndRepeats) {
     for (const std::string_view label : algorithm.labels) {
       const Cell cell = SmallCell(std::string(algorithm.name), std::string(label));
       SCOPED_TRACE(cell.algorithm + ", " + cell.label);
-      const auto first = RunCell(cell);
+      const auto first = RunCollaborative(cell);
       ASSERT_THAT(first, IsOk());
       EXPECT_EQ(first->curve.back().round, 403u);
       EXPECT_EQ(first->curve.back().regret, first->regret);
       EXPECT_GT(first->regret, 0);
       EXPECT_LT(first->regret, 1.3 * first->random_regret);
-      EXPECT_EQ(RunCell(cell)->regret, first->regret);
+      EXPECT_EQ(RunCollaborative(cell)->regret, first->regret);
     }
   }
 }
 
 // Nothing of the mechanisms is spent on the environment: the same decisions and rewards under all.
 TEST(LabRun, AlgorithmsMeetTheSameWorld) {
-  const double random_regret = RunCell(SmallCell("random", "random"))->random_regret;
-  EXPECT_EQ(RunCell(SmallCell("colin", "non-private"))->random_regret, random_regret);
-  EXPECT_EQ(RunCell(SmallCell("ldp-colin", "counter"))->random_regret, random_regret);
+  const double random_regret = RunCollaborative(SmallCell("random", "random"))->random_regret;
+  EXPECT_EQ(RunCollaborative(SmallCell("colin", "non-private"))->random_regret, random_regret);
+  EXPECT_EQ(RunCollaborative(SmallCell("ldp-colin", "counter"))->random_regret, random_regret);
 }
 
 TEST(LabRun, LearningBeatsChanceAndNoPrivacyBeatsPrivacy) {
@@ -88,7 +91,7 @@ TEST(LabRun, LearningBeatsChanceAndNoPrivacyBeatsPrivacy) {
     Cell cell = SmallCell(algorithm, label);
     cell.horizon = 3'000;
     if (cell.epsilon.has_value()) cell.epsilon = epsilon;
-    return RunCell(cell)->regret;
+    return RunCollaborative(cell)->regret;
   };
   const double random = regret("random", "random", 0);
   const double open = regret("colin", "non-private", 0);
@@ -108,8 +111,8 @@ TEST(LabRun, ThreadsDoNotMatter) {
     cells.push_back(SmallCell("ldp-colin", "counter"));
     cells.back().seed = seed;
   }
-  const auto one = RunCells(cells, 1, nullptr);
-  const auto three = RunCells(cells, 3, nullptr);
+  const auto one = RunCells(RunCollaborative, cells, 1, nullptr);
+  const auto three = RunCells(RunCollaborative, cells, 3, nullptr);
   ASSERT_THAT(one, IsOk());
   ASSERT_THAT(three, IsOk());
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -121,15 +124,16 @@ TEST(LabRun, ThreadsDoNotMatter) {
 TEST(LabRun, NamesTheCellThatFailed) {
   Cell bad = SmallCell("ldp-colin", "counter");
   bad.delta = 0;
-  EXPECT_THAT(RunCells({bad}, 2, nullptr),
+  EXPECT_THAT(RunCells(RunCollaborative, {bad}, 2, nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument, "ldp-colin (counter) at epsilon 5"));
-  EXPECT_THAT(RunCell(SmallCell("ldp-colin", "non-private")),
+  EXPECT_THAT(RunCollaborative(SmallCell("ldp-colin", "non-private")),
               StatusIs(absl::StatusCode::kInvalidArgument, "label of ldp-colin must be one of"));
-  EXPECT_THAT(RunCell(SmallCell("thompson", "auto")),
+  EXPECT_THAT(RunCollaborative(SmallCell("thompson", "auto")),
               StatusIs(absl::StatusCode::kInvalidArgument, "algorithm must be one of random"));
   Cell large = SmallCell("ldp-colin", "published");
   large.settings["users"] = "500";
-  EXPECT_THAT(RunCell(large), StatusIs(absl::StatusCode::kInvalidArgument, "<= 2000 rows"));
+  EXPECT_THAT(RunCollaborative(large),
+              StatusIs(absl::StatusCode::kInvalidArgument, "<= 2000 rows"));
 }
 
 // A user's counter ends after ceil(T / N) events; users drawn unevenly would go on being served.
@@ -183,8 +187,8 @@ TEST(LabRun, OddEventsDoNoHarm) {
 }
 
 TEST(LabExperiment, MakesACellOfEveryCombinationThatFits) {
-  const Experiment& table = **FindExperiment("recsys20-table1");
-  const auto cells = CellsOf(table,
+  const auto [suite, table] = *FindExperiment(Suites(), "recsys20-table1");
+  const auto cells = CellsOf(*suite, *table,
                              Given({"algorithms=random,ldp-colin", "labels=random,published,auto",
                                     "epsilon=1,2", "users=5,10", "horizon=100", "noise=0.1"}),
                              3);
@@ -200,21 +204,30 @@ TEST(LabExperiment, MakesACellOfEveryCombinationThatFits) {
 }
 
 TEST(LabExperiment, EachHasCells) {
-  for (const Experiment& experiment : Experiments()) {
-    const bool recorded = experiment.environment == "data";
-    const auto cells =
-        CellsOf(experiment, recorded ? Given({"data=/nowhere"}) : Settings(), experiment.seeds);
-    ASSERT_THAT(cells, IsOk()) << experiment.name;
-    if (recorded) {
-      EXPECT_THAT(RunCell(cells->front()), StatusIs(absl::StatusCode::kNotFound));
-      EXPECT_THAT(CellsOf(experiment, Settings(), 1),
-                  StatusIs(absl::StatusCode::kFailedPrecondition, "--set data=DIR"));
+  for (const Suite* suite : Suites()) {
+    for (const Experiment& experiment : suite->experiments) {
+      const bool recorded = experiment.environment == "data";
+      const auto cells = CellsOf(
+          *suite, experiment, recorded ? Given({"data=/nowhere"}) : Settings(), experiment.seeds);
+      ASSERT_THAT(cells, IsOk()) << experiment.name;
+      if (recorded) {
+        EXPECT_THAT(suite->run(cells->front()), StatusIs(absl::StatusCode::kNotFound));
+        EXPECT_THAT(CellsOf(*suite, experiment, Settings(), 1),
+                    StatusIs(absl::StatusCode::kFailedPrecondition, "--set data=DIR"));
+      }
     }
   }
 }
 
+TEST(LabExperiment, NamesWhatARunDoesNotKnow) {
+  Cell cell = SmallCell("colin", "non-private");
+  cell.settings["colour"] = "red";
+  EXPECT_THAT(RunCollaborative(cell),
+              StatusIs(absl::StatusCode::kInvalidArgument, "unknown setting `colour`"));
+}
+
 TEST(LabExperiment, RefusesBadSettings) {
-  const Experiment& table = **FindExperiment("recsys20-table1");
+  const auto [suite, table] = *FindExperiment(Suites(), "recsys20-table1");
   const std::pair<const char*, const char*> bad[] = {
       {"epsilon=1,nan", "setting `epsilon` must list numbers in"},
       {"epsilon=0", "setting `epsilon` must list numbers in"},
@@ -226,9 +239,9 @@ TEST(LabExperiment, RefusesBadSettings) {
       {"data=/tmp", "setting `data` is for experiments on data sets"},
   };
   for (const auto& [assignment, message] : bad)
-    EXPECT_THAT(CellsOf(table, Given({assignment}), 1),
+    EXPECT_THAT(CellsOf(*suite, *table, Given({assignment}), 1),
                 StatusIs(absl::StatusCode::kInvalidArgument, message));
-  EXPECT_THAT(FindExperiment("table2"),
+  EXPECT_THAT(FindExperiment(Suites(), "table2"),
               StatusIs(absl::StatusCode::kInvalidArgument, "experiment must be one of"));
 }
 
@@ -241,11 +254,12 @@ TEST(LabOutput, MeanAndItsInterval) {
 }
 
 TEST(LabOutput, CsvHasARowARun) {
-  const Experiment& table = **FindExperiment("recsys20-table1");
+  const auto [suite, table] = *FindExperiment(Suites(), "recsys20-table1");
   const auto results =
-      RunCells({SmallCell("random", "random"), SmallCell("ldp-colin", "published")}, 1, nullptr);
+      RunCells(RunCollaborative,
+               {SmallCell("random", "random"), SmallCell("ldp-colin", "published")}, 1, nullptr);
   ASSERT_THAT(results, IsOk());
-  const std::string csv = ToCsv(table, *results);
+  const std::string csv = ToCsv(*table, *results);
   EXPECT_THAT(csv, StartsWith("experiment,algorithm,label,epsilon,delta,dimension,users,arms,"
                               "horizon,seed,regret,reward,random_regret,seconds,"));
   EXPECT_THAT(csv, HasSubstr("\nrecsys20-table1,random,random,,,5,4,10,403,3,"));
@@ -253,8 +267,8 @@ TEST(LabOutput, CsvHasARowARun) {
   EXPECT_THAT(csv, HasSubstr("\"tree, coordinate Laplace\""));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
   EXPECT_EQ(GroupBySeed(*results).size(), 2u);
-  EXPECT_THAT(ToJson(table, *results), HasSubstr("\"half_width_95\""));
-  EXPECT_THAT(ToTable(table, *results), HasSubstr("eps 5"));
+  EXPECT_THAT(ToJson(*table, *results), HasSubstr("\"half_width_95\""));
+  EXPECT_THAT(ToTable(*table, *results), HasSubstr("eps 5"));
 }
 
 // Of any selection of runs, baselines or none, one epsilon or many.
@@ -262,9 +276,9 @@ TEST(LabOutput, DrawsEveryFigureOfAnySelection) {
   if (!CheckGnuplot().ok()) GTEST_SKIP() << "gnuplot is not installed";
   const std::string path = ::testing::TempDir() + "/figure.svg";
   for (const Figure figure :
-       {Figure::kRegretByEpsilon, Figure::kRegretByRound, Figure::kRegretByUsers,
+       {Figure::kRegretByEpsilon, Figure::kRegretByRound, Figure::kRegretGrowth, Figure::kSweep,
         Figure::kRegretByHorizon, Figure::kRewardByRound}) {
-    const Experiment experiment{.name = "drawn", .figure = figure};
+    const Experiment experiment{.name = "drawn", .figure = figure, .sweep = "users"};
     for (const bool baselines : {false, true}) {
       std::vector<Cell> cells = {SmallCell("ldp-colin", "auto")};
       if (baselines) {
@@ -273,9 +287,9 @@ TEST(LabOutput, DrawsEveryFigureOfAnySelection) {
         cells.push_back(SmallCell("ldp-colin", "auto"));
         cells.back().epsilon = 1;
       }
-      const auto results = RunCells(cells, 1, nullptr);
+      const auto results = RunCells(RunCollaborative, cells, 1, nullptr);
       ASSERT_THAT(results, IsOk());
-      ASSERT_THAT(DrawFigure(experiment, *results, path), IsOk());
+      ASSERT_THAT(DrawFigure(Recsys20Suite(), experiment, *results, path), IsOk());
       const std::string svg = ReadFile(path, 1 << 24).value();
       EXPECT_THAT(svg, HasSubstr("auto"));
       if (baselines) {
@@ -283,9 +297,9 @@ TEST(LabOutput, DrawsEveryFigureOfAnySelection) {
       }
     }
   }
-  const auto open = RunCells({SmallCell("colin", "non-private")}, 1, nullptr);
-  EXPECT_THAT(DrawFigure({.name = "drawn"}, *open, path), IsOk());
-  EXPECT_THAT(DrawFigure({.name = "drawn"}, {}, path),
+  const auto open = RunCells(RunCollaborative, {SmallCell("colin", "non-private")}, 1, nullptr);
+  EXPECT_THAT(DrawFigure(Recsys20Suite(), {.name = "drawn"}, *open, path), IsOk());
+  EXPECT_THAT(DrawFigure(Recsys20Suite(), {.name = "drawn"}, {}, path),
               StatusIs(absl::StatusCode::kInvalidArgument, "there is no run"));
 }
 

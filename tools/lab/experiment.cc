@@ -10,13 +10,11 @@
 #include "absl/strings/str_split.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "tools/lab/catalogue.h"
 
 namespace bandana::lab {
 namespace {
 
 constexpr double kHorizonMax = 1e9;
-constexpr double kUsersMax = 2000;
 constexpr std::string_view kRecorded = "data";  // the environment of a data set
 
 // `key` as a comma list, or what the experiment says.
@@ -47,17 +45,43 @@ absl::StatusOr<std::vector<T>> TakeNumbers(Settings& settings, std::string_view 
   return numbers;
 }
 
-// The environment's own settings that were given.
-absl::StatusOr<std::map<std::string, std::string>> EnvironmentSettings(const Experiment& experiment,
-                                                                       Settings& settings) {
-  std::map<std::string, std::string> own;
-  for (const auto& [key, value] : experiment.settings) own[std::string(key)] = value;
-  for (const std::string_view key :
-       {"dimension", "arms", "pool", "noise", "reward_abs_max", "features", "world", "draw"}) {
-    if (!settings.Has(key)) continue;
-    BANDANA_ASSIGN_OR_RETURN(own[std::string(key)], settings.TakeText(key, ""));
+using Values = std::map<std::string, std::string>;
+
+// Every combination of the values that the suite's keys were given.
+absl::StatusOr<std::vector<Values>> Combinations(const Suite& suite, const Experiment& experiment,
+                                                 Settings& settings) {
+  std::vector<Values> combinations(1);
+  for (const std::string_view key : suite.settings) {
+    std::string_view otherwise;
+    for (const auto& [name, value] : experiment.settings) {
+      if (name == key) otherwise = value;
+    }
+    const bool given = settings.Has(key);
+    BANDANA_ASSIGN_OR_RETURN(const std::string text, settings.TakeText(key, otherwise));
+    if (text.empty() && !given) continue;
+    std::vector<Values> longer;
+    for (const Values& values : combinations) {
+      for (const absl::string_view value : absl::StrSplit(text, ',')) {
+        longer.push_back(values);
+        longer.back()[std::string(key)] = std::string(value);
+      }
+    }
+    combinations = std::move(longer);
   }
-  return own;
+  return combinations;
+}
+
+const Contender* FindContender(const Suite& suite, std::string_view name) {
+  for (const Contender& contender : suite.contenders) {
+    if (contender.name == name) return &contender;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Contender>& contenders) {
+  std::vector<std::string> names;
+  for (const Contender& contender : contenders) names.emplace_back(contender.name);
+  return names;
 }
 
 absl::StatusOr<std::string> EnvironmentOf(const Experiment& experiment, Settings& settings) {
@@ -80,25 +104,24 @@ absl::StatusOr<std::string> EnvironmentOf(const Experiment& experiment, Settings
 
 }  // namespace
 
-absl::StatusOr<const Experiment*> FindExperiment(std::string_view name) {
+absl::StatusOr<FoundExperiment> FindExperiment(std::span<const Suite* const> suites,
+                                               std::string_view name) {
   std::vector<std::string> names;
-  for (const Experiment& experiment : Experiments()) {
-    if (experiment.name == name) return &experiment;
-    names.emplace_back(experiment.name);
+  for (const Suite* suite : suites) {
+    for (const Experiment& experiment : suite->experiments) {
+      if (experiment.name == name) return FoundExperiment{suite, &experiment};
+      names.emplace_back(experiment.name);
+    }
   }
   return InvalidArgument("experiment must be one of ", absl::StrJoin(names, ", "), ", got `",
                          ToAbsl(name), "`");
 }
 
-absl::StatusOr<std::vector<Cell>> CellsOf(const Experiment& experiment, Settings settings,
-                                          int seeds) {
+absl::StatusOr<std::vector<Cell>> CellsOf(const Suite& suite, const Experiment& experiment,
+                                          Settings settings, int seeds) {
   Cell base;
   BANDANA_ASSIGN_OR_RETURN(base.environment, EnvironmentOf(experiment, settings));
-  BANDANA_ASSIGN_OR_RETURN(base.settings, EnvironmentSettings(experiment, settings));
-  BANDANA_ASSIGN_OR_RETURN(base.alpha_factor, settings.TakeDouble("alpha_factor", 1, 0, kScaleMax));
-  BANDANA_ASSIGN_OR_RETURN(base.prior_factor,
-                           settings.TakeDouble("prior_factor", 1, 1e-6, kScaleMax));
-  BANDANA_ASSIGN_OR_RETURN(base.clip_factor, settings.TakeDouble("clip_factor", 1, 1e-6, 100));
+  BANDANA_ASSIGN_OR_RETURN(const auto combinations, Combinations(suite, experiment, settings));
   BANDANA_ASSIGN_OR_RETURN(const auto algorithms,
                            TakeNames(settings, "algorithms", experiment.algorithms));
   BANDANA_ASSIGN_OR_RETURN(const auto labels, TakeNames(settings, "labels", experiment.labels));
@@ -110,8 +133,6 @@ absl::StatusOr<std::vector<Cell>> CellsOf(const Experiment& experiment, Settings
       TakeNumbers(settings, "delta", std::vector<double>{experiment.delta}, 0, 1 - 1e-9));
   BANDANA_ASSIGN_OR_RETURN(const auto horizons,
                            TakeNumbers(settings, "horizon", experiment.horizons, 1, kHorizonMax));
-  BANDANA_ASSIGN_OR_RETURN(const auto users,
-                           TakeNumbers(settings, "users", experiment.users, 1, kUsersMax));
   BANDANA_RETURN_IF_ERROR(settings.Finish());
 
   std::vector<Cell> cells;
@@ -121,11 +142,11 @@ absl::StatusOr<std::vector<Cell>> CellsOf(const Experiment& experiment, Settings
       cells.push_back(cell);
     }
   };
-  const auto add_budgets = [&](Cell cell) {
-    if (!UsesEpsilon(cell.label)) return add_seeds(cell);
+  const auto add_budgets = [&](Cell cell, const Label& label) {
+    if (!label.uses_epsilon) return add_seeds(cell);
     for (const double epsilon : epsilons) {
       cell.epsilon = epsilon;
-      if (!UsesDelta(cell.label)) {
+      if (!label.uses_delta) {
         add_seeds(cell);
         continue;
       }
@@ -136,19 +157,23 @@ absl::StatusOr<std::vector<Cell>> CellsOf(const Experiment& experiment, Settings
     }
   };
   for (const std::uint64_t horizon : horizons) {
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, users.size()); ++i) {
+    for (const Values& values : combinations) {
       Cell cell = base;
       cell.horizon = horizon;
-      if (!users.empty()) cell.settings["users"] = absl::StrCat(users[i]);
+      cell.settings = values;
       for (const std::string& name : algorithms) {
-        BANDANA_ASSIGN_OR_RETURN(const Algorithm* algorithm, FindAlgorithm(name));
+        const Contender* contender = FindContender(suite, name);
+        if (contender == nullptr)
+          return InvalidArgument("algorithm must be one of ",
+                                 absl::StrJoin(NamesOf(suite.contenders), ", "), ", got `", name,
+                                 "`");
         cell.algorithm = name;
-        for (const std::string& label : labels) {
-          if (std::find(algorithm->labels.begin(), algorithm->labels.end(), label) ==
-              algorithm->labels.end())
-            continue;
-          cell.label = label;
-          add_budgets(cell);
+        for (const std::string& wanted : labels) {
+          for (const Label& label : contender->labels) {
+            if (label.name != wanted) continue;
+            cell.label = wanted;
+            add_budgets(cell, label);
+          }
         }
       }
     }

@@ -5,14 +5,15 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "tools/environments/gnuplot.h"
-#include "tools/lab/catalogue.h"
 #include "tools/lab/output.h"
 
 namespace bandana::lab {
@@ -41,6 +42,28 @@ struct Panel {
   std::vector<Series> series;
 };
 
+struct Extent {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+};
+
+Extent ExtentOf(const Panel& panel, bool of_x) {
+  Extent extent;
+  for (const Series& series : panel.series) {
+    for (const Sample& sample : series.samples) {
+      const double value = of_x ? sample.x : sample.y.mean;
+      // Early points of a curve on a logarithmic axis would only stretch it.
+      const bool early = sample.x < 0.02 * series.samples.back().x;
+      if (!of_x && panel.curves && panel.y_log && !panel.x_log && early) continue;
+      const bool drawn = of_x || !panel.y_log || value > 0;
+      if (!drawn) continue;
+      extent.low = std::min(extent.low, value);
+      extent.high = std::max(extent.high, value);
+    }
+  }
+  return extent;
+}
+
 // Okabe and Ito's colours, told apart also by the colour-blind.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#e69f00", "#56b4e9", "#000000", "#8c564b"};
@@ -55,14 +78,12 @@ std::string ColourOfLabel(const std::string& label) {
   return found == colours.end() ? kGrey : found->second;
 }
 
-Scope ScopeOf(const Group& group) {
-  const auto found = FindAlgorithm(group.cell.algorithm);
-  return found.ok() ? (*found)->scope : Scope::kNonPrivate;
-}
-
-Family FamilyOf(const std::string& algorithm) {
-  const auto found = FindAlgorithm(algorithm);
-  return found.ok() ? (*found)->family : Family::kShared;
+const Contender& ContenderOf(const Suite& suite, const Group& group) {
+  static const Contender unknown;
+  for (const Contender& contender : suite.contenders) {
+    if (contender.name == group.cell.algorithm) return contender;
+  }
+  return unknown;
 }
 
 std::string TitleOf(const Group& group) {
@@ -70,12 +91,6 @@ std::string TitleOf(const Group& group) {
   std::string title = absl::StrCat(group.cell.algorithm, ", ", group.cell.label);
   if (group.cell.epsilon.has_value()) absl::StrAppend(&title, ", eps ", *group.cell.epsilon);
   return title;
-}
-
-MeanInterval FinalOf(const Group& group, double scale) {
-  std::vector<double> values;
-  for (const CellResult* run : group.runs) values.push_back(run->regret * scale);
-  return MeanOf(values);
 }
 
 // One line a group, over the rounds.
@@ -98,26 +113,59 @@ std::vector<Series> CurveSeries(const std::vector<Group>& groups, double Point::
   return all;
 }
 
-// Final regrets times `scale` against `x`, one line an algorithm and label.
+// The exponent of growth over the last decade of x: the least-squares slope of log y on log x.
+// Nothing where fewer than three positive samples lie there.
+std::optional<double> FittedExponent(const std::vector<Sample>& samples) {
+  double n = 0;
+  double sx = 0;
+  double sy = 0;
+  double sxx = 0;
+  double sxy = 0;
+  for (const Sample& sample : samples) {
+    if (!(sample.y.mean > 0) || sample.x < 0.1 * samples.back().x) continue;
+    const double x = std::log(sample.x);
+    const double y = std::log(sample.y.mean);
+    n += 1;
+    sx += x;
+    sy += y;
+    sxx += x * x;
+    sxy += x * y;
+  }
+  const double spread = n * sxx - sx * sx;
+  if (n < 3 || !(spread > 0)) return std::nullopt;
+  return (n * sxy - sx * sy) / spread;
+}
+
+void NameExponents(std::vector<Series>& all) {
+  for (Series& series : all) {
+    const std::optional<double> exponent = FittedExponent(series.samples);
+    if (exponent.has_value()) absl::StrAppendFormat(&series.title, " ~ T^%.2f", *exponent);
+  }
+}
+
+// `value` of every group against `x`, one line an algorithm and label (and epsilon, unless that
+// is x).
 std::vector<Series> FinalSeries(const std::vector<Group>& groups,
                                 const std::function<double(const Group&)>& x,
-                                const std::function<double(const Group&)>& scale) {
+                                const std::function<MeanInterval(const Group&)>& value,
+                                bool by_epsilon = false) {
   std::vector<Series> series;
   std::map<std::string, std::size_t> places;
   for (const Group& group : groups) {
-    const std::string title = TitleOf(group);
+    const std::string title =
+        by_epsilon ? absl::StrCat(group.cell.algorithm, ", ", group.cell.label) : TitleOf(group);
     const auto [place, is_new] = places.try_emplace(title, series.size());
     if (is_new) {
       series.push_back({.title = title, .colour = kColours[series.size() % std::size(kColours)]});
       series.back().dashed = !group.cell.epsilon.has_value();
     }
-    series[place->second].samples.push_back({x(group), FinalOf(group, scale(group))});
+    series[place->second].samples.push_back({x(group), value(group)});
   }
   return series;
 }
 
 // A panel a private algorithm: its labels, the random policy and the same model without privacy.
-std::vector<Panel> ByEpsilon(const std::vector<Group>& groups) {
+std::vector<Panel> ByEpsilon(const Suite& suite, const std::vector<Group>& groups) {
   std::set<double> epsilons;
   for (const Group& group : groups) {
     if (group.cell.epsilon.has_value()) epsilons.insert(*group.cell.epsilon);
@@ -135,11 +183,12 @@ std::vector<Panel> ByEpsilon(const std::vector<Group>& groups) {
                         .x_log = true,
                         .y_log = true});
       for (const Group& other : groups) {
-        const bool same_model = FamilyOf(other.cell.algorithm) == FamilyOf(algorithm);
+        const bool same_model = other.cell.algorithm == algorithm ||
+                                other.cell.algorithm == ContenderOf(suite, group).reference;
         if (other.cell.epsilon.has_value() || !(other.cell.label == "random" || same_model))
           continue;
         Series level{.title = TitleOf(other), .colour = kGrey, .dashed = true};
-        for (const double at : epsilons) level.samples.push_back({at, FinalOf(other, 1)});
+        for (const double at : epsilons) level.samples.push_back({at, FinalOf(other, "")});
         panels.back().series.push_back(std::move(level));
       }
     }
@@ -149,53 +198,101 @@ std::vector<Panel> ByEpsilon(const std::vector<Group>& groups) {
                         .colour = ColourOfLabel(group.cell.label),
                         .rings = group.cell.label == "auto"});
     }
-    series.back().samples.push_back({group.epsilon(), FinalOf(group, 1)});
+    series.back().samples.push_back({group.epsilon(), FinalOf(group, "")});
   }
   return panels;
 }
 
-std::vector<Panel> ByRound(const std::vector<Group>& groups) {
+// A panel each of the contenders' panels; those without one stand in all.
+std::vector<Panel> ByRound(const Suite& suite, const Experiment& experiment,
+                           const std::vector<Group>& groups) {
+  const bool growth = experiment.figure == Figure::kRegretGrowth;
+  std::vector<std::string_view> titles;
+  for (const Group& group : groups) {
+    const std::string_view title = ContenderOf(suite, group).panel;
+    if (!title.empty() && std::find(titles.begin(), titles.end(), title) == titles.end())
+      titles.push_back(title);
+  }
+  if (titles.empty()) titles.push_back(experiment.title);
   std::vector<Panel> panels;
-  for (const Scope scope : {Scope::kCentral, Scope::kLocal}) {
+  for (const std::string_view title : titles) {
     std::vector<Group> part;
     for (const Group& group : groups) {
-      if (ScopeOf(group) == scope || ScopeOf(group) == Scope::kNonPrivate) part.push_back(group);
+      const std::string_view panel = ContenderOf(suite, group).panel;
+      if (panel.empty() || panel == title) part.push_back(group);
     }
-    panels.push_back(
-        {.title = scope == Scope::kCentral ? "(a) central privacy" : "(b) local privacy",
-         .x_label = "rounds",
-         .y_label = "cumulative regret (reward units)",
-         .y_log = true,
-         .curves = true,
-         .series = CurveSeries(part, &Point::regret)});
+    panels.push_back({.title = std::string(title),
+                      .x_label = "rounds",
+                      .y_label = "cumulative regret (reward units)",
+                      .x_log = growth,
+                      .y_log = true,
+                      .curves = true,
+                      .series = CurveSeries(part, &Point::regret)});
+    if (growth) NameExponents(panels.back().series);
   }
   return panels;
 }
 
-std::vector<Panel> ByUsers(const std::vector<Group>& groups) {
-  return {{.title = "regret against the number of users, the rounds shared among them",
-           .x_label = "users",
-           .y_label = "regret at the horizon (reward units)",
-           .y_log = true,
-           .series = FinalSeries(
-               groups, [](const Group& g) { return static_cast<double>(g.runs.front()->users); },
-               [](const Group&) { return 1.0; })}};
-}
-
-std::vector<Panel> ByHorizon(const std::vector<Group>& groups) {
-  const auto rounds = [](const Group& g) { return static_cast<double>(g.cell.horizon); };
-  std::vector<Series> series =
-      FinalSeries(groups, rounds, [&](const Group& g) { return 1 / rounds(g); });
+std::vector<Panel> ByHorizon(const Experiment& experiment, const std::vector<Group>& groups) {
+  std::vector<Series> series = FinalSeries(
+      groups, [](const Group& g) { return static_cast<double>(g.cell.horizon); },
+      [](const Group& g) {
+        MeanInterval rate = FinalOf(g, "");
+        rate.mean /= static_cast<double>(g.cell.horizon);
+        rate.half_width /= static_cast<double>(g.cell.horizon);
+        return rate;
+      });
   for (Series& one : series) {
     one.rings = one.title.find("auto") != std::string::npos;
     if (one.rings) one.colour = "#000000";
   }
-  return {{.title = "counter and randomizer, one user; rings: what the planner takes",
+  return {{.title = std::string(experiment.title),
            .x_label = "events of the user",
            .y_label = "regret an event (reward units)",
            .x_log = true,
            .y_log = true,
            .series = std::move(series)}};
+}
+
+double SweptOf(const Experiment& experiment, const Group& group) {
+  if (experiment.sweep == "epsilon") return group.epsilon();
+  if (experiment.sweep == "horizon") return static_cast<double>(group.cell.horizon);
+  double value = 0;
+  const auto found = group.cell.settings.find(std::string(experiment.sweep));
+  if (found == group.cell.settings.end() || !absl::SimpleAtod(found->second, &value)) return 0;
+  return value;
+}
+
+// Groups without an epsilon are drawn level where epsilon is swept.
+std::vector<Panel> BySweep(const Experiment& experiment, const std::vector<Group>& all) {
+  const bool by_epsilon = experiment.sweep == "epsilon";
+  std::vector<Group> groups;
+  for (const Group& group : all) {
+    if (!by_epsilon || group.cell.epsilon.has_value()) {
+      groups.push_back(group);
+      continue;
+    }
+    std::set<double> epsilons;
+    for (const Group& other : all) {
+      if (other.cell.epsilon.has_value()) epsilons.insert(other.epsilon());
+    }
+    for (const double epsilon : epsilons) {
+      groups.push_back(group);
+      groups.back().cell.epsilon = epsilon;
+    }
+  }
+  Panel panel{.title = std::string(experiment.title),
+              .x_label = std::string(experiment.sweep),
+              .y_label = experiment.value.empty() ? "regret at the horizon (reward units)"
+                                                  : std::string(experiment.value_meaning)};
+  panel.series = FinalSeries(
+      groups, [&](const Group& g) { return SweptOf(experiment, g); },
+      [&](const Group& g) { return FinalOf(g, experiment.value); }, by_epsilon);
+  const Extent x = ExtentOf(panel, true);
+  const Extent y = ExtentOf(panel, false);
+  panel.x_log = x.low > 0 && x.high >= 8 * x.low;
+  panel.y_log = y.low > 0 && y.high >= 8 * y.low;
+  return {panel};
 }
 
 std::vector<Panel> RewardByRound(const std::vector<Group>& groups) {
@@ -206,44 +303,25 @@ std::vector<Panel> RewardByRound(const std::vector<Group>& groups) {
            .series = CurveSeries(groups, &Point::reward)}};
 }
 
-std::vector<Panel> PanelsOf(Figure figure, const std::vector<Group>& groups) {
+std::vector<Panel> PanelsOf(const Suite& suite, const Experiment& experiment,
+                            const std::vector<Group>& groups) {
   const bool any_epsilon = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
     return group.cell.epsilon.has_value();
   });
-  if (figure == Figure::kRegretByEpsilon && !any_epsilon) return ByRound(groups);
-  switch (figure) {
+  switch (experiment.figure) {
     case Figure::kRegretByEpsilon:
-      return ByEpsilon(groups);
+      return any_epsilon ? ByEpsilon(suite, groups) : ByRound(suite, experiment, groups);
     case Figure::kRegretByRound:
-      return ByRound(groups);
-    case Figure::kRegretByUsers:
-      return ByUsers(groups);
+    case Figure::kRegretGrowth:
+      return ByRound(suite, experiment, groups);
     case Figure::kRegretByHorizon:
-      return ByHorizon(groups);
+      return ByHorizon(experiment, groups);
+    case Figure::kSweep:
+      return BySweep(experiment, groups);
     case Figure::kRewardByRound:
       break;
   }
   return RewardByRound(groups);
-}
-
-struct Extent {
-  double low = std::numeric_limits<double>::infinity();
-  double high = 0;
-};
-
-Extent ExtentOf(const Panel& panel, bool of_x) {
-  Extent extent;
-  for (const Series& series : panel.series) {
-    for (const Sample& sample : series.samples) {
-      const double value = of_x ? sample.x : sample.y.mean;
-      // Early points of a curve on a logarithmic axis would only stretch it.
-      if (!of_x && panel.curves && panel.y_log && sample.x < 0.02 * series.samples.back().x)
-        continue;
-      extent.low = std::min(extent.low, value);
-      extent.high = std::max(extent.high, value);
-    }
-  }
-  return extent;
 }
 
 // 1, 2 and 5 times the powers of ten, or these alone where there would be many.
@@ -321,9 +399,9 @@ std::string ScriptOf(const std::vector<Panel>& panels, int columns) {
 
 }  // namespace
 
-absl::Status DrawFigure(const Experiment& experiment, std::span<const CellResult> results,
-                        const std::string& path) {
-  std::vector<Panel> panels = PanelsOf(experiment.figure, GroupBySeed(results));
+absl::Status DrawFigure(const Suite& suite, const Experiment& experiment,
+                        std::span<const CellResult> results, const std::string& path) {
+  std::vector<Panel> panels = PanelsOf(suite, experiment, GroupBySeed(results));
   std::erase_if(panels, [](const Panel& panel) { return panel.series.empty(); });
   if (panels.empty()) return InvalidArgument("there is no run to draw");
   const int columns = panels.size() > 2 ? 2 : 1;

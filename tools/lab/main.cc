@@ -17,9 +17,9 @@
 #include "tools/environments/command_line.h"
 #include "tools/environments/gnuplot.h"
 #include "tools/environments/settings.h"
-#include "tools/lab/experiment.h"
 #include "tools/lab/output.h"
-#include "tools/lab/plan_settings.h"
+#include "tools/lab/recsys20/plan_settings.h"
+#include "tools/lab/suites.h"
 
 ABSL_FLAG(std::string, out, "",
           "run: folder for EXPERIMENT.csv, .json and .svg; made when missing");
@@ -45,17 +45,20 @@ arguments.
 constexpr int kSeedsMax = 1'000'000;
 
 void List() {
-  for (const Experiment& experiment : Experiments()) {
-    std::cout << experiment.name
-              << std::string(20 - std::min<std::size_t>(19, experiment.name.size()), ' ')
-              << experiment.summary << "\n";
+  for (const Suite* suite : Suites()) {
+    for (const Experiment& experiment : suite->experiments) {
+      std::cout << experiment.name
+                << std::string(24 - std::min<std::size_t>(23, experiment.name.size()), ' ')
+                << experiment.summary << "\n";
+    }
   }
 }
 
 absl::Status Run(const std::string& name, const Settings& settings) {
   const std::string folder = absl::GetFlag(FLAGS_out);
   if (folder.empty()) return InvalidArgument("--out is required");
-  BANDANA_ASSIGN_OR_RETURN(const Experiment* experiment, FindExperiment(name));
+  BANDANA_ASSIGN_OR_RETURN(const FoundExperiment found, FindExperiment(Suites(), name));
+  const auto [suite, experiment] = found;
   const int seeds =
       absl::GetFlag(FLAGS_seeds) == 0 ? experiment->seeds : absl::GetFlag(FLAGS_seeds);
   if (seeds < 1 || seeds > kSeedsMax)
@@ -64,13 +67,14 @@ absl::Status Run(const std::string& name, const Settings& settings) {
   if (threads == 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   if (threads < 1 || threads > 1024)
     return InvalidArgument("--threads must be in [1, 1024], got ", threads);
-  BANDANA_ASSIGN_OR_RETURN(const std::vector<Cell> cells, CellsOf(*experiment, settings, seeds));
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<Cell> cells,
+                           CellsOf(*suite, *experiment, settings, seeds));
   BANDANA_RETURN_IF_ERROR(CheckGnuplot());
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
 
   const bool show = absl::GetFlag(FLAGS_progress) || isatty(STDERR_FILENO) == 1;
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CellResult> results,
-                           RunCells(cells, threads, [&](std::size_t done) {
+                           RunCells(suite->run, cells, threads, [&](std::size_t done) {
                              if (show)
                                std::fprintf(stderr, "\r%zu of %zu runs", done, cells.size());
                            }));
@@ -80,7 +84,7 @@ absl::Status Run(const std::string& name, const Settings& settings) {
   BANDANA_RETURN_IF_ERROR(WriteFileDurably(path + ".csv", ToCsv(*experiment, results), 0644));
   BANDANA_RETURN_IF_ERROR(WriteFileDurably(path + ".json", ToJson(*experiment, results), 0644));
   std::cout << ToTable(*experiment, results);
-  return DrawFigure(*experiment, results, path + ".svg");
+  return DrawFigure(*suite, *experiment, results, path + ".svg");
 }
 
 absl::Status Explain(const Settings& settings) {

@@ -1,5 +1,6 @@
 #include "tools/lab/output.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -51,6 +52,15 @@ void WriteGroup(JsonWriter& json, const Group& group) {
   WriteInterval(json, MeanOf(Finals(group, &CellResult::reward)));
   json.Key("random_regret");
   WriteInterval(json, MeanOf(Finals(group, &CellResult::random_regret)));
+  for (const auto& [name, value] : first.measures) {
+    json.Key(name);
+    WriteInterval(json, FinalOf(group, name));
+  }
+  if (!group.cell.settings.empty()) {
+    json.Key("settings").BeginObject();
+    for (const auto& [key, value] : group.cell.settings) json.Key(key).Text(value);
+    json.EndObject();
+  }
   json.Key("curve").BeginArray();
   for (std::size_t i = 0; i < first.curve.size(); ++i) {
     std::vector<double> regrets;
@@ -70,6 +80,28 @@ void WriteGroup(JsonWriter& json, const Group& group) {
 }
 
 }  // namespace
+
+MeanInterval FinalOf(const Group& group, std::string_view value) {
+  if (value.empty()) return MeanOf(Finals(group, &CellResult::regret));
+  std::vector<double> values;
+  for (const CellResult* run : group.runs) {
+    const auto found = run->measures.find(std::string(value));
+    if (found != run->measures.end()) values.push_back(found->second);
+  }
+  return MeanOf(values);
+}
+
+std::string SettingOf(const Group& group, std::span<const Group> all) {
+  std::string text;
+  for (const auto& [key, value] : group.cell.settings) {
+    const bool varies = std::any_of(all.begin(), all.end(), [&](const Group& other) {
+      const auto found = other.cell.settings.find(key);
+      return found == other.cell.settings.end() || found->second != value;
+    });
+    if (varies) absl::StrAppend(&text, text.empty() ? "" : " ", key, "=", value);
+  }
+  return text;
+}
 
 std::vector<Group> GroupBySeed(std::span<const CellResult> results) {
   using Key = std::tuple<std::string, std::string, std::optional<double>, std::optional<double>,
@@ -100,15 +132,27 @@ MeanInterval MeanOf(std::span<const double> values) {
 }
 
 std::string ToCsv(const Experiment& experiment, std::span<const CellResult> results) {
+  std::set<std::string> measures;
+  for (const CellResult& r : results) {
+    for (const auto& [name, value] : r.measures) measures.insert(name);
+  }
   std::string csv =
       "experiment,algorithm,label,epsilon,delta,dimension,users,arms,horizon,seed,regret,reward,"
-      "random_regret,seconds,mechanism,random_reward\n";
+      "random_regret,seconds,mechanism,random_reward";
+  for (const std::string& name : measures) absl::StrAppend(&csv, ",", name);
+  csv += "\n";
   for (const CellResult& r : results) {
-    absl::StrAppendFormat(&csv, "%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%.10g,%.10g,%.10g,%.3f,%s,%.10g\n",
+    absl::StrAppendFormat(&csv, "%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%.10g,%.10g,%.10g,%.3f,%s,%.10g",
                           std::string(experiment.name), r.cell.algorithm, r.cell.label,
                           Shortest(r.cell.epsilon), Shortest(r.cell.delta), r.dimension, r.users,
                           r.arms, r.cell.horizon, r.cell.seed, r.regret, r.reward, r.random_regret,
                           r.seconds, Quoted(r.mechanism), r.random_reward);
+    for (const std::string& name : measures) {
+      const auto found = r.measures.find(name);
+      csv += ",";
+      if (found != r.measures.end()) absl::StrAppendFormat(&csv, "%.10g", found->second);
+    }
+    csv += "\n";
   }
   return csv;
 }
@@ -125,28 +169,33 @@ std::string ToJson(const Experiment& experiment, std::span<const CellResult> res
 
 std::string ToTable(const Experiment& experiment, std::span<const CellResult> results) {
   const bool by_reward = experiment.figure == Figure::kRewardByRound;
-  using Row = std::tuple<std::uint64_t, int, std::string, std::string>;
+  const std::vector<Group> groups = GroupBySeed(results);
+  using Row = std::tuple<std::uint64_t, std::string, std::string, std::string, std::string>;
   std::vector<Row> rows;
   std::map<Row, std::map<double, MeanInterval>> table;
   std::set<double> epsilons;
-  for (const Group& group : GroupBySeed(results)) {
-    const Row row{group.cell.horizon, group.runs.front()->users, group.cell.algorithm,
-                  group.cell.label};
+  for (const Group& group : groups) {
+    const Row row{group.cell.horizon, SettingOf(group, groups), group.cell.algorithm,
+                  group.cell.label, Shortest(group.cell.delta)};
     if (!table.contains(row)) rows.push_back(row);
     table[row][group.epsilon()] =
-        MeanOf(Finals(group, by_reward ? &CellResult::reward : &CellResult::regret));
+        by_reward ? MeanOf(Finals(group, &CellResult::reward)) : FinalOf(group, experiment.value);
     if (group.cell.epsilon.has_value()) epsilons.insert(*group.cell.epsilon);
   }
-  std::string text = absl::StrFormat("%9s %5s %-15s %-13s", "horizon", "users", "algorithm",
-                                     by_reward ? "label (reward)" : "label (regret)");
+  const std::string value = by_reward                  ? "reward"
+                            : experiment.value.empty() ? "regret"
+                                                       : std::string(experiment.value);
+  std::string text = absl::StrFormat("%-14s %9s %-15s %-24s %-6s", "setting", "horizon",
+                                     "algorithm", absl::StrCat("label (", value, ")"), "delta");
   for (const double epsilon : epsilons)
-    absl::StrAppendFormat(&text, "%12s", absl::StrCat("eps ", epsilon));
+    absl::StrAppendFormat(&text, "%18s", absl::StrCat("eps ", epsilon));
   text += "\n";
   for (const Row& row : rows) {
-    const auto& [horizon, users, algorithm, label] = row;
-    absl::StrAppendFormat(&text, "%9d %5d %-15s %-14s", horizon, users, algorithm, label);
+    const auto& [horizon, setting, algorithm, label, delta] = row;
+    absl::StrAppendFormat(&text, "%-14s %9d %-15s %-24s %-6s", setting, horizon, algorithm, label,
+                          delta);
     for (const auto& [epsilon, interval] : table[row])
-      absl::StrAppendFormat(&text, "%7.0f +-%3.0f", interval.mean, interval.half_width);
+      absl::StrAppendFormat(&text, "%11.5g +-%5.2g", interval.mean, interval.half_width);
     text += "\n";
   }
   return text;

@@ -3,11 +3,12 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/lab/cells.h"
 #include "tools/lab/experiment.h"
-#include "tools/lab/run.h"
 
 namespace bandana::lab {
 
@@ -27,18 +28,25 @@ struct MeanInterval {
 };
 MeanInterval MeanOf(std::span<const double> values);
 
-// One row a run, columns of docs/experiments.md.
+// Mean and interval over the group's runs of the final regret, or of the measure `value` if that
+// is not empty.
+MeanInterval FinalOf(const Group& group, std::string_view value);
+
+// One row a run, columns of docs/experiments.md, then one a measure of the suite.
 std::string ToCsv(const Experiment& experiment, std::span<const CellResult> results);
 
 // Means and intervals of each group with its mean curve.
 std::string ToJson(const Experiment& experiment, std::span<const CellResult> results);
 
-// A table of mean final regrets (rewards where the experiment is drawn by reward): a line an
-// algorithm and label, a column an epsilon.
+// The settings in which the groups differ, as `key=value` texts joined by blanks; of one group.
+std::string SettingOf(const Group& group, std::span<const Group> all);
+
+// A table of mean final regrets (rewards, or the experiment's own value, where it is drawn by
+// them): a line an algorithm, label, setting and delta, a column an epsilon.
 std::string ToTable(const Experiment& experiment, std::span<const CellResult> results);
 
 // Draws DIR/NAME.svg. Errors: UNAVAILABLE gnuplot or the file.
-absl::Status DrawFigure(const Experiment& experiment, std::span<const CellResult> results,
-                        const std::string& path);
+absl::Status DrawFigure(const Suite& suite, const Experiment& experiment,
+                        std::span<const CellResult> results, const std::string& path);
 
 }  // namespace bandana::lab

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/mechanisms/counters/counter_kind.h"
 #include "common/mechanisms/reward_randomizer.h"
-#include "tools/lab/learner.h"
+#include "tools/lab/recsys20/learner.h"
 
 namespace bandana::lab {
 

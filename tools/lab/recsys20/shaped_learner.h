@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tools/lab/learner.h"
+#include "tools/lab/recsys20/learner.h"
 
 namespace bandana::lab {
 

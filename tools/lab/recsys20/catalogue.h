@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/planner/planner.h"
-#include "tools/lab/learner.h"
+#include "tools/lab/recsys20/learner.h"
 
 namespace bandana::lab {
 

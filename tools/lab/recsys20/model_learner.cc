@@ -1,4 +1,4 @@
-#include "tools/lab/model_learner.h"
+#include "tools/lab/recsys20/model_learner.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/lab/shaped_learner.h"
+#include "tools/lab/recsys20/shaped_learner.h"
 
 #include <utility>
 #include <vector>
@@ -10,8 +10,8 @@
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/planner/noise_shape.h"
-#include "tools/lab/model_learner.h"
 #include "tools/lab/noise.h"
+#include "tools/lab/recsys20/model_learner.h"
 
 namespace bandana::lab {
 namespace {

@@ -19,12 +19,9 @@ struct Cell {
   std::optional<double> epsilon;
   std::optional<double> delta;
   std::string environment;
-  std::map<std::string, std::string> settings;  // of the environment
+  std::map<std::string, std::string> settings;  // of the suite: one value a key
   std::uint64_t horizon = 0;                    // rounds, all users together
   std::uint64_t seed = 0;
-  double alpha_factor = 1;  // of the tuning, see LearnerOptions
-  double prior_factor = 1;
-  double clip_factor = 1;
 };
 
 // Sums over the rounds so far, reward units.
@@ -45,18 +42,26 @@ struct CellResult {
   double random_regret = 0;  // what a uniformly random policy expects
   double random_reward = 0;
   double seconds = 0;
-  std::vector<Point> curve;  // about kCurvePoints, the last at the horizon
+  std::map<std::string, double> measures;  // what only this suite measures: further CSV columns
+  std::vector<Point> curve;                // about kCurvePoints, the last at the horizon
 };
 inline constexpr int kCurvePoints = 200;
 
-// A pure function of the cell, but for `seconds`. Errors: those of the world, the learner and its
-// mechanism.
-absl::StatusOr<CellResult> RunCell(const Cell& cell);
+// Whether `round` (0-based) of a run ends a point of its curve: evenly spaced, and the last.
+constexpr bool EndsPoint(std::uint64_t round, std::uint64_t horizon) {
+  const std::uint64_t stride = horizon < kCurvePoints ? 1 : horizon / kCurvePoints;
+  return (round + 1) % stride == 0 || round + 1 == horizon;
+}
+
+// A pure function of the cell, but for `seconds`, which RunCells fills in. Errors: those of the
+// world, the learner and its mechanism.
+using RunFunction = absl::StatusOr<CellResult> (*)(const Cell& cell);
 
 // Runs all cells, `threads` at a time; results in the cells' order. `done` is told after each cell
 // how many are done, from any thread, one call at a time; may be empty. Errors: the first one,
 // annotated with its cell; cells not begun then stay so.
-absl::StatusOr<std::vector<CellResult>> RunCells(const std::vector<Cell>& cells, int threads,
+absl::StatusOr<std::vector<CellResult>> RunCells(RunFunction run, const std::vector<Cell>& cells,
+                                                 int threads,
                                                  const std::function<void(std::size_t)>& done);
 
 }  // namespace bandana::lab

@@ -1,10 +1,14 @@
-// The list of experiments.
-#include "tools/lab/experiment.h"
+// [WZ20] Global and local differential privacy for collaborative bandits.
+#include "tools/lab/recsys20/suite.h"
+
+#include "tools/lab/recsys20/catalogue.h"
+#include "tools/lab/recsys20/run.h"
 
 namespace bandana::lab {
+namespace {
 
-std::span<const Experiment> Experiments() {
-  static const std::vector<Experiment> experiments = {
+std::vector<Experiment> Experiments() {
+  return {
       {.name = "recsys20-table1",
        .summary = "[WZ20] Table 1: regret at five epsilons",
        .environment = "gaussian",
@@ -27,12 +31,14 @@ std::span<const Experiment> Experiments() {
       {.name = "recsys20-users",
        .summary = "[WZ20] Figure 1c: regret against the number of users",
        .environment = "gaussian",
+       .settings = {{"users", "5,10,20,30,40,50"}},
        .algorithms = {"random", "colin", "dp-colin", "ldp-colin", "ldp-goblin"},
        .labels = {"random", "non-private", "published", "auto"},
        .epsilons = {2},
        .horizons = {10'000},
-       .users = {5, 10, 20, 30, 40, 50},
-       .figure = Figure::kRegretByUsers,
+       .figure = Figure::kSweep,
+       .title = "regret against the number of users, the rounds shared among them",
+       .sweep = "users",
        .seeds = 3},
       {.name = "recsys20-lastfm",
        .summary = "[WZ20] Figure 2 on HetRec 2011 Last.fm: reward over time",
@@ -55,16 +61,66 @@ std::span<const Experiment> Experiments() {
       {.name = "counter-crossing",
        .summary = "one user: where the counter overtakes the randomizer, and what is planned",
        .environment = "gaussian",
-       .settings = {{"reward_abs_max", "1"}},
+       .settings = {{"users", "1"}, {"reward_abs_max", "1"}},
        .algorithms = {"ldp-colin"},
        .labels = {"counter", "randomizer", "auto"},
        .epsilons = {1},
        .horizons = {1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000, 300'000, 1'000'000},
-       .users = {1},
        .figure = Figure::kRegretByHorizon,
+       .title = "counter and randomizer, one user; rings: what the planner takes",
        .seeds = 8},
   };
-  return experiments;
+}
+
+std::string_view ReferenceOf(Family family) {
+  switch (family) {
+    case Family::kShared:
+      return "linucb-shared";
+    case Family::kIndependent:
+      return "linucb";
+    case Family::kColin:
+      return "colin";
+    case Family::kGoblin:
+      break;
+  }
+  return "goblin";
+}
+
+std::string_view PanelOf(Scope scope) {
+  switch (scope) {
+    case Scope::kCentral:
+      return "central privacy";
+    case Scope::kLocal:
+      return "local privacy";
+    case Scope::kNonPrivate:
+      break;
+  }
+  return "";
+}
+
+std::vector<Contender> Contenders() {
+  std::vector<Contender> contenders;
+  for (const Algorithm& algorithm : Algorithms()) {
+    Contender contender{.name = algorithm.name,
+                        .panel = PanelOf(algorithm.scope),
+                        .reference = ReferenceOf(algorithm.family)};
+    for (const std::string_view label : algorithm.labels)
+      contender.labels.push_back({label, UsesEpsilon(label), UsesDelta(label)});
+    contenders.push_back(std::move(contender));
+  }
+  return contenders;
+}
+
+}  // namespace
+
+const Suite& Recsys20Suite() {
+  static const Suite suite = {
+      .experiments = Experiments(),
+      .contenders = Contenders(),
+      .settings = {"users", "dimension", "arms", "pool", "noise", "reward_abs_max", "features",
+                   "world", "draw", "alpha_factor", "prior_factor", "clip_factor"},
+      .run = RunCollaborative};
+  return suite;
 }
 
 }  // namespace bandana::lab

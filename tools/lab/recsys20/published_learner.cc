@@ -1,4 +1,4 @@
-#include "tools/lab/published_learner.h"
+#include "tools/lab/recsys20/published_learner.h"
 
 #include <Eigen/Dense>
 #include <bit>

@@ -1,13 +1,13 @@
-#include "tools/lab/catalogue.h"
+#include "tools/lab/recsys20/catalogue.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
-#include "tools/lab/model_learner.h"
-#include "tools/lab/published_learner.h"
-#include "tools/lab/shaped_learner.h"
+#include "tools/lab/recsys20/model_learner.h"
+#include "tools/lab/recsys20/published_learner.h"
+#include "tools/lab/recsys20/shaped_learner.h"
 
 namespace bandana::lab {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
 #include "common/bandits/posterior.h"
-#include "tools/lab/world.h"
+#include "tools/lab/recsys20/world.h"
 
 namespace bandana::lab {
 

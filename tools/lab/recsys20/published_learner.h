@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/mechanisms/published_noise.h"
-#include "tools/lab/learner.h"
+#include "tools/lab/recsys20/learner.h"
 
 namespace bandana::lab {
 

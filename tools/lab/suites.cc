@@ -1,0 +1,14 @@
+#include "tools/lab/suites.h"
+
+#include "tools/lab/recsys20/suite.h"
+
+namespace bandana::lab {
+
+std::span<const Suite* const> Suites() {
+  static const Suite* const suites[] = {
+      &Recsys20Suite(),
+  };
+  return suites;
+}
+
+}  // namespace bandana::lab
