@@ -189,6 +189,11 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
       return ParseGraphCoupling(config, config.goblin().graph(), config.goblin().users(), files,
                                 spec, inside);
     }
+    case v1::ModelConfig::kSparse:
+    case v1::ModelConfig::kArms:
+    case v1::ModelConfig::kConvex:
+      checks.Add("coupling", "is of a family that this version does not serve");
+      return;
     case v1::ModelConfig::COUPLING_NOT_SET:
       checks.Add("coupling", "is required: shared, independent, colin or goblin");
   }

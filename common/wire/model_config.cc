@@ -55,12 +55,17 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
 
 // The mechanism in force. AUTO takes the randomizer, proven and pure; a server asks its planner
 // first (server/models/served_config.h).
-v1::Mechanism InForce(v1::Mechanism asked, const FieldChecks& checks) {
-  if (!v1::Mechanism_IsValid(asked)) {
-    checks.Add("mechanism", absl::StrCat("must be AUTO, REWARD_RANDOMIZER or COUNTER, got ",
+const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, const FieldChecks& checks) {
+  const MechanismRule& otherwise = *FindMechanism(v1::REWARD_RANDOMIZER);
+  if (asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED) return otherwise;
+  const MechanismRule* rule = FindMechanism(asked);
+  if (rule == nullptr) {
+    checks.Add("mechanism", absl::StrCat("must be one of ", MechanismNames(mode), ", got ",
                                          static_cast<int>(asked)));
+    return otherwise;
   }
-  return asked == v1::COUNTER ? v1::COUNTER : v1::REWARD_RANDOMIZER;
+  CheckMode(*rule, mode, checks);
+  return *rule;
 }
 
 void ParseMechanism(const v1::Privacy& privacy, PublicSpec& out, const FieldChecks& checks) {
@@ -69,18 +74,23 @@ void ParseMechanism(const v1::Privacy& privacy, PublicSpec& out, const FieldChec
     checks.Add("delta", absl::StrCat("must be in [0, ", delta_max,
                                      privacy.research() ? ")" : "] unless research is true",
                                      ", got ", privacy.delta()));
-  } else if (privacy.mechanism() == v1::COUNTER && privacy.delta() == 0) {
-    checks.Add("delta", "must be above 0 for COUNTER: its noise is Gaussian");
   }
-  out.mechanism = InForce(privacy.mechanism(), checks);
-  // The randomizer is pure: it spends no delta whatever is allowed.
-  out.delta = Delta{out.mechanism == v1::COUNTER ? privacy.delta() : 0};
-  if (privacy.has_counter() && privacy.mechanism() == v1::REWARD_RANDOMIZER) {
-    checks.Add("counter", "is refused with mechanism REWARD_RANDOMIZER, which has no counter");
+  const MechanismRule& rule = InForce(privacy.mechanism(), out.mode, checks);
+  if (!rule.pure && privacy.delta() == 0) {
+    checks.Add("delta", absl::StrCat("must be above 0 for ", v1::Mechanism_Name(rule.mechanism),
+                                     ": its noise is Gaussian"));
   }
-  if (privacy.has_counter() || out.mechanism == v1::COUNTER) {
+  out.mechanism = rule.mechanism;
+  // A pure mechanism spends no delta whatever is allowed.
+  out.delta = Delta{rule.pure ? 0 : privacy.delta()};
+  if (privacy.has_counter() && !rule.counter && privacy.mechanism() == rule.mechanism) {
+    checks.Add("counter",
+               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(rule.mechanism),
+                            ", which has no counter"));
+  }
+  if (privacy.has_counter() || rule.counter) {
     const CounterSpec counter = CheckCounter("counter", WithDefaults(privacy.counter()), checks);
-    if (out.mechanism == v1::COUNTER) out.counter = counter;
+    if (rule.counter) out.counter = counter;
   }
   checks.Count("planned_events_per_user",
                OrDefault(privacy.planned_events_per_user(), kPlannedEventsDefault), 1,

@@ -1,14 +1,55 @@
 #include "common/wire/privacy_rules.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 
 namespace bandana {
 
-bool IsPrivateMode(v1::Mode mode) { return mode == v1::LOCAL_REWARD || mode == v1::CENTRAL_REWARD; }
+namespace {
 
-bool IsMechanismInForce(v1::Mechanism mechanism) {
-  return mechanism == v1::REWARD_RANDOMIZER || mechanism == v1::COUNTER;
+const std::vector<MechanismRule>& Rules() {
+  static const std::vector<MechanismRule> rules = {
+      {.mechanism = v1::REWARD_RANDOMIZER,
+       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+       .pure = true},
+      {.mechanism = v1::COUNTER, .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, .counter = true},
+  };
+  return rules;
+}
+
+bool IsFor(const MechanismRule& rule, v1::Mode mode) {
+  return std::find(rule.modes.begin(), rule.modes.end(), mode) != rule.modes.end();
+}
+
+}  // namespace
+
+bool IsPrivateMode(v1::Mode mode) {
+  return std::any_of(Rules().begin(), Rules().end(),
+                     [mode](const MechanismRule& rule) { return IsFor(rule, mode); });
+}
+
+const MechanismRule* FindMechanism(v1::Mechanism mechanism) {
+  for (const MechanismRule& rule : Rules()) {
+    if (rule.mechanism == mechanism) return &rule;
+  }
+  return nullptr;
+}
+
+void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& checks) {
+  if (IsFor(rule, mode)) return;
+  checks.Add("mechanism",
+             absl::StrCat("of mode ", v1::Mode_Name(mode), " must be one of ", MechanismNames(mode),
+                          ", got ", v1::Mechanism_Name(rule.mechanism)));
+}
+
+std::string MechanismNames(v1::Mode mode) {
+  std::string names = "AUTO";
+  for (const MechanismRule& rule : Rules()) {
+    if (IsFor(rule, mode)) absl::StrAppend(&names, ", ", v1::Mechanism_Name(rule.mechanism));
+  }
+  return names;
 }
 
 CounterSpec CheckCounter(std::string_view field, const v1::CounterPolicy& policy,
@@ -43,16 +84,16 @@ v1::CounterPolicy CounterToProto(const CounterSpec& counter) {
 }
 
 Delta CheckDelta(double delta, v1::Mechanism mechanism, bool research, const FieldChecks& checks) {
-  if (mechanism != v1::COUNTER) {
+  const MechanismRule* rule = FindMechanism(mechanism);
+  if (rule == nullptr || rule->pure) {
     if (!(delta == 0)) checks.Add("delta", "must be 0: the mechanism is pure");
     return Delta{0};
   }
   const double max = research ? 1.0 : kDeltaPolicyMax;
   if (!(delta > 0 && delta <= max && delta < 1)) {
-    checks.Add("delta",
-               absl::StrCat("must be in (0, ", max,
-                            research ? ") for COUNTER" : "] for COUNTER unless research is true",
-                            ", got ", delta));
+    checks.Add("delta", absl::StrCat("must be in (0, ", max, research ? ")" : "]", " for ",
+                                     v1::Mechanism_Name(mechanism),
+                                     research ? "" : " unless research is true", ", got ", delta));
   }
   return Delta{delta};
 }

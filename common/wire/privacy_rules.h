@@ -2,7 +2,9 @@
 // (GetModelResponse).
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/wire/field_checks.h"
 #include "common/wire/model_spec.h"
@@ -14,9 +16,22 @@ inline constexpr std::uint64_t kCounterHorizonDefault = 10'000;
 inline constexpr std::uint64_t kPlannedEventsDefault = 1000;  // Privacy.planned_events_per_user
 inline constexpr std::uint64_t kCounterStepsMax = std::uint64_t{1} << 30;
 
-// The modes and mechanisms that this version knows.
+// The private modes that this version knows.
 bool IsPrivateMode(v1::Mode mode);
-bool IsMechanismInForce(v1::Mechanism mechanism);
+
+// What a mechanism in force may be used for.
+struct MechanismRule {
+  v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;
+  std::vector<v1::Mode> modes;
+  bool pure = false;     // delta is 0; else above it
+  bool counter = false;  // has a CounterPolicy
+};
+// nullptr: AUTO, or not one that this version knows.
+const MechanismRule* FindMechanism(v1::Mechanism mechanism);
+// Whether it is for the mode; a mistake names those that are.
+void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& checks);
+// Of those for the mode, as a list for messages.
+std::string MechanismNames(v1::Mode mode);
 
 // `kind` one that this version knows; `horizon` in [1, 2^30]; `steps_max` in [horizon, 2^30].
 // Mistakes are reported below `field`. Nothing is filled in.
@@ -27,8 +42,8 @@ CounterSpec CheckCounter(std::string_view field, const v1::CounterPolicy& policy
 v1::CounterPolicy WithDefaults(v1::CounterPolicy policy);
 v1::CounterPolicy CounterToProto(const CounterSpec& counter);
 
-// `delta` of a mechanism in force: 0 for the randomizer, in (0, kDeltaPolicyMax] for a counter,
-// with `research` below 1.
+// `delta` of a mechanism in force: 0 for a pure one, else in (0, kDeltaPolicyMax], with `research`
+// below 1.
 Delta CheckDelta(double delta, v1::Mechanism mechanism, bool research, const FieldChecks& checks);
 
 }  // namespace bandana

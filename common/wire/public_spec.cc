@@ -63,13 +63,16 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
   spec.events_per_user_max = response.events_per_user_max();
   spec.research = response.research();
   if (IsPrivateMode(response.mode())) {
-    if (!IsMechanismInForce(response.mechanism())) {
+    const MechanismRule* rule = FindMechanism(response.mechanism());
+    if (rule == nullptr) {
       checks.Add("mechanism", "is not one that this version knows");
+    } else {
+      CheckMode(*rule, response.mode(), checks);
     }
     spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
     spec.delta = CheckDelta(response.delta(), response.mechanism(), response.research(), checks);
-    if (response.has_counter() != (response.mechanism() == v1::COUNTER)) {
-      checks.Add("counter", "must be there exactly with mechanism COUNTER");
+    if (response.has_counter() != (rule != nullptr && rule->counter)) {
+      checks.Add("counter", "must be there exactly with a counter");
     } else if (response.has_counter()) {
       spec.counter = CheckCounter("counter", response.counter(), checks);
     }

@@ -119,7 +119,8 @@ std::vector<Mistake> PrivacyMistakes() {
       {eps + "delta: nan }", "privacy.delta", "must be in [0, 0.0001]"},
       {eps + "delta: 1e-3 }", "privacy.delta", "unless research is true"},
       {eps + "delta: 1 research: true }", "privacy.delta", "must be in [0, 1)"},
-      {eps + "mechanism: 9 }", "privacy.mechanism", "must be AUTO, REWARD_RANDOMIZER or COUNTER"},
+      {eps + "mechanism: 99 }", "privacy.mechanism",
+       "must be one of AUTO, REWARD_RANDOMIZER, COUNTER"},
       {eps + "mechanism: COUNTER }", "privacy.delta", "must be above 0 for COUNTER"},
       {eps + "mechanism: COUNTER delta: nan }", "privacy.delta", "must be in [0, 0.0001]"},
       {eps + "mechanism: REWARD_RANDOMIZER counter {} }", "privacy.counter", "is refused"},
@@ -215,7 +216,7 @@ TEST(ParseModelConfig, RefusesEnumNumbersItDoesNotKnow) {
   v1::ModelConfig config = ConfigOf(std::string(kLocal) + "privacy { epsilon: 1 }");
   config.set_feature_out_of_range(static_cast<v1::OutOfRange>(7));
   config.set_reward_out_of_range(static_cast<v1::OutOfRange>(8));
-  config.mutable_privacy()->set_mechanism(static_cast<v1::Mechanism>(9));
+  config.mutable_privacy()->set_mechanism(static_cast<v1::Mechanism>(99));
   std::vector<std::string> fields;
   for (const auto& error : ErrorsOf(config)) fields.push_back(error.field);
   EXPECT_THAT(fields,
