@@ -14,6 +14,7 @@ constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 // about one part in 1e16 an event; at 2500 rows a recomputation costs as much as some 6000 events
 // in blocks. Nodes of independent models have few events each.
 constexpr std::uint64_t kRebuildEntries = 100'000;
+constexpr std::uint64_t kBlockEntries = 64;  // applied between two looks at what waits
 
 // Windows close a sixteenth of their length late at most, so that a stream of decisions costs few
 // time entries.
@@ -27,7 +28,7 @@ absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
 
 ApplyLoop::ApplyLoop(const ModelSpec& spec, const RewardPath& path, const UpdateLog& log,
                      UserIndex& users, const Clock& clock, absl::Duration tick_max,
-                     std::unique_ptr<BanditModel> model, Start start, Hooks hooks)
+                     std::unique_ptr<Learner> learner, Start start, Hooks hooks)
     : spec_(spec),
       path_(path),
       log_(log),
@@ -38,19 +39,13 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const RewardPath& path, const Update
       hooks_(std::move(hooks)),
       instance_(start.instance),
       fixed_(start.fixed),
-      model_(std::move(model)),
+      learner_(std::move(learner)),
       state_(std::move(start.state)),
-      counter_sink_(path.counter() == nullptr
-                        ? nullptr
-                        : std::make_unique<CounterSink>(spec_, *model_, std::move(start.contexts))),
-      bandit_sink_(counter_sink_ != nullptr ? nullptr
-                                            : std::make_unique<BanditSink>(spec_, *model_)),
-      sink_(counter_sink_ != nullptr ? *counter_sink_ : *bandit_sink_),
       published_(start.published),
       checkpoint_time_(clock.Now()),
       checkpoint_sequence_(start.checkpoint_sequence) {
-  posterior_ = std::make_shared<const PosteriorSnapshot>(model_->dimension(), model_->Prior(),
-                                                         model_->nodes());
+  posterior_ = std::make_shared<const PosteriorSnapshot>(learner_->dimension(), learner_->Prior(),
+                                                         learner_->nodes());
   committed_ = rebuilt_sequence_ = state_.position.sequence;
   ledger_ = std::make_shared<const Ledger>(state_.ledger);
   ledger_debits_ = state_.ledger.debits();
@@ -150,25 +145,27 @@ absl::Duration ApplyLoop::IdleTime() {
   if (time_in_flight_) return tick_min_;
   const absl::Time due =
       std::max(std::min(state_.windows.next_close(), hooks_.forget_due()), tick_not_before_);
-  const bool stale = counter_sink_ != nullptr && counter_sink_->stale();
-  const absl::Time refresh = stale ? refreshed_ + spec_.refresh_interval : absl::InfiniteFuture();
+  const absl::Time refresh =
+      learner_->stale() ? refreshed_ + spec_.refresh_interval : absl::InfiniteFuture();
   return std::clamp(std::min(due, refresh) - clock_.Now(), kTickMin, std::max(kTickMin, tick_max_));
 }
 
 absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   entries_.clear();
   const std::uint64_t left = through - state_.position.sequence;
-  const int count = static_cast<int>(
-      std::min<std::uint64_t>(left, static_cast<std::uint64_t>(BanditSink::kBlockEvents)));
+  const int count = static_cast<int>(std::min(left, kBlockEntries));
   BANDANA_RETURN_IF_ERROR(log_.Read(state_.position, count, entries_));
   Trace("durable");
   for (const LogEntry& entry : entries_) {
-    BANDANA_RETURN_IF_ERROR(state_.Apply(entry, path_, users_, sink_));
+    BANDANA_RETURN_IF_ERROR(state_.Apply(entry, path_, users_, *learner_));
   }
-  sink_.Flush();
+  learner_->Flush();
   Trace("drawn");
-  if (counter_sink_ != nullptr && counter_sink_->stale()) posterior_fresh_ = false;
-  if (counter_sink_ == nullptr) RebuildIfDrifted();
+  if (learner_->stale()) {
+    posterior_fresh_ = false;
+  } else {
+    RebuildIfDrifted();
+  }
   if (ledger_debits_ != state_.ledger.debits()) {
     ledger_debits_ = state_.ledger.debits();
     ledger_.store(std::make_shared<const Ledger>(state_.ledger), std::memory_order_release);
@@ -179,12 +176,12 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
 void ApplyLoop::RebuildIfDrifted() {
   if (spec_.coupling.independent()) return;
   if (state_.position.sequence - rebuilt_sequence_ < kRebuildEntries) return;
-  model_->Rebuild();
+  learner_->Rebuild();
   rebuilt_sequence_ = state_.position.sequence;
 }
 
 bool ApplyLoop::RefreshDue() {
-  if (counter_sink_ == nullptr || !counter_sink_->stale()) return false;
+  if (!learner_->stale()) return false;
   if (clock_.Now() >= refreshed_ + spec_.refresh_interval) return true;
   std::lock_guard lock(mutex_);
   return waiters_ > 0;
@@ -192,7 +189,7 @@ bool ApplyLoop::RefreshDue() {
 
 absl::Status ApplyLoop::Refresh() {
   BANDANA_RETURN_IF_ERROR(
-      counter_sink_->Refresh([this](int node) { return state_.ReleaseOf(node, path_); }));
+      learner_->Refresh([this](int node) { return state_.ReleaseOf(node, path_); }));
   RebuildIfDrifted();
   refreshed_ = clock_.Now();
   posterior_fresh_ = true;
@@ -200,7 +197,7 @@ absl::Status ApplyLoop::Refresh() {
 }
 
 absl::Status ApplyLoop::Publish() {
-  const std::vector<int> changed = model_->TakeChangedNodes();
+  const std::vector<int> changed = learner_->TakeChangedNodes();
   const std::uint64_t sequence = state_.position.sequence;
   const auto current = posterior_.load(std::memory_order_relaxed);
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
@@ -211,12 +208,12 @@ absl::Status ApplyLoop::Publish() {
     }
     std::vector<NodePosterior> posteriors;
     posteriors.reserve(changed.size());
-    for (const int node : changed) posteriors.push_back(model_->Posterior(node));
+    for (const int node : changed) posteriors.push_back(learner_->Posterior(node));
     posterior_.store(current->With(sequence, changed, std::move(posteriors)),
                      std::memory_order_release);
     Trace("published");
   }
-  nodes_.store(model_->nodes(), std::memory_order_relaxed);
+  nodes_.store(learner_->nodes(), std::memory_order_relaxed);
   // Under the mutex, so that no waiter misses it between its check and its sleep.
   std::lock_guard lock(mutex_);
   applied_.store(sequence, std::memory_order_release);
@@ -270,12 +267,14 @@ void ApplyLoop::ServeCaptures() {
 ApplyLoop::Captured ApplyLoop::CaptureNow() const {
   CheckpointSource source{.instance = instance_,
                           .fixed = fixed_,
-                          .dimension = model_->dimension(),
+                          .dimension = learner_->dimension(),
                           .state = &state_,
-                          .nodes = model_->nodes(),
+                          .nodes = learner_->nodes(),
                           .counters = hooks_.counters(),
                           .published = published_};
-  source.statistics = [this](int node) -> const NodeStatistics& { return sink_.statistics(node); };
+  source.statistics = [this](int node) -> const NodeStatistics& {
+    return learner_->statistics(node);
+  };
   if (spec_.coupling.independent()) source.users = &users_;
   return {state_.position.sequence, EncodeCheckpoint(source)};
 }

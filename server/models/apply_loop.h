@@ -16,14 +16,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
 #include "common/base/clock.h"
 #include "common/wire/model_spec.h"
 #include "server/log/update_log.h"
 #include "server/models/checkpoint.h"
-#include "server/models/counter_sink.h"
-#include "server/models/event_sink.h"
+#include "server/models/learner.h"
 #include "server/models/model_state.h"
 #include "server/models/user_index.h"
 
@@ -54,13 +52,11 @@ class ApplyLoop {
     ModelState state;
     std::uint64_t checkpoint_sequence = 0;  // of the newest checkpoint
     LogPosition published;                  // central models
-    std::vector<NodeStatistics> contexts;   // models with a counter: without the releases
   };
 
-  // All references must outlive the loop. `model` holds the statistics of `start.state`, with the
-  // releases.
+  // All references must outlive the loop. `learner` is MakeLearner's at `start.state`.
   ApplyLoop(const ModelSpec& spec, const RewardPath& path, const UpdateLog& log, UserIndex& users,
-            const Clock& clock, absl::Duration tick_max, std::unique_ptr<BanditModel> model,
+            const Clock& clock, absl::Duration tick_max, std::unique_ptr<Learner> learner,
             Start start, Hooks hooks);
   ~ApplyLoop();
   ApplyLoop(const ApplyLoop&) = delete;
@@ -103,7 +99,7 @@ class ApplyLoop {
   }
   void RebuildIfDrifted();
   bool RefreshDue();
-  // Takes the counters' releases into the posterior and publishes it.
+  // Takes releases into the posterior and publishes it.
   absl::Status Refresh();
   absl::Status Publish();
   void Tick();
@@ -122,11 +118,8 @@ class ApplyLoop {
   const Sha256Digest fixed_;
 
   // Of the loop's thread.
-  std::unique_ptr<BanditModel> model_;
+  std::unique_ptr<Learner> learner_;
   ModelState state_;
-  std::unique_ptr<CounterSink> counter_sink_;  // models with a counter; else null
-  std::unique_ptr<EventSink> bandit_sink_;     // the others
-  EventSink& sink_;
   LogPosition published_;  // central models
   absl::Time refreshed_ = absl::InfinitePast();
   std::uint64_t ledger_debits_ = 0;  // of the published ledger

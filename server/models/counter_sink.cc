@@ -16,17 +16,16 @@ NodeStatistics WithRelease(NodeStatistics contexts, const Released<NodeRelease>&
   return contexts;
 }
 
-CounterSink::CounterSink(const ModelSpec& spec, BanditModel& model,
+CounterSink::CounterSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
                          std::vector<NodeStatistics> contexts)
-    : spec_(spec),
-      model_(model),
+    : BanditLearner(spec, std::move(model)),
       contexts_(std::move(contexts)),
       is_touched_(contexts_.size()),
-      x_(model.dimension()) {}
+      x_(model_->dimension()) {}
 
 absl::Status CounterSink::AddNode() {
-  BANDANA_RETURN_IF_ERROR(model_.AddNode().status());
-  contexts_.push_back(EmptyStatistics(model_.dimension()));
+  BANDANA_RETURN_IF_ERROR(model_->AddNode().status());
+  contexts_.push_back(EmptyStatistics(model_->dimension()));
   is_touched_.push_back(false);
   return absl::OkStatus();
 }
@@ -48,21 +47,16 @@ void CounterSink::Touch(int node) {
   touched_.push_back(node);
 }
 
-absl::Status CounterSink::SetGraph(std::string_view graph) {
-  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, graph));
-  return model_.SetCoupling(std::move(coupling));
-}
-
 absl::Status CounterSink::Refresh(const ReleaseOf& release_of) {
   std::sort(touched_.begin(), touched_.end());
   for (const int node : touched_) {
     const absl::Status set =
-        model_.SetReleased(node, WithRelease(contexts_[node], release_of(node)));
+        model_->SetReleased(node, WithRelease(contexts_[node], release_of(node)));
     if (!set.ok()) return absl::InternalError(absl::StrCat("node ", node, ": ", set.message()));
     is_touched_[node] = false;
   }
   touched_.clear();
-  model_.Refresh();
+  model_->Refresh();
   return absl::OkStatus();
 }
 

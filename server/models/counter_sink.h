@@ -1,10 +1,10 @@
 // Events of a model with a counter: contexts one by one, releases at each refresh.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <vector>
 
-#include "server/models/event_sink.h"
+#include "server/models/bandit_sink.h"
 
 namespace bandana::server {
 
@@ -13,12 +13,11 @@ namespace bandana::server {
 NodeStatistics WithRelease(NodeStatistics contexts, const Released<NodeRelease>& release);
 
 // Not thread-safe.
-class CounterSink final : public EventSink {
+class CounterSink final : public BanditLearner {
  public:
-  using ReleaseOf = std::function<Released<NodeRelease>(int node)>;
-
-  // `contexts`: of every node; their moments are mid sum x. The references must outlive the sink.
-  CounterSink(const ModelSpec& spec, BanditModel& model, std::vector<NodeStatistics> contexts);
+  // `contexts`: of every node; their moments are mid sum x. `model` holds them with the releases.
+  CounterSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
+              std::vector<NodeStatistics> contexts);
   int nodes() const override { return static_cast<int>(contexts_.size()); }
   std::uint64_t events(int node) const override { return contexts_[node].events; }
   absl::Status AddNode() override;
@@ -27,16 +26,11 @@ class CounterSink final : public EventSink {
   void Join(int node, const NodeStatistics& held) override;
   void Touch(int node) override;
   const NodeStatistics& statistics(int node) const override { return contexts_[node]; }
-  absl::Status SetGraph(std::string_view graph) override;
 
-  bool stale() const { return !touched_.empty(); }
-  // Brings the posterior up to date with the nodes that have changed. Errors: INTERNAL statistics
-  // that no events can have.
-  absl::Status Refresh(const ReleaseOf& release_of);
+  bool stale() const override { return !touched_.empty(); }
+  absl::Status Refresh(const ReleaseOf& release_of) override;
 
  private:
-  const ModelSpec& spec_;
-  BanditModel& model_;
   std::vector<NodeStatistics> contexts_;
   std::vector<bool> is_touched_;  // by node
   std::vector<int> touched_;

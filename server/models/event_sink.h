@@ -1,5 +1,5 @@
-// Where the state machine puts events: into bare statistics while recovering, into the model while
-// serving.
+// Where the state machine puts events: into bare statistics while recovering, into a learner
+// (learner.h) while serving.
 #pragma once
 
 #include <cstdint>
@@ -64,35 +64,6 @@ class StatisticsSink final : public EventSink {
   int dimension_;
   std::vector<NodeStatistics> statistics_;
   std::vector<double> x_;
-};
-
-// Events of a model in blocks of 64. Call Flush before looking at the model.
-class BanditSink final : public EventSink {
- public:
-  static constexpr int kBlockEvents = 64;
-  // Both must outlive the sink.
-  BanditSink(const ModelSpec& spec, BanditModel& model);
-  int nodes() const override { return model_.nodes(); }
-  std::uint64_t events(int node) const override;
-  absl::Status AddNode() override;
-  void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int) override {}
-  void Join(int, const NodeStatistics&) override {}
-  void Touch(int) override {}
-  const NodeStatistics& statistics(int node) const override { return model_.statistics(node); }
-  absl::Status SetGraph(std::string_view graph) override;
-  void Flush() override;
-
- private:
-  struct Pending {
-    int node;
-    double reward;
-  };
-  const ModelSpec& spec_;
-  BanditModel& model_;
-  std::vector<double> features_;  // kBlockEvents x d
-  std::vector<Pending> pending_;
-  std::vector<Event> events_;
 };
 
 // Coupling for a serialized v1::Graph, or the configuration's when empty. Errors: DATA_LOSS does

@@ -16,8 +16,8 @@
 #include "server/models/arm_catalogue.h"
 #include "server/models/checkpoint_store.h"
 #include "server/models/counters.h"
-#include "server/models/event_sink.h"
 #include "server/models/export.h"
+#include "server/models/learner.h"
 #include "server/models/model_stats.h"
 #include "server/models/publication.h"
 #include "server/models/recovery.h"
@@ -226,22 +226,9 @@ absl::Status Model::StartGate(const Recovered& recovered) {
 }
 
 absl::Status Model::StartLoop(Recovered recovered) {
-  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, recovered.state.graph));
-  BanditModel::Options bandit_options = spec_.bandit;
-  bandit_options.nodes_max =
-      std::max(bandit_options.nodes_max, static_cast<int>(recovered.statistics.size()));
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> bandit,
-                           BanditModel::Create(bandit_options, std::move(coupling)));
-  std::vector<NodeStatistics> contexts;
-  if (path_->counter() != nullptr) {
-    contexts = recovered.statistics;
-    for (std::size_t node = 0; node < contexts.size(); ++node) {
-      recovered.statistics[node] =
-          WithRelease(contexts[node], recovered.state.ReleaseOf(static_cast<int>(node), *path_));
-    }
-  }
-  const absl::Status restored = bandit->Restore(std::move(recovered.statistics));
-  if (!restored.ok()) return DataLoss("the recovered statistics: ", restored.message());
+  BANDANA_ASSIGN_OR_RETURN(
+      std::unique_ptr<Learner> learner,
+      MakeLearner(spec_, *path_, recovered.state, std::move(recovered.statistics)));
   ApplyLoop::Hooks hooks;
   hooks.append_time = [this](absl::Time now, std::function<void()> done) {
     const absl::Status queued =
@@ -263,15 +250,14 @@ absl::Status Model::StartLoop(Recovered recovered) {
                          .fixed = FixedDigest(recovered.stored),
                          .state = std::move(recovered.state),
                          .checkpoint_sequence = recovered.checkpoint_sequence,
-                         .published = recovered.published,
-                         .contexts = std::move(contexts)};
+                         .published = recovered.published};
   hooks.trace = options_.trace;
   hooks.publishing = [this](const LogPosition& position) {
     return WritePublished(folder_, instance_, position);
   };
   writer_ = std::make_unique<LogWriter>(*log_, *gate_, LogWriter::Options{});
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
-                                      std::move(bandit), std::move(start), std::move(hooks));
+                                      std::move(learner), std::move(start), std::move(hooks));
   loop_->Begin();
   return absl::OkStatus();
 }

@@ -101,7 +101,7 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
   auto recovered = *server::Recover(
       spec, folder, "", Key(), [](const std::string&) {}, users, counters);
   auto model = *BanditModel::Create(spec.bandit, spec.coupling);
-  server::CounterSink sink(spec, *model, {EmptyStatistics(2)});
+  server::CounterSink sink(spec, std::move(model), {EmptyStatistics(2)});
   server::ModelState state;
   std::vector<server::LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
@@ -109,7 +109,7 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
     EXPECT_THAT(state.Apply(entry, *recovered.path, users, sink), IsOk());
     EXPECT_THAT(sink.Refresh([&](int node) { return state.ReleaseOf(node, *recovered.path); }),
                 IsOk());
-    means[entry.position.sequence] = model->Posterior(0).mean;
+    means[entry.position.sequence] = sink.Posterior(0).mean;
     EXPECT_GE(state.ledger.accounts().size(), sink.events(0) > 0 ? 1 : 0);
   }
   EXPECT_EQ(state.ledger.debits(), entries.empty() ? 0 : 1);  // one stream, paid once

@@ -1,0 +1,38 @@
+#include "server/models/learner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/status.h"
+#include "server/models/bandit_sink.h"
+#include "server/models/counter_sink.h"
+
+namespace bandana::server {
+
+absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, const RewardPath& path,
+                                                     const ModelState& state,
+                                                     std::vector<NodeStatistics> statistics) {
+  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));
+  BanditModel::Options options = spec.bandit;
+  options.nodes_max = std::max(options.nodes_max, static_cast<int>(statistics.size()));
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           BanditModel::Create(options, std::move(coupling)));
+  std::vector<NodeStatistics> contexts;
+  if (path.counter() != nullptr) {
+    contexts = statistics;
+    for (std::size_t node = 0; node < contexts.size(); ++node) {
+      statistics[node] = WithRelease(contexts[node], state.ReleaseOf(static_cast<int>(node), path));
+    }
+  }
+  const absl::Status restored = model->Restore(std::move(statistics));
+  if (!restored.ok()) return DataLoss("the recovered statistics: ", restored.message());
+  std::unique_ptr<Learner> learner;
+  if (path.counter() == nullptr) {
+    learner = std::make_unique<BanditSink>(spec, std::move(model));
+  } else {
+    learner = std::make_unique<CounterSink>(spec, std::move(model), std::move(contexts));
+  }
+  return learner;
+}
+
+}  // namespace bandana::server
