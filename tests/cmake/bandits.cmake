@@ -9,9 +9,16 @@ bandana_test(NAME kernels_test SRCS unit/kernels_test.cc DEPS bandana::linalg)
 bandana_test(NAME cholesky_test SRCS unit/cholesky_test.cc DEPS bandana::linalg)
 bandana_test(NAME graph_test SRCS unit/graph_test.cc DEPS bandana::bandits)
 bandana_test(NAME noisy_gram_test SRCS unit/noisy_gram_test.cc DEPS bandana::bandits Eigen3::Eigen)
+bandana_test(NAME context_statistics_test SRCS unit/context_statistics_test.cc
+  DEPS bandana::bandits bandana::test_support)
+bandana_test(NAME link_test SRCS unit/link_test.cc DEPS bandana::bandits bandana::test_support)
 bandana_test(NAME posterior_test SRCS unit/posterior_test.cc DEPS bandana::bandits)
 bandana_test(NAME scoring_test SRCS unit/scoring_test.cc DEPS bandana::bandits)
 bandana_test(NAME bandit_model_test SRCS unit/bandit_model_test.cc DEPS bandana::bandits)
 bandana_test(NAME bandits_golden_test SRCS golden/bandits_golden_test.cc DEPS bandana::bandits LABELS golden)
 target_compile_definitions(bandits_golden_test PRIVATE
   BANDANA_GOLDEN_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+bandana_test(NAME mab_test SRCS unit/mab_test.cc DEPS bandana::mab bandana::test_support)
+bandana_test(NAME mab_property_test SRCS property/mab_property_test.cc
+  DEPS bandana::mab bandana::test_support LABELS property)
+bandana_test(NAME bco_test SRCS unit/bco_test.cc DEPS bandana::bco bandana::test_support)

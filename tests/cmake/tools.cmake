@@ -31,4 +31,5 @@ add_dependencies(hetrec_reward_test bandana-import)
 
 # bandana-lab and the planner.
 bandana_test(NAME planner_test SRCS unit/planner_test.cc DEPS bandana::planner bandana::test_support)
+bandana_test(NAME context_plan_test SRCS unit/context_plan_test.cc DEPS bandana::planner bandana::test_support)
 bandana_test(NAME lab_test SRCS unit/lab_test.cc DEPS bandana::lab bandana::test_support)

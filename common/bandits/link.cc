@@ -1,0 +1,43 @@
+#include "common/bandits/link.h"
+
+#include <cmath>
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace bandana {
+
+absl::StatusOr<Link> ParseLink(std::string_view name) {
+  if (name == "linear") return Link::kLinear;
+  if (name == "logistic") return Link::kLogistic;
+  return InvalidArgument("link must be linear or logistic, got `", ToAbsl(name), "`");
+}
+
+double LinkMean(Link link, double z) {
+  if (link == Link::kLinear) return z;
+  // e^-|z| never overflows.
+  const double e = std::exp(-std::abs(z));
+  return z >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+double LinkSlope(Link link, double z) {
+  if (link == Link::kLinear) return 1;
+  const double e = std::exp(-std::abs(z));
+  return e / ((1 + e) * (1 + e));
+}
+
+double ChordShare(Link link, double z) {
+  if (std::isnan(z)) return 0;
+  if (link == Link::kLinear) return 1;
+  const double half = std::abs(z) / 2;
+  if (half < 1e-4) return 1 - half * half / 3;  // tanh(h) / h up to h^4
+  return std::tanh(half) / half;
+}
+
+StraightEvent Straighten(Link link, std::vector<double> x, double reward, double predictor) {
+  const double share = ChordShare(link, predictor);
+  for (double& value : x) value *= share;
+  return {std::move(x), link == Link::kLinear ? reward : reward - LinkMean(link, 0)};
+}
+
+}  // namespace bandana
