@@ -1,6 +1,7 @@
 #include "client/src/handle.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "client/src/bytes.h"
 #include "common/base/limits.h"
@@ -10,12 +11,14 @@ namespace bandana::device {
 namespace {
 
 constexpr std::string_view kMark = "bdh1";
+constexpr std::string_view kMarkWithWindows = "bdh2";
+constexpr std::size_t kWindowBytes = 2 * sizeof(double);
 constexpr std::size_t kIdentityBytes = 16;
 
 }  // namespace
 
 std::string Encode(const Handle& handle) {
-  std::string out(kMark);
+  std::string out(handle.windows.empty() ? kMark : kMarkWithWindows);
   out.append(handle.identity);
   PutNumber(out, static_cast<std::uint64_t>(handle.number));
   PutNumber(out, static_cast<std::uint64_t>(handle.policy));
@@ -23,12 +26,14 @@ std::string Encode(const Handle& handle) {
   PutBytes(out, handle.user);
   PutBytes(out, handle.token);
   PutBytes(out, handle.features);
+  if (!handle.windows.empty()) PutBytes(out, handle.windows);
   return out;
 }
 
 absl::StatusOr<Handle> DecodeHandle(std::string_view bytes) {
   Reader reader{bytes};
-  const bool marked = reader.Take(kMark.size()) == kMark;
+  const std::string_view mark = reader.Take(kMark.size());
+  const bool marked = mark == kMark || mark == kMarkWithWindows;
   Handle handle;
   handle.identity = std::string(reader.Take(kIdentityBytes));
   handle.number = static_cast<DecisionNumber>(reader.Number());
@@ -37,11 +42,27 @@ absl::StatusOr<Handle> DecodeHandle(std::string_view bytes) {
   handle.user = reader.Bytes();
   handle.token = reader.Bytes();
   handle.features = reader.Bytes();
+  if (mark == kMarkWithWindows) handle.windows = reader.Bytes();
   if (!marked || !reader.ok || !reader.rest.empty() || ranks < 1 || ranks > kTopKMax) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   handle.ranks = static_cast<int>(ranks);
   return handle;
+}
+
+std::optional<RewardRange> WindowOf(std::string_view windows, int rank) {
+  const std::size_t begin = kWindowBytes * static_cast<std::size_t>(rank);
+  if (windows.size() < begin + kWindowBytes) return std::nullopt;
+  RewardRange window;
+  std::memcpy(&window.min, windows.data() + begin, sizeof(double));
+  std::memcpy(&window.max, windows.data() + begin + sizeof(double), sizeof(double));
+  return window;
+}
+
+void AppendWindow(const RewardRange& window, std::string& windows) {
+  for (const double end : {window.min, window.max}) {
+    windows.append(reinterpret_cast<const char*>(&end), sizeof end);
+  }
 }
 
 }  // namespace bandana::device

@@ -2,11 +2,13 @@
 // application.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "client/src/tables.h"
+#include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana::device {
 
@@ -20,10 +22,17 @@ struct Handle {
   // on the device; both for a counter. None when the store holds the open decision.
   std::string token;
   std::string features;
+  // CENTRED_RANDOMIZER: low and high end of the window of every rank, ranks x 2 packed doubles, of
+  // a decision made by the server.
+  std::string windows;
 };
 
 std::string Encode(const Handle& handle);
 // Errors: INVALID_ARGUMENT not the bytes of a handle. The fields' meaning is the caller's to check.
 absl::StatusOr<Handle> DecodeHandle(std::string_view bytes);
+
+// The window of a rank, whole windows.size() / 16 of them; nothing when there are none.
+std::optional<RewardRange> WindowOf(std::string_view windows, int rank);
+void AppendWindow(const RewardRange& window, std::string& windows);
 
 }  // namespace bandana::device

@@ -14,6 +14,12 @@
 
 namespace bandana::device {
 
+// A reward that waits for its draw, and where it was clipped to.
+struct Clipped {
+  ClippedReward reward;
+  bool whole_range = false;  // of a centred model: not in the window of the decision
+};
+
 // Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
 // draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
 // drawn output; neither the reward nor its clipped form is.
@@ -24,6 +30,7 @@ class Privatizer {
  public:
   struct Options {
     RewardRandomizer randomizer;
+    bool centred = false;       // CENTRED_RANDOMIZER
     double default_reward = 0;  // what missing and NaN rewards mean
     std::string model;
     PolicyId policy = 0;
@@ -33,11 +40,12 @@ class Privatizer {
   };
   explicit Privatizer(Options options) : options_(std::move(options)) {}
 
-  // RawReward -> ClippedReward: nothing keeps the raw value.
-  ClippedReward Clip(std::optional<double> reward) const {
-    return options_.randomizer.Clip(RawReward(reward), options_.default_reward);
+  // RawReward -> ClippedReward: nothing keeps the raw value. `window`: of the arm shown, from the
+  // server (CENTRED_RANDOMIZER); nothing stands for the whole range.
+  Clipped Clip(std::optional<double> reward, const std::optional<RewardRange>& window) const;
+  Clipped Default(const std::optional<RewardRange>& window) const {
+    return Clip(std::nullopt, window);
   }
-  ClippedReward Default() const { return Clip(std::nullopt); }
 
   // Debits one event of the user, for a draw in a later transaction. Errors: FAILED_PRECONDITION
   // the user's events are used up.
@@ -48,7 +56,7 @@ class Privatizer {
   // Errors: FAILED_PRECONDITION the user's events are used up; UNAVAILABLE entropy failed: nothing
   // drawn or written, a debit made stands.
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
-                                          int shown, const ClippedReward& reward, Payment payment,
+                                          int shown, const Clipped& reward, Payment payment,
                                           absl::Time forget_at) const;
 
  private:

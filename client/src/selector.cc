@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "client/src/features.h"
+#include "client/src/handle.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/centred_window.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -56,6 +58,7 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
 }
 
 absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
+                                            const std::optional<RewardRange>& range,
                                             v1::SelectResponse& response) {
   const int ranks = response.positions_size();
   const bool with_ids = !request.arms().has_inline_arms();
@@ -68,7 +71,7 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
   if (ranks < 1 || ranks > request.top_k() || response.scores_size() != ranks ||
       response.means_size() != ranks || response.widths_size() != ranks ||
       response.propensities_size() != ranks || response.arm_ids_size() != (with_ids ? ranks : 0) ||
-      response.token().empty()) {
+      response.reward_windows_size() != (range ? 2 * ranks : 0) || response.token().empty()) {
     return Internal("the server's selection does not fit the request");
   }
   Ranking ranking;
@@ -85,6 +88,12 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
                        .mean = response.means(i),
                        .width = response.widths(i),
                        .propensity = response.propensities(i)};
+    if (!range) continue;
+    const RewardRange window{response.reward_windows(2 * i), response.reward_windows(2 * i + 1)};
+    if (!IsWindowOf(*range, window)) {
+      return Internal("the server's selection has a window outside the reward range");
+    }
+    AppendWindow(window, ranking.windows);
   }
   return ranking;
 }
@@ -111,7 +120,8 @@ void Selector::Start(const std::shared_ptr<Attempt>& attempt) {
       attempt->request, {.deadline = Until(attempt->deadline)},
       [this, attempt](const Answer& answer, v1::SelectResponse& response) {
         if (answer.status.ok()) {
-          return attempt->done(ParseSelectResponse(attempt->request, options_.dimension, response));
+          return attempt->done(
+              ParseSelectResponse(attempt->request, options_.dimension, options_.range, response));
         }
         const bool retriable = answer.status.code() == absl::StatusCode::kUnavailable ||
                                (answer.status.code() == absl::StatusCode::kResourceExhausted &&

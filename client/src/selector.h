@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "client/src/backoff.h"
 #include "client/src/scheduler.h"
 #include "client/src/transport.h"
+#include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana::device {
 
@@ -23,6 +25,7 @@ struct Ranking {
   std::uint64_t posterior_version = 0;
   std::string token;     // of the server's Select
   std::string features;  // of every ranked arm, of a selection on the device
+  std::string windows;   // as Handle::windows
 };
 
 // Errors: INVALID_ARGUMENT user, top_k, shape. Texts give shapes only.
@@ -30,8 +33,10 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
                                                     std::string_view user, const Arms& arms,
                                                     int top_k);
 
-// Errors: INTERNAL an answer that does not fit the request.
+// `range`: of a centred model's rewards; each ranked arm then has a window inside it. Errors:
+// INTERNAL an answer that does not fit the request.
 absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
+                                            const std::optional<RewardRange>& range,
                                             v1::SelectResponse& response);
 
 // Threads: safe.
@@ -39,7 +44,8 @@ class Selector {
  public:
   struct Options {
     int dimension = 0;
-    absl::Duration deadline;  // of a selection, retries included
+    std::optional<RewardRange> range;  // with mechanism CENTRED_RANDOMIZER
+    absl::Duration deadline;           // of a selection, retries included
     BackoffOptions backoff;
   };
   Selector(const Options& options, Transport* transport, Scheduler* scheduler)

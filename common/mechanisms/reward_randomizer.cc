@@ -95,18 +95,15 @@ absl::StatusOr<RewardRandomizer> RewardRandomizer::CreateKind(const Options& opt
 RewardRandomizer::RewardRandomizer(const Options& options, RandomizerKind kind,
                                    std::vector<WindowMechanism> components)
     : options_(options), kind_(kind), components_(std::move(components)) {
-  const RewardRange& range = options_.range;
-  const double middle = range.min / 2 + range.max / 2;
-  const double half_width = range.width() / 2;
   std::uint64_t total = 0;
   for (const WindowMechanism& component : components_) {
     total += component.total();
     for (std::uint32_t cell = 0; cell < component.cells(); ++cell) {
-      values_.push_back(middle + half_width * component.Value(cell));
+      values_.push_back(component.Value(cell));
     }
   }
   BANDANA_CHECK(total == kMassTotal);
-  variance_max_ = half_width * half_width * SVarianceMax();
+  variance_max_ = SVarianceMax();
 }
 
 // Var(s) = T(s) - s^2 with T linear between the knots of the finest component: concave there, so
@@ -134,9 +131,14 @@ double RewardRandomizer::SVarianceMax() const {
   return variance;
 }
 
-double RewardRandomizer::Value(std::uint32_t output) const {
+double RewardRandomizer::ValueIn(const RewardRange& window, std::uint32_t output) const {
   BANDANA_CHECK(output < values_.size());
-  return values_[output];
+  return window.min / 2 + window.max / 2 + window.width() / 2 * values_[output];
+}
+
+double RewardRandomizer::VarianceMaxIn(const RewardRange& window) const {
+  const double half_width = window.width() / 2;
+  return half_width * half_width * variance_max_;
 }
 
 std::vector<std::uint64_t> RewardRandomizer::Masses(std::uint32_t step) const {
@@ -151,14 +153,14 @@ std::vector<std::uint64_t> RewardRandomizer::Masses(std::uint32_t step) const {
 }
 
 // PROOF: reward_randomizer begin
-ClippedReward RewardRandomizer::Clip(const RawReward& reward, double default_reward) const {
+ClippedReward RewardRandomizer::ClipTo(const RewardRange& window, const RawReward& reward,
+                                       double default_reward) const {
   double r = reward.value_.value_or(default_reward);
   if (std::isnan(r)) r = default_reward;
   // Written so that a NaN default fails the first test and maps to min.
-  const RewardRange& range = options_.range;
-  if (!(r > range.min)) return ClippedReward(0);
-  if (r >= range.max) return ClippedReward(kInputSteps);
-  const double fraction = (r - range.min) / range.width();
+  if (!(r > window.min)) return ClippedReward(0);
+  if (r >= window.max) return ClippedReward(kInputSteps);
+  const double fraction = (r - window.min) / window.width();
   if (options_.binary) return ClippedReward(fraction >= 0.5 ? kInputSteps : 0);
   // fraction <= 1: rounding is monotone, so r - min <= width also in doubles.
   return ClippedReward(static_cast<std::uint32_t>(std::lround(fraction * kInputSteps)));

@@ -29,6 +29,7 @@ class RawReward {
 
  private:
   friend class RewardRandomizer;
+  friend class ScalarGaussian;
   std::optional<double> value_;
 };
 
@@ -104,10 +105,14 @@ class RewardRandomizer {
   std::uint32_t outputs() const { return static_cast<std::uint32_t>(values_.size()); }
   // r', the unbiased value of an output, reward units; may lie outside the range. Requires output <
   // outputs().
-  double Value(std::uint32_t output) const;
+  double Value(std::uint32_t output) const { return ValueIn(options_.range, output); }
   // Largest variance of r' over rewards in the range (over its two ends when binary), reward units
   // squared. The server's v_r.
-  double VarianceMax() const { return variance_max_; }
+  double VarianceMax() const { return VarianceMaxIn(options_.range); }
+  // The same for a reward that was clipped to `window` instead of the range: the tables do not
+  // depend on it.
+  double ValueIn(const RewardRange& window, std::uint32_t output) const;
+  double VarianceMaxIn(const RewardRange& window) const;
   // The exact law of Randomize for the input step: probability masses over kMassTotal, one an
   // output. Requires step <= kInputSteps.
   std::vector<std::uint64_t> Masses(std::uint32_t step) const;
@@ -115,7 +120,12 @@ class RewardRandomizer {
   // Clips: missing and NaN become `default_reward` (itself clipped; a NaN default is range.min),
   // out of range moves to the bound, the rest to the nearest step (binary: to the nearer end, the
   // middle to max).
-  ClippedReward Clip(const RawReward& reward, double default_reward) const;
+  ClippedReward Clip(const RawReward& reward, double default_reward) const {
+    return ClipTo(options_.range, reward, default_reward);
+  }
+  // The same with `window`, min < max, in the range's place. It must not depend on the reward.
+  ClippedReward ClipTo(const RewardRange& window, const RawReward& reward,
+                       double default_reward) const;
   // Draws once: one 64-bit word, no loop, no branch on the reward. The caller has debited epsilon
   // durably before. Errors: UNAVAILABLE entropy failed, nothing returned.
   absl::StatusOr<PerturbedReward> Randomize(const ClippedReward& reward, BitSource& bits) const;
@@ -129,8 +139,8 @@ class RewardRandomizer {
   Options options_;
   RandomizerKind kind_;
   std::vector<WindowMechanism> components_;  // totals sum to kMassTotal; outputs in this order
-  std::vector<double> values_;               // r' of each output
-  double variance_max_ = 0;
+  std::vector<double> values_;               // of each output, as s
+  double variance_max_ = 0;                  // of s
 };
 
 }  // namespace bandana

@@ -10,6 +10,7 @@
 #include "common/accounting/zcdp.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/centred_window.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/planner/noise_shape.h"
 
@@ -114,6 +115,38 @@ PlanCandidate Randomizer(const PlanRequest& request, const std::vector<double>& 
   candidate.predicted =
       MeanRegret(request, spectrum, [&](double t) { return Gram(request, t) / variance; });
   candidate.noise = std::sqrt(v_r * Gram(request, static_cast<double>(request.events_per_node)));
+  return candidate;
+}
+
+// What is left of the prior follows from the information so far, and the next event's noise from
+// what is left: one pass over time, each step's noise that of its begin.
+PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spectrum) {
+  PlanCandidate candidate{
+      .kind = PlanCandidate::Kind::kCentred, .name = "centred randomizer", .pure = true};
+  const auto randomizer = RewardRandomizer::Create({request.epsilon, request.rewards, false});
+  if (!randomizer.ok()) return Excluded(candidate, randomizer.status());
+  if (request.rewards_binary) {
+    return Excluded(candidate, InvalidArgument("rewards are binary: one bit is better"));
+  }
+  const double tau2 = request.prior_stddev * request.prior_stddev;
+  const double sigma2 = request.reward_stddev * request.reward_stddev;
+  const double middle = request.rewards.min / 2 + request.rewards.max / 2;
+  double information = 0;
+  double noise = 0;
+  double then = 0;
+  candidate.predicted = MeanOverTime(request, [&](double t) {
+    const double left = Remaining(spectrum, tau2, information);
+    const RewardRange window =
+        CentredWindow(request.rewards, middle, request.feature_l2_max * std::sqrt(tau2 * left),
+                      request.reward_stddev, request.epsilon);
+    const double v_r = randomizer->VarianceMaxIn(window);
+    const double gram = Gram(request, t - then);
+    information += gram / (sigma2 + v_r);
+    noise += gram * v_r;
+    then = t;
+    return Remaining(spectrum, tau2, information);
+  });
+  candidate.noise = std::sqrt(noise);
   return candidate;
 }
 
@@ -222,6 +255,9 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request) {
   const std::vector<double> spectrum = SpectrumOf(request.coupling);
   Plan plan{request, {}};
   plan.candidates.push_back(Randomizer(request, spectrum));
+  if (request.scope == PlanRequest::Scope::kLocal) {
+    plan.candidates.push_back(Centred(request, spectrum));
+  }
   for (const CounterKind kind : kCounterKinds) {
     // Toeplitz keeps the whole stream; hybrid is for streams without an expected length.
     if (kind == CounterKind::kToeplitz || kind == CounterKind::kHybrid) continue;

@@ -33,9 +33,9 @@ struct PlanRequest {
 };
 
 struct PlanCandidate {
-  enum class Kind { kRandomizer, kCounter, kShaped };
+  enum class Kind { kRandomizer, kCentred, kCounter, kShaped };
   Kind kind = Kind::kRandomizer;
-  CounterKind counter = CounterKind::kBlt;  // unless kRandomizer
+  CounterKind counter = CounterKind::kBlt;  // kCounter, kShaped
   std::string name;                         // "randomizer (hybrid)", "counter (blt)"
   bool pure = false;                        // epsilon alone, no delta
   // Regret as a share of a uniformly random policy's over the model's life, [0, 1]; the order is
@@ -59,6 +59,9 @@ struct Plan {
 // + H I)^-1, through the eigenvalues of P. The arm that looks best of several with Gaussian rewards
 // is worth sqrt(1 - rho_t) of the best one, so the prediction is the mean over t of
 //   1 - sqrt(1 - rho_t).
+// The centred randomizer's noise follows the posterior, event by event: 1/p gains (L^2 / d) / (s^2
+// + v(p)) with p = rho_t tau^2 and v(p) the randomizer's variance in the window about a mean of
+// standard deviation L sqrt(p) (centred_window.h).
 // Central noise shaped across users (noise_shape.h) is weighed for coupled users, in the
 // eigenvectors of Q.
 // Errors: INVALID_ARGUMENT names the field.  Threads: pure function.

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana::server {
 
@@ -16,6 +18,8 @@ using DecisionId = std::array<std::byte, 16>;  // 128 random bits
 struct RankedArm {
   double propensity = 0;         // (0, 1] for the first, [0, 1] for the others
   std::vector<double> features;  // d, already clipped to feature_l2_max
+  // CENTRED_RANDOMIZER: where the device randomizes the reward; else nothing.
+  std::optional<RewardRange> window;
 };
 
 struct Decision {

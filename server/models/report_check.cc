@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/limits.h"
+#include "common/mechanisms/centred_window.h"
 #include "server/models/identity.h"
 
 namespace bandana::server {
@@ -92,6 +93,33 @@ std::variant<CounterRecord, v1::RejectReason> CheckCounterReport(const ModelSpec
   return record;
 }
 
+namespace {
+
+// The event of the model's observation variance that says as much as this one.
+void Weigh(const RewardRandomizer& randomizer, const RewardRange& window, double reward_stddev,
+           std::uint32_t output, CheckedOutcome& checked) {
+  const double scale = EventScale(randomizer, window, reward_stddev);
+  checked.record.reward = scale * randomizer.ValueIn(window, output);
+  const std::span<const double> x = checked.record.event.features;
+  checked.weighed.assign(x.begin(), x.end());
+  for (double& value : checked.weighed) value *= scale;
+  checked.record.event.features = checked.weighed;
+}
+
+}  // namespace
+
+std::variant<ContextRecord, v1::RejectReason> CheckContextReport(const ContextMechanism& mechanism,
+                                                                 const ReportedContext& report,
+                                                                 absl::Time now) {
+  const bool fits = mechanism.privunit() != nullptr || mechanism.Fits(report.values);
+  if (!fits) return v1::OUTPUT_OUT_OF_RANGE;
+  return ContextRecord{.id = report.id,
+                       .epoch = report.epoch,
+                       .received = now,
+                       .seed = report.seed,
+                       .values = report.values};
+}
+
 DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision) {
   return {.event = EventOf(decision, 0),
           .close = TokenTime(decision) + spec.reward_window->duration,
@@ -113,7 +141,15 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   if (randomizer != nullptr && p.mode == v1::LOCAL_REWARD) {
     if (!outcome.output) return v1::REWARD_MISSING;
     if (*outcome.output >= randomizer->outputs()) return v1::OUTPUT_OUT_OF_RANGE;
-    checked.record.reward = randomizer->Value(*outcome.output);
+    const std::optional<RewardRange>& window = decision.arms[outcome.shown].window;
+    const bool centred = p.mechanism == v1::CENTRED_RANDOMIZER;
+    if (outcome.whole_range && !centred) return v1::OUTPUT_OUT_OF_RANGE;
+    if (!centred || outcome.whole_range) {
+      checked.record.reward = randomizer->Value(*outcome.output);
+      return checked;
+    }
+    if (!window || !IsWindowOf(p.reward_range, *window)) return v1::TOKEN_INVALID;
+    Weigh(*randomizer, *window, spec.reward_stddev, *outcome.output, checked);
     return checked;
   }
   const v1::RejectReason reason =

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/reward_randomizer.h"
+#include "common/wire/context_policy.h"
 #include "common/wire/model_spec.h"
 #include "server/models/hosted_model.h"
 #include "server/models/records.h"
@@ -17,7 +19,8 @@
 namespace bandana::server {
 
 struct CheckedOutcome {
-  OutcomeRecord record;  // views into the outcome
+  OutcomeRecord record;         // views into the outcome, or into `weighed`
+  std::vector<double> weighed;  // CENTRED_RANDOMIZER: the features times EventScale
   std::optional<DecisionRecord>
       decision;  // reward-window models: the decision, should its entry be lost
   bool reward_clipped = false;
@@ -39,6 +42,12 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
 std::variant<CounterRecord, v1::RejectReason> CheckCounterReport(const ModelSpec& spec,
                                                                  const CounterDesign& design,
                                                                  const ReportedCounter& report,
+                                                                 absl::Time now);
+
+// The record that asks for entry of a context report. Views into the report. Requires what
+// ReportedContext says.
+std::variant<ContextRecord, v1::RejectReason> CheckContextReport(const ContextMechanism& mechanism,
+                                                                 const ReportedContext& report,
                                                                  absl::Time now);
 
 }  // namespace bandana::server

@@ -1,10 +1,16 @@
 #include "server/models/served_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/planner/context_plan.h"
 #include "common/planner/planner.h"
+#include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "server/models/joint_plan.h"
 
 namespace bandana::server {
 namespace {
@@ -44,38 +50,106 @@ v1::CounterKind KindOf(CounterKind kind) {
   }
 }
 
-bool IsServed(const PlanCandidate& candidate) {
-  if (candidate.kind == PlanCandidate::Kind::kRandomizer) return true;
+bool FitsShaped(const ModelSpec& spec) {
+  const int nodes = spec.coupling.nodes();
+  return nodes <= kShapedNodesMax && nodes * spec.public_spec.dimension <= kShapedRowsMax &&
+         spec.bandit.exploration.kind == ExplorationRule::Kind::kConstant;
+}
+
+bool IsServed(const ModelSpec& spec, const PlanCandidate& candidate) {
+  if (candidate.kind == PlanCandidate::Kind::kShaped) return FitsShaped(spec);
+  if (candidate.kind == PlanCandidate::Kind::kRandomizer ||
+      candidate.kind == PlanCandidate::Kind::kCentred) {
+    return true;
+  }
   return candidate.kind == PlanCandidate::Kind::kCounter &&
          KindOf(candidate.counter) != v1::COUNTER_KIND_UNSPECIFIED;
 }
 
+// Room for twice the planned events costs little: S^2 grows with the logarithm of the cap.
+void NameCounter(v1::Mechanism mechanism, v1::CounterKind kind, std::uint64_t planned,
+                 v1::Privacy& privacy) {
+  privacy.set_mechanism(mechanism);
+  v1::CounterPolicy& counter = *privacy.mutable_counter();
+  if (counter.kind() == v1::COUNTER_KIND_UNSPECIFIED) counter.set_kind(kind);
+  if (counter.horizon() == 0) counter.set_horizon(planned);
+  if (counter.steps_max() == 0) {
+    counter.set_steps_max(std::min(2 * std::max(planned, counter.horizon()), kCounterStepsMax));
+  }
+}
+
+std::optional<ModelSpec> PlanContexts(const ModelSpec& spec, std::string_view folder,
+                                      bool allow_files, std::vector<ConfigError>& errors) {
+  const v1::Privacy& privacy = spec.config.privacy();
+  const PublicSpec& p = spec.public_spec;
+  const std::uint64_t planned = privacy.planned_events_per_user();
+  const auto plan = MakeContextPlan(
+      {.dimension = p.dimension,
+       .context_l2_max = p.feature_l2_max,
+       .reward_abs_max = std::max(std::abs(p.reward_range.min), std::abs(p.reward_range.max)),
+       .theta_l2_max = spec.theta_l2_max,
+       .reward_stddev = std::sqrt(spec.bandit.observation_variance),
+       .prior_stddev = std::sqrt(spec.bandit.prior_variance),
+       .reports = planned == 0 ? kPlannedEventsDefault : planned,
+       .epsilon = p.epsilon,
+       .delta = Delta{privacy.delta()}});
+  if (!plan.ok()) {
+    errors.push_back({"privacy.mechanism", "AUTO: " + std::string(plan.status().message())});
+    return std::nullopt;
+  }
+  v1::ModelConfig named = spec.config;
+  named.mutable_privacy()->set_mechanism(
+      plan->best().kind == ContextMechanismKind::kGaussian ? v1::JOINT_GAUSSIAN : v1::PRIVUNIT);
+  std::optional<ModelSpec> chosen = ParseModelConfig(named, folder, allow_files, errors);
+  if (chosen) {
+    chosen->plan = absl::StrCat("AUTO: ", ToAbsl(ContextMechanismName(plan->best().kind)), "\n",
+                                ExplainContextPlan(*plan));
+  }
+  return chosen;
+}
+
+std::optional<ModelSpec> PlanJointCounter(const ModelSpec& spec, std::string_view folder,
+                                          bool allow_files, std::vector<ConfigError>& errors) {
+  v1::ModelConfig named = spec.config;
+  v1::Privacy& privacy = *named.mutable_privacy();
+  const std::uint64_t planned = privacy.planned_events_per_user() == 0
+                                    ? kPlannedEventsDefault
+                                    : privacy.planned_events_per_user();
+  const auto plan = PlanJoint(spec, planned);
+  if (!plan.ok()) {
+    errors.push_back({"privacy.mechanism", "AUTO: " + std::string(plan.status().message())});
+    return std::nullopt;
+  }
+  NameCounter(v1::COUNTER, plan->kind, planned, privacy);
+  std::optional<ModelSpec> chosen = ParseModelConfig(named, folder, allow_files, errors);
+  if (chosen) chosen->plan = plan->text;
+  return chosen;
+}
+
 // Leaves what a server runs to choose from.
-void ExcludeUnserved(Plan& plan) {
+void ExcludeUnserved(const ModelSpec& spec, Plan& plan) {
   for (PlanCandidate& candidate : plan.candidates) {
-    if (candidate.excluded.empty() && !IsServed(candidate)) {
-      candidate.excluded = "in the lab only: servers and devices do not run it";
+    if (candidate.excluded.empty() && !IsServed(spec, candidate)) {
+      candidate.excluded = "not run by servers and devices, or not for models of this size";
     }
   }
   std::stable_partition(plan.candidates.begin(), plan.candidates.end(),
                         [](const PlanCandidate& c) { return c.excluded.empty(); });
 }
 
-// Names the choice in the configuration. Room for twice the planned events costs little: S^2 grows
-// with the logarithm of the cap.
-void Name(const PlanCandidate& choice, std::uint64_t planned, v1::Privacy& privacy) {
-  if (choice.kind == PlanCandidate::Kind::kRandomizer) {
-    privacy.set_mechanism(v1::REWARD_RANDOMIZER);
+// Names the choice in the configuration. A counter over all users takes their events together.
+void Name(const ModelSpec& spec, const PlanCandidate& choice, std::uint64_t planned,
+          v1::Privacy& privacy) {
+  if (choice.pure) {
+    privacy.set_mechanism(choice.kind == PlanCandidate::Kind::kCentred ? v1::CENTRED_RANDOMIZER
+                                                                       : v1::REWARD_RANDOMIZER);
     privacy.clear_counter();
     return;
   }
-  privacy.set_mechanism(v1::COUNTER);
-  v1::CounterPolicy& counter = *privacy.mutable_counter();
-  if (counter.kind() == v1::COUNTER_KIND_UNSPECIFIED) counter.set_kind(KindOf(choice.counter));
-  if (counter.horizon() == 0) counter.set_horizon(planned);
-  if (counter.steps_max() == 0) {
-    counter.set_steps_max(std::min(2 * std::max(planned, counter.horizon()), kCounterStepsMax));
-  }
+  const bool shaped = choice.kind == PlanCandidate::Kind::kShaped;
+  const auto users = static_cast<std::uint64_t>(shaped ? spec.coupling.nodes() : 1);
+  NameCounter(shaped ? v1::SHAPED_COUNTER : v1::COUNTER, KindOf(choice.counter),
+              std::min(users * planned, kCounterStepsMax), privacy);
 }
 
 }  // namespace
@@ -86,8 +160,12 @@ std::optional<ModelSpec> ParseServedModel(const v1::ModelConfig& config, std::st
   const v1::Privacy& privacy = config.privacy();
   const bool automatic =
       privacy.mechanism() == v1::AUTO || privacy.mechanism() == v1::MECHANISM_UNSPECIFIED;
-  if (!spec || spec->public_spec.mode == v1::NON_PRIVATE || !automatic || privacy.delta() == 0) {
-    return spec;
+  if (!spec || spec->public_spec.mode == v1::NON_PRIVATE || !automatic) return spec;
+  if (spec->public_spec.mode == v1::LOCAL_CONTEXT) {
+    return PlanContexts(*spec, folder, allow_files, errors);
+  }
+  if (spec->public_spec.mode == v1::JOINT) {
+    return PlanJointCounter(*spec, folder, allow_files, errors);
   }
   const PlanRequest request = RequestOf(*spec);
   absl::StatusOr<Plan> plan = MakePlan(request);
@@ -95,14 +173,14 @@ std::optional<ModelSpec> ParseServedModel(const v1::ModelConfig& config, std::st
     errors.push_back({"privacy.mechanism", "AUTO: " + std::string(plan.status().message())});
     return std::nullopt;
   }
-  ExcludeUnserved(*plan);
+  ExcludeUnserved(*spec, *plan);
   const PlanCandidate& choice = plan->best();
   if (!choice.excluded.empty()) {
     errors.push_back({"privacy.mechanism", "AUTO: no mechanism fits; name one"});
     return std::nullopt;
   }
   v1::ModelConfig named = config;
-  Name(choice, request.events_per_node, *named.mutable_privacy());
+  Name(*spec, choice, request.events_per_node, *named.mutable_privacy());
   std::optional<ModelSpec> chosen = ParseModelConfig(named, folder, allow_files, errors);
   if (chosen) chosen->plan = "AUTO: " + choice.name + "\n" + ExplainPlan(*plan);
   return chosen;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/wire/counter_policy.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana::server {
 namespace {
@@ -60,29 +61,40 @@ std::string PrivacyText(const PublicSpec& spec) {
                          spec.delta.value, spec.guarantee);
 }
 
-std::string CounterText(const PublicSpec& spec) {
-  const auto design = MakeCounterDesign(spec);
+// Whose events a counter sums, and of what.
+std::string CounterScope(const ModelSpec& model) {
+  const PublicSpec& spec = model.public_spec;
+  if (spec.mode == v1::LOCAL_REWARD) return "a user on the device";
+  if (spec.mode == v1::JOINT) {
+    return model.coupling.independent() ? "a user by the server, of contexts and rewards"
+                                        : "by the server, of contexts and rewards";
+  }
+  return IsShaped(spec.mechanism) ? "over all users by the server" : "a user by the server";
+}
+
+std::string CounterText(const ModelSpec& model) {
+  const PublicSpec& spec = model.public_spec;
+  const auto design = MakeCounterDesign(model);
   if (!design.ok()) return std::string(design.status().message());
   const std::uint64_t horizon = spec.counter->horizon;
   return absl::StrFormat(
-      "COUNTER, %s a user %s, tuned to %d steps, at most %d, noise sd %.3g in each moment at step "
-      "%d",
-      v1::CounterKind_Name(spec.counter->kind),
-      spec.mode == v1::LOCAL_REWARD ? "on the device" : "by the server", horizon,
-      spec.counter->steps_max, std::sqrt(design->PredictedVariance(horizon)), horizon);
+      "%s, %s %s, tuned to %d steps, at most %d, noise sd %.3g in each %s at step %d",
+      v1::Mechanism_Name(spec.mechanism), v1::CounterKind_Name(spec.counter->kind),
+      CounterScope(model), horizon, spec.counter->steps_max,
+      std::sqrt(design->PredictedVariance(horizon)),
+      spec.mode == v1::JOINT ? "entry of x x' and r x, scaled to 1," : "moment", horizon);
 }
 
 // Why this mechanism, and what it costs.
 std::string MechanismText(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
-  if (out.mechanism == v1::COUNTER) return CounterText(out);
+  if (out.counter) return CounterText(spec);
   const auto randomizer = MakeRandomizer(out);
   if (!randomizer.ok()) return std::string(randomizer.status().message());
-  const bool chosen = spec.config.privacy().mechanism() != v1::REWARD_RANDOMIZER;
   std::string text = absl::StrFormat(
       "%s, %s, worst-case reward noise sd %.3g%s", v1::Mechanism_Name(out.mechanism),
       KindName(randomizer->kind()), std::sqrt(randomizer->VarianceMax()),
-      chosen ? "; AUTO takes it, as delta is 0 and it is pure" : "");
+      out.mechanism == v1::CENTRED_RANDOMIZER ? ", less as the posterior narrows" : "");
   if (spec.config.privacy().delta() > 0) {
     absl::StrAppendFormat(&text, "; delta %g allowed, 0 used: the mechanism is pure",
                           spec.config.privacy().delta());
@@ -94,6 +106,10 @@ std::string ModeText(v1::Mode mode) {
   switch (mode) {
     case v1::LOCAL_REWARD:
       return "LOCAL_REWARD: the server never sees a reward";
+    case v1::JOINT:
+      return "JOINT: the server sees contexts and raw rewards; what others are served hides any "
+             "one "
+             "round's";
     case v1::CENTRAL_REWARD:
       return "CENTRAL_REWARD: the server sees raw rewards and publishes noised statistics only";
     default:
@@ -153,6 +169,9 @@ std::string Summary(const ServerSpec& spec) {
   std::string text =
       absl::StrCat("listen ", ToString(spec.listen), ", http ", ToString(spec.http_listen),
                    ", data_dir ", spec.data_dir, ", ", spec.models.size(), " models\n");
+  if (spec.admin_listen)
+    absl::StrAppend(&text, "admin_listen ", ToString(*spec.admin_listen), "\n");
+  text += SecuritySummary(spec.tls, spec.access);
   for (const ModelSpec& model : spec.models) text += ModelSummary(model);
   return text;
 }

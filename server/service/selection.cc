@@ -6,6 +6,7 @@
 #include "common/bandits/scoring.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/centred_window.h"
 #include "server/service/arm_set.h"
 #include "server/service/random_buffer.h"
 
@@ -41,6 +42,10 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::
     response.add_means(scores.means[position]);
     response.add_widths(scores.widths[position]);
     response.add_propensities(decision.arms[rank].propensity);
+    if (const auto& window = decision.arms[rank].window) {
+      response.add_reward_windows(window->min);
+      response.add_reward_windows(window->max);
+    }
   }
   response.set_posterior_version(version);
 }
@@ -50,6 +55,10 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::
 absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, int arms_max,
                         absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
   thread_local Scratch scratch;
+  if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT) {
+    return FailedPrecondition(
+        "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
+  }
   BANDANA_RETURN_IF_ERROR(CheckRequest(request));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   const ModelSpec& spec = model.spec();
@@ -83,8 +92,16 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   const auto d = static_cast<std::size_t>(rules.dimension);
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const double* x = scratch.arms.arms[static_cast<std::size_t>(ranking[rank])];
-    decision.arms[rank].propensity = rank == 0 ? 1 : 0;
-    decision.arms[rank].features.assign(x, x + d);
+    RankedArm& arm = decision.arms[rank];
+    arm.propensity = rank == 0 ? 1 : 0;
+    arm.features.assign(x, x + d);
+    arm.window.reset();
+    if (rules.mechanism == v1::CENTRED_RANDOMIZER) {
+      const auto position = static_cast<std::size_t>(ranking[rank]);
+      arm.window =
+          CentredWindow(rules.reward_range, scratch.scores.means[position],
+                        scratch.scores.widths[position], spec.reward_stddev, rules.epsilon);
+    }
   }
   BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
   // After sealing: an open decision without a token could never be reported.

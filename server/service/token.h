@@ -12,10 +12,10 @@
 
 namespace bandana::server {
 
-// Longest token: 33 bytes of framing, below 256 bytes of names and numbers, kTopKMax arms of 8 + 8
-// d bytes.
+// Longest token: 33 bytes of framing, below 256 bytes of names and numbers, kTopKMax arms of 8 + 16
+// + 8 d bytes.
 inline constexpr std::size_t kTokenBytesMax =
-    33 + 256 + static_cast<std::size_t>(kTopKMax) * 8 * (1 + kDimensionMax);
+    33 + 256 + static_cast<std::size_t>(kTopKMax) * 8 * (3 + kDimensionMax);
 
 // Layout: version (1 byte), key id (4, little endian), nonce (12, random), ciphertext, tag (16).
 // Version and key id are authenticated too. Threads: all methods are safe; ciphers are kept per

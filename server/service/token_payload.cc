@@ -12,6 +12,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they stand");
 
+constexpr std::uint8_t kWindows = 0x80;  // beside the number of arms
+
 class Writer {
  public:
   explicit Writer(char* out) : out_(out) {}
@@ -55,17 +57,31 @@ bool AllFinite(const std::vector<double>& values) {
   return true;
 }
 
+std::size_t ArmBytes(std::size_t dimension, bool windows) {
+  return 8 * (1 + dimension + (windows ? 2 : 0));
+}
+
+bool DecodeWindow(Reader& in, RankedArm& arm) {
+  RewardRange& window = arm.window.emplace();
+  return in.Number(window.min) && in.Number(window.max) && std::isfinite(window.min) &&
+         std::isfinite(window.max) && window.min < window.max;
+}
+
 bool DecodeArms(Reader& in, std::vector<RankedArm>& arms) {
   std::uint8_t count = 0;
   std::uint16_t dimension = 0;
   if (!in.Number(count) || !in.Number(dimension)) return false;
+  const bool windows = (count & kWindows) != 0;
+  count &= kWindows - 1;
   if (count < 1 || count > kTopKMax || dimension < 1 || dimension > kDimensionMax) return false;
-  if (in.left() != std::size_t{count} * 8 * (1 + std::size_t{dimension})) return false;
+  if (in.left() != count * ArmBytes(dimension, windows)) return false;
   arms.resize(count);
   for (RankedArm& arm : arms) {
     arm.features.resize(dimension);
-    if (!in.Number(arm.propensity) || !in.Bytes(arm.features.data(), 8 * arm.features.size()))
+    if (!in.Number(arm.propensity) || (windows && !DecodeWindow(in, arm)) ||
+        !in.Bytes(arm.features.data(), 8 * arm.features.size())) {
       return false;
+    }
     if (!(arm.propensity >= 0 && arm.propensity <= 1) || !AllFinite(arm.features)) return false;
   }
   return true;
@@ -78,9 +94,10 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
   BANDANA_CHECK(dimension >= 1 && dimension <= kDimensionMax);
+  const bool windows = decision.arms.front().window.has_value();
   const std::size_t start = out.size();
   const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
-                           decision.arms.size() * 8 * (1 + dimension);
+                           decision.arms.size() * ArmBytes(dimension, windows);
   out.resize(start + size);
   Writer writer(out.data() + start);
   writer.Bytes(decision.instance.data(), 16);
@@ -90,11 +107,15 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   writer.Number(decision.node);
   writer.Number(static_cast<std::uint8_t>(decision.user.size()));
   writer.Bytes(decision.user.data(), decision.user.size());
-  writer.Number(static_cast<std::uint8_t>(decision.arms.size()));
+  writer.Number(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0)));
   writer.Number(static_cast<std::uint16_t>(dimension));
   for (const RankedArm& arm : decision.arms) {
-    BANDANA_CHECK(arm.features.size() == dimension);
+    BANDANA_CHECK(arm.features.size() == dimension && arm.window.has_value() == windows);
     writer.Number(arm.propensity);
+    if (windows) {
+      writer.Number(arm.window->min);
+      writer.Number(arm.window->max);
+    }
     writer.Bytes(arm.features.data(), 8 * dimension);
   }
   BANDANA_CHECK(writer.end() == out.data() + out.size());

@@ -35,11 +35,17 @@ bandana_test(NAME vector_mechanisms_test SRCS unit/vector_mechanisms_test.cc
 bandana_test(NAME joint_sensitivity_property_test SRCS property/joint_sensitivity_property_test.cc
   DEPS bandana::random bandana::test_support LABELS property)
 bandana_test(NAME likelihood_ratio_test SRCS unit/likelihood_ratio_test.cc DEPS bandana::mechanisms)
+bandana_test(NAME centred_window_test SRCS unit/centred_window_test.cc
+  DEPS bandana::mechanisms bandana::test_support)
 bandana_test(NAME reward_randomizer_test SRCS unit/reward_randomizer_test.cc
   DEPS bandana::mechanisms bandana::test_support)
 bandana_test(NAME window_mechanism_property_test SRCS property/window_mechanism_property_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS property)
 bandana_test(NAME reward_randomizer_stat_test SRCS statistical/reward_randomizer_stat_test.cc
+  DEPS bandana::mechanisms bandana::test_support LABELS statistical)
+bandana_test(NAME scalar_loss_test SRCS unit/scalar_loss_test.cc
+  DEPS bandana::mechanisms bandana::test_support)
+bandana_test(NAME scalar_loss_stat_test SRCS statistical/scalar_loss_stat_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS statistical)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -69,6 +69,7 @@ struct FakeRecommender::State {
   v1::GetPosteriorResponse posterior;
   std::deque<Fault> delivery_faults;
   std::deque<Fault> select_faults;
+  RewardRange window{0, 1};
   std::optional<v1::OutcomeResult> result;
   std::optional<v1::CounterResult> counter_result;
   std::vector<v1::CounterReport> counter_reports;
@@ -175,6 +176,9 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
       response.add_means(1 - i);
       response.add_widths(0);
       response.add_propensities(i == 0 ? 1 : 0);
+      if (state_.model.mechanism() != v1::CENTRED_RANDOMIZER) continue;
+      for (const double end : {state_.window.min, state_.window.max})
+        response.add_reward_windows(end + 0.125 * i);
     }
     response.set_token("token-" + std::to_string(++state_.next_token));
     response.set_posterior_version(7);
@@ -310,6 +314,11 @@ void FakeRecommender::SetPosterior(const v1::GetPosteriorResponse& posterior) {
 void FakeRecommender::FailDelivery(const Fault& fault) {
   const std::lock_guard lock(state_->mutex);
   state_->delivery_faults.push_back(fault);
+}
+
+void FakeRecommender::SetWindow(const RewardRange& window) {
+  const std::lock_guard lock(state_->mutex);
+  state_->window = window;
 }
 
 void FakeRecommender::FailSelect(const Fault& fault) {

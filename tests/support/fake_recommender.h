@@ -62,6 +62,8 @@ class FakeRecommender {
   // The next Submit or Report (Select or BatchSelect) that arrives meets `fault`.
   void FailDelivery(const Fault& fault);
   void FailSelect(const Fault& fault);
+  // CENTRED_RANDOMIZER: the window of the first ranked arm; that of rank i lies i / 8 above it.
+  void SetWindow(const RewardRange& window);
   // Answers APPLIED reports with this result instead; nullopt = as usual.
   void SetResult(std::optional<v1::OutcomeResult> result);
   // Answers counter reports with this result instead, and takes nothing of them.

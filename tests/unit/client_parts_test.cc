@@ -285,7 +285,7 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
     return response;
   };
   auto response = good();
-  EXPECT_THAT(ParseSelectResponse(*request, 2, response), IsOk());
+  EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, response), IsOk());
   const std::function<void(v1::SelectResponse&)> spoil[] = {
       [](auto& r) { r.clear_token(); },        [](auto& r) { r.set_positions(0, 2); },
       [](auto& r) { r.add_arm_ids(1); },       [](auto& r) { r.add_scores(1); },
@@ -294,7 +294,7 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
   for (const auto& change : spoil) {
     auto spoilt = good();
     change(spoilt);
-    EXPECT_THAT(ParseSelectResponse(*request, 2, spoilt), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, spoilt), StatusIs(absl::StatusCode::kInternal));
   }
 }
 

@@ -17,6 +17,7 @@ namespace {
 using server::Decision;
 using server::HostedModel;
 using server::HostedModelOptions;
+using server::ReportedOutcome;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::Pair;
@@ -207,6 +208,45 @@ TEST_F(HostedModelTest, LocalModelsUseTheRandomizersValue) {
   EXPECT_EQ(ReasonOf(ReportOne(*model, DecisionOf(*model, clock_, 2, {1, 0}, "1"), last + 1)),
             v1::OUTPUT_OUT_OF_RANGE);
   EXPECT_THAT(StatisticsOf(*model)[1].moment, ElementsAre(randomizer.Value(last), 0));
+}
+
+// An event in a window a tenth as wide weighs as its variance says.
+TEST_F(HostedModelTest, CentredReportsAreWeighedByTheirWindow) {
+  const ModelSpec spec = SpecOf(
+      "name: 'm' dimension: 2 shared {} mode: LOCAL_REWARD reward_min: -1 reward_max: 1 "
+      "reward_stddev: 0.1 reporting { one_per_decision: true } "
+      "privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }");
+  const auto model = Open(spec);
+  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  EXPECT_DOUBLE_EQ(spec.bandit.observation_variance, 0.01 + randomizer.VarianceMax());
+  const RewardRange window{0.2, 0.4};
+  const std::uint32_t output = randomizer.outputs() - 1;
+  const auto decided = [&](int number) {
+    Decision decision = DecisionOf(*model, clock_, number, {0.5, 0});
+    decision.arms[0].window = window;
+    return decision;
+  };
+  const auto report = [&](ReportedOutcome outcome) {
+    return ReportAll(*model, {std::move(outcome)})->front();
+  };
+  EXPECT_EQ(report({.decision = decided(1), .output = output}).code, v1::APPLIED);
+  const double scale =
+      std::sqrt((0.01 + randomizer.VarianceMax()) / (0.01 + randomizer.VarianceMaxIn(window)));
+  const NodeStatistics inside = StatisticsOf(*model)[0];
+  EXPECT_NEAR(inside.gram[0], scale * scale * 0.25, 1e-12);
+  EXPECT_NEAR(inside.moment[0], scale * scale * 0.5 * randomizer.ValueIn(window, output), 1e-12);
+  EXPECT_EQ(inside.events, 1u);
+  // In the whole range it is an ordinary event.
+  EXPECT_EQ(report({.decision = decided(2), .output = output, .whole_range = true}).code,
+            v1::APPLIED);
+  EXPECT_NEAR(StatisticsOf(*model)[0].gram[0] - inside.gram[0], 0.25, 1e-12);
+  // A token without a window, or with one that this model does not give.
+  EXPECT_EQ(report({.decision = DecisionOf(*model, clock_, 3, {1, 0}), .output = output}).reason,
+            v1::TOKEN_INVALID);
+  Decision wide = decided(4);
+  wide.arms[0].window = RewardRange{-2, 0};
+  EXPECT_EQ(report({.decision = wide, .output = output}).reason, v1::TOKEN_INVALID);
+  EXPECT_EQ(report({.decision = decided(5), .output = output + 1}).reason, v1::OUTPUT_OUT_OF_RANGE);
 }
 
 TEST_F(HostedModelTest, EventsPerUserEndWithTheLimitAndStartAnewWithAnEpoch) {

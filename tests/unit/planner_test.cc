@@ -47,11 +47,17 @@ const PlanCandidate& Of(const Plan& plan, const std::string& name_part) {
   return *found;
 }
 
+// Without windows, which a central server does not give.
+PlanRequest Central(PlanRequest request) {
+  request.scope = PlanRequest::Scope::kCentral;
+  return request;
+}
+
 // The noise of t randomized rewards grows as t, that of a counter as a logarithm squared.
 TEST(Planner, RandomizesShortStreamsAndCountsLongOnes) {
   for (const double epsilon : {0.5, 1.0, 2.0}) {
-    const Plan brief = MakePlan(OneUser(epsilon, 300)).value();
-    const Plan lasting = MakePlan(OneUser(epsilon, 1'000'000)).value();
+    const Plan brief = MakePlan(Central(OneUser(epsilon, 300))).value();
+    const Plan lasting = MakePlan(Central(OneUser(epsilon, 1'000'000))).value();
     EXPECT_EQ(brief.best().kind, PlanCandidate::Kind::kRandomizer);
     EXPECT_EQ(lasting.best().kind, PlanCandidate::Kind::kCounter);
   }
@@ -60,8 +66,25 @@ TEST(Planner, RandomizesShortStreamsAndCountsLongOnes) {
 // Measured (counter-crossing, d = 10, epsilon 1): the randomizer wins at 3000 events, the counter
 // at 10,000.
 TEST(Planner, CrossesWhereTheExperimentDoes) {
-  EXPECT_EQ(MakePlan(OneUser(1, 3'000)).value().best().kind, PlanCandidate::Kind::kRandomizer);
-  EXPECT_EQ(MakePlan(OneUser(1, 10'000)).value().best().kind, PlanCandidate::Kind::kCounter);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 3'000))).value().best().kind,
+            PlanCandidate::Kind::kRandomizer);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 10'000))).value().best().kind,
+            PlanCandidate::Kind::kCounter);
+}
+
+// The noise of a window shrinks with what is left to learn: less than both, however long.
+TEST(Planner, CentresWhatTheDeviceRandomizes) {
+  for (const std::uint64_t events : {300u, 10'000u, 1'000'000u}) {
+    const Plan plan = MakePlan(OneUser(1, events)).value();
+    EXPECT_EQ(plan.best().kind, PlanCandidate::Kind::kCentred);
+    EXPECT_TRUE(plan.best().pure);
+    EXPECT_LT(plan.best().noise, 0.2 * Of(plan, "randomizer (hybrid)").noise);
+  }
+  // Rewards that nothing predicts leave it no advantage: the window is the range.
+  PlanRequest noisy = OneUser(1, 10'000);
+  noisy.reward_stddev = 10;
+  EXPECT_NEAR(Of(MakePlan(noisy).value(), "centred").predicted,
+              Of(MakePlan(noisy).value(), "randomizer (hybrid)").predicted, 1e-3);
 }
 
 // rho_t = 1 / (1 + a t) with a = tau^2 L^2 / (d (sigma^2 + v_r)), one user: the mean over t of 1 -
@@ -75,12 +98,12 @@ TEST(Planner, PredictsTheRandomizersIntegral) {
     const double z = 0.1 / 10 / variance * static_cast<double>(events);
     const double exact = 1 - (std::sqrt(z * (1 + z)) - std::asinh(std::sqrt(z))) / z;
     const Plan plan = MakePlan(request).value();
-    EXPECT_NEAR(Of(plan, "randomizer").predicted, exact, 0.02 * exact) << events;
+    EXPECT_NEAR(Of(plan, "randomizer (hybrid)").predicted, exact, 0.02 * exact) << events;
   }
 }
 
 TEST(Planner, PredictsLessRegretForMoreEpsilonMoreEventsAndMoreCoupling) {
-  for (const char* name : {"randomizer", "blt", "epochs", "tree"}) {
+  for (const char* name : {"randomizer (", "centred", "blt", "epochs", "tree"}) {
     double last = 1;
     for (const double epsilon : {0.1, 0.5, 1.0, 3.0, 10.0}) {
       const double predicted = Of(MakePlan(OneUser(epsilon, 5'000)).value(), name).predicted;
@@ -142,7 +165,7 @@ TEST(Planner, WithoutDeltaOnlyPureMechanismsAreLeft) {
 TEST(Planner, ExplainsEveryCandidateAndMarksTheChoice) {
   const Plan plan = MakePlan(OneUser(1, 100)).value();
   const std::string text = ExplainPlan(plan);
-  EXPECT_EQ(plan.candidates.size(), 5u);
+  EXPECT_EQ(plan.candidates.size(), 6u);
   for (const PlanCandidate& candidate : plan.candidates)
     EXPECT_THAT(text, HasSubstr(candidate.name));
   EXPECT_THAT(text, HasSubstr("\n* " + plan.best().name));

@@ -13,11 +13,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ModelSpec Served(const std::string& privacy) {
+ModelSpec Served(const std::string& privacy, const std::string& mode = "CENTRAL_REWARD") {
   v1::ModelConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "name: 'm' dimension: 2 shared {} mode: LOCAL_REWARD reward_min: -1 reward_max: 1 "
-      "reward_stddev: 0.1 reporting { one_per_decision: true } privacy { " +
+      "name: 'm' dimension: 2 shared {} mode: " + mode +
+          " reward_min: -1 reward_max: 1 "
+          "reward_stddev: 0.1 reporting { one_per_decision: true } privacy { " +
           privacy + " }",
       &config));
   std::vector<ConfigError> errors;
@@ -45,6 +46,23 @@ TEST(ServedConfig, AutoTakesTheRandomizerForShortStreams) {
   EXPECT_THAT(spec.plan, HasSubstr("* randomizer"));
 }
 
+TEST(ServedConfig, AutoCentresOnTheDevice) {
+  for (const char* delta : {"", "delta: 1e-5"}) {
+    const ModelSpec spec = Served(std::string("epsilon: 0.5 ") + delta, "LOCAL_REWARD");
+    EXPECT_EQ(spec.public_spec.mechanism, v1::CENTRED_RANDOMIZER);
+    EXPECT_EQ(spec.public_spec.delta, Delta{0});
+    EXPECT_THAT(spec.plan, HasSubstr("* centred randomizer"));
+  }
+}
+
+TEST(ServedConfig, AutoRandomizesBinaryRewards) {
+  const ModelSpec spec =
+      Served("epsilon: 2 } reward_binary: true arms_max: 7 token_lifetime { seconds: 3600",
+             "LOCAL_REWARD");
+  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_THAT(spec.plan, HasSubstr("* randomizer (one bit)"));
+}
+
 TEST(ServedConfig, AutoKeepsTheCounterPolicyThatIsGiven) {
   const ModelSpec spec = Served(
       "epsilon: 0.5 delta: 1e-5 planned_events_per_user: 1000000 "
@@ -52,8 +70,13 @@ TEST(ServedConfig, AutoKeepsTheCounterPolicyThatIsGiven) {
   EXPECT_EQ(*spec.public_spec.counter, (CounterSpec{v1::HONAKER, 1'000'000, 5'000'000}));
 }
 
-TEST(ServedConfig, WithoutDeltaOrWithANameThereIsNothingToPlan) {
-  EXPECT_THAT(Served("epsilon: 0.5 planned_events_per_user: 1000000").plan, IsEmpty());
+TEST(ServedConfig, WithoutDeltaOnlyPureMechanismsAreLeft) {
+  const ModelSpec spec = Served("epsilon: 0.5 planned_events_per_user: 1000000");
+  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_THAT(spec.plan, HasSubstr("cannot be used: a counter's noise is Gaussian"));
+}
+
+TEST(ServedConfig, WithANameThereIsNothingToPlan) {
   EXPECT_THAT(Served("epsilon: 0.5 delta: 1e-5 mechanism: COUNTER").plan, IsEmpty());
 }
 

@@ -22,6 +22,11 @@ using ::bandana::testing::IsOk;
 using ::bandana::testing::StatusIs;
 using ::bandana::testing::TempDir;
 
+Decision WithWindows(Decision decision) {
+  for (RankedArm& arm : decision.arms) arm.window = {-0.25, 0.5};
+  return decision;
+}
+
 Decision MakeDecision(int arms, int dimension) {
   Decision decision;
   for (int i = 0; i < 16; ++i) {
@@ -51,6 +56,10 @@ void ExpectEqual(const Decision& a, const Decision& b) {
   for (std::size_t i = 0; i < a.arms.size(); ++i) {
     EXPECT_EQ(a.arms[i].propensity, b.arms[i].propensity);
     EXPECT_EQ(a.arms[i].features, b.arms[i].features);
+    ASSERT_EQ(a.arms[i].window.has_value(), b.arms[i].window.has_value());
+    if (!a.arms[i].window) continue;
+    EXPECT_EQ(a.arms[i].window->min, b.arms[i].window->min);
+    EXPECT_EQ(a.arms[i].window->max, b.arms[i].window->max);
   }
 }
 
@@ -93,8 +102,15 @@ TEST_F(TokenTest, KeepsUserIdsOfAnyBytes) {
   ExpectEqual(*opened, decision);
 }
 
+TEST_F(TokenTest, KeepsTheWindowsOfACentredModel) {
+  const Decision decision = WithWindows(MakeDecision(3, 2));
+  auto opened = codec_.Open(Sealed(decision));
+  ASSERT_THAT(opened, IsOk());
+  ExpectEqual(*opened, decision);
+}
+
 TEST_F(TokenTest, LongestTokenIsWithinTheStatedBound) {
-  Decision decision = MakeDecision(16, 256);
+  Decision decision = WithWindows(MakeDecision(16, 256));
   decision.user.assign(128, 'u');
   EXPECT_LE(Sealed(decision).size(), kTokenBytesMax);
   EXPECT_THAT(codec_.Open(Sealed(decision)), IsOk());
@@ -163,11 +179,13 @@ std::string Encoded(const Decision& decision) {
 }
 
 TEST(TokenPayloadTest, EveryTruncationIsRefused) {
-  const std::string bytes = Encoded(MakeDecision(2, 3));
-  for (std::size_t n = 0; n < bytes.size(); ++n)
-    EXPECT_FALSE(DecodeDecision(bytes.substr(0, n)).has_value()) << n;
-  EXPECT_FALSE(DecodeDecision(bytes + "x").has_value());
-  EXPECT_TRUE(DecodeDecision(bytes).has_value());
+  for (const Decision& decision : {MakeDecision(2, 3), WithWindows(MakeDecision(2, 3))}) {
+    const std::string bytes = Encoded(decision);
+    for (std::size_t n = 0; n < bytes.size(); ++n)
+      EXPECT_FALSE(DecodeDecision(bytes.substr(0, n)).has_value()) << n;
+    EXPECT_FALSE(DecodeDecision(bytes + "x").has_value());
+    EXPECT_TRUE(DecodeDecision(bytes).has_value());
+  }
 }
 
 // An authentic token may still come from a later version with other rules.
@@ -184,13 +202,22 @@ TEST(TokenPayloadTest, RefusesValuesOutOfRange) {
     decision.arms[1].features[2] = feature;
     EXPECT_FALSE(DecodeDecision(Encoded(decision)).has_value()) << feature;
   }
+  for (const RewardRange window : {RewardRange{0.5, 0.5}, {0.5, -0.5}, {nan, 1}, {0, inf}}) {
+    Decision decision = WithWindows(MakeDecision(2, 3));
+    decision.arms[1].window = window;
+    EXPECT_FALSE(DecodeDecision(Encoded(decision)).has_value()) << window.min;
+  }
   Decision decision = MakeDecision(2, 3);
   decision.node = -2;
   EXPECT_FALSE(DecodeDecision(Encoded(decision)).has_value());
 }
 
-TEST(TokenPayloadTest, EveryChangedByteDecodesToAValidDecisionOrNothing) {
-  const std::string bytes = Encoded(MakeDecision(2, 3));
+class EveryChangedByte : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Windows, EveryChangedByte, ::testing::Bool());
+
+TEST_P(EveryChangedByte, DecodesToAValidDecisionOrNothing) {
+  const Decision plain = MakeDecision(2, 3);
+  const std::string bytes = Encoded(GetParam() ? WithWindows(plain) : plain);
   int refused = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (int value = 0; value < 256; ++value) {

@@ -8,7 +8,7 @@ import source_tree
 
 COMMON = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms",
           "common/bandits", "common/planner", "common/wire", "proto"]
-TOOLS = COMMON + ["client/include", "tools/environments"]
+TOOLS = COMMON + ["common/channel"] + ["client/include", "tools/environments"]
 
 # Room -> rooms whose headers it may include beside its own. The first matching prefix names a file's room.
 ALLOWED = {
@@ -22,13 +22,14 @@ ALLOWED = {
     "common/planner": ["common/base", "common/accounting", "common/mechanisms", "common/bandits"],
     "common/wire": ["common/base", "common/linalg", "common/random", "common/accounting",
                     "common/mechanisms", "common/bandits", "proto"],
+    "common/channel": ["common/base"],
     "server/log": ["common/base"],
     "server/models": COMMON + ["server/log"],
     "server/service": COMMON + ["server/models"],
     "server/ops": COMMON + ["server/log", "server/models", "server/service"],
     "server": COMMON + ["server/log", "server/models", "server/service", "server/ops"],
     "client/include": [],
-    "client/src": COMMON + ["client/include"],
+    "client/src": COMMON + ["client/include", "common/channel"],
     "tools/environments": COMMON,
     "tools": TOOLS,
     "examples": ["client/include"],

@@ -2,7 +2,7 @@
 """Binds proof notes to code by a hash.
 
 Code regions are fenced by `// PROOF: NAME begin` and `// PROOF: NAME end`, in one or several files. docs/privacy/NAME.md holds
-the line `Proof hash: <SHA-256>` of all of them. When the code changes, read the note again, then run with --stamp.
+the line `Proof hash: <SHA-256>` of all of them. When the code changes, read the note again, then run with --stamp NAME.
 """
 
 import argparse
@@ -44,7 +44,8 @@ def digest(parts):
     return hash_.hexdigest()
 
 
-def check(root, stamp=False):
+def check(root, stamp=()):
+    """`stamp`: the notes whose hash is to be renewed."""
     found, problems = regions(root)
     notes = {path.split("/")[-1][:-3]: path for path in source_tree.files(root, [".md"])
              if path.startswith("docs/privacy/")}
@@ -56,12 +57,12 @@ def check(root, stamp=False):
         elif name not in found:
             problems.append(f"{path}: no code is fenced by PROOF: {name}")
         elif stamps[0] != digest(found[name]):
-            if stamp:
+            if name in stamp:
                 with open(f"{root}/{path}", "w", encoding="utf-8") as file:
                     file.write(STAMP.sub(f"Proof hash: `{digest(found[name])}`", text))
             else:
                 problems.append(f"{path}: the code it proves has changed; read the note again, then "
-                                "run tools/check/check_proofs.py --stamp")
+                                f"run tools/check/check_proofs.py --stamp {name}")
         for file, _ in found.get(name, []):
             if file not in text:
                 problems.append(f"{path}: does not name {file}, which it proves")
@@ -73,6 +74,7 @@ def check(root, stamp=False):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", nargs="?", default=source_tree.default_root())
-    parser.add_argument("--stamp", action="store_true", help="write the hash of the code into the notes")
+    parser.add_argument("--stamp", nargs="+", default=[], metavar="NAME",
+                        help="write the hash of the code into these notes")
     arguments = parser.parse_args()
     source_tree.finish("proofs", check(arguments.root, arguments.stamp))

@@ -110,7 +110,7 @@ class ProofsTest(Tree):
 
     def test_stamp_then_change(self):
         self.assertEqual(len(check_proofs.check(self.root)), 1)
-        self.assertEqual(check_proofs.check(self.root, stamp=True), [])
+        self.assertEqual(check_proofs.check(self.root, stamp=["noise"]), [])
         self.assertEqual(check_proofs.check(self.root), [])
         self.write("common/noise.cc", self.CODE.replace("int a", "int other"))
         self.assertEqual(check_proofs.check(self.root), [], "code outside the fences is free")
@@ -118,7 +118,7 @@ class ProofsTest(Tree):
         self.assertIn("has changed", check_proofs.check(self.root)[0])
 
     def test_regions_of_all_files_count(self):
-        check_proofs.check(self.root, stamp=True)
+        check_proofs.check(self.root, stamp=["noise"])
         self.write("common/other.cc", self.CODE)
         self.assertEqual(len(check_proofs.check(self.root)), 2)  # hash, and a file the note does not name
 

@@ -28,6 +28,9 @@ absl::StatusOr<std::unique_ptr<Learner>> MakePlanned(const World& world,
       case PlanCandidate::Kind::kRandomizer:
         if (!counters_only) return MakeRandomized(world, options);
         break;
+      case PlanCandidate::Kind::kCentred:
+        if (!counters_only) return MakeCentred(world, options);
+        break;
     }
   }
   return InvalidArgument("no counter can be used: ", plan.candidates.back().excluded);

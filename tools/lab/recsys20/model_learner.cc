@@ -12,6 +12,7 @@
 #include "common/bandits/scoring.h"
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
+#include "common/mechanisms/centred_window.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/mechanisms/reward_randomizer.h"
@@ -23,10 +24,6 @@ namespace {
 // From this many rows of K on, events reach the posterior in batches, as in the server.
 constexpr int kBatchRows = 500;
 constexpr int kBatchEvents = 32;
-
-// Half the range of a residual, in predictive standard deviations: narrow where the noise, which is
-// proportional to it, outweighs what clipping loses.
-double ResidualWidths(Epsilon epsilon) { return std::clamp(0.75 + 0.25 * epsilon.value, 1.0, 3.0); }
 
 // The model's tuning: of a private model that of its epsilon.
 Tuning TuningOf(const World& world, const LearnerOptions& options) {
@@ -129,34 +126,29 @@ class DirectLearner final : public Learner {
 // Residuals randomized, MakeCentred.
 class CentredLearner final : public Learner {
  public:
-  CentredLearner(std::unique_ptr<BanditModel> model, RewardRandomizer unit, double widths,
-                 double reward_stddev, double observation_variance, std::unique_ptr<LabNoise> noise)
+  CentredLearner(std::unique_ptr<BanditModel> model, RewardRandomizer randomizer, Epsilon epsilon,
+                 double reward_stddev, std::unique_ptr<LabNoise> noise)
       : model_(std::move(model)),
         cache_(*model_),
-        unit_(std::move(unit)),
-        widths_(widths),
-        reward_variance_(reward_stddev * reward_stddev),
-        observation_variance_(observation_variance),
+        randomizer_(std::move(randomizer)),
+        epsilon_(epsilon),
+        reward_stddev_(reward_stddev),
         noise_(std::move(noise)) {}
 
   const NodePosterior& Posterior(int node) override { return cache_.At(NodeIn(*model_, node)); }
 
   absl::Status Learn(int node, std::span<const double> x, double reward) override {
     ScoreArms(Posterior(node), x, scores_);
-    const double mean = scores_.means[0];
-    const double width = scores_.widths[0];
-    const double half = widths_ * std::sqrt(width * width + reward_variance_);
+    const RewardRange window = CentredWindow(randomizer_.range(), scores_.means[0],
+                                             scores_.widths[0], reward_stddev_, epsilon_);
     BANDANA_ASSIGN_OR_RETURN(
         const PerturbedReward perturbed,
-        unit_.Randomize(unit_.Clip(RawReward((reward - mean) / half), 0), *noise_));
-    const double randomized = mean + half * unit_.Value(perturbed.output());
-    // An event of variance v says as much as one of variance s2 with features and reward scaled by
-    // sqrt(s2 / v).
-    const double scale =
-        std::sqrt(observation_variance_ / (reward_variance_ + half * half * unit_.VarianceMax()));
+        randomizer_.Randomize(randomizer_.ClipTo(window, RawReward(reward), 0), *noise_));
+    const double scale = EventScale(randomizer_, window, reward_stddev_);
     std::vector<double> features(x.begin(), x.end());
     for (double& value : features) value *= scale;
-    const Event event{NodeIn(*model_, node), features, scale * randomized};
+    const Event event{NodeIn(*model_, node), features,
+                      scale * randomizer_.ValueIn(window, perturbed.output())};
     model_->Apply({&event, 1});
     return absl::OkStatus();
   }
@@ -166,10 +158,9 @@ class CentredLearner final : public Learner {
  private:
   std::unique_ptr<BanditModel> model_;
   PosteriorCache cache_;
-  RewardRandomizer unit_;  // of [-1, 1]
-  double widths_;
-  double reward_variance_;
-  double observation_variance_;
+  RewardRandomizer randomizer_;  // of the whole range
+  Epsilon epsilon_;
+  double reward_stddev_;
   std::unique_ptr<LabNoise> noise_;
   ArmScores scores_;
 };
@@ -266,17 +257,14 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeCentred(const World& world,
                                                      const LearnerOptions& options) {
   const EnvironmentInfo& info = world.info();
   const Tuning tuning = TuningOf(world, options);
-  BANDANA_ASSIGN_OR_RETURN(RewardRandomizer unit,
-                           RewardRandomizer::Create({options.epsilon, {-1, 1}, false}));
-  const double half = (info.reward_max - info.reward_min) / 2;
-  const double randomizer_variance = half * half * unit.VarianceMax();
+  const RewardRange range{info.reward_min, info.reward_max};
+  BANDANA_ASSIGN_OR_RETURN(RewardRandomizer randomizer,
+                           RewardRandomizer::Create({options.epsilon, range, false}));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
-                           MakeModel(world, options, randomizer_variance));
+                           MakeModel(world, options, randomizer.VarianceMax()));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(options.seed, 0));
-  return std::make_unique<CentredLearner>(
-      std::move(model), std::move(unit), ResidualWidths(options.epsilon) * options.clip_factor,
-      tuning.reward_stddev, tuning.reward_stddev * tuning.reward_stddev + randomizer_variance,
-      std::move(noise));
+  return std::make_unique<CentredLearner>(std::move(model), std::move(randomizer), options.epsilon,
+                                          tuning.reward_stddev, std::move(noise));
 }
 
 absl::StatusOr<std::unique_ptr<Learner>> MakeCounted(const World& world,
