@@ -111,9 +111,10 @@ TEST_F(ClientPrivacyTest, SubmitHasNoFieldForAReward) {
     return names;
   };
   EXPECT_THAT(names(v1::SubmitRequest::descriptor()),
-              ::testing::ElementsAre("counter_reports", "model", "policy_hash", "reports"));
+              ::testing::ElementsAre("context_reports", "counter_reports", "model", "policy_hash",
+                                     "reports"));
   EXPECT_THAT(names(v1::PerturbedReport::descriptor()),
-              ::testing::ElementsAre("output", "shown", "token"));
+              ::testing::ElementsAre("output", "shown", "token", "whole_range"));
   EXPECT_THAT(names(v1::CounterStep::descriptor()), ::testing::ElementsAre("shown", "token"));
 }
 

@@ -24,21 +24,30 @@ std::vector<bool> LargestRatioOutputs(const RewardRandomizer& randomizer) {
   return outputs;
 }
 
-}  // namespace
-
-absl::StatusOr<Attack> AttackRandomizer(const Claim& claim, RandomizerKind kind) {
+absl::StatusOr<Attack> AttackIn(const RewardRange& window, const Claim& claim,
+                                RandomizerKind kind) {
   BANDANA_ASSIGN_OR_RETURN(
       RewardRandomizer created,
       RewardRandomizer::CreateKind(
           {.epsilon = claim.epsilon, .binary = kind == RandomizerKind::kRandomizedResponse}, kind));
   const auto randomizer = std::make_shared<const RewardRandomizer>(std::move(created));
-  return Attack([randomizer, event = LargestRatioOutputs(*randomizer)](
+  return Attack([randomizer, window, event = LargestRatioOutputs(*randomizer)](
                     Neighbour neighbour, BitSource& bits) -> absl::StatusOr<bool> {
     const RawReward reward(neighbour == Neighbour::kP ? 1.0 : 0.0);
     BANDANA_ASSIGN_OR_RETURN(const PerturbedReward released,
-                             randomizer->Randomize(randomizer->Clip(reward, 0), bits));
+                             randomizer->Randomize(randomizer->ClipTo(window, reward, 0), bits));
     return event[released.output()];
   });
+}
+
+}  // namespace
+
+absl::StatusOr<Attack> AttackRandomizer(const Claim& claim, RandomizerKind kind) {
+  return AttackIn({0, 1}, claim, kind);
+}
+
+absl::StatusOr<Attack> AttackCentredRandomizer(const Claim& claim) {
+  return AttackIn({0.625, 0.640625}, claim, RandomizerKind::kHybrid);
 }
 
 }  // namespace bandana::audit

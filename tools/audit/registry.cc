@@ -9,6 +9,7 @@
 #include "tools/audit/porous.h"
 #include "tools/audit/published.h"
 #include "tools/audit/randomizers.h"
+#include "tools/audit/scalar_loss.h"
 #include "tools/audit/streams.h"
 #include "tools/audit/vectors.h"
 
@@ -28,6 +29,9 @@ constexpr Subject kSubjects[] = {
     {"hybrid-randomizer", kProven, kPure, true,
      "reward randomizer, window and one bit, rewards at both ends; outputs of the largest ratio",
      [](const Claim& c) { return AttackRandomizer(c, RandomizerKind::kHybrid); }},
+    {"centred-randomizer", kProven, kPure, true,
+     "the same in a window of 1/64 of the range, rewards on both sides of it",
+     AttackCentredRandomizer},
     {"laplace", kProven, kPure, true,
      "discrete Laplace, numbers a sensitivity apart; beyond the centre",
      [](const Claim& c) { return AttackLaplace(c, 1, false); }},
@@ -37,6 +41,12 @@ constexpr Subject kSubjects[] = {
     {"gaussian", kProven, kGaussian, true,
      "discrete Gaussian, numbers a sensitivity apart; beyond the midpoint",
      [](const Claim& c) { return AttackGaussian(c, 1); }},
+    {"scalar-loss", kProven, kGaussian, true,
+     "discrete Gaussian on one loss, both far outside the range; beyond the midpoint",
+     AttackScalarLoss},
+    {"scalar-difference", kProven, kGaussian, true,
+     "discrete Gaussian on a difference of two losses, steeper than allowed; beyond the midpoint",
+     AttackScalarDifference},
     {"joint-gaussian", kProven, kGaussian, true,
      "discrete Gaussian on phi(x, r), d = 4, cos(x, x') = -1/2; projection beyond the midpoint",
      [](const Claim& c) { return AttackJointGaussian(c, {}); }},
@@ -74,6 +84,9 @@ constexpr Subject kSubjects[] = {
     {"mutant-missing-sqrt-2", kMutant, kGaussian, false,
      "joint-gaussian calibrated for 1.5 instead of 1.5 sqrt(2)",
      [](const Claim& c) { return AttackJointGaussian(c, {.declared = 1 / std::numbers::sqrt2}); }},
+    {"mutant-half-width", kMutant, kGaussian, false,
+     "a difference of two losses calibrated for G |x1 - x2|, half its width",
+     [](const Claim& c) { return AttackGaussian(c, 0.5); }},
     {"mutant-no-clipping", kMutant, kGaussian, false,
      "joint-gaussian on features of norm 2, not clipped to 1",
      [](const Claim& c) { return AttackJointGaussian(c, {.features_norm = 2}); }},
