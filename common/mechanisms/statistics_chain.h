@@ -34,6 +34,7 @@ class ClippedStatistics {
   friend class GaussianMechanism;
   friend class LaplaceMechanism;
   friend class PrivUnit;
+  friend class ScalarGaussian;
   friend struct ClippedStatisticsPeer;  // the audit's worst cases and mutants
   ClippedStatistics(std::vector<std::int64_t> grid, double l2_sensitivity, double l1_sensitivity,
                     int log2_step)

@@ -39,6 +39,7 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"audit_mechanisms", 1e-6},
     {"audit_false_alarms", 1e-6},
     {"audit_end_to_end", 1e-6},
+    {"scalar_gaussian_fit", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;
