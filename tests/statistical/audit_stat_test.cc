@@ -61,6 +61,7 @@ TEST_P(MutantTest, IsCaught) {
 
 INSTANTIATE_TEST_SUITE_P(Mutants, MutantTest,
                          ::testing::Values(MutantCase{"mutant-missing-sqrt-2", 4, 10'000},
+                                           MutantCase{"mutant-half-width", 4, 1'000},
                                            MutantCase{"mutant-no-clipping", 4, 1'000},
                                            MutantCase{"mutant-l2-laplace", 1, 100'000},
                                            MutantCase{"mutant-porous-laplace", 1, 1'000},
