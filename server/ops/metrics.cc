@@ -77,6 +77,18 @@ void Metrics::OnCall(Method method, int status_code, absl::Duration duration) {
   calls_->duration[m]->Observe(absl::ToDoubleSeconds(duration));
 }
 
+CallTotals Metrics::Totals() const {
+  CallTotals totals{.bounds = kBuckets};
+  for (int m = 0; m < kMethods; ++m) {
+    std::uint64_t before = 0;
+    for (const auto& bucket : calls_->duration[m]->Collect().histogram.bucket) {
+      totals.buckets[m].push_back(bucket.cumulative_count - before);
+      before = bucket.cumulative_count;
+    }
+  }
+  return totals;
+}
+
 std::string Metrics::Render(const ServerView& view, const ProcessStats& process) const {
   std::vector<prometheus::MetricFamily> families = calls_->registry.Collect();
   families.push_back(calls_->Totals());

@@ -2,14 +2,24 @@
 // bounded by the server's own limits, never by what clients send.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/ops/model_view.h"
 #include "server/ops/process_stats.h"
 #include "server/service/call_observer.h"
 
 namespace bandana::server {
+
+// Durations of all calls since the start, by method: counts of the buckets that end at `bounds`,
+// seconds, and of what is beyond.
+struct CallTotals {
+  std::vector<double> bounds;
+  std::array<std::vector<std::uint64_t>, kMethods> buckets;
+};
 
 // Threads: all methods are safe. OnCall costs one atomic addition and one uncontended lock.
 class Metrics final : public CallObserver {
@@ -18,6 +28,8 @@ class Metrics final : public CallObserver {
   ~Metrics() override;
 
   void OnCall(Method method, int status_code, absl::Duration duration) override;
+
+  CallTotals Totals() const;
 
   // The text exposition format, version 0.0.4.
   std::string Render(const ServerView& view, const ProcessStats& process) const;

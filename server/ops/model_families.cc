@@ -60,6 +60,9 @@ const ModelFigure kFigures[] = {
     {MetricType::Counter, "bandana_model_features_clipped_total",
      "Feature vectors that were scaled down to feature_l2_max",
      [](const ModelView& m) { return static_cast<double>(m.features_clipped); }},
+    {MetricType::Counter, "bandana_model_grams_repaired_total",
+     "Released Gram matrices that were not positive semidefinite and were made so, since the start",
+     [](const ModelView& m) { return static_cast<double>(m.grams_repaired); }},
     {MetricType::Gauge, "bandana_model_log_sequence", "Last durable log entry",
      [](const ModelView& m) { return static_cast<double>(m.log_sequence); }},
     {MetricType::Gauge, "bandana_model_applied_sequence", "Last log entry in the statistics",
@@ -70,6 +73,15 @@ const ModelFigure kFigures[] = {
     {MetricType::Gauge, "bandana_model_posterior_version",
      "Last log entry in the published posterior",
      [](const ModelView& m) { return static_cast<double>(m.posterior_version); }},
+    {MetricType::Gauge, "bandana_model_posterior_age_seconds",
+     "Time since the posterior last moved while entries wait for it; 0 when none does",
+     [](const ModelView& m) { return m.posterior_age_seconds; }},
+    {MetricType::Gauge, "bandana_model_epsilon_spent_event",
+     "Epsilon of any one event so far, the largest",
+     [](const ModelView& m) { return m.epsilon_spent_event; }},
+    {MetricType::Gauge, "bandana_model_epsilon_spent_user",
+     "Epsilon of all events of one user together, the largest over users",
+     [](const ModelView& m) { return m.epsilon_spent_user; }},
     {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
      [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},
     {MetricType::Gauge, "bandana_model_nodes", "Users, or clusters of users, of the model",
@@ -97,6 +109,13 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
   AddSingle(MetricType::Gauge, "bandana_calls_in_flight", "Calls taken in and not answered yet",
             view.calls_in_flight, out);
   AddSingle(MetricType::Gauge, "bandana_draining", "1 after SIGTERM", view.draining ? 1 : 0, out);
+  if (view.tls_expiry_seconds > 0) {
+    AddSingle(MetricType::Gauge, "bandana_tls_certificate_expiry_seconds",
+              "Unix time at which the certificate in use ends", view.tls_expiry_seconds, out);
+    AddSingle(MetricType::Counter, "bandana_tls_reload_failures_total",
+              "Looks at changed certificate files that were not taken",
+              static_cast<double>(view.tls_reload_failures), out);
+  }
   AddSingle(MetricType::Gauge, "bandana_models", "Models served",
             static_cast<double>(view.models.size()), out);
   AddSingle(MetricType::Gauge, "process_resident_memory_bytes", "Resident memory",
@@ -120,12 +139,15 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
               "1, labelled with what the model promises; research marks parameters beyond policy");
   Family rejected(MetricType::Counter, "bandana_model_reports_rejected_total",
                   "Reports that were not accepted, by reason");
+  Family budget(MetricType::Gauge, "bandana_model_budget_used_ratio",
+                "Share of its events or steps that the fullest principal has used, where bounded");
   Family principal(MetricType::Gauge, "bandana_model_principal_epsilon",
                    "What the debits of one principal add up to, the largest, by reading");
   for (const ModelView& model : models) {
     for (const auto& [reading, epsilon] : model.epsilon_principal) {
       principal.Add({{"model", model.name}, {"reading", reading}}, epsilon);
     }
+    if (model.budget_used) budget.Add({{"model", model.name}}, *model.budget_used);
     info.Add({{"model", model.name},
               {"mode", model.mode},
               {"mechanism", model.mechanism},
@@ -138,6 +160,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   }
   info.MoveTo(out);
   rejected.MoveTo(out);
+  budget.MoveTo(out);
   principal.MoveTo(out);
   for (const ModelFigure& figure : kFigures) {
     Family family(figure.type, figure.name, figure.help);

@@ -1,9 +1,37 @@
 #include "server/ops/model_view.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
 
 namespace bandana::server {
 namespace {
+
+constexpr int kNodesLookedAt = 64;
+
+// A released figure: what is learnt moves it away from 0.
+std::optional<double> MeanNorm(const PosteriorSnapshot& posterior) {
+  const int nodes = std::min(posterior.nodes(), kNodesLookedAt);
+  if (nodes == 0) return std::nullopt;
+  double sum = 0;
+  for (int node = 0; node < nodes; ++node) {
+    double square = 0;
+    for (const double entry : posterior.node(node).mean) square += entry * entry;
+    sum += std::sqrt(square);
+  }
+  return sum / nodes;
+}
+
+void SetBudget(const PublicSpec& spec, std::uint64_t events, ModelView& view) {
+  if (spec.mode == v1::NON_PRIVATE) return;
+  const bool by_user = spec.events_per_user_max > 0;
+  if (!by_user && !spec.counter) return;
+  const std::uint64_t limit = by_user ? spec.events_per_user_max : spec.counter->steps_max;
+  view.budget_used = static_cast<double>(events) / static_cast<double>(limit);
+  view.budget =
+      absl::StrCat(events, " of ", limit, by_user ? " events of one user" : " steps of one stream");
+}
 
 ModelView ViewOf(const HostedModel& model) {
   const PublicSpec& spec = model.spec().public_spec;
@@ -16,7 +44,16 @@ ModelView ViewOf(const HostedModel& model) {
   view.epsilon = spec.epsilon.value;
   view.delta = spec.delta.value;
   view.research = spec.research;
-  const v1::LedgerReadings user = model.Ledger().user();
+  const v1::GetLedgerResponse ledger = model.Ledger();
+  view.epsilon_spent_event = ledger.epsilon_spent_event();
+  view.epsilon_spent_user = ledger.epsilon_spent_user();
+  SetBudget(spec, ledger.events_of_one_user_max(), view);
+  if (spec.mode == v1::NON_PRIVATE) {
+    view.rewards = model.rewards();
+  } else {
+    view.posterior_norm = MeanNorm(*model.posterior());
+  }
+  const v1::LedgerReadings& user = ledger.user();
   if (user.has_epsilon_pure()) view.epsilon_principal["pure"] = user.epsilon_pure();
   if (user.has_epsilon_gaussian()) view.epsilon_principal["gaussian"] = user.epsilon_gaussian();
   if (user.has_epsilon_zcdp()) view.epsilon_principal["zcdp"] = user.epsilon_zcdp();
@@ -34,7 +71,10 @@ ModelView ViewOf(const HostedModel& model) {
   view.posterior_version = stats.posterior_version();
   view.decisions_open = stats.decisions_open();
   view.features_clipped = stats.features_clipped();
-  view.failure = std::string(model.Health().message());
+  view.grams_repaired = stats.grams_repaired();
+  const absl::Status health = model.Health();
+  view.failure = std::string(health.message());
+  view.passes = absl::IsResourceExhausted(health);
   return view;
 }
 

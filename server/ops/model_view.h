@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct ModelView {
   // What the debits of one principal add up to, the largest over principals: by reading ("pure",
   // "gaussian", "zcdp"), those that apply.
   std::map<std::string, double> epsilon_principal;
+  // Share of what one principal may spend that the fullest one has used: events of
+  // events_per_user_max, or steps of a counter's steps_max; nothing where neither bounds it.
+  std::optional<double> budget_used;
+  std::string budget;  // "312 of 1000 events of one user"; empty as above
+  double epsilon_spent_event = 0;
+  double epsilon_spent_user = 0;
   bool research = false;
   int dimension = 0;
   std::uint32_t nodes = 0;
@@ -35,7 +42,12 @@ struct ModelView {
   std::uint64_t posterior_version = 0;
   std::uint64_t decisions_open = 0;
   std::uint64_t features_clipped = 0;
-  std::string failure;  // why reports cannot be taken, or ""
+  std::uint64_t grams_repaired = 0;
+  double posterior_age_seconds = 0;      // since it last moved while entries wait; 0 when none does
+  std::optional<RewardTotals> rewards;   // non-private models; for the status page only
+  std::optional<double> posterior_norm;  // private models: mean of |m_u|, the first nodes
+  std::string failure;                   // why reports cannot be taken, or ""
+  bool passes = false;  // the failure may end by itself, and selections are served meanwhile
 
   std::uint64_t apply_lag() const { return log_sequence - applied_sequence; }
 };
@@ -45,6 +57,8 @@ struct ServerView {
   absl::Time started;
   bool draining = false;
   int calls_in_flight = 0;
+  double tls_expiry_seconds = 0;  // Unix time at which the present certificate ends; 0 = plaintext
+  std::int64_t tls_reload_failures = 0;  // changed certificate files that were not taken
   std::vector<ModelView> models;  // by name
 };
 

@@ -12,7 +12,9 @@ HttpResponse Readiness(const ServerView& view) {
   if (view.draining) return {.status = 503, .body = "draining\n"};
   std::string failures;
   for (const ModelView& model : view.models) {
-    if (!model.failure.empty()) absl::StrAppend(&failures, model.name, ": ", model.failure, "\n");
+    if (model.failure.empty()) continue;
+    std::string& text = model.passes ? response.body : failures;
+    absl::StrAppend(&text, model.name, ": ", model.failure, "\n");
   }
   if (!failures.empty()) return {.status = 503, .body = failures};
   return response;
@@ -21,7 +23,7 @@ HttpResponse Readiness(const ServerView& view) {
 }  // namespace
 
 HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
-                  absl::Time now) {
+                  const History& history, absl::Time now) {
   if (path == "/healthz") return {.body = "ok\n"};
   if (path == "/readyz") return Readiness(view);
   if (path == "/metrics") {
@@ -29,7 +31,8 @@ HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& 
             .body = metrics.Render(view, ReadProcessStats())};
   }
   if (path == "/") {
-    return {.content_type = "text/html; charset=utf-8", .body = StatusPage(view, now)};
+    return {.content_type = "text/html; charset=utf-8",
+            .body = StatusPage(view, history.Read(), now)};
   }
   return {.status = 404, .body = "no such page\n"};
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "server/ops/history.h"
 #include "server/ops/http_server.h"
 #include "server/ops/metrics.h"
 #include "server/ops/model_view.h"
@@ -15,6 +16,6 @@ namespace bandana::server {
 // /metrics  Prometheus text.
 // /         status page.
 HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
-                  absl::Time now);
+                  const History& history, absl::Time now);
 
 }  // namespace bandana::server

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "server/ops/history.h"
 #include "server/ops/model_view.h"
 
 namespace bandana::server {
 
-std::string StatusPage(const ServerView& view, absl::Time now);
+// Charts of `samples`, oldest first. Rewards of non-private models only.
+std::string StatusPage(const ServerView& view, const std::vector<Sample>& samples, absl::Time now);
 
 }  // namespace bandana::server

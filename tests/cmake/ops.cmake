@@ -1,17 +1,32 @@
 # Tests of ops; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME config_file_test SRCS unit/config_file_test.cc
   DEPS bandana::server_config bandana::test_support)
+bandana_test(NAME security_spec_test SRCS unit/security_spec_test.cc
+  DEPS bandana::server_config bandana::test_certificates bandana::test_support)
 bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)
+bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_ops)
 bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)
 bandana_test(NAME ctl_test SRCS integration/ctl_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME security_test SRCS integration/security_test.cc
+  DEPS bandana::channel bandana::ctl bandana::test_certificates bandana::test_server bandana::test_support
+  LABELS integration TIMEOUT 300)
+bandana_test(NAME hostile_clients_test SRCS integration/hostile_clients_test.cc
+  DEPS bandana::proto bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 if(BANDANA_BUILD_TESTS)
   add_dependencies(ctl_test bandana-ctl)
+  add_dependencies(security_test bandana-ctl)
   target_compile_definitions(server_lifecycle_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endif()
+if(BANDANA_BUILD_TESTS)
+  add_test(NAME status_page_browser_test COMMAND Python3::Interpreter
+    ${CMAKE_CURRENT_SOURCE_DIR}/integration/status_page_browser_test.py $<TARGET_FILE:bandana-server>
+    $<TARGET_FILE:bandana-fleet> ${CMAKE_CURRENT_BINARY_DIR}/status_page.png)
+  set_tests_properties(status_page_browser_test PROPERTIES LABELS slow TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()

@@ -36,7 +36,7 @@ ServerView ViewOf(ModelView model) {
 
 HttpResponse Get(std::string_view path, const ServerView& view) {
   const Metrics metrics;
-  return Page(path, view, metrics, absl::FromUnixSeconds(1065));
+  return Page(path, view, metrics, History(), absl::FromUnixSeconds(1065));
 }
 
 TEST(Metrics, CountsCallsByMethodAndCode) {

@@ -1,0 +1,18 @@
+// How the server logs: to stderr, as words or as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "bandana/v1/config.pb.h"
+
+namespace bandana::server {
+
+// Puts the default logger in place. JSON: one object a line with time (RFC 3339, UTC,
+// milliseconds), level, logger, thread and message.
+void SetUpLog(v1::LogFormat format);
+
+// A JSON string with its quotes; control characters and invalid UTF-8 are escaped.
+std::string JsonString(std::string_view text);
+
+}  // namespace bandana::server
