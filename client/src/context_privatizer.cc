@@ -1,0 +1,71 @@
+#include "client/src/context_privatizer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "client/src/bytes.h"
+#include "client/src/features.h"
+#include "client/src/wire_reports.h"
+#include "common/accounting/composition.h"
+#include "common/base/status.h"
+
+namespace bandana::device {
+
+absl::StatusOr<ContextPrivatizer> ContextPrivatizer::Create(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
+                           Compose(PrivacyTotals(), options.mechanism.cost()));
+  const std::uint64_t cost = options.mechanism.privunit() != nullptr ? one.pure : one.rho;
+  return ContextPrivatizer(std::move(options), cost);
+}
+
+absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction,
+                                      const std::string& user) const {
+  return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
+}
+
+// PROOF: context_release begin
+ContextReward ContextPrivatizer::Clip(std::optional<double> reward) const {
+  const double value = reward && !std::isnan(*reward) ? *reward : options_.default_reward;
+  return ContextReward(std::clamp(value, options_.range.min, options_.range.max));
+}
+
+absl::StatusOr<std::string> ContextPrivatizer::Draw(const ReportRow& row,
+                                                    const ContextReward& reward) const {
+  std::array<std::byte, 16> id{};
+  BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
+  const ContextMechanism& mechanism = options_.mechanism;
+  const ClippedStatistics phi = mechanism.statistic().Clip(
+      RawInteraction(FeaturesOfRank(row.features, 0, options_.dimension), reward.value_));
+  const std::uint64_t epoch = options_.epoch->value;
+  if (mechanism.privunit() != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection drawn,
+                             mechanism.privunit()->Randomize(phi, *options_.bits));
+    return ContextReportBytes(id, epoch, drawn);
+  }
+  BANDANA_ASSIGN_OR_RETURN(const PerturbedStatistics drawn,
+                           mechanism.gaussian()->Perturb(phi, *options_.bits));
+  return ContextReportBytes(id, epoch, drawn);
+}
+
+absl::StatusOr<device::Release> ContextPrivatizer::Release(Store::Transaction& transaction,
+                                                           ReportRow& row,
+                                                           const ContextReward& reward,
+                                                           Payment payment,
+                                                           absl::Time forget_at) const {
+  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
+  if (payment == Payment::kBlock) {
+    BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
+                             transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
+    if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
+  }
+  BANDANA_ASSIGN_OR_RETURN(row.report, Draw(row, reward));
+  Erase(row.features);
+  transaction.tables.MarkDrawn(row.number, forget_at);
+  transaction.tables.PutReport(row);
+  return device::Release::kDone;
+}
+// PROOF: context_release end
+
+}  // namespace bandana::device

@@ -1,0 +1,18 @@
+// Submit of a model whose contexts are private: shapes checked, nothing else looked at.
+#pragma once
+
+#include "bandana/v1/recommender.pb.h"
+#include "server/models/hosted_model.h"
+#include "server/service/handlers.h"
+
+namespace bandana::server {
+
+// The call's reports to the model, with one result each, in order. A call may hold context reports
+// and nothing else: fields that this version does not know are refused, too, because they might
+// name a user. Requires a LOCAL_CONTEXT model. Errors: INVALID_ARGUMENT another shape (number of
+// reports, of the id's or seed's bytes, of integers), other reports, unknown fields, an id twice;
+// FAILED_PRECONDITION another policy; UNAVAILABLE the log did not take the call.
+void SubmitContexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+                    v1::SubmitResponse& response, Finish finish);
+
+}  // namespace bandana::server

@@ -1,0 +1,386 @@
+// Private contexts on the device: what leaves, when, once, and paid for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bandana/client.h"
+#include "client/src/seams.h"
+#include "common/wire/context_policy.h"
+#include "tests/support/failing_bits.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_recommender.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana {
+namespace {
+
+using ::bandana::testing::ContextModelSpec;
+using ::bandana::testing::Eventually;
+using ::bandana::testing::FakeClock;
+using ::bandana::testing::FakeRecommender;
+using ::bandana::testing::Fault;
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::testing::ElementsAre;
+using Code = absl::StatusCode;
+
+// Mean (1, 0), covariance I, alpha 0: the arm with the largest first entry wins.
+v1::GetPosteriorResponse Posterior(std::uint64_t version, double first, double second) {
+  v1::GetPosteriorResponse response;
+  response.set_version(version);
+  for (const double mean : {first, second}) response.add_means(mean);
+  for (const double entry : {1.0, 0.0, 1.0}) response.add_covariances(entry);
+  response.add_alphas(0);
+  return response;
+}
+
+// Entries with long mantissas: no other bytes look like them.
+const std::vector<double> kArms = {0.217346182937, 0.123456789123, 0.713749218371,
+                                   0.318273645172, 0.512837461928, 0.391827364512};
+constexpr double kReward = 0.618273645918;
+
+class ClientContextTest : public ::testing::Test {
+ protected:
+  ClientOptions OptionsFor(const FakeRecommender& server) {
+    ClientOptions options;
+    options.target = server.target();
+    options.model = "fake";
+    options.policy.delta_max = 1e-6;
+    options.backoff_min = absl::Milliseconds(1);
+    options.backoff_max = absl::Milliseconds(20);
+    options.posterior_interval = absl::Milliseconds(20);
+    return options;
+  }
+  std::unique_ptr<Client> MustConnect(const ClientOptions& options,
+                                      const device::Seams& seams = {}) {
+    auto store = DeviceStore::Open(folder_.File("device.db"));
+    EXPECT_THAT(store, IsOk());
+    if (!store.ok()) return nullptr;
+    auto client = device::Connect(options, *store, seams);
+    EXPECT_THAT(client, IsOk());
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+  std::unique_ptr<Client> MustConnect(const FakeRecommender& server) {
+    return MustConnect(OptionsFor(server));
+  }
+  static bool Holds(const std::string& bytes, double value) {
+    const std::string raw(reinterpret_cast<const char*>(&value), sizeof value);
+    return bytes.find(raw) != std::string::npos;
+  }
+
+  testing::TempDir folder_;
+};
+
+TEST_F(ClientContextTest, ASelectionMakesNoCallAndFollowsTheClocksPosterior) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(3, 1, 0));
+  const auto client = MustConnect(server);
+  EXPECT_TRUE(client->model().local);
+  EXPECT_TRUE(client->model().local_context);
+  auto selection = client->Select("u", Arms::Inline(kArms), 2);
+  ASSERT_THAT(selection, IsOk());
+  ASSERT_EQ(selection->arms.size(), 2);
+  EXPECT_EQ(selection->arms[0].position, 1);
+  EXPECT_EQ(selection->arms[1].position, 2);
+  EXPECT_EQ(selection->posterior_version, 3);
+  server.SetPosterior(Posterior(4, -1, 0));
+  ASSERT_TRUE(Eventually([&] {
+    selection = client->Select("u", Arms::Inline(kArms));
+    return selection.ok() && selection->posterior_version == 4;
+  }));
+  EXPECT_EQ(selection->arms[0].position, 0);
+  EXPECT_TRUE(server.selects().empty());
+  for (const std::string& bytes : server.posterior_requests()) {
+    v1::GetPosteriorRequest request;
+    ASSERT_TRUE(request.ParseFromString(bytes));
+    EXPECT_EQ(request.user(), "");
+  }
+}
+
+TEST_F(ClientContextTest, ThePosteriorIsFetchedByTheClockAlone) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  ClientOptions options = OptionsFor(server);
+  options.posterior_interval = absl::Hours(1);
+  const auto client = MustConnect(options);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
+  }
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_THAT(client->RefreshPosterior("u"), StatusIs(Code::kFailedPrecondition, "by the clock"));
+  EXPECT_EQ(server.posterior_requests().size(), 1);
+}
+
+TEST_F(ClientContextTest, NoContextAndNoRewardIsInAnythingThatLeavesOrStays) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  {
+    const auto client = MustConnect(server);
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_THAT(client->Report(*client->Select("user-4711", Arms::Inline(kArms)), kReward),
+                  IsOk());
+    }
+    ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  }
+  ASSERT_EQ(server.applied_contexts().size(), 50);
+  std::set<std::string> ids, seeds;
+  for (const auto& delivered : server.deliveries()) {
+    for (const double x : kArms) EXPECT_FALSE(Holds(delivered.bytes, x));
+    EXPECT_FALSE(Holds(delivered.bytes, kReward));
+    EXPECT_EQ(delivered.bytes.find("user-4711"), std::string::npos);
+    v1::SubmitRequest request;
+    ASSERT_TRUE(request.ParseFromString(delivered.bytes));
+    EXPECT_EQ(request.reports_size() + request.counter_reports_size(), 0);
+    for (const auto& report : request.context_reports()) {
+      EXPECT_EQ(report.report_id().size(), 16);
+      EXPECT_EQ(report.seed().size(), 16);
+      EXPECT_EQ(report.values_size(), 0);
+      EXPECT_EQ(report.epoch(), 1);
+      ids.insert(report.report_id());
+      seeds.insert(report.seed());
+    }
+  }
+  EXPECT_EQ(ids.size(), 50);
+  EXPECT_EQ(seeds.size(), 50);
+  // Nor in the store once the draw is made: without a window it never was.
+  std::ifstream file(folder_.File("device.db"), std::ios::binary);
+  const std::string stored((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_FALSE(stored.empty());
+  for (const double x : kArms) EXPECT_FALSE(Holds(stored, x));
+  EXPECT_FALSE(Holds(stored, kReward));
+}
+
+TEST_F(ClientContextTest, GaussianReportsAreIntegersThatFit) {
+  const PublicSpec spec = ContextModelSpec(v1::JOINT_GAUSSIAN);
+  FakeRecommender server(spec);
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
+  }
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  const auto mechanism = ContextMechanism::Create(spec);
+  ASSERT_THAT(mechanism, IsOk());
+  ASSERT_EQ(server.applied_contexts().size(), 10);
+  std::set<std::int64_t> firsts;
+  for (const auto& report : server.applied_contexts()) {
+    const std::vector<std::int64_t> values(report.values().begin(), report.values().end());
+    EXPECT_TRUE(mechanism->Fits(values));
+    EXPECT_EQ(report.seed(), "");
+    firsts.insert(values.front());
+  }
+  EXPECT_EQ(firsts.size(), 10);
+  // Ten releases of rho each, at the model's delta.
+  const auto spent = client->Spent("u");
+  ASSERT_THAT(spent, IsOk());
+  EXPECT_EQ(spent->epsilon_event, 1);
+  EXPECT_EQ(spent->delta_event, 1e-6);
+  EXPECT_EQ(spent->streams, 0);
+  const double rho = mechanism->cost().rho->value;
+  const double k = static_cast<double>(spent->events);
+  EXPECT_GE(k, 10);
+  // The conversion of k rho at delta lies below sqrt(4 k rho ln(1/delta)) + k rho.
+  EXPECT_GT(spent->epsilon_user, 1);
+  EXPECT_LT(spent->epsilon_user, std::sqrt(4 * k * rho * std::log(1e6)) + k * rho);
+  const auto readings = client->Readings("u", 1e-6);
+  ASSERT_THAT(readings, IsOk());
+  EXPECT_FALSE(readings->epsilon_pure.has_value());
+  EXPECT_TRUE(readings->epsilon_zcdp.has_value());
+}
+
+TEST_F(ClientContextTest, ARetrySendsTheSameBytes) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  server.FailDelivery({Fault::Kind::kLoseAnswer, absl::UnavailableError("lost")});
+  server.FailDelivery({Fault::Kind::kRefuse, absl::UnavailableError("down")});
+  Delivery delivery = Delivery::kDropped;
+  ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward, 0,
+                             [&](Delivery d) { delivery = d; }),
+              IsOk());
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  const auto deliveries = server.deliveries();
+  ASSERT_EQ(deliveries.size(), 3);
+  EXPECT_EQ(deliveries[0].bytes, deliveries[1].bytes);
+  EXPECT_EQ(deliveries[0].bytes, deliveries[2].bytes);
+  EXPECT_EQ(server.applied_contexts().size(), 1);
+  EXPECT_EQ(delivery, Delivery::kDuplicate);
+}
+
+TEST_F(ClientContextTest, ADecisionIsDrawnOnceAndAcrossARestartSentUnchanged) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  Selection selection;
+  std::string sent;
+  {
+    const auto client = MustConnect(server);
+    selection = *client->Select("u", Arms::Inline(kArms));
+    for (int i = 0; i < 50; ++i) {
+      server.FailDelivery({Fault::Kind::kLoseAnswer, absl::UnavailableError("lost")});
+    }
+    ASSERT_THAT(client->Report(selection, kReward), IsOk());
+    ASSERT_TRUE(Eventually([&] { return !server.deliveries().empty(); }));
+    sent = server.deliveries()[0].reports[0];
+  }
+  const auto client = MustConnect(server);
+  ASSERT_TRUE(client->Flush(absl::Seconds(20)));
+  Delivery again = Delivery::kDropped;
+  ASSERT_THAT(client->Report(selection, 0.0, 0, [&](Delivery d) { again = d; }), IsOk());
+  EXPECT_EQ(again, Delivery::kDuplicate);
+  for (const auto& delivery : server.deliveries()) EXPECT_THAT(delivery.reports, ElementsAre(sent));
+  EXPECT_EQ(server.applied_contexts().size(), 1);
+}
+
+TEST_F(ClientContextTest, OnlyInlineArmsAreRankedAndHandlesAreChecked) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  const std::vector<std::uint32_t> ids = {1};
+  EXPECT_THAT(client->Select("u", Arms::Catalogue(ids)),
+              StatusIs(Code::kInvalidArgument, "inline"));
+  EXPECT_THAT(client->Select("u", Arms::Query({})), StatusIs(Code::kInvalidArgument, "inline"));
+  EXPECT_THAT(client->Select("", Arms::Inline(kArms)), StatusIs(Code::kInvalidArgument, "user"));
+  const std::vector<double> bad = {1, std::nan("")};
+  EXPECT_THAT(client->Select("u", Arms::Inline(bad)), StatusIs(Code::kInvalidArgument));
+  Selection selection = *client->Select("u", Arms::Inline(kArms));
+  EXPECT_THAT(client->Report(selection, 1.0, 1), StatusIs(Code::kInvalidArgument, "shown"));
+  selection.handle.resize(selection.handle.size() - 8);
+  EXPECT_THAT(client->Report(selection, 1.0), StatusIs(Code::kInvalidArgument, "handle"));
+}
+
+TEST_F(ClientContextTest, EntropyThatFailsSendsNothingAndKeepsTheDebit) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  testing::FailingBits bits(20);
+  device::Seams seams;
+  seams.bits = &bits;
+  const auto client = MustConnect(OptionsFor(server), seams);
+  EXPECT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward),
+              StatusIs(Code::kUnavailable));
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_TRUE(server.deliveries().empty());
+  EXPECT_GE(client->Spent("u")->events, 1);
+}
+
+TEST_F(ClientContextTest, TheBoundOnAUsersEventsHolds) {
+  PublicSpec spec = ContextModelSpec();
+  spec.events_per_user_max = 3;
+  FakeRecommender server(spec);
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  int reported = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto selection = client->Select("u", Arms::Inline(kArms));
+    if (selection.ok() && client->Report(*selection, kReward).ok()) ++reported;
+  }
+  EXPECT_EQ(reported, 3);
+  EXPECT_THAT(client->Select("u", Arms::Inline(kArms)), StatusIs(Code::kResourceExhausted));
+  ASSERT_THAT(client->Select("other", Arms::Inline(kArms)), IsOk());
+  EXPECT_EQ(client->Spent("u")->epsilon_user, 3);
+}
+
+TEST_F(ClientContextTest, AfterAnotherEpochTheNextReportsCarryIt) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  server.SetEpoch(2);
+  v1::OutcomeResult foreign;
+  foreign.set_code(v1::REJECTED);
+  foreign.set_reason(v1::TOKEN_FOREIGN);
+  server.SetResult(foreign);
+  Delivery delivery = Delivery::kApplied;
+  ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward, 0,
+                             [&](Delivery d) { delivery = d; }),
+              IsOk());
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_EQ(delivery, Delivery::kRejected);
+  server.SetResult(std::nullopt);
+  ASSERT_TRUE(Eventually([&] {
+    EXPECT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
+    EXPECT_TRUE(client->Flush(absl::Seconds(10)));
+    return server.applied_contexts().back().epoch() == 2;
+  }));
+}
+
+TEST_F(ClientContextTest, AChangedModelIsNotReportedTo) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  PublicSpec weaker = ContextModelSpec();
+  weaker.epsilon = {2};
+  weaker.context = ContextMechanism::Create(weaker)->spec();
+  server.SetSpec(weaker);
+  ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_EQ(client->Stats().reports_rejected, 1);
+  ASSERT_TRUE(Eventually([&] {
+    return client->Select("u", Arms::Inline(kArms)).status().code() == Code::kFailedPrecondition;
+  }));
+  EXPECT_TRUE(server.applied_contexts().empty());
+}
+
+class ClientContextWindowTest : public ClientContextTest {
+ protected:
+  static PublicSpec Spec() {
+    PublicSpec spec = ContextModelSpec();
+    spec.one_per_decision = false;
+    spec.reward_window = RewardWindowSpec{absl::Seconds(60), 0.25};
+    return spec;
+  }
+};
+
+TEST_F(ClientContextWindowTest, EveryDecisionLeavesOnceAfterItsWindowWhateverHappened) {
+  FakeRecommender server(Spec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  FakeClock clock;
+  device::Seams seams;
+  seams.clock = &clock;
+  seams.recheck = absl::Milliseconds(2);
+  const auto client = MustConnect(OptionsFor(server), seams);
+  const Selection reported = *client->Select("u", Arms::Inline(kArms));
+  ASSERT_THAT(client->Select("u", Arms::Inline(kArms)), IsOk());  // left alone
+  ASSERT_THAT(client->Report(reported, kReward), IsOk());
+  absl::SleepFor(absl::Milliseconds(30));
+  EXPECT_TRUE(server.deliveries().empty());
+  clock.Advance(absl::Seconds(70));
+  ASSERT_TRUE(Eventually([&] { return server.applied_contexts().size() == 2; }));
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_EQ(client->Stats().reports_defaulted, 1);
+  EXPECT_EQ(client->Spent("u")->events, 2);
+  for (const auto& delivered : server.deliveries()) EXPECT_FALSE(Holds(delivered.bytes, kReward));
+}
+
+TEST_F(ClientContextWindowTest, AReportThatCannotBeDeliveredExpiresBeforeTheServerForgets) {
+  PublicSpec spec = Spec();
+  spec.reward_window->duration = absl::Seconds(1);
+  spec.token_lifetime = absl::Seconds(60);
+  FakeRecommender server(spec);
+  server.SetPosterior(Posterior(1, 1, 0));
+  FakeClock clock;
+  device::Seams seams;
+  seams.clock = &clock;
+  seams.recheck = absl::Milliseconds(2);
+  const auto client = MustConnect(OptionsFor(server), seams);
+  for (int i = 0; i < 2000; ++i) {
+    server.FailDelivery({Fault::Kind::kLoseAnswer, absl::UnavailableError("lost")});
+  }
+  ASSERT_THAT(client->Select("u", Arms::Inline(kArms)), IsOk());
+  clock.Advance(absl::Seconds(2));
+  ASSERT_TRUE(Eventually([&] { return !server.deliveries().empty(); }));
+  clock.Advance(absl::Seconds(60));
+  ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_EQ(client->Stats().reports_expired, 1);
+}
+
+}  // namespace
+}  // namespace bandana

@@ -1,0 +1,167 @@
+// Configurations of models whose contexts are private, and what device and server agree on.
+#include "common/wire/context_policy.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/base/limits.h"
+#include "common/wire/model_spec.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::testing::HasSubstr;
+using Code = absl::StatusCode;
+
+constexpr char kBase[] =
+    "name: 'm' mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1"
+    " reporting { one_per_decision: true } ";
+
+std::optional<ModelSpec> Parse(const std::string& more, std::vector<ConfigError>& errors) {
+  v1::ModelConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kBase + more, &config)) << more;
+  return ParseModelConfig(config, "", true, errors);
+}
+ModelSpec MustParse(const std::string& more) {
+  std::vector<ConfigError> errors;
+  auto spec = Parse(more, errors);
+  EXPECT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].field + errors[0].message);
+  return spec.value_or(ModelSpec());
+}
+
+TEST(ContextConfigTest, AutoIsPrivunitAndPure) {
+  const ModelSpec spec =
+      MustParse("dimension: 4 shared {} prior_stddev: 0.5 privacy { epsilon: 2 delta: 1e-6 }");
+  EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+  EXPECT_EQ(spec.public_spec.delta.value, 0);
+  ASSERT_TRUE(spec.public_spec.context.has_value());
+  // sqrt(4) 0.5
+  EXPECT_EQ(spec.theta_l2_max, 1);
+  const ModelSpec bound = MustParse(
+      "dimension: 4 shared {} privacy { epsilon: 2 }"
+      " exploration { confidence { theta_l2_max: 3 } }");
+  EXPECT_EQ(bound.theta_l2_max, 3);
+}
+
+TEST(ContextConfigTest, RefusesWhatWouldNameAUserOrAnArm) {
+  const struct {
+    std::string more, field, message;
+  } cases[] = {
+      {"dimension: 2 independent {} privacy { epsilon: 1 }", "coupling", "shared"},
+      {"dimension: 2 shared {} arms_file: 'a.tsv' privacy { epsilon: 1 }", "arms_file", "refused"},
+      {"dimension: 2 shared {} privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
+       "privacy.mechanism", "PRIVUNIT, JOINT_GAUSSIAN"},
+      {"dimension: 2 shared {} privacy { epsilon: 1 mechanism: JOINT_GAUSSIAN }", "privacy.delta",
+       "JOINT_GAUSSIAN"},
+      {"dimension: 129 shared {} privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN }",
+       "privacy", "at most 128"},
+      {"dimension: 200 shared {} privacy { epsilon: 15 mechanism: PRIVUNIT }", "privacy",
+       "normals"},
+      {"dimension: 2 shared {} prior_stddev: 1e6 privacy { epsilon: 1 }", "prior_stddev", "theta"},
+      {"dimension: 2 shared {} feature_l2_max: 1e6 privacy { epsilon: 1 }", "feature_l2_max",
+       "rescale"},
+      {"dimension: 2 shared {}", "privacy", "required"},
+  };
+  for (const auto& each : cases) {
+    std::vector<ConfigError> errors;
+    EXPECT_FALSE(Parse(each.more, errors).has_value()) << each.more;
+    ASSERT_EQ(errors.size(), 1) << each.more;
+    EXPECT_EQ(errors[0].field, each.field) << each.more;
+    EXPECT_THAT(errors[0].message, HasSubstr(each.message));
+  }
+}
+
+TEST(ContextConfigTest, OtherModesRefuseItsMechanisms) {
+  v1::ModelConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "name: 'm' dimension: 2 shared {} mode: LOCAL_REWARD reporting { one_per_decision: true }"
+      " privacy { epsilon: 1 mechanism: PRIVUNIT }",
+      &config));
+  std::vector<ConfigError> errors;
+  EXPECT_FALSE(ParseModelConfig(config, "", true, errors).has_value());
+  ASSERT_EQ(errors.size(), 1);
+  EXPECT_EQ(errors[0].field, "privacy.mechanism");
+}
+
+TEST(ContextConfigTest, TheDeviceDerivesTheSamePolicy) {
+  for (const char* mechanism : {"PRIVUNIT", "JOINT_GAUSSIAN"}) {
+    const ModelSpec spec = MustParse(std::string("dimension: 3 shared {} privacy { epsilon: 1 ") +
+                                     "delta: 1e-6 mechanism: " + mechanism + " }");
+    const auto parsed = ParsePublicSpec(ToProto(spec.public_spec));
+    ASSERT_THAT(parsed, IsOk());
+    EXPECT_EQ(*parsed->context, *spec.public_spec.context);
+    EXPECT_EQ(parsed->PolicyHash(), spec.public_spec.PolicyHash());
+    // A server that draws by another grid or design has another hash, which the device refuses.
+    PublicSpec other = spec.public_spec;
+    ++other.context->grid_bits;
+    EXPECT_THAT(ParsePublicSpec(ToProto(other)),
+                StatusIs(Code::kFailedPrecondition, "policy_hash"));
+    other = spec.public_spec;
+    other.context->parameters[0] ^= std::byte{1};
+    EXPECT_THAT(ParsePublicSpec(ToProto(other)),
+                StatusIs(Code::kFailedPrecondition, "policy_hash"));
+  }
+}
+
+PublicSpec SpecOf(v1::Mechanism mechanism, double reward_min = -1) {
+  PublicSpec spec;
+  spec.name = "m";
+  spec.dimension = 2;
+  spec.feature_l2_max = 2;
+  spec.reward_range = {reward_min, 1};
+  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mechanism = mechanism;
+  spec.epsilon = {1};
+  if (mechanism == v1::JOINT_GAUSSIAN) spec.delta = {1e-5};
+  return spec;
+}
+
+TEST(ContextMechanismTest, CostsAndVariancesAreThoseOfTheMechanism) {
+  const auto privunit = ContextMechanism::Create(SpecOf(v1::PRIVUNIT));
+  ASSERT_THAT(privunit, IsOk());
+  EXPECT_EQ(privunit->cost().pure->value, 1);
+  const JointVariance one = privunit->privunit()->EntryVariance();
+  EXPECT_EQ(privunit->variance().gram, one.gram_diagonal);
+  EXPECT_EQ(privunit->variance().moment, one.moment);
+  const auto gaussian = ContextMechanism::Create(SpecOf(v1::JOINT_GAUSSIAN));
+  ASSERT_THAT(gaussian, IsOk());
+  // sigma of phi is 7.914 at (1, 1e-5) for every d >= 2 (joint_gaussian.md); a diagonal entry of x
+  // x' counts in L^2 = 4, one of r x in L R = 2.
+  EXPECT_NEAR(std::sqrt(gaussian->variance().gram), 4 * 7.914, 4 * 0.001);
+  EXPECT_NEAR(std::sqrt(gaussian->variance().moment), 2 * 7.914, 2 * 0.001);
+  EXPECT_TRUE(gaussian->cost().rho.has_value());
+  EXPECT_THAT(ContextMechanism::Create(SpecOf(v1::COUNTER)), StatusIs(Code::kInvalidArgument));
+  // R is the larger end of the range.
+  EXPECT_EQ(ContextMechanism::Create(SpecOf(v1::PRIVUNIT, -3))->statistic().reward_abs_max(), 3);
+}
+
+TEST(ContextMechanismTest, OnlyIntegersThatADeviceReleasesFit) {
+  const auto gaussian = ContextMechanism::Create(SpecOf(v1::JOINT_GAUSSIAN));
+  ASSERT_THAT(gaussian, IsOk());
+  std::vector<std::int64_t> values(5, 0);
+  values[0] = std::int64_t{1} << gaussian->statistic().grid_bits();
+  ASSERT_TRUE(gaussian->Fits(values));
+  // phi_0 = 1 stands for x_0^2 = L^2.
+  EXPECT_EQ(gaussian->Decode(values).gram[0], 4);
+  EXPECT_EQ(gaussian->Decode(values).moment[0], 0);
+  for (const std::int64_t value :
+       {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
+        std::int64_t{1} << 40}) {
+    values[4] = value;
+    EXPECT_FALSE(gaussian->Fits(values)) << value;
+  }
+  EXPECT_FALSE(gaussian->Fits(std::vector<std::int64_t>(4)));
+  EXPECT_FALSE(gaussian->Fits(std::vector<std::int64_t>(6)));
+}
+
+}  // namespace
+}  // namespace bandana
