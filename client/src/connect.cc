@@ -18,6 +18,14 @@ namespace device {
 namespace {
 
 // Asks until the server answers or the time is over.
+ChannelSecurity SecurityOf(const TransportSecurity& security) {
+  return {.ca_file = security.ca_file,
+          .certificate_file = security.certificate_file,
+          .private_key_file = security.private_key_file,
+          .server_name = security.server_name,
+          .token_file = security.token_file};
+}
+
 absl::StatusOr<v1::GetModelResponse> FetchModel(Transport& transport,
                                                 const ClientOptions& options) {
   v1::GetModelRequest request;
@@ -60,7 +68,9 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
                                                 const Seams& seams) {
   BANDANA_RETURN_IF_ERROR(CheckOptions(options));
   if (store == nullptr) return InvalidArgument("store must not be null");
-  auto transport = std::make_unique<Transport>(options.target);
+  auto opened = Transport::Open(options.target, SecurityOf(options.security));
+  if (!opened.ok()) return Annotate(opened.status(), "options.security");
+  std::unique_ptr<Transport> transport = *std::move(opened);
   BANDANA_ASSIGN_OR_RETURN(const auto response, FetchModel(*transport, options));
   BANDANA_ASSIGN_OR_RETURN(const PublicSpec spec, ParsePublicSpec(response));
   if (spec.name != options.model) {

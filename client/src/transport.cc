@@ -61,7 +61,7 @@ class TypedCall final : public Call {
   OnAnswer<Response> done_;
 };
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+absl::StatusOr<Connection> Connect(const std::string& target, const ChannelSecurity& security) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kAdminMessageBytesMax);
@@ -72,15 +72,17 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  return Connection::Open(target, security, arguments);
 }
 
 }  // namespace
 
 class Transport::Body {
  public:
-  explicit Body(const std::string& target)
-      : stub_(v1::Recommender::NewStub(MakeChannel(target))), thread_([this] { Loop(); }) {}
+  explicit Body(Connection connection)
+      : connection_(std::move(connection)),
+        stub_(v1::Recommender::NewStub(connection_.channel())),
+        thread_([this] { Loop(); }) {}
 
   template <typename Request, typename Response, typename Prepare>
   void Start(Prepare prepare, const Request& request, const CallOptions& options,
@@ -89,6 +91,7 @@ class Transport::Body {
     call->context.set_deadline(std::chrono::system_clock::now() +
                                absl::ToChronoNanoseconds(options.deadline));
     call->context.set_wait_for_ready(options.wait_for_ready);
+    connection_.Authorize(call->context);
     {
       const std::lock_guard lock(mutex_);
       if (!closed_) {
@@ -128,6 +131,7 @@ class Transport::Body {
     }
   }
 
+  const Connection connection_;
   const std::unique_ptr<v1::Recommender::Stub> stub_;
   grpc::CompletionQueue queue_;
   std::mutex mutex_;
@@ -136,7 +140,13 @@ class Transport::Body {
   std::thread thread_;
 };
 
-Transport::Transport(const std::string& target) : body_(std::make_unique<Body>(target)) {}
+absl::StatusOr<std::unique_ptr<Transport>> Transport::Open(const std::string& target,
+                                                           const ChannelSecurity& security) {
+  BANDANA_ASSIGN_OR_RETURN(Connection connection, Connect(target, security));
+  return std::unique_ptr<Transport>(new Transport(std::make_unique<Body>(std::move(connection))));
+}
+
+Transport::Transport(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 
 Transport::~Transport() { Shutdown(); }
 

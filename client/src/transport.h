@@ -8,8 +8,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
+#include "common/channel/channel.h"
 
 namespace bandana::device {
 
@@ -30,7 +32,9 @@ struct CallOptions {
 // Every call is one attempt; gRPC's own retries are off. Threads: safe.
 class Transport {
  public:
-  explicit Transport(const std::string& target);
+  // Does not wait for the server. Errors: as Connection::Open.
+  static absl::StatusOr<std::unique_ptr<Transport>> Open(const std::string& target,
+                                                         const ChannelSecurity& security = {});
   ~Transport();
 
   void GetModel(const v1::GetModelRequest& request, const CallOptions& options,
@@ -52,6 +56,7 @@ class Transport {
 
  private:
   class Body;
+  explicit Transport(std::unique_ptr<Body> body);
   std::unique_ptr<Body> body_;
 };
 

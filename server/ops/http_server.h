@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/ops/address.h"
+#include "common/base/address.h"
 
 namespace bandana::server {
 

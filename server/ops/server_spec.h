@@ -8,8 +8,9 @@
 
 #include "absl/time/time.h"
 #include "bandana/v1/config.pb.h"
+#include "common/base/address.h"
 #include "common/wire/model_spec.h"
-#include "server/ops/address.h"
+#include "server/ops/security_spec.h"
 
 namespace bandana::server {
 

@@ -57,7 +57,7 @@ class AdminTest : public ::testing::Test {
     auto server = ServerProcess::Start({.config = kConfig, .folder = folder_.path()});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    admin_ = AdminClient::Connect(server_->listen(), absl::Seconds(60));
+    admin_ = *AdminClient::Connect(server_->listen(), absl::Seconds(60));
     stub_ = v1::Recommender::NewStub(
         grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
   }

@@ -46,7 +46,7 @@ class CounterServerTest : public ::testing::Test {
                                         .listen = server_ ? server_->listen() : "127.0.0.1:0"});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    admin_ = AdminClient::Connect(server_->listen(), absl::Seconds(60));
+    admin_ = *AdminClient::Connect(server_->listen(), absl::Seconds(60));
   }
   std::unique_ptr<Client> MustConnect(const std::string& model = "counter") {
     ClientOptions options;

@@ -53,7 +53,8 @@ FleetWorld::Json FleetWorld::ReadJson() const {
 }
 
 absl::StatusOr<std::uint64_t> FleetWorld::ReportsApplied(const std::string& model) const {
-  const auto stats = AdminClient::Connect(address_, absl::Seconds(10))->GetStats(model);
+  const auto client = *AdminClient::Connect(address_, absl::Seconds(10));
+  const auto stats = client->GetStats(model);
   if (!stats.ok()) return stats.status();
   return stats->reports_applied();
 }

@@ -1,12 +1,12 @@
 #include "tools/ctl/admin_client.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
+#include <grpcpp/grpcpp.h>
 
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "bandana/v1/admin.grpc.pb.h"
+#include "common/base/status.h"
 
 namespace bandana {
 namespace {
@@ -20,8 +20,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
 
 class GrpcAdminClient final : public AdminClient {
  public:
-  GrpcAdminClient(std::shared_ptr<grpc::Channel> channel, absl::Duration timeout)
-      : stub_(v1::Admin::NewStub(std::move(channel))), timeout_(timeout) {}
+  GrpcAdminClient(Connection connection, absl::Duration timeout)
+      : connection_(std::move(connection)),
+        stub_(v1::Admin::NewStub(connection_.channel())),
+        timeout_(timeout) {}
 
   absl::StatusOr<v1::ListModelsResponse> ListModels() override {
     return Call(&v1::Admin::Stub::ListModels, v1::ListModelsRequest());
@@ -62,7 +64,7 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,
                                               const std::vector<v1::Arm>& arms) override {
     grpc::ClientContext context;
-    SetDeadline(context);
+    Prepare(context);
     v1::PutArmsResponse response;
     const auto writer = stub_->PutArms(&context, &response);
     auto message = Of<v1::PutArmsRequest>(model);
@@ -87,7 +89,7 @@ class GrpcAdminClient final : public AdminClient {
   absl::Status ListArms(const std::string& model,
                         const std::function<void(const v1::Arm&)>& each) override {
     grpc::ClientContext context;
-    SetDeadline(context);
+    Prepare(context);
     const auto reader = stub_->ListArms(&context, Of<v1::ListArmsRequest>(model));
     for (v1::Arm arm; reader->Read(&arm);) each(arm);
     return FromGrpc(reader->Finish());
@@ -95,7 +97,7 @@ class GrpcAdminClient final : public AdminClient {
 
   absl::StatusOr<std::string> Export(const std::string& model) override {
     grpc::ClientContext context;
-    SetDeadline(context);
+    Prepare(context);
     const auto reader = stub_->Export(&context, Of<v1::ExportRequest>(model));
     std::string exported;
     for (v1::Chunk chunk; reader->Read(&chunk);) exported += chunk.data();
@@ -106,7 +108,7 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
                                               std::string_view exported) override {
     grpc::ClientContext context;
-    SetDeadline(context);
+    Prepare(context);
     v1::ModelDescription response;
     const auto writer = stub_->Import(&context, &response);
     auto message = Of<v1::ImportRequest>(model);
@@ -139,28 +141,31 @@ class GrpcAdminClient final : public AdminClient {
                                                                         const Request&, Response*),
                                 const Request& request) {
     grpc::ClientContext context;
-    SetDeadline(context);
+    Prepare(context);
     Response response;
     const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
     return ResultOf(status, std::move(response));
   }
 
-  void SetDeadline(grpc::ClientContext& context) const {
+  void Prepare(grpc::ClientContext& context) const {
     context.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+    connection_.Authorize(context);
   }
 
+  const Connection connection_;
   const std::unique_ptr<v1::Admin::Stub> stub_;
   const absl::Duration timeout_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdminClient> AdminClient::Connect(const std::string& target,
-                                                  absl::Duration timeout) {
+absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(const std::string& target,
+                                                                  absl::Duration timeout,
+                                                                  const ChannelSecurity& security) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kReceiveBytesMax);
-  return std::make_unique<GrpcAdminClient>(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments), timeout);
+  BANDANA_ASSIGN_OR_RETURN(Connection connection, Connection::Open(target, security, arguments));
+  return std::make_unique<GrpcAdminClient>(std::move(connection), timeout);
 }
 
 }  // namespace bandana

@@ -11,14 +11,17 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/v1/admin.pb.h"
+#include "common/channel/channel.h"
 
 namespace bandana {
 
 // Errors everywhere: the server's status; UNAVAILABLE when it cannot be reached.
 class AdminClient {
  public:
-  // `target` is host:port, plaintext. Calls take at most `timeout` each.
-  static std::unique_ptr<AdminClient> Connect(const std::string& target, absl::Duration timeout);
+  // `target` is host:port. Calls take at most `timeout` each. Errors: as Connection::Open.
+  static absl::StatusOr<std::unique_ptr<AdminClient>> Connect(const std::string& target,
+                                                              absl::Duration timeout,
+                                                              const ChannelSecurity& security = {});
   virtual ~AdminClient() = default;
 
   virtual absl::StatusOr<v1::ListModelsResponse> ListModels() = 0;

@@ -11,6 +11,7 @@
 #include "common/base/version.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/commands.h"
+#include "common/channel/security_flags.h"
 
 ABSL_FLAG(std::string, target, "", "the server's gRPC address, host:port");
 ABSL_FLAG(std::string, model, "", "name of the model");
@@ -29,7 +30,13 @@ std::string Usage() {
   return "bandana-ctl: operates a running bandana-server.\n\n"
          "  bandana-ctl --target HOST:PORT VERB... [--model M] [--json FILE] [--timeout 5m]\n\n" +
          CommandHelp() +
-         "\n  --json FILE  also writes the answer as JSON; --json=- writes JSON alone, to stdout\n";
+         "\nWith the server stopped, --config FILE (its configuration) or --data_dir DIR in place "
+         "of "
+         "--target:\n\n" +
+         OfflineHelp() +
+         "\n  --json FILE  also writes the answer as JSON; --json=- writes JSON alone, to "
+         "stdout\n" +
+         kSecurityFlagsHelp;
 }
 
 // absl's --help exits with 1.
@@ -67,7 +74,9 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", Usage().c_str());
     return kExitUsage;
   }
-  const auto client = AdminClient::Connect(target, absl::GetFlag(FLAGS_timeout));
+  const auto client =
+      AdminClient::Connect(target, absl::GetFlag(FLAGS_timeout), SecurityFromFlags());
+  if (!client.ok()) return Fail(client.status());
   CommandOutput output;
   if (const absl::Status status = RunCommand(*client, line, output); !status.ok()) {
     return Fail(status);

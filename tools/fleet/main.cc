@@ -17,6 +17,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/channel/security_flags.h"
 #include "tools/environments/command_line.h"
 #include "tools/environments/environment.h"
 #include "tools/environments/gnuplot.h"
@@ -65,6 +66,7 @@ constexpr char kUsage[] =
   bandana-server --config DIR/server.textproto
   bandana-fleet --target ADDR --model NAME --environment ENV --rounds T [--users N] [--set key=value]...
                 [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
+                [--tls_ca F [--tls_cert F --tls_key F] [--tls_server_name NAME]] [--token_file F]
 
 Exits with 0 when every decision was made and every report acknowledged, with 1 when not (the JSON is written all the
 same), with 2 on a mistake in the arguments.
@@ -200,6 +202,13 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
   client_options.target = absl::GetFlag(FLAGS_target);
   client_options.model = absl::GetFlag(FLAGS_model);
   client_options.policy = PrivacyPolicy::AcceptAnything();  // it measures the model as it is
+  const ChannelSecurity security = SecurityFromFlags();
+  client_options.security = {.ca_file = security.ca_file,
+                             .certificate_file = security.certificate_file,
+                             .private_key_file = security.private_key_file,
+                             .server_name = security.server_name,
+                             .token_file = security.token_file};
+  client_options.posterior_interval = absl::Milliseconds(100);
   client_options.connect_timeout = options.reconnect_timeout;
   BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                            Client::Connect(client_options, store.store()));

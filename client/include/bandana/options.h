@@ -30,6 +30,22 @@ struct PrivacyPolicy {
   static PrivacyPolicy AcceptAnything();
 };
 
+// How the application knows the server and the server the application. Changes privacy: without
+// ca_file the channel is plaintext, and the network sees what the server sees.
+struct TransportSecurity {
+  // PEM file of the authorities that may have signed the server's certificate. Empty: plaintext.
+  std::string ca_file;
+  // PEM files of this client's certificate chain and private key (mode 0600). Both or neither; need
+  // ca_file.
+  std::string certificate_file;
+  std::string private_key_file;
+  // The name that the server's certificate must hold, when it is not the target's host.
+  std::string server_name;
+  // File (mode 0600) of a bearer token; read again when it changes. Connect refuses to send one
+  // over plaintext to another machine.
+  std::string token_file;
+};
+
 struct ClientOptions {
   // host:port or unix:PATH of the server. Required.
   std::string target;
@@ -38,6 +54,7 @@ struct ClientOptions {
 
   // --- changes privacy ---
   PrivacyPolicy policy;
+  TransportSecurity security;
 
   // --- changes behaviour ---
   // What Report does when the outbound queue is full.

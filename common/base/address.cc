@@ -1,4 +1,4 @@
-#include "server/ops/address.h"
+#include "common/base/address.h"
 
 #include <arpa/inet.h>
 
@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 
-namespace bandana::server {
+namespace bandana {
 
 absl::StatusOr<Address> ParseAddress(std::string_view text) {
   const std::size_t colon = text.rfind(':');
@@ -44,4 +44,15 @@ bool IsLoopback(const Address& address) {
   return address.host == "localhost";
 }
 
-}  // namespace bandana::server
+bool IsLocalTarget(std::string_view target) {
+  if (target.starts_with("unix:")) return true;
+  for (const std::string_view scheme : {"dns:///", "ipv4:", "ipv6:"}) {
+    if (!target.starts_with(scheme)) continue;
+    target.remove_prefix(scheme.size());
+    break;
+  }
+  const auto address = ParseAddress(target);
+  return address.ok() && IsLoopback(*address);
+}
+
+}  // namespace bandana

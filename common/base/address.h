@@ -1,4 +1,4 @@
-// host:port of a listener.
+// host:port of a listener or a server.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace bandana::server {
+namespace bandana {
 
 struct Address {
   std::string host;  // name or number; IPv6 without its brackets
@@ -21,4 +21,8 @@ std::string ToString(const Address& address);
 // 127.0.0.0/8, ::1 and localhost: what no other machine can reach.
 bool IsLoopback(const Address& address);
 
-}  // namespace bandana::server
+// Whether a gRPC target stays on this machine: unix:PATH, or host:port of a loopback address with
+// or without dns:///, ipv4: or ipv6: before it. False for what does not parse.
+bool IsLocalTarget(std::string_view target);
+
+}  // namespace bandana

@@ -1,0 +1,48 @@
+// A bearer token that lives in a file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/private_file.h"
+
+namespace bandana {
+
+inline constexpr int kTokenBytesMin = 16;
+inline constexpr int kTokenBytesMax = 512;
+
+// A token as it is sent: kTokenBytesMin to kTokenBytesMax of the characters that RFC 6750 allows,
+// letters, digits and -._~+/ with = at the end.
+bool IsToken(std::string_view text);
+
+// Threads: safe. The file is looked at once a second at most; while it cannot be read, the token
+// before stays.
+class BearerToken {
+ public:
+  // Errors: as ReadPrivateFile; INVALID_ARGUMENT the file holds no token (white space around it is
+  // dropped).
+  static absl::StatusOr<std::unique_ptr<BearerToken>> Open(const std::string& path,
+                                                           const Clock& clock = SystemClock());
+
+  // Value of the `authorization` metadata: `Bearer TOKEN`.
+  std::string Header();
+
+ private:
+  BearerToken(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
+  absl::Status Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string path_;
+  const Clock& clock_;
+  absl::Mutex mutex_;
+  std::string header_ ABSL_GUARDED_BY(mutex_);
+  FileVersion version_ ABSL_GUARDED_BY(mutex_);
+  absl::Time looked_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace bandana
