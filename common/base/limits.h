@@ -43,6 +43,14 @@ inline constexpr std::uint64_t kAdminStreamBytesMax = 512ull << 20;
 inline constexpr int kCallsInFlightMaxDefault = 128;  // p99 is 2-3 ms at 64 in flight
 inline constexpr int kStreamsPerConnectionMax = 128;
 inline constexpr int kWatchesMaxDefault = 64;
+// Answers that wait for clients to read them; a page of posteriors is the largest, under 4 MiB.
+inline constexpr std::int64_t kUnsentBytesMax = 64ll << 20;
+// What gRPC may hold for one listener's connections and messages on their way in; beyond it new
+// connections are dropped and idle ones closed.
+inline constexpr std::size_t kTransportBytesMax = 512ull << 20;
+inline constexpr int kAdminCallsMax = 8;  // at a time; they may wait for the disk
+// Digests are compared one by one, in constant time: 256 cost about 3 us a call.
+inline constexpr int kPrincipalsMax = 256;
 inline constexpr int kErrorMessageBytesMax = 1024;  // of a message sent to a peer
 
 // Catalogue.

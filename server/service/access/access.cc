@@ -1,0 +1,90 @@
+#include "server/service/access/access.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+absl::StatusOr<Caller> CallerOfToken(const AccessRules& rules, std::string_view authorization) {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!absl::StartsWithIgnoreCase(ToAbsl(authorization), ToAbsl(kScheme))) {
+    return absl::UnauthenticatedError("authorization: must be `Bearer TOKEN`");
+  }
+  const Sha256Digest digest = Sha256Of(authorization.substr(kScheme.size()));
+  Caller caller;
+  for (const Principal& principal : rules.principals) {
+    if (!principal.token_digest) continue;
+    const bool same =
+        CRYPTO_memcmp(digest.data(), principal.token_digest->data(), digest.size()) == 0;
+    caller.principal = same ? &principal : caller.principal;
+  }
+  if (caller.principal == nullptr) {
+    return absl::UnauthenticatedError("authorization: the token is not known here");
+  }
+  return caller;
+}
+
+Caller CallerOfSubjects(const AccessRules& rules, const std::vector<std::string_view>& subjects) {
+  for (const Principal& principal : rules.principals) {
+    if (principal.certificate_subject.empty()) continue;
+    const auto found = std::find(subjects.begin(), subjects.end(), principal.certificate_subject);
+    if (found != subjects.end()) return {&principal};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view NameOf(const Caller& caller) {
+  return caller.principal == nullptr ? std::string_view("anonymous") : caller.principal->name;
+}
+
+absl::StatusOr<Caller> Identify(const AccessRules& rules, const Credentials& credentials) {
+  if (credentials.authorization.size() > 1) {
+    return absl::UnauthenticatedError("authorization: must be given once");
+  }
+  if (!credentials.authorization.empty()) {
+    return CallerOfToken(rules, credentials.authorization.front());
+  }
+  return CallerOfSubjects(rules, credentials.subjects);
+}
+
+absl::Status AuthorizeRpc(const AccessRules& rules, const Caller& caller, const RpcRule* rule) {
+  if (rule == nullptr) return absl::PermissionDeniedError("nobody may call this");
+  if (rule->scope == Scope::kOpen) return absl::OkStatus();
+  if (caller.principal == nullptr) {
+    if (rules.anonymous_roles.Intersects(rule->any_of)) return absl::OkStatus();
+    return absl::UnauthenticatedError(
+        "this call needs a bearer token or a client certificate that the server knows");
+  }
+  if (!caller.principal->roles.Intersects(rule->any_of)) {
+    return absl::PermissionDeniedError("the caller does not have the role that this call needs");
+  }
+  if (rule->scope == Scope::kWholeServer && !caller.principal->models.empty()) {
+    return absl::PermissionDeniedError("the caller is bound to some models; this concerns all");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AuthorizeModel(const Caller& caller, std::string_view model) {
+  if (caller.principal == nullptr || caller.principal->models.empty()) return absl::OkStatus();
+  const std::vector<std::string>& models = caller.principal->models;
+  if (std::find(models.begin(), models.end(), model) != models.end()) return absl::OkStatus();
+  return absl::PermissionDeniedError("model: not one that the caller may name");
+}
+
+absl::Status Decide(const AccessRules& rules, const Credentials& credentials, std::string_view rpc,
+                    std::string_view model) {
+  const RpcRule* const rule = FindRule(rpc);
+  if (rule != nullptr && rule->scope == Scope::kOpen) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const Caller caller, Identify(rules, credentials));
+  BANDANA_RETURN_IF_ERROR(AuthorizeRpc(rules, caller, rule));
+  return rule->scope == Scope::kNamedModel ? AuthorizeModel(caller, model) : absl::OkStatus();
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,66 @@
+// Who may do what: pure functions of rules, credentials, rpc and model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "server/service/access/rules.h"
+
+namespace bandana::server {
+
+// A caller known by name. Exactly one of token_digest and certificate_subject is set.
+struct Principal {
+  std::string name;
+  std::optional<Sha256Digest> token_digest;  // SHA-256 of the bearer token
+  std::string certificate_subject;           // common name or DNS alternative name
+  Roles roles;
+  std::vector<std::string> models;  // may be named; empty = all
+  double calls_per_second = 0;      // 0 = unlimited
+  std::uint32_t burst = 1;          // calls at once, >= 1
+};
+
+struct AccessRules {
+  std::vector<Principal> principals;
+  Roles anonymous_roles;                  // of callers that are no principal
+  double anonymous_calls_per_second = 0;  // of all of them together; 0 = unlimited
+};
+
+// What a call brought with it. Views into the call.
+struct Credentials {
+  std::vector<std::string_view> authorization;  // every value of that metadata key
+  std::vector<std::string_view> subjects;       // of a certificate that TLS has verified
+};
+
+// Null: a caller that is no principal.
+struct Caller {
+  const Principal* principal = nullptr;
+};
+
+// For logs. Never a credential.
+std::string_view NameOf(const Caller& caller);
+
+// Who calls. A token decides alone, whatever the certificate says; a wrong one is an error, not an
+// anonymous caller. Without a token, the first principal that has one of the certificate's
+// subjects. Digests are compared in constant time, every principal's each time. Errors:
+// UNAUTHENTICATED an authorization that is no known token.
+absl::StatusOr<Caller> Identify(const AccessRules& rules, const Credentials& credentials);
+
+// Whether the caller has a role that the rpc demands. `rule` null: an rpc without a rule. Errors:
+// UNAUTHENTICATED a caller that is no principal and lacks the role; PERMISSION_DENIED a principal
+// that lacks it, or is bound to models where the rpc concerns the whole server.
+absl::Status AuthorizeRpc(const AccessRules& rules, const Caller& caller, const RpcRule* rule);
+
+// Whether it may name this model. The answer does not depend on whether the model exists. Errors:
+// PERMISSION_DENIED.
+absl::Status AuthorizeModel(const Caller& caller, std::string_view model);
+
+// All of it at once.
+absl::Status Decide(const AccessRules& rules, const Credentials& credentials, std::string_view rpc,
+                    std::string_view model);
+
+}  // namespace bandana::server

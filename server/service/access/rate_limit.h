@@ -1,0 +1,28 @@
+// A token bucket.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace bandana::server {
+
+// Starts full. Threads: safe, without a lock: the bucket is one number, the time at which it will
+// be full (the generic cell rate algorithm, ITU-T I.371 annex A).
+class RateLimit {
+ public:
+  // `calls_per_second` > 0, or 0 for no limit; burst >= 1.
+  RateLimit(double calls_per_second, std::uint32_t burst);
+
+  // Zero: the call may go on, and was counted. Else the time after which one may. A clock that was
+  // set back empties the bucket, no more.
+  absl::Duration Take(absl::Time now);
+
+ private:
+  const std::int64_t interval_ns_;  // between calls; 0 = no limit
+  const std::int64_t slack_ns_;     // (burst - 1) intervals
+  std::atomic<std::int64_t> full_at_ns_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,78 @@
+// Server credentials of gRPC whose files may change while the server runs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/private_file.h"
+#include "server/service/tls/tls_files.h"
+
+namespace grpc {
+class ServerCredentials;
+}
+
+namespace bandana::server {
+
+struct TlsOptions {
+  TlsFiles files;
+  bool require_client_certificate = false;
+  absl::Duration reload_interval = absl::Minutes(1);
+  // Called after each look at changed files: OK when they were taken, else why not. May be null.
+  std::function<void(const absl::Status&)> on_reload;
+};
+
+// Follows the files. Each handshake uses the newest that LoadTls accepted; a change that it does
+// not accept (half-written, a key that is not the certificate's, expired) is reported and tried
+// again at the next look, while the files before stay in use. Connections that are open are not
+// touched.
+//
+// Threads: all methods are safe; one background thread looks at the files.
+class TlsReloader {
+ public:
+  // Errors: of LoadTls.
+  static absl::StatusOr<std::shared_ptr<TlsReloader>> Open(const TlsOptions& options,
+                                                           const Clock& clock);
+  ~TlsReloader();
+  TlsReloader(const TlsReloader&) = delete;
+  TlsReloader& operator=(const TlsReloader&) = delete;
+
+  // For any number of listeners; each keeps the reloader alive.
+  static std::shared_ptr<grpc::ServerCredentials> Credentials(
+      const std::shared_ptr<TlsReloader>& reloader);
+
+  // Looks at the files now. Errors: as Open, when they changed.
+  absl::Status Look();
+  // End of the present certificate's validity.
+  absl::Time not_after() const;
+  // Of changed files that were not accepted, so far.
+  std::int64_t failures() const;
+
+ private:
+  class Listener;
+  struct Versions {
+    FileVersion certificate, private_key, client_ca;
+    friend bool operator==(const Versions&, const Versions&) = default;
+  };
+  TlsReloader(const TlsOptions& options, const Clock& clock);
+  Versions VersionsNow() const;
+  absl::Status Load();
+  void Follow();
+
+  const TlsOptions options_;
+  const Clock& clock_;
+  mutable absl::Mutex mutex_;
+  absl::Mutex look_mutex_;  // one look at a time; taken before mutex_
+  Versions versions_ ABSL_GUARDED_BY(look_mutex_);
+  std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace bandana::server
