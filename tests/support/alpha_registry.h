@@ -36,6 +36,8 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"privunit_energy", 1e-6},
     {"privunit_mutants", 1e-6},
     {"central_fork_independence", 1e-6},
+    {"exponential_selection_fit", 1e-6},
+    {"sparse_release_noise", 1e-6},
     {"audit_mechanisms", 1e-6},
     {"audit_false_alarms", 1e-6},
     {"audit_end_to_end", 1e-6},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "common/base/limits.h"
@@ -19,9 +20,9 @@ constexpr int kSimulatedDimensionMax = 10'000;  // the lab goes beyond what a se
 
 class Sparse final : public Environment {
  public:
-  Sparse(int dimension, int pool, int sparsity, double noise, std::uint64_t seed)
-      : seed_(seed), noise_(noise), beta_(sparsity) {
-    for (int i = 0; i < sparsity; ++i) beta_[i] = kLeadingEntries[i % kLeadingEntries.size()];
+  Sparse(int dimension, int pool, std::vector<double> beta, double noise, std::uint64_t seed)
+      : seed_(seed), noise_(noise), beta_(std::move(beta)) {
+    const int sparsity = static_cast<int>(beta_.size());
     double variance = 0;  // beta' Sigma beta
     for (int i = 0; i < sparsity; ++i) {
       for (int j = 0; j < sparsity; ++j)
@@ -76,17 +77,36 @@ class Sparse final : public Environment {
   std::vector<double> beta_;  // the leading entries; the rest is 0
 };
 
+// Takes `dimension` and `sparsity`.
+struct Shape {
+  int dimension = 0;
+  std::vector<double> beta;
+};
+absl::StatusOr<Shape> TakeShape(Settings& settings) {
+  Shape shape;
+  BANDANA_ASSIGN_OR_RETURN(shape.dimension,
+                           settings.TakeInt("dimension", 400, 1, kSimulatedDimensionMax));
+  BANDANA_ASSIGN_OR_RETURN(
+      const int sparsity,
+      settings.TakeInt("sparsity", std::min(5, shape.dimension), 1, shape.dimension));
+  shape.beta.resize(sparsity);
+  for (int i = 0; i < sparsity; ++i) shape.beta[i] = kLeadingEntries[i % kLeadingEntries.size()];
+  return shape;
+}
+
 }  // namespace
 
+absl::StatusOr<std::vector<double>> SparseParameter(Settings settings) {
+  BANDANA_ASSIGN_OR_RETURN(Shape shape, TakeShape(settings));
+  return std::move(shape.beta);
+}
+
 absl::StatusOr<std::unique_ptr<Environment>> MakeSparse(Settings& settings, std::uint64_t seed) {
-  BANDANA_ASSIGN_OR_RETURN(const int dimension,
-                           settings.TakeInt("dimension", 400, 1, kSimulatedDimensionMax));
+  BANDANA_ASSIGN_OR_RETURN(Shape shape, TakeShape(settings));
   BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 3, 1, kArmsPerRequestMaxMax));
-  BANDANA_ASSIGN_OR_RETURN(const int sparsity,
-                           settings.TakeInt("sparsity", std::min(5, dimension), 1, dimension));
   BANDANA_ASSIGN_OR_RETURN(const double noise, settings.TakeDouble("noise", 0.1, 0, 100));
   BANDANA_RETURN_IF_ERROR(settings.Finish());
-  return std::make_unique<Sparse>(dimension, pool, sparsity, noise, seed);
+  return std::make_unique<Sparse>(shape.dimension, pool, std::move(shape.beta), noise, seed);
 }
 
 }  // namespace bandana

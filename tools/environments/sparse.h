@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/environments/environment.h"
@@ -16,5 +17,9 @@ namespace bandana {
 // of x . beta*, one chance in 10^9 an arm. One user. feature_l2_max = sqrt(d) + 6: no context is
 // longer in practice (the norm's standard deviation is about 0.7).
 absl::StatusOr<std::unique_ptr<Environment>> MakeSparse(Settings& settings, std::uint64_t seed);
+
+// The leading entries of beta* under these settings, whose other keys do not matter. Errors:
+// INVALID_ARGUMENT.
+absl::StatusOr<std::vector<double>> SparseParameter(Settings settings);
 
 }  // namespace bandana

@@ -1,11 +1,13 @@
 #include "tools/lab/suites.h"
 
+#include "tools/lab/fliphat/suite.h"
 #include "tools/lab/recsys20/suite.h"
 
 namespace bandana::lab {
 
 std::span<const Suite* const> Suites() {
   static const Suite* const suites[] = {
+      &FliphatSuite(),
       &Recsys20Suite(),
   };
   return suites;
