@@ -14,7 +14,14 @@ const std::vector<MechanismRule>& Rules() {
       {.mechanism = v1::REWARD_RANDOMIZER,
        .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
        .pure = true},
-      {.mechanism = v1::COUNTER, .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, .counter = true},
+      {.mechanism = v1::CENTRED_RANDOMIZER, .modes = {v1::LOCAL_REWARD}, .pure = true},
+      {.mechanism = v1::COUNTER,
+       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD, v1::JOINT},
+       .counter = true},
+      {.mechanism = v1::SHAPED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .counter = true},
+      {.mechanism = v1::POOLED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .counter = true},
+      {.mechanism = v1::PRIVUNIT, .modes = {v1::LOCAL_CONTEXT}, .pure = true},
+      {.mechanism = v1::JOINT_GAUSSIAN, .modes = {v1::LOCAL_CONTEXT}},
   };
   return rules;
 }

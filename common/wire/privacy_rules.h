@@ -18,6 +18,17 @@ inline constexpr std::uint64_t kCounterStepsMax = std::uint64_t{1} << 30;
 
 // The private modes that this version knows.
 bool IsPrivateMode(v1::Mode mode);
+// Those in which the device makes what the server may see of an event.
+inline bool IsLocalMode(v1::Mode mode) {
+  return mode == v1::LOCAL_REWARD || mode == v1::LOCAL_CONTEXT;
+}
+
+// Those in which the server sees raw rewards and adds the noise.
+inline bool IsCentralMode(v1::Mode mode) { return mode == v1::CENTRAL_REWARD || mode == v1::JOINT; }
+// One counter over all users of a graph, with noise across them.
+inline bool IsShaped(v1::Mechanism mechanism) {
+  return mechanism == v1::SHAPED_COUNTER || mechanism == v1::POOLED_COUNTER;
+}
 
 // What a mechanism in force may be used for.
 struct MechanismRule {

@@ -8,34 +8,30 @@
 namespace bandana::server {
 
 // PROOF: central begin
-absl::Status CentralStreams::Step(int node, std::span<const double> features, double centred_reward,
+absl::Status CentralStreams::Step(int index, const ClippedIncrement& increment,
                                   const CounterDesign& design, const NoiseOrigin& origin) {
-  if (static_cast<std::size_t>(node) >= streams_.size()) streams_.resize(node + 1);
-  std::optional<Stream>& stream = streams_[node];
+  if (static_cast<std::size_t>(index) >= streams_.size()) streams_.resize(index + 1);
+  std::optional<Stream>& stream = streams_[index];
   if (!stream) stream.emplace(Stream{CounterEncoder(design), CounterDecoder(design)});
-  std::vector<double> increment(features.begin(), features.end());
-  for (double& value : increment) value *= centred_reward;
-  BANDANA_ASSIGN_OR_RETURN(const ClippedIncrement clipped,
-                           ClippedIncrement::Clip(increment, design.grid()));
   const NoiseAddress address{.instance = origin.instance,
                              .epoch = origin.epoch,
                              .parameters = design.digest(),
-                             .stream = static_cast<std::uint64_t>(node),
+                             .stream = static_cast<std::uint64_t>(index),
                              .node = stream->encoder.step() + 1,
                              .history = origin.history};
   BANDANA_ASSIGN_OR_RETURN(KeyedStream bits, KeyedStream::ForNode(*origin.key, address));
-  BANDANA_ASSIGN_OR_RETURN(const CounterRelease release, stream->encoder.Step(clipped, bits));
+  BANDANA_ASSIGN_OR_RETURN(const CounterRelease release, stream->encoder.Step(increment, bits));
   return stream->decoder.Push(release);
 }
 // PROOF: central end
 
-std::uint64_t CentralStreams::steps(int node) const {
-  const auto i = static_cast<std::size_t>(node);
+std::uint64_t CentralStreams::steps(int stream) const {
+  const auto i = static_cast<std::size_t>(stream);
   return i < streams_.size() && streams_[i] ? streams_[i]->encoder.step() : 0;
 }
 
-NodeRelease CentralStreams::SumOf(int node, int dimension) const {
-  const auto i = static_cast<std::size_t>(node);
+NodeRelease CentralStreams::SumOf(int stream, int dimension) const {
+  const auto i = static_cast<std::size_t>(stream);
   NodeRelease sum;
   sum.moment.resize(dimension);
   if (i < closed_.size()) AddRelease(closed_[i], dimension, sum);
@@ -46,8 +42,8 @@ NodeRelease CentralStreams::SumOf(int node, int dimension) const {
   return sum;
 }
 
-Released<NodeRelease> CentralStreams::ReleaseOf(int node, const CounterDesign& design) const {
-  return Released<NodeRelease>(SumOf(node, static_cast<int>(design.grid().dimension)));
+Released<NodeRelease> CentralStreams::ReleaseOf(int stream, const CounterDesign& design) const {
+  return Released<NodeRelease>(SumOf(stream, static_cast<int>(design.grid().dimension)));
 }
 
 void CentralStreams::Close() {

@@ -1,9 +1,8 @@
-// Counters that the server runs over raw rewards: one stream a node and epoch.
+// Counters that the server runs over raw data: one stream a node and epoch, or one over all nodes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,24 +23,24 @@ struct NoiseOrigin {
       history{};  // running hash of the log up to and with the entry that causes the release
 };
 
-// A node's noise is a function of the key and of everything that the release depends on
+// A stream's noise is a function of the key and of everything that the release depends on
 // (MECHANISMS section 8): replicas and recoveries that read the same log release the same bits, and
 // logs that differ anywhere get independent noise. Raw sums exist only inside the encoders.
-// Not thread-safe. Memory: the encoder's and decoder's a node with events.
+// Not thread-safe. Memory: the encoder's and decoder's a stream with events.
 class CentralStreams {
  public:
-  // One event of the node: x (r - mid) enters its counter, the release its estimate.
-  // Errors: FAILED_PRECONDITION steps_max is reached; UNAVAILABLE the keyed stream failed. Then the
-  // state is as before.
-  absl::Status Step(int node, std::span<const double> features, double centred_reward,
-                    const CounterDesign& design, const NoiseOrigin& origin);
-  // Steps that the node's stream has taken.
-  std::uint64_t steps(int node) const;
+  // One event: its increment enters the counter of the stream (RewardPath), the release its
+  // estimate. Errors: FAILED_PRECONDITION steps_max is reached; UNAVAILABLE the keyed stream
+  // failed. Then the state is as before.
+  absl::Status Step(int stream, const ClippedIncrement& increment, const CounterDesign& design,
+                    const NoiseOrigin& origin);
+  // Steps that the stream has taken.
+  std::uint64_t steps(int stream) const;
   // Ends every stream: its last estimate stands for good, its raw sums are erased.
   void Close();
 
-  // The node's estimate, those of closed epochs included.
-  Released<NodeRelease> ReleaseOf(int node, const CounterDesign& design) const;
+  // The stream's estimate, those of closed epochs included.
+  Released<NodeRelease> ReleaseOf(int stream, const CounterDesign& design) const;
 
   // The bytes hold raw sums: for this model's own checkpoints.
   void Encode(ByteWriter& out) const;
@@ -52,10 +51,10 @@ class CentralStreams {
     CounterEncoder encoder;
     CounterDecoder decoder;
   };
-  NodeRelease SumOf(int node, int dimension) const;
+  NodeRelease SumOf(int stream, int dimension) const;
 
-  std::vector<std::optional<Stream>> streams_;  // by node, of the open epoch
-  std::vector<NodeRelease> closed_;             // by node; empty moment = nothing
+  std::vector<std::optional<Stream>> streams_;  // of the open epoch
+  std::vector<NodeRelease> closed_;             // by stream; empty moment = nothing
 };
 
 }  // namespace bandana::server

@@ -1,5 +1,7 @@
 #include "server/models/checkpoint.h"
 
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "common/base/limits.h"
@@ -10,7 +12,7 @@ namespace bandana::server {
 namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 void PutWindows(ByteWriter& out, const OpenWindows& windows) {
   out.U64(windows.all().size());
@@ -102,6 +104,26 @@ absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
+void PutShape(ByteWriter& out, const std::optional<UserShape>& shape) {
+  out.I32(shape ? shape->nodes : 0);
+  if (shape) out.Doubles(shape->root);
+}
+
+absl::Status TakeShape(ByteReader& in, int nodes, std::optional<UserShape>& shape) {
+  UserShape taken{.nodes = in.I32()};
+  if (!in.ok() || taken.nodes == 0) return absl::OkStatus();
+  if (taken.nodes != nodes || nodes > kNodesMax)
+    return DataLoss("checkpoint: a shape does not fit");
+  const auto n = static_cast<std::uint64_t>(nodes);
+  const std::string_view root = in.Take(n * n * sizeof(double));
+  if (!in.ok()) return DataLoss("checkpoint: the shape is truncated");
+  taken.root.resize(n * n);
+  std::memcpy(taken.root.data(), root.data(), root.size());
+  BANDANA_RETURN_IF_ERROR(CheckShape(taken, nodes));
+  shape = std::move(taken);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string EncodeCheckpoint(const CheckpointSource& source) {
@@ -125,6 +147,7 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
   PutWindows(out, state.windows);
   PutStreams(out, source);
   state.held.Encode(out);
+  PutShape(out, state.shape);
   out.Fixed(Sha256Of(bytes));
   return bytes;
 }
@@ -159,6 +182,10 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   BANDANA_RETURN_IF_ERROR(TakeWindows(in, checkpoint.dimension, state.windows));
   if (version >= 2) BANDANA_RETURN_IF_ERROR(TakeStreams(in, checkpoint));
   if (version >= 3) BANDANA_RETURN_IF_ERROR(state.held.Decode(in, checkpoint.dimension));
+  if (version >= 4) {
+    const int nodes = static_cast<int>(checkpoint.statistics.size());
+    BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
+  }
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }

@@ -41,7 +41,8 @@ struct Checkpoint {
   std::string central;  // state.central, encoded: RestoreCentral
   LogPosition published;
 };
-// Reads version 1, too, which has no ledger and no streams, and 2, which holds no contexts back.
+// Reads version 1, too, which has no ledger and no streams, 2, which holds no contexts back, and 3,
+// which has no shape.
 // `state.central` stays empty. Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Moves `central` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another design.

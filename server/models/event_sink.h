@@ -11,6 +11,7 @@
 #include "common/bandits/model.h"
 #include "common/wire/model_spec.h"
 #include "server/models/released.h"
+#include "server/models/user_shape.h"
 
 namespace bandana::server {
 
@@ -34,6 +35,8 @@ class EventSink {
   virtual const NodeStatistics& statistics(int node) const = 0;
   // `graph`: serialized v1::Graph, empty = the configuration's.
   virtual absl::Status SetGraph(std::string_view graph) = 0;
+  // One counter over all users: how its noise is spread.
+  virtual void SetShape(const UserShape&) {}
   // Hands on what is held back for speed.
   virtual void Flush() {}
 };

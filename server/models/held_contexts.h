@@ -26,6 +26,12 @@ class HeldContexts {
   void Hold(const Key& key, std::string_view features, double mid);
   // What the stream held, which it holds no more.
   std::optional<NodeStatistics> Take(const Key& key);
+  // What all streams held, which hold nothing more; moves it to `join` in the order of the keys.
+  template <typename Join>
+  void TakeAll(const Join& join) {
+    for (const auto& [key, contexts] : held_) join(key.first, contexts);
+    held_.clear();
+  }
   // The streams have ended: their open epochs are never released.
   void Clear() { held_.clear(); }
 

@@ -25,6 +25,7 @@ PrivacyTotals TakeTotals(ByteReader& in) {
 }
 
 PrivacyCost CostOf(const DebitRecord& debit) {
+  if (debit.mu > 0) return PrivacyCost::Gaussian({debit.mu}, {debit.slack});
   return debit.pure > 0 ? PrivacyCost::Pure({debit.pure}) : PrivacyCost::Zcdp({debit.rho});
 }
 
@@ -59,13 +60,14 @@ void FillReadings(const PrivacyTotals& totals, double delta, v1::LedgerReadings&
   if (readings->zcdp) out.set_epsilon_zcdp(readings->zcdp->value);
 }
 
-void Ledger::Fill(double delta, v1::GetLedgerResponse& response) const {
+void Ledger::Fill(double delta, std::string_view principal, v1::GetLedgerResponse& response) const {
   FillReadings(largest_, delta, *response.mutable_user());
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     v1::LedgerEntry& out = *response.add_entries();
     out.set_log_sequence(entry->sequence);
     out.set_epoch(entry->debit.epoch);
-    out.set_principal(absl::StrCat("node ", entry->debit.node));
+    out.set_principal(principal.empty() ? absl::StrCat("node ", entry->debit.node)
+                                        : std::string(principal));
     const auto releases = static_cast<double>(entry->debit.releases);
     out.set_epsilon(entry->debit.pure * releases);
     out.set_rho(entry->debit.rho * releases);

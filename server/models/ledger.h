@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,7 +35,8 @@ class Ledger {
   const PrivacyTotals& largest() const { return largest_; }
   std::uint64_t debits() const { return debits_; }  // since this object was made
   // `user` and `entries` of the response; readings at `delta`, or without one where it is 0.
-  void Fill(double delta, v1::GetLedgerResponse& response) const;
+  // `principal`: of every debit; empty: each its node's.
+  void Fill(double delta, std::string_view principal, v1::GetLedgerResponse& response) const;
 
   void Encode(ByteWriter& out) const;
   absl::Status Decode(ByteReader& in);

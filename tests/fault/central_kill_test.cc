@@ -14,7 +14,7 @@
 #include "common/bandits/statistics.h"
 #include "common/wire/counter_policy.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/counter_sink.h"
+#include "server/models/learner.h"
 #include "server/models/model_state.h"
 #include "server/models/recovery.h"
 #include "tests/support/fake_clock.h"
@@ -27,11 +27,17 @@ namespace {
 
 using server::HostedModel;
 
-ModelSpec SpecUnderTest() {
-  return SpecOf(
-      "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
-      " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }"
-      " reporting { one_per_decision: true }");
+// One counter a user, one over all users of a graph, one of contexts and rewards together.
+const char* const kModels[] = {
+    "mode: CENTRAL_REWARD shared {} privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }",
+    "mode: CENTRAL_REWARD colin { graph { users: 2 rows: [0, 1, 0] columns: [0, 1, 1]"
+    " weights: [1, 1, 0.5] } } privacy { epsilon: 2 delta: 1e-6 mechanism: SHAPED_COUNTER"
+    " counter { horizon: 1000 } }",
+    "mode: JOINT shared {} privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }"};
+
+ModelSpec SpecUnderTest(int which) {
+  return SpecOf(std::string("name: 'm' dimension: 2 refresh_interval {} ") + kModels[which] +
+                " reporting { one_per_decision: true }");
 }
 
 std::shared_ptr<const NoiseKey> Key() {
@@ -47,7 +53,7 @@ struct Published {
 
 // Never returns: one event after the other, each publication into the pipe; SIGKILL at the
 // `count`th time of the step.
-[[noreturn]] void RunChild(const std::string& folder, std::string_view step, int count,
+[[noreturn]] void RunChild(int which, const std::string& folder, std::string_view step, int count,
                            std::uint64_t first, int pipe) {
   const FakeClock clock;
   int seen = 0;
@@ -56,7 +62,7 @@ struct Published {
   options.trace = [&](std::string_view at) {
     if (at == step && ++seen == count) ::kill(::getpid(), SIGKILL);
   };
-  auto opened = HostedModel::Open(SpecUnderTest(), folder, clock, options);
+  auto opened = HostedModel::Open(SpecUnderTest(which), folder, clock, options);
   if (!opened.ok()) _exit(3);
   HostedModel& model = **opened;
   for (std::uint64_t number = first;; ++number) {
@@ -72,14 +78,14 @@ struct Published {
   }
 }
 
-std::vector<Published> RunAndKill(const std::string& folder, std::string_view step, int count,
-                                  std::uint64_t first) {
+std::vector<Published> RunAndKill(int which, const std::string& folder, std::string_view step,
+                                  int count, std::uint64_t first) {
   int fds[2];
   EXPECT_EQ(::pipe(fds), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(fds[0]);
-    RunChild(folder, step, count, first, fds[1]);
+    RunChild(which, folder, step, count, first, fds[1]);
   }
   ::close(fds[1]);
   std::vector<Published> all;
@@ -100,17 +106,18 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
   server::Counters counters;
   auto recovered = *server::Recover(
       spec, folder, "", Key(), [](const std::string&) {}, users, counters);
-  auto model = *BanditModel::Create(spec.bandit, spec.coupling);
-  server::CounterSink sink(spec, std::move(model), {EmptyStatistics(2)});
   server::ModelState state;
+  const auto learner =
+      *server::MakeLearner(spec, *recovered.path, state,
+                           std::vector<NodeStatistics>(spec.coupling.nodes(), EmptyStatistics(2)));
   std::vector<server::LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
   for (const server::LogEntry& entry : entries) {
-    EXPECT_THAT(state.Apply(entry, *recovered.path, users, sink), IsOk());
-    EXPECT_THAT(sink.Refresh([&](int node) { return state.ReleaseOf(node, *recovered.path); }),
+    EXPECT_THAT(state.Apply(entry, *recovered.path, users, *learner), IsOk());
+    EXPECT_THAT(learner->Refresh([&](int node) { return state.ReleaseOf(node, *recovered.path); }),
                 IsOk());
-    means[entry.position.sequence] = sink.Posterior(0).mean;
-    EXPECT_GE(state.ledger.accounts().size(), sink.events(0) > 0 ? 1 : 0);
+    means[entry.position.sequence] = learner->Posterior(0).mean;
+    EXPECT_GE(state.ledger.accounts().size(), learner->events(0) > 0 ? 1 : 0);
   }
   EXPECT_EQ(state.ledger.debits(), entries.empty() ? 0 : 1);  // one stream, paid once
   EXPECT_EQ(state.ReleaseOf(0, *recovered.path).value().moment,
@@ -118,15 +125,17 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
   return means;
 }
 
-TEST(CentralKillTest, WhatWasPublishedComesOutOfTheLogAgain) {
-  const ModelSpec spec = SpecUnderTest();
+class CentralKillTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(CentralKillTest, WhatWasPublishedComesOutOfTheLogAgain) {
+  const ModelSpec spec = SpecUnderTest(GetParam());
   for (const char* step : {"durable", "drawn", "persisted", "published"}) {
     SCOPED_TRACE(step);
     const TempDir folder;
     std::uint64_t first = 0;
     std::vector<Published> published;
     for (const int count : {1, 2, 5}) {
-      const auto some = RunAndKill(folder.path(), step, count, first);
+      const auto some = RunAndKill(GetParam(), folder.path(), step, count, first);
       published.insert(published.end(), some.begin(), some.end());
       first += 100;
     }
@@ -143,6 +152,8 @@ TEST(CentralKillTest, WhatWasPublishedComesOutOfTheLogAgain) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, CentralKillTest, ::testing::Values(0, 1, 2));
 
 }  // namespace
 }  // namespace bandana::testing

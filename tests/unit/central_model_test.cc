@@ -354,8 +354,9 @@ TEST(CentralStreamsTest, ForkedHistoriesHaveIndependentNoise) {
       Sha256Digest history{};
       history[0] = static_cast<std::byte>(step);
       if (step >= kSteps) history[1] = static_cast<std::byte>(branch);
+      const auto increment = *ClippedIncrement::Clip(nothing, design.grid());
       EXPECT_THAT(
-          streams.Step(0, nothing, 0, design, {.key = key.get(), .epoch = 1, .history = history}),
+          streams.Step(0, increment, design, {.key = key.get(), .epoch = 1, .history = history}),
           IsOk());
       estimates.push_back(streams.ReleaseOf(0, design).value().moment);
     }

@@ -1,0 +1,298 @@
+// Hosted models whose contexts and rewards are private together (mode JOINT).
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "common/bandits/noisy_gram.h"
+#include "common/bandits/statistics.h"
+#include "common/mechanisms/joint/joint_counter.h"
+#include "common/wire/counter_policy.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/export.h"
+#include "server/models/records.h"
+#include "server/models/recovery.h"
+#include "server/models/served_config.h"
+#include "tests/support/hosted_model_fixture.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::HostedModel;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr char kBlt[] = "mechanism: COUNTER counter { horizon: 100 steps_max: 200 }";
+constexpr char kEpochs[] =
+    "mechanism: COUNTER counter { kind: EPOCHS horizon: 100 steps_max: 200 }";
+constexpr char kOnce[] = "reporting { one_per_decision: true }";
+
+std::string JointText(const std::string& counter, const std::string& coupling = "shared {}",
+                      const std::string& more = kOnce) {
+  return "name: 'm' dimension: 2 mode: JOINT " + coupling +
+         " refresh_interval {} reward_min: -1 reward_max: 0.5 feature_l2_max: 2"
+         " privacy { epsilon: 2 delta: 1e-6 " +
+         counter + " } " + more;
+}
+
+std::shared_ptr<const NoiseKey> Key() {
+  std::array<std::byte, 32> bytes{};
+  bytes.fill(std::byte{11});
+  return std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(bytes));
+}
+
+class JointServedTest : public HostedModelTest {
+ protected:
+  JointServedTest() { options_.noise_key = Key(); }
+  v1::OutcomeCode Take(HostedModel& model, std::uint64_t number, std::vector<double> x,
+                       double reward, const std::string& user = "") {
+    return CodeOf(ReportOne(model, DecisionOf(model, clock_, number, std::move(x), user), reward));
+  }
+  void TakeMany(HostedModel& model, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      const double angle = 0.7 * static_cast<double>(i);
+      ASSERT_EQ(
+          Take(model, i, {1.5 * std::cos(angle), 1.5 * std::sin(angle)}, i % 2 == 0 ? 0.5 : -1),
+          v1::APPLIED);
+    }
+    WaitApplied(model);
+  }
+  server::Recovered Recover(const ModelSpec& spec) {
+    server::UserIndex users;
+    server::Counters counters;
+    return *server::Recover(
+        spec, folder_.path(), "", Key(), [](const std::string&) {}, users, counters);
+  }
+};
+
+// The pure counter over the log's events, with the noise of each entry's address.
+JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
+  const auto counter = *JointCounter::Create({.dimension = 2,
+                                              .context_l2_max = 2,
+                                              .reward_abs_max = 1,
+                                              .epsilon = Epsilon{2},
+                                              .delta = Delta{1e-6},
+                                              .kind = CounterKind::kBlt,
+                                              .horizon = 100,
+                                              .step_cap = 200});
+  EXPECT_EQ(counter.design().digest(), MakeCounterDesign(spec)->digest());
+  CounterEncoder encoder(counter.design());
+  CounterDecoder decoder(counter.design());
+  const auto key = Key();
+  std::vector<server::LogEntry> entries;
+  EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
+  for (const server::LogEntry& entry : entries) {
+    const auto record = *server::Decode(entry.record, 2);
+    const auto* outcome = std::get_if<server::OutcomeRecord>(&record);
+    if (outcome == nullptr) continue;
+    std::vector<double> x(2);
+    std::memcpy(x.data(), outcome->event.feature_bytes.data(), 16);
+    auto bits = *KeyedStream::ForNode(*key, {.instance = recovered.stored.instance,
+                                             .epoch = 1,
+                                             .parameters = counter.design().digest(),
+                                             .stream = 0,
+                                             .node = encoder.step() + 1,
+                                             .history = entry.position.hash});
+    const auto release = *encoder.Step(counter.Clip(RawInteraction(x, outcome->reward)), bits);
+    EXPECT_THAT(decoder.Push(release), IsOk());
+  }
+  return counter.Read(decoder);
+}
+
+TEST_F(JointServedTest, ServesThePureMechanismOnTheKeyedNoise) {
+  const ModelSpec spec = SpecOf(JointText(kBlt));
+  NodePosterior served;
+  {
+    const auto model = Open(spec);
+    TakeMany(*model, 0, 40);
+    served = model->posterior()->node(0);
+  }
+  const JointSums sums = ByHand(spec, Recover(spec));
+  const auto repaired = *RepairStatistics({.gram = sums.gram,
+                                           .moment = sums.moment,
+                                           .events = 40,
+                                           .gram_variance = sums.gram_variance,
+                                           .moment_variance = sums.moment_variance},
+                                          std::sqrt(2.0));
+  auto one = *BanditModel::Create(spec.bandit, spec.coupling);
+  ASSERT_THAT(one->SetReleased(0, repaired.statistics), IsOk());
+  one->Refresh();
+  for (int i = 0; i < 2; ++i) EXPECT_NEAR(served.mean[i], one->Posterior(0).mean[i], 1e-9);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(served.covariance[i], one->Posterior(0).covariance[i], 1e-9);
+  }
+}
+
+TEST_F(JointServedTest, KeepsNoContextBesideTheLogAndTheCounter) {
+  const auto model = Open(SpecOf(JointText(kBlt)));
+  TakeMany(*model, 0, 10);
+  const NodeStatistics statistics = StatisticsOf(*model)[0];
+  EXPECT_THAT(statistics.gram, Each(0));
+  EXPECT_THAT(statistics.moment, Each(0));
+  EXPECT_EQ(statistics.events, 10);
+  const auto exported = *server::DecodeExport(*model->Export());
+  EXPECT_EQ(exported.checkpoint.state.central.steps(0), 0);
+  EXPECT_TRUE(exported.checkpoint.state.windows.all().empty());
+}
+
+TEST_F(JointServedTest, WhatIsCountedDoesNotTellAboutContextsOrRewards) {
+  const auto model = Open(SpecOf(JointText(kBlt)));
+  model->CountFeaturesClipped(3);
+  EXPECT_EQ(Take(*model, 1, {1, 0}, 1e6), v1::APPLIED);
+  EXPECT_EQ(Take(*model, 2, {1, 0}, std::nan("")), v1::APPLIED);
+  EXPECT_EQ(model->Stats().features_clipped(), 0);
+  EXPECT_EQ(model->Stats().rewards_clipped(), 0);
+  EXPECT_TRUE(model->Stats().reports_rejected().empty());
+}
+
+TEST_F(JointServedTest, AFewEventsLeaveGramsThatAreRepairedAndCounted) {
+  const auto model = Open(SpecOf(JointText(kBlt)));
+  TakeMany(*model, 0, 30);
+  const std::uint64_t repaired = model->Stats().grams_repaired();
+  EXPECT_GT(repaired, 0);
+  EXPECT_LE(repaired, 30);
+  const NodePosterior posterior = model->posterior()->node(0);
+  for (const double value : posterior.covariance) EXPECT_TRUE(std::isfinite(value));
+  EXPECT_GT(posterior.covariance[0], 0);
+}
+
+// Epochs end at 32, 34, ..
+TEST_F(JointServedTest, EpochsMoveThePosteriorAtTheirEnds) {
+  const auto model = Open(SpecOf(JointText(kEpochs)));
+  const NodePosterior prior = model->posterior()->node(0);
+  TakeMany(*model, 0, 31);
+  EXPECT_EQ(model->posterior()->node(0).mean, prior.mean);
+  EXPECT_EQ(model->posterior()->node(0).covariance, prior.covariance);
+  TakeMany(*model, 31, 1);
+  EXPECT_NE(model->posterior()->node(0).mean, prior.mean);
+  const std::vector<double> mean = model->posterior()->node(0).mean;
+  TakeMany(*model, 32, 1);
+  EXPECT_EQ(model->posterior()->node(0).mean, mean);
+}
+
+TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
+  const ModelSpec spec = SpecOf(JointText(kEpochs));
+  {
+    const auto model = Open(spec);
+    TakeMany(*model, 0, 50);
+  }
+  const auto release_of = [&](const server::Recovered& recovered) {
+    return recovered.state.ReleaseOf(0, *recovered.path).value().moment;
+  };
+  const std::vector<double> from_log = release_of(Recover(spec));
+  {
+    const auto model = Open(spec);
+    EXPECT_THAT(model->Checkpoint(), IsOk());
+  }
+  EXPECT_EQ(release_of(Recover(spec)), from_log);
+  const auto model = Open(spec);
+  EXPECT_EQ(*model->OpenEpoch(), 2);
+  TakeMany(*model, 100, 32);
+  // What the first epoch released stands, and the second adds to it.
+  const server::Recovered recovered = Recover(spec);
+  EXPECT_NE(release_of(recovered), from_log);
+  const auto design = *MakeCounterDesign(spec);
+  EXPECT_NEAR(recovered.state.ReleaseOf(0, *recovered.path).value().variance,
+              design.PredictedVariance(50) + design.PredictedVariance(32),
+              1e-9 * design.PredictedVariance(50));
+}
+
+TEST_F(JointServedTest, EveryUserOfIndependentModelsHasAStreamOfTheirOwn) {
+  const ModelSpec spec = SpecOf(JointText(kBlt, "independent { users_max: 3 }"));
+  const auto model = Open(spec);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(Take(*model, i, {1, 0}, 0.5, i % 2 == 0 ? "ann" : "bob"), v1::APPLIED);
+  }
+  WaitApplied(*model);
+  EXPECT_EQ(model->Ledger().entries_size(), 2);
+  EXPECT_EQ(model->Stats().nodes(), 2);
+  EXPECT_NE(model->posterior()->node(0).mean, model->posterior()->node(1).mean);
+}
+
+TEST_F(JointServedTest, TheLedgerHoldsOneDebitOfTheCounterAndItsExactReading) {
+  const ModelSpec spec = SpecOf(JointText(kEpochs));
+  const auto model = Open(spec);
+  TakeMany(*model, 0, 3);
+  const v1::GetLedgerResponse ledger = model->Ledger();
+  ASSERT_EQ(ledger.entries_size(), 1);
+  EXPECT_EQ(ledger.entries(0).log_sequence(), 1);
+  EXPECT_EQ(ledger.entries(0).principal(), "node 0");
+  const auto counter = *MakeJointCounter(spec.public_spec);
+  ASSERT_TRUE(counter.cost().mu.has_value());
+  EXPECT_EQ(ledger.entries(0).rho(), counter.design().cost().value);
+  ASSERT_TRUE(ledger.user().has_epsilon_gaussian());
+  EXPECT_LE(ledger.user().epsilon_gaussian(), 2.001);
+  EXPECT_GE(ledger.user().epsilon_gaussian(), 1.9);
+  EXPECT_EQ(ledger.epsilon_spent_event(), 2);
+  EXPECT_EQ(ledger.mode(), v1::JOINT);
+}
+
+TEST_F(JointServedTest, WindowsCloseThroughTheCounter) {
+  const auto model = Open(SpecOf(
+      JointText(kBlt, "shared {}",
+                "reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }")));
+  ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {0.6, 0.8})), IsOk());
+  WaitApplied(*model);
+  EXPECT_THAT(model->posterior()->node(0).mean, Each(0));
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
+}
+
+struct Mistake {
+  std::string config;
+  std::string field;
+  std::string message;  // a part of it
+};
+
+void ExpectRefused(const std::vector<Mistake>& mistakes) {
+  for (const Mistake& mistake : mistakes) {
+    SCOPED_TRACE(mistake.config);
+    v1::ModelConfig config;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(mistake.config, &config));
+    std::vector<ConfigError> errors;
+    EXPECT_FALSE(server::ParseServedModel(config, "", false, errors).has_value());
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(errors[0].field, mistake.field);
+    EXPECT_THAT(errors[0].message, HasSubstr(mistake.message));
+  }
+}
+
+TEST(JointConfigTest, RefusesWhatWouldTellAboutContextsOrHasNoProof) {
+  const std::string pure =
+      "name: 'm' dimension: 2 mode: JOINT shared {} "
+      "reporting { one_per_decision: true } privacy { epsilon: 1 ";
+  ExpectRefused({
+      {pure + "}", "privacy.delta", "must be above 0 for COUNTER"},
+      {pure + "delta: 1e-3 }", "privacy.delta", "unless research is true"},
+      {pure + "delta: 1e-6 mechanism: REWARD_RANDOMIZER }", "privacy.mechanism", "AUTO, COUNTER"},
+      {pure + "delta: 1e-6 mechanism: SHAPED_COUNTER }", "privacy.mechanism", "AUTO, COUNTER"},
+      {JointText("mechanism: COUNTER counter { kind: TREE horizon: 10 steps_max: 10 }"),
+       "privacy.counter", "kind must be EPOCHS or BLT"},
+      {JointText(kBlt, "colin { graph { users: 2 rows: 0 columns: 1 weights: 1 } }"), "coupling",
+       "must be shared or independent"},
+      {JointText(kBlt) + " feature_out_of_range: REJECT", "feature_out_of_range", "must be CLIP"},
+      {JointText(kBlt) + " reward_out_of_range: REJECT", "reward_out_of_range", "must be CLIP"},
+      {JointText(kBlt, "shared {}", ""), "reporting", "is required for a private model"},
+      {JointText(kBlt) + " prior_stddev: 1e6", "prior_stddev", "must keep |theta|"},
+  });
+}
+
+TEST(JointConfigTest, AutoTakesTheCounterOfTheLeastPredictedError) {
+  v1::ModelConfig config = SpecOf(JointText(kBlt)).config;
+  config.mutable_privacy()->set_mechanism(v1::AUTO);
+  config.mutable_privacy()->clear_counter();
+  config.mutable_privacy()->set_planned_events_per_user(20000);
+  std::vector<ConfigError> errors;
+  const auto spec = server::ParseServedModel(config, "", false, errors);
+  ASSERT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].message);
+  EXPECT_EQ(spec->public_spec.mechanism, v1::COUNTER);
+  EXPECT_EQ(spec->public_spec.counter->kind, v1::EPOCHS);
+  EXPECT_EQ(spec->public_spec.counter->steps_max, 40000);
+  EXPECT_THAT(spec->plan, HasSubstr("* counter (epochs)"));
+  EXPECT_THAT(spec->plan, HasSubstr("counter (blt)"));
+}
+
+}  // namespace
+}  // namespace bandana::testing
