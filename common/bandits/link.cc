@@ -26,6 +26,7 @@ double LinkSlope(Link link, double z) {
   return e / ((1 + e) * (1 + e));
 }
 
+// PROOF: generalized_linear begin
 double ChordShare(Link link, double z) {
   if (std::isnan(z)) return 0;
   if (link == Link::kLinear) return 1;
@@ -39,5 +40,6 @@ StraightEvent Straighten(Link link, std::vector<double> x, double reward, double
   for (double& value : x) value *= share;
   return {std::move(x), link == Link::kLinear ? reward : reward - LinkMean(link, 0)};
 }
+// PROOF: generalized_linear end
 
 }  // namespace bandana

@@ -10,6 +10,8 @@
 #include "tools/audit/published.h"
 #include "tools/audit/randomizers.h"
 #include "tools/audit/scalar_loss.h"
+#include "tools/audit/sparse.h"
+#include "tools/audit/straight.h"
 #include "tools/audit/streams.h"
 #include "tools/audit/vectors.h"
 
@@ -53,6 +55,9 @@ constexpr Subject kSubjects[] = {
     {"privunit", kProven, kPure, true,
      "directions for phi(x, r), d = 2, cos(x, x') = -1/2; inside P's cap and outside Q's",
      AttackPrivUnit},
+    {"straight-privunit", kProven, kPure, false,
+     "directions for straightened logistic events, d = 2, one arm saturated; inside P's cap, off Q",
+     AttackStraightPrivUnit},
     {"tree", kProven, kGaussian, true, "tree counter, 16 steps, first event reversed; all releases",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kTree); }},
     {"honaker", kProven, kGaussian, false,
@@ -69,6 +74,12 @@ constexpr Subject kSubjects[] = {
     {"hybrid-counter", kProven, kGaussian, true,
      "hybrid counter, 15 steps, eighth event reversed; all releases",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kHybrid); }},
+    {"sparse-release", kProven, kGaussian, false,
+     "[FLIP] values and count of one row at the clip and beyond it; beyond the midpoint",
+     AttackSparseRelease},
+    {"sparse-selection", kProven, kPure, false,
+     "exponential mechanism, one pick of 20, one score up and all others down; that one",
+     [](const Claim& c) { return AttackSelection(c, 1); }},
 
     {"wz20-laplace", kPublished, kPure, false,
      "[WZ20]: Laplace coordinates scaled by the L2 sensitivity, 16 numbers; tail of the projection",
@@ -104,6 +115,12 @@ constexpr Subject kSubjects[] = {
     {"mutant-missing-first-column", kMutant, kGaussian, false,
      "blt calibrated for a column without its first entry",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kBlt, Column::kWithoutFirst); }},
+    {"mutant-published-peeling", kMutant, kGaussian, false,
+     "[FLIP] peeled values with the printed scale, 10 numbers at their worst; tail",
+     AttackPublishedPeeling},
+    {"mutant-selection-half", kMutant, kPure, false,
+     "sparse-selection calibrated for scores that move half as far",
+     [](const Claim& c) { return AttackSelection(c, 0.5); }},
 };
 
 }  // namespace
