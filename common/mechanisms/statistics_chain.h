@@ -30,6 +30,7 @@ class RawInteraction {
 // differ by at most the L2 sensitivity, in grid steps.
 class ClippedStatistics {
  private:
+  friend class JointCounter;
   friend class JointStatistic;
   friend class GaussianMechanism;
   friend class LaplaceMechanism;

@@ -41,6 +41,8 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"audit_mechanisms", 1e-6},
     {"audit_false_alarms", 1e-6},
     {"audit_end_to_end", 1e-6},
+    {"sphere_rounds_law", 1e-6},
+    {"joint_counter_noise", 1e-6},
     {"scalar_gaussian_fit", 1e-6},
 };
 
