@@ -20,7 +20,7 @@ enum class Figure {
   kRegretGrowth,     // the same, both axes in logarithms, with the fitted exponents
   kRegretByHorizon,  // final regret a round against the horizon, both axes in logarithms
   kRewardByRound,    // cumulative reward against rounds
-  kSweep,            // Experiment::value against Experiment::sweep
+  kSweep,            // Experiment::value against Experiment::sweep, a panel a setting
 };
 
 // A label may name an algorithm's or be one that only some algorithms have: the others skip it.
@@ -56,6 +56,7 @@ struct Contender {
   std::vector<Label> labels;
   std::string_view panel;      // kRegretByRound: where it is drawn; empty: in every panel
   std::string_view reference;  // the algorithm whose non-private form it is compared with
+  double exponent = 0;         // of the horizon in the paper's bound of the regret; 0: none
 };
 
 // The experiments of one paper and what may run in them.

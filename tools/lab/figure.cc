@@ -263,8 +263,28 @@ double SweptOf(const Experiment& experiment, const Group& group) {
   return value;
 }
 
-// Groups without an epsilon are drawn level where epsilon is swept.
-std::vector<Panel> BySweep(const Experiment& experiment, const std::vector<Group>& all) {
+// What the papers prove, as lines through the middle of where the panel begins.
+void AddGuides(const Suite& suite, const std::vector<Group>& groups, Panel& panel) {
+  std::set<double> exponents;
+  for (const Group& group : groups) exponents.insert(ContenderOf(suite, group).exponent);
+  exponents.erase(0);
+  double logs = 0;
+  for (const Series& series : panel.series) logs += std::log(series.samples.front().y.mean);
+  const double start = std::exp(logs / static_cast<double>(panel.series.size()));
+  const std::vector<Sample> rounds = panel.series.front().samples;
+  for (const double exponent : exponents) {
+    Series guide{.title = absl::StrFormat("the paper: T^%.2f", exponent), .colour = kGrey};
+    guide.dashed = true;
+    for (const Sample& at : rounds) {
+      guide.samples.push_back({at.x, {.mean = start * std::pow(at.x / rounds[0].x, exponent)}});
+    }
+    panel.series.push_back(std::move(guide));
+  }
+}
+
+// One panel of one setting. Groups without an epsilon are drawn level where epsilon is swept.
+Panel OneSweep(const Suite& suite, const Experiment& experiment, const std::string& title,
+               const std::vector<Group>& all) {
   const bool by_epsilon = experiment.sweep == "epsilon";
   std::vector<Group> groups;
   for (const Group& group : all) {
@@ -281,7 +301,7 @@ std::vector<Panel> BySweep(const Experiment& experiment, const std::vector<Group
       groups.back().cell.epsilon = epsilon;
     }
   }
-  Panel panel{.title = std::string(experiment.title),
+  Panel panel{.title = title,
               .x_label = std::string(experiment.sweep),
               .y_label = experiment.value.empty() ? "regret at the horizon (reward units)"
                                                   : std::string(experiment.value_meaning)};
@@ -292,7 +312,35 @@ std::vector<Panel> BySweep(const Experiment& experiment, const std::vector<Group
   const Extent y = ExtentOf(panel, false);
   panel.x_log = x.low > 0 && x.high >= 8 * x.low;
   panel.y_log = y.low > 0 && y.high >= 8 * y.low;
-  return {panel};
+  if (experiment.sweep == "horizon" && experiment.value.empty() && panel.x_log && panel.y_log) {
+    NameExponents(panel.series);
+    AddGuides(suite, groups, panel);
+  }
+  return panel;
+}
+
+std::vector<Panel> BySweep(const Suite& suite, const Experiment& experiment,
+                           const std::vector<Group>& groups) {
+  // The settings in which groups differ, other than what is swept.
+  std::vector<Group> rest = groups;
+  for (Group& group : rest) group.cell.settings.erase(std::string(experiment.sweep));
+  std::vector<std::string> titles;
+  for (const Group& group : rest) {
+    std::string title = SettingOf(group, rest);
+    if (std::find(titles.begin(), titles.end(), title) == titles.end())
+      titles.push_back(std::move(title));
+  }
+  std::vector<Panel> panels;
+  for (const std::string& title : titles) {
+    std::vector<Group> part;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (SettingOf(rest[i], rest) == title) part.push_back(groups[i]);
+    }
+    const std::string full =
+        absl::StrCat(ToAbsl(experiment.title), title.empty() ? "" : ", ", title);
+    panels.push_back(OneSweep(suite, experiment, full, part));
+  }
+  return panels;
 }
 
 std::vector<Panel> RewardByRound(const std::vector<Group>& groups) {
@@ -317,7 +365,7 @@ std::vector<Panel> PanelsOf(const Suite& suite, const Experiment& experiment,
     case Figure::kRegretByHorizon:
       return ByHorizon(experiment, groups);
     case Figure::kSweep:
-      return BySweep(experiment, groups);
+      return BySweep(suite, experiment, groups);
     case Figure::kRewardByRound:
       break;
   }

@@ -1,6 +1,7 @@
 #include "tools/lab/suites.h"
 
 #include "tools/lab/fliphat/suite.h"
+#include "tools/lab/neurips20/suite.h"
 #include "tools/lab/recsys20/suite.h"
 
 namespace bandana::lab {
@@ -8,6 +9,7 @@ namespace bandana::lab {
 std::span<const Suite* const> Suites() {
   static const Suite* const suites[] = {
       &FliphatSuite(),
+      &Neurips20Suite(),
       &Recsys20Suite(),
   };
   return suites;
