@@ -1,9 +1,11 @@
 // ModelConfig -> ModelSpec, with every mistake.
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/context_policy.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/coupling_config.h"
 #include "common/wire/field_checks.h"
@@ -53,10 +55,12 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
       CheckOutOfRange("reward_out_of_range", config.reward_out_of_range(), checks);
 }
 
-// The mechanism in force. AUTO takes the randomizer, proven and pure; a server asks its planner
+// The mechanism in force. AUTO takes the mode's proven and pure one; a server asks its planner
 // first (server/models/served_config.h).
 const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, const FieldChecks& checks) {
-  const MechanismRule& otherwise = *FindMechanism(v1::REWARD_RANDOMIZER);
+  const MechanismRule& otherwise = *FindMechanism(mode == v1::LOCAL_CONTEXT ? v1::PRIVUNIT
+                                                  : mode == v1::JOINT       ? v1::COUNTER
+                                                                      : v1::REWARD_RANDOMIZER);
   if (asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED) return otherwise;
   const MechanismRule* rule = FindMechanism(asked);
   if (rule == nullptr) {
@@ -105,7 +109,8 @@ void ParsePrivacy(const v1::ModelConfig& config, ModelSpec& spec, const FieldChe
     return;
   }
   if (!IsPrivateMode(config.mode())) {
-    checks.Add("mode", "is required: NON_PRIVATE, LOCAL_REWARD or CENTRAL_REWARD");
+    checks.Add("mode",
+               "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
     return;
   }
   if (spec.reject_rewards) {
@@ -121,6 +126,9 @@ void ParsePrivacy(const v1::ModelConfig& config, ModelSpec& spec, const FieldChe
   out.research = privacy.research();
   out.epsilon = CheckEpsilon(privacy.epsilon(), privacy.research(), inside);
   ParseMechanism(privacy, out, inside);
+  if (out.mechanism == v1::CENTRED_RANDOMIZER && out.reward_binary) {
+    inside.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
+  }
   out.unit_of_privacy = "event";
   out.guarantee = "proven";
   out.events_per_user_max = privacy.events_per_user_max();
@@ -188,13 +196,14 @@ double Variance(std::string_view field, double given, const FieldChecks& checks)
 
 void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
   spec.bandit.observation_variance = Variance("reward_stddev", config.reward_stddev(), checks);
+  spec.reward_stddev = std::sqrt(spec.bandit.observation_variance);
   spec.bandit.prior_variance = Variance("prior_stddev", config.prior_stddev(), checks);
   spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
 }
 
 // s2 = sigma_r^2 + v_r (noise-aware posterior). Only called without mistakes so far.
 void AddRandomizerVariance(ModelSpec& spec, const FieldChecks& checks) {
-  if (spec.public_spec.mechanism != v1::REWARD_RANDOMIZER) return;
+  if (!HasRandomizer(spec.public_spec)) return;
   const auto randomizer = MakeRandomizer(spec.public_spec);
   if (!randomizer.ok()) {
     checks.Add("privacy", std::string(randomizer.status().message()));
@@ -203,10 +212,103 @@ void AddRandomizerVariance(ModelSpec& spec, const FieldChecks& checks) {
   spec.bandit.observation_variance += randomizer->VarianceMax();
 }
 
+// All reports of a model's life, far beyond any: their variances must stay inside double's and the
+// posterior's range.
+constexpr double kContextReportsMax = 0x1p40;
+constexpr double kNoiseVarianceMax = 1e30;  // NoisyStatistics
+
+// The bound on |theta| that noise in S is weighed by; whether it is one. Only called without
+// mistakes so far.
+bool ParseThetaMax(ModelSpec& spec, const FieldChecks& checks) {
+  spec.theta_l2_max = spec.config.exploration().has_confidence()
+                          ? spec.bandit.exploration.theta_l2_max
+                          : std::sqrt(spec.bandit.dimension * spec.bandit.prior_variance);
+  if (spec.theta_l2_max <= kScaleMax) return true;
+  checks.Add("prior_stddev",
+             absl::StrCat("must keep |theta| = sqrt(dimension) prior_stddev within ", kScaleMax,
+                          ", got ", spec.theta_l2_max));
+  return false;
+}
+
+// Contexts are private and seen by the server alone. Only called without mistakes so far.
+void ParseJoint(ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.public_spec.mode != v1::JOINT) return;
+  if (!spec.config.has_shared() && !spec.config.has_independent()) {
+    checks.Add("coupling", "must be shared or independent for mode JOINT");
+  }
+  if (spec.public_spec.reject_features) {
+    checks.Add("feature_out_of_range",
+               "must be CLIP for mode JOINT: a rejection would tell about the context");
+  }
+  ParseThetaMax(spec, checks);
+}
+
+// One counter over all users. Only called without mistakes so far.
+void ParseShaped(const ModelSpec& spec, const FieldChecks& checks) {
+  if (!IsShaped(spec.public_spec.mechanism)) return;
+  const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
+  if (!spec.colin_or_goblin) {
+    checks.Add("privacy.mechanism", absl::StrCat(name, " is for colin and goblin models"));
+    return;
+  }
+  const int nodes = spec.coupling.nodes();
+  if (nodes > kShapedNodesMax || nodes * spec.public_spec.dimension > kShapedRowsMax) {
+    checks.Add("privacy.mechanism",
+               absl::StrCat(name, " needs at most ", kShapedNodesMax,
+                            " nodes and nodes x dimension <= ", kShapedRowsMax, ", got ", nodes,
+                            " and ", nodes * spec.public_spec.dimension));
+  }
+  if (spec.bandit.exploration.kind != ExplorationRule::Kind::kConstant) {
+    checks.Add("exploration", absl::StrCat("must be a constant alpha with ", name));
+  }
+}
+
+// Arms have no features. Only called without mistakes so far.
+void ParseArmsModel(const ModelSpec& spec, const FieldChecks& checks) {
+  if (!spec.arms) return;
+  const PublicSpec& p = spec.public_spec;
+  if (p.mode != v1::NON_PRIVATE && p.mode != v1::LOCAL_REWARD) {
+    checks.Add("mode", "must be NON_PRIVATE or LOCAL_REWARD for models of arms");
+  } else if (p.mode == v1::LOCAL_REWARD && p.mechanism != v1::REWARD_RANDOMIZER) {
+    checks.Add("privacy.mechanism", "must be AUTO or REWARD_RANDOMIZER for models of arms");
+  }
+  if (p.feature_l2_max != 1) {
+    checks.Add("feature_l2_max", "must be 1 for models of arms, which are unit vectors");
+  }
+}
+
+// Contexts stay on the devices: nothing may name a user, and the posterior reads noisy S. Only
+// called without mistakes so far.
+void ParseContext(ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.public_spec.mode != v1::LOCAL_CONTEXT) return;
+  const v1::ModelConfig& config = spec.config;
+  if (!config.has_shared()) {
+    checks.Add("coupling", "must be shared for mode LOCAL_CONTEXT: no report names its user");
+  }
+  if (!spec.arms_file.empty()) {
+    checks.Add("arms_file", "is refused for mode LOCAL_CONTEXT: arms stay on the devices");
+  }
+  if (!ParseThetaMax(spec, checks)) return;
+  const auto mechanism = ContextMechanism::Create(spec.public_spec);
+  if (!mechanism.ok()) {
+    checks.Add("privacy", std::string(mechanism.status().message()));
+    return;
+  }
+  spec.public_spec.context = mechanism->spec();
+  const ReportVariance one = mechanism->variance();
+  const double variance = one.moment + one.gram * spec.theta_l2_max * spec.theta_l2_max;
+  if (!(one.gram * kContextReportsMax <= kNoiseVarianceMax &&
+        variance * kContextReportsMax <= kNoiseVarianceMax)) {
+    checks.Add("feature_l2_max",
+               "and the reward range are too large for the noise of mode "
+               "LOCAL_CONTEXT: rescale features and rewards");
+  }
+}
+
 // Whether the counter's parameters have a design. Only called without mistakes so far.
 void CheckCounterDesign(const ModelSpec& spec, const FieldChecks& checks) {
   if (!spec.public_spec.counter) return;
-  const auto design = MakeCounterDesign(spec.public_spec);
+  const auto design = MakeCounterDesign(spec);
   if (!design.ok()) checks.Add("privacy.counter", std::string(design.status().message()));
 }
 
@@ -239,7 +341,11 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   ParseTiming(config, spec, checks);
   ParseArms(config, files, spec, checks);
   if (found.empty()) AddRandomizerVariance(spec, checks);
+  if (found.empty()) ParseShaped(spec, checks);
+  if (found.empty()) ParseArmsModel(spec, checks);
+  if (found.empty()) ParseJoint(spec, checks);
   if (found.empty()) CheckCounterDesign(spec, checks);
+  if (found.empty()) ParseContext(spec, checks);
   if (found.empty()) return spec;
   errors.insert(errors.end(), found.begin(), found.end());
   return std::nullopt;

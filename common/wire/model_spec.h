@@ -34,6 +34,14 @@ struct CounterSpec {
   friend bool operator==(const CounterSpec&, const CounterSpec&) = default;
 };
 
+// What device and server must agree on of a mechanism for contexts, beside the fields below; each
+// derives it from them.
+struct ContextSpec {
+  int grid_bits = 0;          // a step of phi is 2^-grid_bits
+  Sha256Digest parameters{};  // of the mechanism's own text
+  friend bool operator==(const ContextSpec&, const ContextSpec&) = default;
+};
+
 // What bears on privacy and on the device's duties; equal on server and client, bound by its hash.
 struct PublicSpec {
   std::string name;
@@ -48,6 +56,7 @@ struct PublicSpec {
   Epsilon epsilon;
   Delta delta;
   std::optional<CounterSpec> counter;  // exactly with mechanism COUNTER
+  std::optional<ContextSpec> context;  // exactly with mode LOCAL_CONTEXT
   std::string unit_of_privacy;         // "event" or ""
   std::string guarantee;               // "proven", "published" or ""
   std::uint64_t events_per_user_max = 0;
@@ -70,21 +79,35 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
 // Without what is no part of the policy: posterior_version and epoch.
 v1::GetModelResponse ToProto(const PublicSpec& spec);
 
-// Randomizer of a model with mechanism REWARD_RANDOMIZER, run by the device or by the server.
+// Randomizer of a model with mechanism REWARD_RANDOMIZER, run by the device or by the server, or
+// CENTRED_RANDOMIZER.
 // Errors: INVALID_ARGUMENT the model has another mechanism or none.
 absl::StatusOr<RewardRandomizer> MakeRandomizer(const PublicSpec& spec);
+bool HasRandomizer(const PublicSpec& spec);
+
+// A model of arms without features.
+struct ArmsSpec {
+  v1::ArmsFamily::Policy policy = v1::ArmsFamily::TSALLIS_INF;
+  double failure_probability = 0.05;  // LIL_UCB
+};
 
 struct ModelSpec {
   PublicSpec public_spec;
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
   bool colin_or_goblin = false;  // has a graph that PutGraph may replace
+  std::optional<ArmsSpec> arms;  // d arms, the unit vectors, instead of a linear model
   BanditModel::Options bandit;   // observation_variance includes a randomizer's, not a counter's
+  double reward_stddev = 1;      // sigma_r alone
   std::unordered_map<std::string, int> users;  // graph models; empty = decimal node numbers
   std::optional<int> cold_start_node;
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
-  absl::Duration refresh_interval;  // counters: between two refreshes of the posterior
+  absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior
+  // Noisy contexts (MECHANISMS section 7): the bound on |theta| that scales S's noise in the
+  // residual. exploration.confidence.theta_l2_max where it is given, else sqrt(d) prior_stddev, the
+  // root mean square of |theta| under the prior.
+  double theta_l2_max = 0;
   std::uint64_t checkpoint_events = 0;
   absl::Duration checkpoint_interval;
   std::string arms_file;   // resolved path or empty

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/context_policy.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_rules.h"
 #include "common/wire/model_spec.h"
@@ -20,13 +21,19 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
+// Of the canonical text: 1, with a counter 2, with private contexts 3.
+int FormatOf(const PublicSpec& spec) {
+  if (spec.context) return 3;
+  return spec.counter ? 2 : 1;
+}
+
 // docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
 // format's number. Models without a counter keep format 1, so that what devices have agreed to and
 // spent under it stands.
 std::string CanonicalText(const PublicSpec& spec) {
   const auto window = spec.reward_window.value_or(RewardWindowSpec{});
   std::string text =
-      absl::StrCat("bandana-policy-", spec.counter ? 2 : 1, "\n",                            //
+      absl::StrCat("bandana-policy-", FormatOf(spec), "\n",                                  //
                    "model=", spec.name, "\n",                                                //
                    "dimension=", spec.dimension, "\n",                                       //
                    "feature_l2_max=", Number(spec.feature_l2_max), "\n",                     //
@@ -51,6 +58,10 @@ std::string CanonicalText(const PublicSpec& spec) {
                     "counter_horizon=", spec.counter->horizon, "\n",
                     "counter_steps_max=", spec.counter->steps_max, "\n");
   }
+  if (spec.context) {
+    absl::StrAppend(&text, "context_grid_bits=", spec.context->grid_bits, "\n",
+                    "context_parameters=", ToHex(spec.context->parameters), "\n");
+  }
   return text;
 }
 
@@ -71,6 +82,9 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
     }
     spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
     spec.delta = CheckDelta(response.delta(), response.mechanism(), response.research(), checks);
+    if (response.mechanism() == v1::CENTRED_RANDOMIZER && response.reward_binary()) {
+      checks.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
+    }
     if (response.has_counter() != (rule != nullptr && rule->counter)) {
       checks.Add("counter", "must be there exactly with a counter");
     } else if (response.has_counter()) {
@@ -85,6 +99,17 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
       !(response.delta() == 0) || !response.unit_of_privacy().empty() ||
       !response.guarantee().empty() || response.has_counter()) {
     checks.Add("mode", "contradicts a mechanism, epsilon, delta, counter, unit or guarantee");
+  }
+}
+
+// The device's own design: where the server's differs, the hash does.
+void DeriveContext(PublicSpec& spec, const FieldChecks& checks) {
+  if (spec.mode != v1::LOCAL_CONTEXT) return;
+  const auto mechanism = ContextMechanism::Create(spec);
+  if (mechanism.ok()) {
+    spec.context = mechanism->spec();
+  } else {
+    checks.Add("mechanism", std::string(mechanism.status().message()));
   }
 }
 
@@ -108,6 +133,7 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
   CheckPrivacy(response, spec, checks);
   CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);
+  if (errors.empty()) DeriveContext(spec, checks);
   BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "model configuration from the server"));
   const Sha256Digest hash = spec.PolicyHash();
   if (AsChars(hash) != response.policy_hash()) {
@@ -147,8 +173,13 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
   return response;
 }
 
+bool HasRandomizer(const PublicSpec& spec) {
+  return IsPrivateMode(spec.mode) &&
+         (spec.mechanism == v1::REWARD_RANDOMIZER || spec.mechanism == v1::CENTRED_RANDOMIZER);
+}
+
 absl::StatusOr<RewardRandomizer> MakeRandomizer(const PublicSpec& spec) {
-  if (!IsPrivateMode(spec.mode) || spec.mechanism != v1::REWARD_RANDOMIZER) {
+  if (!HasRandomizer(spec)) {
     return InvalidArgument("model ", spec.name, " has no randomizer: its mode is ",
                            v1::Mode_Name(spec.mode), ", its mechanism ",
                            v1::Mechanism_Name(spec.mechanism));

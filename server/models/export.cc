@@ -73,7 +73,9 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
 }
 
 absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path) {
-  if (path.counter() == nullptr && !path.central()) return std::string(bytes);
+  // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
+  const bool as_it_is = path.counter() == nullptr && path.contexts() == nullptr && !path.central();
+  if (as_it_is) return std::string(bytes);
   BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
   BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint));
   ModelState& state = checkpoint.state;

@@ -17,12 +17,14 @@
 #include "server/models/checkpoint_store.h"
 #include "server/models/counters.h"
 #include "server/models/export.h"
+#include "server/models/gate_setup.h"
 #include "server/models/learner.h"
 #include "server/models/model_stats.h"
 #include "server/models/publication.h"
 #include "server/models/recovery.h"
 #include "server/models/report_check.h"
 #include "server/models/report_gate.h"
+#include "server/models/user_shape.h"
 
 namespace bandana::server {
 namespace {
@@ -32,53 +34,6 @@ WarningSink WarnOf(const HostedModelOptions& options, const ModelSpec& spec) {
   return [name = spec.public_spec.name](const std::string& message) {
     std::fprintf(stderr, "warning: model %s: %s\n", name.c_str(), message.c_str());
   };
-}
-
-// Nodes that stand for more than one user, or may: the server cannot count events of one user
-// there.
-std::vector<bool> PooledNodes(const ModelSpec& spec) {
-  if (spec.coupling.independent()) return {};
-  if (!spec.colin_or_goblin) return {true};
-  std::vector<bool> pooled(spec.coupling.nodes());
-  std::vector<int> users(spec.coupling.nodes());
-  for (const auto& [user, node] : spec.users) pooled[node] = ++users[node] > 1;
-  if (spec.cold_start_node) pooled[*spec.cold_start_node] = true;
-  return pooled;
-}
-
-ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path) {
-  return {.dimension = spec.public_spec.dimension,
-          .windows = ClosesWindows(spec.public_spec),
-          .independent = spec.coupling.independent(),
-          .users_max = spec.bandit.nodes_max,
-          .events_per_user_max = spec.public_spec.events_per_user_max,
-          .pooled = PooledNodes(spec),
-          .ids_max = spec.decisions_open_max,
-          .token_lifetime = spec.public_spec.token_lifetime,
-          .counter = path.central() ? nullptr : path.counter(),
-          .steps_max = path.counter() == nullptr ? 0 : path.counter()->step_cap(),
-          .debits = path.debits(),
-          .cost = path.Cost()};
-}
-
-GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
-  GateState gate{.epoch = state.epoch, .time = state.time};
-  for (const NodeStatistics& s : statistics) gate.events.push_back(s.events);
-  // In window models an event counts when its decision is made.
-  for (const auto& [key, window] : state.windows.all()) ++gate.events[window.node];
-  gate.events_at_epoch = state.events_at_epoch;
-  for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
-    for (const auto& [id, stream] : state.local.streams()[node]) {
-      const auto bytes = std::as_bytes(std::span(stream.moment));
-      gate.streams.Set(
-          id, {static_cast<int>(node), stream.step, stream.last, Sha256Of(AsChars(bytes))});
-    }
-  }
-  gate.streams.Commit();
-  for (const Account& account : state.ledger.accounts()) {
-    gate.paid.push_back({account.last_epoch, account.releases});
-  }
-  return gate;
 }
 
 OutcomeResult ResultOf(Admission admission) {
@@ -115,7 +70,7 @@ class Model final : public HostedModel {
         clock_(clock),
         options_(options),
         warn_(WarnOf(options, spec_)),
-        store_(folder_, warn_) {}
+        store_(StoreOptions(spec_, folder_, options.checkpoint_seal), warn_) {}
 
   ~Model() override {
     // The loop appends time entries: it ends before the writer. The writer tells the loop of its
@@ -126,17 +81,21 @@ class Model final : public HostedModel {
   }
 
   absl::Status Start() {
-    BANDANA_ASSIGN_OR_RETURN(
-        Recovered recovered,
-        Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_, users_, counters_));
+    BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
+                             Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_,
+                                     users_, counters_, options_.checkpoint_seal));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     instance_ = recovered.stored.instance;
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
     const bool open_windows = !recovered.state.windows.all().empty();
+    const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
+    const bool without_shape = path_->shaped() && !recovered.state.shape;
     BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+    if (without_shape) BANDANA_RETURN_IF_ERROR(AppendShape());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
+    if (path_->central() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
     BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
     return absl::OkStatus();
   }
@@ -150,13 +109,19 @@ class Model final : public HostedModel {
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
   absl::Status RecordDecision(const Decision& decision) override;
   void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override;
+  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override;
   void ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) override;
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
   void CountFeaturesClipped(std::uint64_t count) override {
+    if (path_->joint() != nullptr) return;  // it would tell about contexts
     counters_.Add(Counters::kFeaturesClipped, count);
   }
 
   absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
+    if (path_->contexts() != nullptr) {
+      return FailedPrecondition("model ", spec_.public_spec.name,
+                                " is LOCAL_CONTEXT: arms stay on the devices");
+    }
     return arms_->Put(arms, out);
   }
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
@@ -167,6 +132,11 @@ class Model final : public HostedModel {
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
   absl::StatusOr<std::string> Export() override;
   v1::GetStatsResponse Stats() const override;
+  std::optional<RewardTotals> rewards() const override {
+    if (spec_.public_spec.mode != v1::NON_PRIVATE) return std::nullopt;
+    const std::lock_guard lock(rewards_mutex_);
+    return rewards_;
+  }
   v1::GetLedgerResponse Ledger() const override {
     return LedgerOf(
         spec_.public_spec,
@@ -175,22 +145,36 @@ class Model final : public HostedModel {
          .epoch = gate_->epoch(),
          .debits = path_->debits(),
          .stream =
-             path_->counter() == nullptr ? std::nullopt : std::optional(path_->counter()->cost())},
+             path_->counter() == nullptr ? std::nullopt : std::optional(path_->counter()->cost()),
+         .event = path_->contexts() == nullptr ? PrivacyCost::Pure(spec_.public_spec.epsilon)
+                                               : path_->contexts()->cost()},
         *loop_->ledger());
   }
   absl::Status Health() const override {
-    BANDANA_RETURN_IF_ERROR(writer_->Health());
-    return loop_->status();
+    const absl::Status log = writer_->Health();
+    if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
+    BANDANA_RETURN_IF_ERROR(loop_->status());
+    return log.ok() ? loop_->withheld() : log;
   }
 
  private:
   absl::Status StartGate(const Recovered& recovered);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
+  // The first entry of a model with one counter over all users.
+  absl::Status AppendShape();
   // Appends one record and waits until it is durable and applied.
   absl::StatusOr<Admission> AppendAndWait(const Record& record);
   absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
+  // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
+  void FinishTrimming();
   absl::Status NoRoom() const;
+  void CountReward(double reward) {
+    if (spec_.public_spec.mode != v1::NON_PRIVATE) return;
+    const std::lock_guard lock(rewards_mutex_);
+    ++rewards_.count;
+    rewards_.sum += reward;
+  }
   absl::Status Exhausted() const;
 
   const ModelSpec spec_;
@@ -208,6 +192,9 @@ class Model final : public HostedModel {
   std::unique_ptr<ApplyLoop> loop_;
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
+
+  mutable std::mutex rewards_mutex_;
+  RewardTotals rewards_;  // non-private models
 
   std::mutex checkpoint_mutex_;  // for store_
   CheckpointStore store_;
@@ -262,6 +249,11 @@ absl::Status Model::StartLoop(Recovered recovered) {
   return absl::OkStatus();
 }
 
+absl::Status Model::AppendShape() {
+  BANDANA_ASSIGN_OR_RETURN(const UserShape shape, ShapeOf(spec_));
+  return AppendAndWait(ShapeRecord{.nodes = shape.nodes, .root = shape.root}).status();
+}
+
 absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
   Identity configured = IdentityOf(spec_, instance_);
   configured.noise_key = stored.noise_key;
@@ -311,6 +303,7 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     std::size_t outcome;
     std::size_t record;
     bool clipped;
+    double reward;  // used of non-private models only
   };
   std::vector<OutcomeResult> results(outcomes.size());
   std::vector<std::string> records;
@@ -327,7 +320,7 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     }
     const CheckedOutcome& outcome = std::get<CheckedOutcome>(checked);
     if (outcome.decision) records.push_back(Encode(*outcome.decision));
-    asked.push_back({i, records.size(), outcome.reward_clipped});
+    asked.push_back({i, records.size(), outcome.reward_clipped, outcome.record.reward});
     records.push_back(Encode(outcome.record));
   }
   if (records.empty()) return done(std::move(results));
@@ -344,9 +337,9 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
         return (*shared)(NoRoom());
       }
       results[one.outcome] = ResultOf(admission);
-      if (one.clipped && admission == Admission::kAppend) {
-        counters_.Add(Counters::kRewardsClipped, 1);
-      }
+      if (admission != Admission::kAppend) continue;
+      if (one.clipped) counters_.Add(Counters::kRewardsClipped, 1);
+      CountReward(one.reward);
     }
     if (exhausted) return (*shared)(Exhausted());
     (*shared)(std::move(results));
@@ -392,6 +385,36 @@ void Model::ReportCounters(std::vector<ReportedCounter> reports, CounterDone don
   if (!queued.ok()) (*shared)(queued);
 }
 
+void Model::ReportContexts(std::vector<ReportedContext> reports, ReportDone done) {
+  std::vector<OutcomeResult> results(reports.size());
+  std::vector<std::string> records;
+  std::vector<std::size_t> asked;
+  const absl::Time now = clock_.Now();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto checked = CheckContextReport(*path_->contexts(), reports[i], now);
+    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
+      results[i] = {v1::REJECTED, *reason};
+      counters_.Add(Counters::Rejected(*reason), 1);
+      continue;
+    }
+    asked.push_back(i);
+    records.push_back(Encode(std::get<ContextRecord>(checked)));
+  }
+  if (records.empty()) return done(std::move(results));
+  auto shared = std::make_shared<ReportDone>(std::move(done));
+  auto finish = [this, shared, results = std::move(results), asked = std::move(asked)](
+                    const absl::Status& status, std::span<const Admission> admissions) mutable {
+    if (!status.ok()) return (*shared)(status);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (admissions[i] == Admission::kNoRoom) return (*shared)(NoRoom());
+      results[asked[i]] = ResultOf(admissions[i]);
+    }
+    (*shared)(std::move(results));
+  };
+  const absl::Status queued = writer_->Submit(std::move(records), std::move(finish));
+  if (!queued.ok()) (*shared)(queued);
+}
+
 absl::Status Model::NoRoom() const {
   return Unavailable("decisions_open_max = ", gate_->ids_max(),
                      " decisions are remembered; older ones must expire first");
@@ -399,8 +422,9 @@ absl::Status Model::NoRoom() const {
 
 absl::Status Model::Exhausted() const {
   return FailedPrecondition("privacy.counter.steps_max = ", path_->counter()->step_cap(),
-                            " events of this user are counted in this epoch; the model serves on "
-                            "as it is, a new epoch opens a new debit");
+                            " events of ", path_->shaped() ? "all users" : "this user",
+                            " are counted in this epoch; the model serves on as it is, a new epoch "
+                            "opens a new debit");
 }
 
 void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
@@ -432,6 +456,11 @@ absl::Status Model::PutGraph(const v1::Graph& graph) {
   if (!spec_.colin_or_goblin) {
     return FailedPrecondition("model ", spec_.public_spec.name, " has no graph");
   }
+  if (path_->shaped()) {
+    return FailedPrecondition("model ", spec_.public_spec.name,
+                              " has one counter over all users, "
+                              "whose noise is shaped by the graph: make another model");
+  }
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling,
                            MakeCoupling(spec_.config, graph, spec_.public_spec.dimension));
   if (coupling.nodes() != spec_.coupling.nodes()) {
@@ -457,6 +486,11 @@ absl::Status Model::WriteCheckpoint(const ApplyLoop::Captured& captured) {
                            store_.Write(captured.sequence, captured.bytes));
   writer_->TrimThrough(older);
   return absl::OkStatus();
+}
+
+void Model::FinishTrimming() {
+  const absl::Status done = Checkpoint().status();
+  if (!done.ok()) warn_(absl::StrCat("checkpoint: ", done.message()));
 }
 
 absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
@@ -488,6 +522,8 @@ v1::GetStatsResponse Model::Stats() const {
   stats.set_nodes(static_cast<std::uint32_t>(loop_->nodes()));
   stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
   stats.set_decisions_open(gate_->ids());
+  stats.set_grams_repaired(loop_->grams_repaired());
+  if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
   return stats;
 }
 

@@ -20,6 +20,7 @@
 #include "common/random/keyed_stream.h"
 #include "common/wire/model_spec.h"
 #include "server/models/catalogue.h"
+#include "server/models/checkpoint_seal.h"
 #include "server/models/decision.h"
 
 namespace bandana::server {
@@ -30,6 +31,7 @@ struct ReportedOutcome {
   std::uint32_t shown = 0;
   std::optional<double> reward;         // Report: raw; missing allowed
   std::optional<std::uint32_t> output;  // Submit: index into the randomizer's grid
+  bool whole_range = false;             // Submit, CENTRED_RANDOMIZER: not in the arm's window
 };
 
 struct OutcomeResult {
@@ -59,12 +61,29 @@ struct CounterResult {
 };
 using CounterDone = std::function<void(absl::StatusOr<std::vector<CounterResult>>)>;
 
+// One context report, of the shape that the model's mechanism has. Nothing in it names a user or a
+// decision.
+struct ReportedContext {
+  std::array<std::byte, 16> id{};
+  std::uint64_t epoch = 0;
+  std::string seed;                  // PRIVUNIT: 16 bytes, else empty
+  std::vector<std::int64_t> values;  // JOINT_GAUSSIAN: d (d + 1) / 2 + d, else empty
+};
+
+// Of the reports accepted since the start.
+struct RewardTotals {
+  std::uint64_t count = 0;
+  double sum = 0;  // reward units
+};
+
 struct HostedModelOptions {
   std::string log_vfs;  // SQLite VFS of the log; tests inject faults through it
   // Longest sleep of the model's own thread: how late due windows and expired ids may be noticed.
   absl::Duration tick_max = absl::Seconds(1);
   // What the noise of a central model is a function of; such a model does not open without.
   std::shared_ptr<const NoiseKey> noise_key;
+  // What checkpoints are sealed with; null: not sealed. Files sealed before do not open without.
+  std::shared_ptr<const CheckpointSeal> checkpoint_seal;
   // Told of each step towards a release, on the model's thread: "durable" (entries, with the debits
   // before them), "drawn", "persisted" (the position, central models), "published". Tests end the
   // process there.
@@ -83,7 +102,8 @@ class HostedModel {
   // empty or the file has changed since it was loaded: its arms are added or replaced.
   // Errors: INVALID_ARGUMENT spec and stored state disagree (dimension, coupling, nodes, mode,
   // mechanism, epsilon, delta, reward range), or a bad arms file; DATA_LOSS corrupt state, naming
-  // the log entry or the file; UNAVAILABLE I/O.
+  // the log entry or the file; FAILED_PRECONDITION a key that the state was made with is not the
+  // one given; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
                                                            const std::string& folder,
                                                            const Clock& clock,
@@ -133,6 +153,16 @@ class HostedModel {
   // The whole call is UNAVAILABLE as for Report.
   virtual void ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) = 0;
 
+  // LOCAL_CONTEXT: takes perturbed events, each id once while it is remembered (token_lifetime from
+  // its first arrival). Per report:
+  //   APPLIED    in the log.
+  //   DUPLICATE  a report of this id came before.
+  //   REJECTED   TOKEN_FOREIGN (drawn in another epoch); OUTPUT_OUT_OF_RANGE (integers that no
+  //   device
+  //              releases).
+  // The whole call is UNAVAILABLE as for Report.
+  virtual void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) = 0;
+
   // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics.
   virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
                              std::uint64_t count) = 0;
@@ -140,7 +170,8 @@ class HostedModel {
 
   // All arms take effect together, durable on return. Norms above the bound are clipped or refused
   // like features of a request. Errors: INVALID_ARGUMENT naming the arm, or an id that is there
-  // twice; FAILED_PRECONDITION beyond arms_max; UNAVAILABLE I/O.
+  // twice; FAILED_PRECONDITION beyond arms_max, or LOCAL_CONTEXT, where arms stay on the devices;
+  // UNAVAILABLE I/O.
   virtual absl::Status PutArms(std::span<const CatalogueArm> arms,
                                v1::PutArmsResponse* response) = 0;
   // Ids that are not in the catalogue are ignored. Errors: UNAVAILABLE I/O.
@@ -158,8 +189,12 @@ class HostedModel {
   // ModelRegistry::Import.
   virtual absl::StatusOr<std::string> Export() = 0;
   virtual v1::GetStatsResponse Stats() const = 0;
+  // Of a non-private model; a private one keeps none.
+  virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;
-  // OK, or why reports cannot be taken (disk, corruption).
+  // OK; RESOURCE_EXHAUSTED the disk is full: reports are refused until there is space again, and
+  // selections go on from what was published before; or why no report will be taken until a
+  // restart.
   virtual absl::Status Health() const = 0;
 };
 

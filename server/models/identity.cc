@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/wire/counter_policy.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana::server {
 namespace {
@@ -27,10 +28,28 @@ std::string CouplingName(const v1::ModelConfig& config) {
       return "colin";
     case v1::ModelConfig::kGoblin:
       return "goblin";
+    case v1::ModelConfig::kSparse:
+      return "sparse";
+    case v1::ModelConfig::kArms:
+      return "arms";
+    case v1::ModelConfig::kConvex:
+      return "convex";
     case v1::ModelConfig::COUPLING_NOT_SET:
       break;
   }
   return "none";
+}
+
+// All that a report's noise and its decoding depend on.
+std::string ContextText(const PublicSpec& spec) {
+  return absl::StrCat(spec.context->grid_bits, " ", ToHex(spec.context->parameters), " l2 ",
+                      Exact(spec.feature_l2_max));
+}
+
+std::string GraphDigest(const ModelSpec& spec) {
+  return ToHex(Sha256Of(spec.config.has_colin()
+                            ? spec.config.colin().graph().SerializeAsString()
+                            : spec.config.goblin().graph().SerializeAsString()));
 }
 
 std::string WithChecksum(std::string text) {
@@ -41,7 +60,7 @@ std::string WithChecksum(std::string text) {
 }  // namespace
 
 bool ClosesWindows(const PublicSpec& spec) {
-  return spec.reward_window.has_value() && spec.mode != v1::LOCAL_REWARD;
+  return spec.reward_window.has_value() && !IsLocalMode(spec.mode);
 }
 
 Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
@@ -62,17 +81,18 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   };
   // All that the noise of a counter is calibrated by, the feature bound among it.
   if (p.counter) {
-    const auto design = MakeCounterDesign(p);
+    const auto design = MakeCounterDesign(spec);
     identity.fixed.emplace_back("counter", design.ok()
                                                ? absl::StrCat(v1::CounterKind_Name(p.counter->kind),
                                                               " ", ToHex(design->digest()))
                                                : "none");
   }
+  if (p.context) identity.fixed.emplace_back("context", ContextText(p));
+  // Its shape follows from the graph and is fixed with it.
+  if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec));
   identity.reward_window =
       ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
-  identity.graph =
-      ToHex(Sha256Of(spec.config.has_colin() ? spec.config.colin().graph().SerializeAsString()
-                                             : spec.config.goblin().graph().SerializeAsString()));
+  identity.graph = GraphDigest(spec);
   return identity;
 }
 

@@ -4,19 +4,42 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "server/models/arms_sink.h"
 #include "server/models/bandit_sink.h"
+#include "server/models/context_sink.h"
 #include "server/models/counter_sink.h"
+#include "server/models/joint_sink.h"
+#include "server/models/shaped_sink.h"
 
 namespace bandana::server {
 
 absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, const RewardPath& path,
                                                      const ModelState& state,
                                                      std::vector<NodeStatistics> statistics) {
+  const auto release_of = [&](int node) { return state.ReleaseOf(node, path); };
+  if (path.shaped()) {
+    auto sink = std::make_unique<ShapedSink>(spec, state.shape, std::move(statistics));
+    BANDANA_RETURN_IF_ERROR(sink->Refresh(release_of));
+    return sink;
+  }
+  if (spec.arms) {
+    const double variance =
+        path.randomizer() == nullptr ? 0 : path.randomizer()->VarianceMax();
+    return ArmsSink::Create(spec, variance, std::move(statistics));
+  }
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));
   BanditModel::Options options = spec.bandit;
   options.nodes_max = std::max(options.nodes_max, static_cast<int>(statistics.size()));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
                            BanditModel::Create(options, std::move(coupling)));
+  if (path.contexts() != nullptr) {
+    return ContextSink::Create(spec, path.contexts()->variance(), std::move(model), statistics);
+  }
+  if (path.joint() != nullptr) {
+    auto sink = JointSink::Create(spec, std::move(model), std::move(statistics), release_of);
+    if (!sink.ok()) return DataLoss("the recovered releases: ", sink.status().message());
+    return *std::move(sink);
+  }
   std::vector<NodeStatistics> contexts;
   if (path.counter() != nullptr) {
     contexts = statistics;

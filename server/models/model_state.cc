@@ -17,6 +17,7 @@ struct Transition {
   EventSink& sink;
 
   absl::Status operator()(const DecisionRecord& record) {
+    if (path.contexts() != nullptr) return DataLoss("a decision in a model with private contexts");
     BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(record.event));
     state.windows.Open({record.close, position.sequence},
                        {.id = record.event.id,
@@ -27,6 +28,7 @@ struct Transition {
   }
 
   absl::Status operator()(const OutcomeRecord& record) {
+    if (path.contexts() != nullptr) return DataLoss("an outcome in a model with private contexts");
     if (path.windowed()) {
       OpenWindow* window = state.windows.Find(record.event.id);
       if (window == nullptr) return DataLoss("an outcome has no open decision");
@@ -80,6 +82,25 @@ struct Transition {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const ContextRecord& record) {
+    if (path.contexts() == nullptr) return DataLoss("a context report in a model that takes none");
+    BANDANA_ASSIGN_OR_RETURN(const Released<JointEstimate> estimate, path.Read(record));
+    sink.Hold(0);
+    sink.Join(0, {.gram = estimate.value().gram, .moment = estimate.value().moment});
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ShapeRecord& record) {
+    if (!path.shaped() || state.shape) return DataLoss("a shape in a model that takes none");
+    UserShape shape{.nodes = record.nodes};
+    shape.root.resize(record.root_bytes.size() / sizeof(double));
+    std::memcpy(shape.root.data(), record.root_bytes.data(), record.root_bytes.size());
+    BANDANA_RETURN_IF_ERROR(CheckShape(shape, sink.nodes()));
+    sink.SetShape(shape);
+    state.shape = std::move(shape);
+    return absl::OkStatus();
+  }
+
   absl::Status operator()(const DebitRecord& record) {
     return state.ledger.Add(position.sequence, record);
   }
@@ -101,15 +122,34 @@ struct Transition {
       sink.Add(node, features, released);
       return absl::OkStatus();
     }
+    if (path.shaped() && !state.shape) return DataLoss("an event before the shape");
     std::vector<double> x(path.dimension());
     std::memcpy(x.data(), features.data(), features.size());
-    BANDANA_RETURN_IF_ERROR(state.central.Step(node, x, path.Centred(reward), *path.counter(),
+    const int stream = path.StreamOf(node);
+    BANDANA_ASSIGN_OR_RETURN(
+        const ClippedIncrement increment,
+        path.IncrementOf(node, std::move(x), reward, state.shape ? &*state.shape : nullptr));
+    BANDANA_RETURN_IF_ERROR(state.central.Step(stream, increment, *path.counter(),
                                                path.OriginOf(state.epoch, position.hash)));
-    const HeldContexts::Key stream{node, {}};
-    const bool releases = path.counter()->ReleaseSize(state.central.steps(node)) > 0;
-    if (releases) JoinHeld(stream);
-    UseContext(stream, features, releases);
+    const bool releases = path.counter()->ReleaseSize(state.central.steps(stream)) > 0;
+    // PROOF: joint_served begin
+    if (path.joint() != nullptr) {
+      // The context is as private as the reward: that there was an event is all that is kept.
+      sink.Hold(node);
+      if (releases) sink.Touch(node);
+      return absl::OkStatus();
+    }
+    // PROOF: joint_served end
+    if (releases) JoinCovered(node);
+    UseContext({node, {}}, features, releases);
     return absl::OkStatus();
+  }
+
+  // Contexts that the release of the node's stream covers.
+  void JoinCovered(int node) {
+    if (!path.shaped()) return JoinHeld({node, {}});
+    state.held.TakeAll(
+        [this](int held, const NodeStatistics& contexts) { sink.Join(held, contexts); });
   }
 
   // S holds an event from the release on that covers it.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "server/models/records.h"
 #include "server/models/reward_path.h"
 #include "server/models/user_index.h"
+#include "server/models/user_shape.h"
 
 namespace bandana::server {
 
@@ -57,13 +59,14 @@ struct ModelState {
   absl::Time time = absl::UnixEpoch();  // of the last time entry
   std::string graph;  // serialized v1::Graph in force; empty = the configuration's
   std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
+  std::optional<UserShape> shape;  // one counter over all users: from its first entry on
   OpenWindows windows;
   Ledger ledger;
   LocalStreams local;      // models with a counter on the devices
   CentralStreams central;  // models with a counter here
   HeldContexts held;       // of events that no release covers yet
 
-  // Models with a counter: what the node's streams have released.
+  // Models with a counter: what the node's streams have released (RewardPath::StreamOf).
   Released<NodeRelease> ReleaseOf(int node, const RewardPath& path) const;
   // Ends all streams; what they have released stands.
   void CloseStreams(const RewardPath& path);

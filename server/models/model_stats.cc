@@ -28,6 +28,10 @@ namespace {
 double UserEpsilon(const PublicSpec& spec, const LedgerFacts& facts) {
   const std::uint64_t k = facts.events_of_one;
   if (k == 0) return 0;
+  if (facts.event.rho) {
+    const auto sum = ZcdpEpsilon({facts.event.rho->value * static_cast<double>(k)}, spec.delta);
+    return sum.ok() ? sum->value : std::numeric_limits<double>::infinity();
+  }
   if (!facts.stream) return static_cast<double>(k) * spec.epsilon.value;
   const auto epsilon = ZcdpEpsilon(GroupZcdp(*facts.stream, k), spec.delta);
   return epsilon.ok() ? epsilon->value : std::numeric_limits<double>::infinity();
@@ -53,10 +57,9 @@ v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, const LedgerFacts& facts,
   ledger.set_epoch(facts.epoch);
   ledger.set_research(spec.research);
   if (facts.debits != Debits::kNone) {
-    debited.Fill(spec.delta.value, ledger);
+    debited.Fill(spec.delta.value, facts.debits == Debits::kModelStream ? "all users" : "", ledger);
   } else if (spec.mode != v1::NON_PRIVATE) {
-    const auto totals =
-        Compose(PrivacyTotals{}, PrivacyCost::Pure(spec.epsilon), facts.events_of_one);
+    const auto totals = Compose(PrivacyTotals{}, facts.event, facts.events_of_one);
     if (totals.ok()) FillReadings(*totals, spec.delta.value, *ledger.mutable_user());
   }
   return ledger;

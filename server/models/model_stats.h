@@ -21,13 +21,15 @@ struct LedgerFacts {
   std::uint64_t epoch = 0;
   Debits debits = Debits::kNone;
   std::optional<Rho> stream;  // counters: cost of a stream
+  PrivacyCost event;          // of one event, where nothing is debited
 };
 
 // Event-level reading: every event lies in one stream, or is randomized by itself, so that the
 // releases compose in parallel. User-level readings: `epsilon_spent_user` is what one guarantee an
 // event says of the k events of one user at once: k epsilon for the randomizer, the conversion of
-// k^2 rho at delta for a counter, infinity beyond its range. `user` adds up what was debited to one
-// principal, or its events where nothing is debited.
+// k^2 rho at delta for a counter, infinity beyond its range. Of private contexts no server knows k:
+// every event counts as if it were one user's, and the device's ledger is the one to ask. `user`
+// adds up what was debited to one principal, or its events where nothing is debited.
 v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, const LedgerFacts& facts,
                                const Ledger& debited);
 

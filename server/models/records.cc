@@ -1,5 +1,7 @@
 #include "server/models/records.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
@@ -19,6 +21,9 @@ enum Type : std::uint8_t {
   kGraph = 5,
   kCounter = 6,
   kDebit = 7,
+  kContext = 8,
+  kShape = 9,
+  kCurveDebit = 10,
 };
 
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
@@ -100,6 +105,29 @@ EventRecord TakeEvent(ByteReader& in, int dimension) {
   return event;
 }
 
+void Put(ByteWriter& out, const ContextRecord& r) {
+  out.Fixed(r.id);
+  out.U64(r.epoch);
+  Put(out, r.received);
+  out.U8(r.seed.empty() ? 1 : 0);
+  out.Fixed(AsBytes(r.seed));
+  for (const std::int64_t value : r.values) out.I64(value);
+}
+
+ContextRecord TakeContext(ByteReader& in, int dimension) {
+  const std::uint64_t d = static_cast<std::uint64_t>(dimension);
+  ContextRecord r;
+  in.Fixed(r.id);
+  r.epoch = in.U64();
+  r.received = TakeTime(in);
+  if (in.U8() == 0) {
+    r.seed = in.Take(16);
+  } else {
+    r.value_bytes = in.Take((d * (d + 1) / 2 + d) * sizeof(std::int64_t));
+  }
+  return r;
+}
+
 struct Encoder {
   ByteWriter& out;
   void operator()(const DecisionRecord& r) {
@@ -131,13 +159,26 @@ struct Encoder {
     out.U8(kCounter);
     Put(out, r);
   }
+  void operator()(const ContextRecord& r) {
+    out.U8(kContext);
+    Put(out, r);
+  }
   void operator()(const DebitRecord& r) {
-    out.U8(kDebit);
+    out.U8(r.mu > 0 ? kCurveDebit : kDebit);
     out.U64(r.epoch);
     out.I32(r.node);
     out.U64(r.releases);
     out.F64(r.pure);
     out.F64(r.rho);
+    if (r.mu > 0) {
+      out.F64(r.mu);
+      out.F64(r.slack);
+    }
+  }
+  void operator()(const ShapeRecord& r) {
+    out.U8(kShape);
+    out.I32(r.nodes);
+    PutDoubles(out, r.root, r.root_bytes);
   }
 };
 
@@ -164,12 +205,24 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return GraphRecord{in.Block()};
     case kCounter:
       return TakeCounter(in, dimension);
+    case kContext:
+      return TakeContext(in, dimension);
+    case kShape: {
+      ShapeRecord r{.nodes = in.I32()};
+      const auto nodes = static_cast<std::uint64_t>(std::clamp(r.nodes, 0, kNodesMax));
+      r.root_bytes = in.Take(nodes * nodes * sizeof(double));
+      return r;
+    }
     default: {
       DebitRecord r{.epoch = in.U64()};
       r.node = in.I32();
       r.releases = in.U64();
       r.pure = in.F64();
       r.rho = in.F64();
+      if (type == kCurveDebit) {
+        r.mu = in.F64();
+        r.slack = in.F64();
+      }
       return r;
     }
   }
@@ -192,7 +245,7 @@ absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
-  if (!in.ok() || version != kVersion || type < kDecision || type > kDebit) {
+  if (!in.ok() || version != kVersion || type < kDecision || type > kCurveDebit) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }
   Record record = DecodeBody(type, in, dimension);

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/log/update_log.h"
 #include "server/models/decision.h"
 
 namespace bandana::server {
@@ -92,14 +93,36 @@ struct DebitRecord {
   std::uint64_t releases = 0;  // this many of the cost below
   double pure = 0;             // epsilon of a release of a pure mechanism, or 0
   double rho = 0;              // zCDP cost of a stream, or 0
+  // Where the exact Gaussian curve says more than rho = mu^2 / 2: mu, and what is added to delta.
+  double mu = 0;
+  double slack = 0;
+};
+
+// A device's perturbed event: context and reward, of nobody and of no decision that the log knows.
+// Exactly one of seed and values.
+struct ContextRecord {
+  EntryId id{};  // drawn by the device
+  std::uint64_t epoch = 0;
+  absl::Time received;                   // by this server, the first time
+  std::string_view seed;                 // 16 bytes
+  std::span<const std::int64_t> values;  // for encoding: D = d (d + 1) / 2 + d
+  std::string_view value_bytes;          // after decoding: D integers of 8 bytes, not aligned
+};
+
+// One counter over all users: how its noise is spread, before its first event.
+struct ShapeRecord {
+  std::int32_t nodes = 0;
+  std::span<const double> root;  // for encoding: nodes x nodes
+  std::string_view root_bytes;   // after decoding: doubles, not aligned
 };
 
 using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
-                            CounterRecord, DebitRecord>;
+                            CounterRecord, DebitRecord, ContextRecord, ShapeRecord>;
 
 // Kinds of ids in the log.
 inline constexpr std::uint8_t kDecisionKind = 0;
 inline constexpr std::uint8_t kOutcomeKind = 1;
+inline constexpr std::uint8_t kReportKind = 2;  // of context reports
 
 // Times are stored to the nanosecond: give times that ToUnixNanos can hold.
 std::string Encode(const Record& record);

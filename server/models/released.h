@@ -15,7 +15,7 @@ class Released {
   const T& value() const { return value_; }
 
  private:
-  friend class RewardPath;      // rewards: raw where the model is not private
+  friend class RewardPath;      // rewards: raw where the model is not private; devices' reports
   friend class LocalStreams;    // noised on the devices
   friend class CentralStreams;  // noised here
   explicit Released(T value) : value_(std::move(value)) {}

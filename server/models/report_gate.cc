@@ -34,7 +34,10 @@ void ReportGate::Restore(GateState state) {
   Publish();
 }
 
-void ReportGate::Remember(const RememberedId& id) { ids_.Insert(id); }
+void ReportGate::Remember(const RememberedId& id) {
+  ids_.Insert(id);
+  if (id.kind == kReportKind) reports_.Insert(id.id, id.bucket);
+}
 
 void ReportGate::ForgetBefore(std::int64_t bucket) {
   ids_.ForgetBefore(bucket);
@@ -59,6 +62,11 @@ Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
   if (auto* counter = std::get_if<CounterRecord>(&*record)) {
     const Admission verdict = JudgeCounter(std::move(*counter), batch);
     if (verdict != Admission::kAppend) CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* context = std::get_if<ContextRecord>(&*record)) {
+    const Admission verdict = JudgeContext(*context, bytes, batch);
+    CountVerdict(verdict);
     return verdict;
   }
   Admission verdict = Admission::kAppend;
@@ -96,6 +104,20 @@ Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view
     const Admission verdict = CountEvent(record.event, batch);
     if (verdict != Admission::kAppend) return verdict;
   }
+  Insert(key);
+  batch.Add(bytes, {key});
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view bytes,
+                                   LogBatch& batch) {
+  const auto known = reports_.BucketOf(record.id);
+  if (known && *known >= forget_before_) return Admission::kDuplicate;
+  if (record.epoch != state_.epoch) return Admission::kForeign;
+  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const RememberedId key{IdBucketOf(std::max(record.received, state_.time)), kReportKind,
+                         record.id};
+  AddEvents(0, 1);
   Insert(key);
   batch.Add(bytes, {key});
   return Admission::kAppend;
@@ -239,6 +261,14 @@ std::uint64_t ReportGate::EventsInEpoch(int node) const {
   return state_.events[i] - (i < state_.events_at_epoch.size() ? state_.events_at_epoch[i] : 0);
 }
 
+std::uint64_t ReportGate::EpochEvents() const {
+  std::uint64_t events = 0;
+  for (std::size_t node = 0; node < state_.events.size(); ++node) {
+    events += EventsInEpoch(static_cast<int>(node));
+  }
+  return events;
+}
+
 Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
   const std::uint64_t total = EventsInEpoch(node) + events;
   const auto i = static_cast<std::size_t>(node);
@@ -246,6 +276,9 @@ Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
       options_.events_per_user_max > 0 && !(i < options_.pooled.size() && options_.pooled[i]);
   if (limited && total > options_.events_per_user_max) return Admission::kUserLimit;
   if (options_.debits == Debits::kNodeStreams && total > options_.steps_max) {
+    return Admission::kExhausted;
+  }
+  if (options_.debits == Debits::kModelStream && EpochEvents() + events > options_.steps_max) {
     return Admission::kExhausted;
   }
   return Admission::kAppend;
@@ -282,13 +315,14 @@ Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
   if (limit != Admission::kAppend) return limit;
   if (options_.independent) AdmitUser(node, event.user);
   if (options_.debits == Debits::kNodeStreams) Pay(node, 1, batch);
+  if (options_.debits == Debits::kModelStream) Pay(0, 1, batch);
   if (options_.debits == Debits::kBlocks) Pay(node, EventsInEpoch(node) + 1, batch);
   AddEvents(node, 1);
   return Admission::kAppend;
 }
 
 void ReportGate::Insert(const RememberedId& id) {
-  ids_.Insert(id);
+  Remember(id);
   undo_.ids.push_back(id);
 }
 
@@ -350,6 +384,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   state_.streams.Commit();
   undo_.paid.clear();
   ids_.ForgetBefore(forget_before_);
+  reports_.ForgetBefore(forget_before_, ids_.size());
   counters_.Add(staged_);
   // What other threads added since EncodeCounters() is stored with the next transaction.
   if (stored) stored_ = encoded_;
@@ -365,7 +400,10 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
 }
 
 void ReportGate::Rollback() {
-  for (const RememberedId& id : undo_.ids) ids_.Remove(id);
+  for (const RememberedId& id : undo_.ids) {
+    ids_.Remove(id);
+    if (id.kind == kReportKind) reports_.Remove(id.id);
+  }
   for (const auto& [node, count] : undo_.counted) state_.events[node] -= count;
   for (auto paid = undo_.paid.rbegin(); paid != undo_.paid.rend(); ++paid) {
     state_.paid[paid->first] = paid->second;

@@ -17,6 +17,7 @@
 #include "server/log/log_writer.h"
 #include "server/models/counters.h"
 #include "server/models/records.h"
+#include "server/models/report_ids.h"
 #include "server/models/reward_path.h"
 #include "server/models/stream_table.h"
 #include "server/models/user_index.h"
@@ -96,6 +97,7 @@ class ReportGate final : public AppendGate {
   Admission JudgeTime(const TimeRecord& record);
   Admission JudgeEpoch(const EpochRecord& record);
   Admission JudgeCounter(CounterRecord record, LogBatch& batch);
+  Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   // The newest step that a local stream's release at `step` covers.
   std::uint64_t CoveredAt(std::uint64_t step) const;
   // Where the report stands in its stream: kAppend when it brings it forward.
@@ -108,6 +110,7 @@ class ReportGate final : public AppendGate {
   Admission CheckLimits(int node, std::uint64_t events) const;
   void AddEvents(int node, std::uint64_t events);
   std::uint64_t EventsInEpoch(int node) const;
+  std::uint64_t EpochEvents() const;  // of all nodes
   void Pay(int node, std::uint64_t releases, LogBatch& batch);
   int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
   // The node, the next free one for a user not seen yet; -1 where users_max forbids.
@@ -123,6 +126,7 @@ class ReportGate final : public AppendGate {
   const std::function<void(const LogPosition&)> committed_;
 
   IdIndex ids_;
+  ReportIds reports_;  // of the ids, those of context reports
   GateState state_;
 
   // Since the last Commit or Rollback.

@@ -1,21 +1,26 @@
 #include "server/models/reward_path.h"
 
 #include <array>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/mechanisms/canonical_text.h"
 #include "common/wire/counter_policy.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana::server {
 
-absl::StatusOr<RewardPath> RewardPath::Create(const PublicSpec& spec, const InstanceId& instance,
+absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const InstanceId& instance,
                                               std::shared_ptr<const NoiseKey> key) {
+  const PublicSpec& spec = model.public_spec;
   RewardPath path;
   path.dimension_ = spec.dimension;
   path.windowed_ = ClosesWindows(spec);
-  path.central_ = spec.mode == v1::CENTRAL_REWARD;
-  path.local_ = spec.mode == v1::LOCAL_REWARD;
+  path.central_ = IsCentralMode(spec.mode);
+  path.shaped_ = IsShaped(spec.mechanism);
+  path.local_ = IsLocalMode(spec.mode);
   path.default_reward_ = spec.default_reward();
   path.epsilon_ = spec.epsilon;
   path.instance_ = instance;
@@ -23,10 +28,15 @@ absl::StatusOr<RewardPath> RewardPath::Create(const PublicSpec& spec, const Inst
     if (key == nullptr) return FailedPrecondition("a central model needs the server's noise key");
     path.key_ = std::move(key);
   }
-  if (spec.mechanism == v1::COUNTER) {
-    BANDANA_ASSIGN_OR_RETURN(path.counter_, MakeCounterDesign(spec));
+  if (spec.mode == v1::LOCAL_CONTEXT) {
+    BANDANA_ASSIGN_OR_RETURN(path.contexts_, ContextMechanism::Create(spec));
+  } else if (spec.mode == v1::JOINT) {
+    BANDANA_ASSIGN_OR_RETURN(path.joint_, MakeJointCounter(spec));
+    path.counter_ = path.joint_->design();
+  } else if (spec.mechanism == v1::COUNTER || path.shaped_) {
+    BANDANA_ASSIGN_OR_RETURN(path.counter_, MakeCounterDesign(model));
     path.centre_ = RewardCentre(spec);
-  } else if (spec.mechanism == v1::REWARD_RANDOMIZER) {
+  } else if (HasRandomizer(spec)) {
     BANDANA_ASSIGN_OR_RETURN(path.randomizer_, MakeRandomizer(spec));
     path.randomizer_parameters_ = CanonicalText("bandana central randomizer 1")
                                       .Add(spec.epsilon.value)
@@ -39,11 +49,19 @@ absl::StatusOr<RewardPath> RewardPath::Create(const PublicSpec& spec, const Inst
 }
 
 Debits RewardPath::debits() const {
+  if (shaped_) return Debits::kModelStream;
   if (counter_) return central_ ? Debits::kNodeStreams : Debits::kDeviceStreams;
   return central_ ? Debits::kBlocks : Debits::kNone;
 }
 
 DebitRecord RewardPath::Cost() const {
+  if (joint_) {
+    const PrivacyCost& cost = joint_->cost();
+    const double rho = counter_->cost().value;
+    if (cost.mu)
+      return {.releases = 1, .rho = rho, .mu = cost.mu->value, .slack = cost.slack.value};
+    return {.releases = 1, .rho = rho};
+  }
   if (counter_) return {.releases = 1, .rho = counter_->cost().value};
   return {.releases = kDebitBlock, .pure = epsilon_.value};
 }
@@ -51,6 +69,17 @@ DebitRecord RewardPath::Cost() const {
 NoiseOrigin RewardPath::OriginOf(std::uint64_t epoch, const Sha256Digest& history) const {
   return {.key = key_.get(), .instance = instance_, .epoch = epoch, .history = history};
 }
+
+// PROOF: central begin
+absl::StatusOr<ClippedIncrement> RewardPath::IncrementOf(int node, std::vector<double> features,
+                                                         double reward,
+                                                         const UserShape* shape) const {
+  if (joint_) return joint_->Clip(RawInteraction(std::move(features), reward));
+  if (shaped_) return ShapedIncrement(*shape, node, features, reward - centre_, *counter_);
+  for (double& value : features) value *= reward - centre_;
+  return ClippedIncrement::Clip(features, counter_->grid());
+}
+// PROOF: central end
 
 // PROOF: central begin
 absl::StatusOr<Released<double>> RewardPath::Release(double reward, int node, std::uint64_t index,
@@ -69,6 +98,20 @@ absl::StatusOr<Released<double>> RewardPath::Release(double reward, int node, st
   return Released<double>(randomizer_->Value(perturbed.output()));
 }
 // PROOF: central end
+
+absl::StatusOr<Released<JointEstimate>> RewardPath::Read(const ContextRecord& report) const {
+  if (contexts_->privunit() != nullptr) {
+    PublicSeed seed;
+    if (report.seed.size() != seed.size()) return DataLoss("a context report has no seed");
+    std::memcpy(seed.data(), report.seed.data(), seed.size());
+    BANDANA_ASSIGN_OR_RETURN(JointEstimate estimate, contexts_->Decode(seed));
+    return Released<JointEstimate>(std::move(estimate));
+  }
+  std::vector<std::int64_t> values(report.value_bytes.size() / sizeof(std::int64_t));
+  std::memcpy(values.data(), report.value_bytes.data(), values.size() * sizeof(std::int64_t));
+  if (!contexts_->Fits(values)) return DataLoss("a context report's integers do not fit");
+  return Released<JointEstimate>(contexts_->Decode(values));
+}
 
 absl::StatusOr<std::string> RewardPath::KeyFingerprint() const {
   if (!central_) return std::string();

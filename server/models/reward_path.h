@@ -1,5 +1,5 @@
-// How the reward of an event reaches the model: the one place where rewards in the log become
-// released values.
+// How the reward of an event, or a device's report of an event, reaches the model: the one place
+// where entries of the log become released values.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,16 @@
 
 #include "absl/status/statusor.h"
 #include "common/mechanisms/counters/counter_design.h"
+#include "common/mechanisms/joint/joint_counter.h"
 #include "common/mechanisms/reward_randomizer.h"
 #include "common/random/keyed_stream.h"
+#include "common/wire/context_policy.h"
 #include "common/wire/model_spec.h"
 #include "server/models/central_streams.h"
 #include "server/models/identity.h"
 #include "server/models/records.h"
 #include "server/models/released.h"
+#include "server/models/user_shape.h"
 
 namespace bandana::server {
 
@@ -23,6 +26,7 @@ enum class Debits {
   kNone,           // nothing is released by streams: per-event accounting by the number of events
   kDeviceStreams,  // one a stream that a device opens
   kNodeStreams,    // one a node and epoch, before its first event
+  kModelStream,    // one an epoch, before its first event, under node 0
   kBlocks,         // kDebitBlock events of a node at a time
 };
 inline constexpr std::uint64_t kDebitBlock = 256;
@@ -32,7 +36,7 @@ class RewardPath {
  public:
   // `key` is needed by central models alone. Errors: FAILED_PRECONDITION it is missing;
   // INVALID_ARGUMENT the mechanism's parameters.
-  static absl::StatusOr<RewardPath> Create(const PublicSpec& spec, const InstanceId& instance,
+  static absl::StatusOr<RewardPath> Create(const ModelSpec& model, const InstanceId& instance,
                                            std::shared_ptr<const NoiseKey> key);
 
   bool windowed() const { return windowed_; }
@@ -40,8 +44,14 @@ class RewardPath {
   bool central() const { return central_; }
   // nullptr without a counter.
   const CounterDesign* counter() const { return counter_ ? &*counter_ : nullptr; }
+  // One counter over all nodes.
+  bool shaped() const { return shaped_; }
+  // nullptr unless contexts are private and enter the counter with the rewards.
+  const JointCounter* joint() const { return joint_ ? &*joint_ : nullptr; }
   // nullptr where no randomizer runs, on the device or here.
   const RewardRandomizer* randomizer() const { return randomizer_ ? &*randomizer_ : nullptr; }
+  // nullptr unless contexts are private, too.
+  const ContextMechanism* contexts() const { return contexts_ ? &*contexts_ : nullptr; }
   Debits debits() const;
   // One unit of debits(): what a stream or one event costs.
   DebitRecord Cost() const;
@@ -51,10 +61,17 @@ class RewardPath {
   // Errors: UNAVAILABLE the keyed stream failed.
   absl::StatusOr<Released<double>> Release(double reward, int node, std::uint64_t index,
                                            std::uint64_t epoch, const Sha256Digest& history) const;
+  // Private contexts: what a report says of its event, unbiased; noised on the device. Requires
+  // contexts(). Errors: DATA_LOSS a report of another mechanism; UNAVAILABLE the cipher failed.
+  absl::StatusOr<Released<JointEstimate>> Read(const ContextRecord& report) const;
   // Counters: mid of the reward range, public. It stands for every reward in the statistics, and
   // the counter's release adds the rest.
   Released<double> Centre() const { return Released<double>(centre_); }
-  double Centred(double reward) const { return reward - centre_; }
+  // Counters that run here: which stream takes the node's events, and what one event adds to it.
+  // `shape`: with shaped(), else not read. Errors: INTERNAL ours.
+  int StreamOf(int node) const { return shaped_ ? 0 : node; }
+  absl::StatusOr<ClippedIncrement> IncrementOf(int node, std::vector<double> features,
+                                               double reward, const UserShape* shape) const;
   NoiseOrigin OriginOf(std::uint64_t epoch, const Sha256Digest& history) const;
 
   // 32 hex digits that only this key gives for this instance; "" for models that are not central.
@@ -67,13 +84,16 @@ class RewardPath {
   bool windowed_ = false;
   bool central_ = false;
   bool local_ = false;
+  bool shaped_ = false;
   double centre_ = 0;
   double default_reward_ = 0;
   Epsilon epsilon_;
   InstanceId instance_{};
   std::shared_ptr<const NoiseKey> key_;
   std::optional<CounterDesign> counter_;
+  std::optional<JointCounter> joint_;
   std::optional<RewardRandomizer> randomizer_;
+  std::optional<ContextMechanism> contexts_;
   Sha256Digest randomizer_parameters_{};
 };
 

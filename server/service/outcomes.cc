@@ -9,6 +9,8 @@
 #include "common/base/check.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/wire/privacy_rules.h"
+#include "server/service/context_reports.h"
 #include "server/service/counter_reports.h"
 
 namespace bandana::server {
@@ -33,13 +35,16 @@ class Sorter {
 
   // Errors: UNAVAILABLE the token could not be looked at.
   absl::Status Add(const std::string& token, std::uint32_t shown, std::optional<double> reward,
-                   std::optional<std::uint32_t> output) {
+                   std::optional<std::uint32_t> output, bool whole_range = false) {
     absl::StatusOr<Decision> decision = tokens_.Open(token);
     if (absl::IsUnavailable(decision.status())) return decision.status();
     sorted_.reasons.push_back(Reason(decision));
     if (sorted_.reasons.back() == v1::REJECT_REASON_UNSPECIFIED) {
-      sorted_.accepted.push_back(
-          {.decision = *std::move(decision), .shown = shown, .reward = reward, .output = output});
+      sorted_.accepted.push_back({.decision = *std::move(decision),
+                                  .shown = shown,
+                                  .reward = reward,
+                                  .output = output,
+                                  .whole_range = whole_range});
     }
     return absl::OkStatus();
   }
@@ -116,9 +121,10 @@ void Apply(HostedModel& model, Sorted sorted, Response& response, Finish finish)
 
 absl::StatusOr<Sorted> SortOutcomes(const HostedModel& model, const v1::ReportRequest& request,
                                     int outcomes_max, TokenCodec& tokens) {
-  if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {
-    return FailedPrecondition(
-        "model is LOCAL_REWARD: rewards are randomized on the device and sent by Submit");
+  const v1::Mode mode = model.spec().public_spec.mode;
+  if (IsLocalMode(mode)) {
+    return FailedPrecondition("model is ", v1::Mode_Name(mode),
+                              ": rewards are randomized on the device and sent by Submit");
   }
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
   Sorter sorter(model, tokens, request.outcomes_size());
@@ -136,8 +142,8 @@ absl::StatusOr<Sorted> SortReports(const HostedModel& model, const v1::SubmitReq
   BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
   Sorter sorter(model, tokens, request.reports_size());
   for (const v1::PerturbedReport& report : request.reports()) {
-    BANDANA_RETURN_IF_ERROR(
-        sorter.Add(report.token(), report.shown(), std::nullopt, report.output()));
+    BANDANA_RETURN_IF_ERROR(sorter.Add(report.token(), report.shown(), std::nullopt,
+                                       report.output(), report.whole_range()));
   }
   return sorter.Take();
 }
@@ -154,14 +160,20 @@ void ReportOutcomes(HostedModel& model, const v1::ReportRequest& request, int ou
 void SubmitReports(HostedModel& model, const v1::SubmitRequest& request, int outcomes_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
   const PublicSpec& rules = model.spec().public_spec;
+  if (rules.mode == v1::LOCAL_CONTEXT) {
+    return SubmitContexts(model, request, outcomes_max, response, std::move(finish));
+  }
   if (rules.mode != v1::LOCAL_REWARD) {
     return finish(FailedPrecondition("model is not LOCAL_REWARD: send its rewards by Report"));
+  }
+  if (request.context_reports_size() > 0) {
+    return finish(FailedPrecondition("context_reports: the model is LOCAL_REWARD"));
   }
   const bool counter = rules.mechanism == v1::COUNTER;
   if (counter ? request.reports_size() > 0 : request.counter_reports_size() > 0) {
     return finish(FailedPrecondition(counter ? "reports: the model's mechanism is COUNTER"
-                                             : "counter_reports: the model's mechanism is "
-                                               "REWARD_RANDOMIZER"));
+                                             : "counter_reports: the model's mechanism is no "
+                                               "counter"));
   }
   if (counter) {
     return SubmitCounters(model, request, outcomes_max, tokens, response, std::move(finish));

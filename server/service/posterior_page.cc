@@ -26,6 +26,9 @@ void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& resp
 
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
+  if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT && !request.user().empty()) {
+    return InvalidArgument("user: must be empty, the model is LOCAL_CONTEXT: nothing names a user");
+  }
   const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
   const int d = posterior->dimension();
   int user_node = 0;

@@ -130,6 +130,20 @@ class FakeModel final : public server::HostedModel {
     done(report_status_.ok() ? absl::StatusOr<std::vector<server::CounterResult>>(results)
                              : report_status_);
   }
+  void ReportContexts(std::vector<server::ReportedContext> reports,
+                      server::ReportDone done) override {
+    const std::size_t count = reports.size();
+    {
+      std::lock_guard lock(mutex_);
+      contexts_ = std::move(reports);
+    }
+    if (!report_status_.ok()) return done(report_status_);
+    done(Applied(count));
+  }
+  std::vector<server::ReportedContext> contexts() const {
+    std::lock_guard lock(mutex_);
+    return contexts_;
+  }
   std::vector<server::ReportedCounter> counters() const {
     std::lock_guard lock(mutex_);
     return counters_;
@@ -182,6 +196,7 @@ class FakeModel final : public server::HostedModel {
   std::vector<std::pair<std::size_t, server::ReportDone>> held_;
   std::vector<server::ReportedOutcome> reported_;
   std::vector<server::ReportedCounter> counters_;
+  std::vector<server::ReportedContext> contexts_;
   std::vector<server::Decision> recorded_;
   std::map<v1::RejectReason, std::uint64_t> rejected_;
   std::uint64_t features_clipped_ = 0;

@@ -11,6 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
+#include "common/wire/context_policy.h"
 
 namespace bandana::testing {
 namespace {
@@ -52,6 +53,15 @@ PublicSpec CounterModelSpec() {
   return spec;
 }
 
+PublicSpec ContextModelSpec(v1::Mechanism mechanism) {
+  PublicSpec spec = LocalSpec();
+  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mechanism = mechanism;
+  if (mechanism == v1::JOINT_GAUSSIAN) spec.delta = {1e-6};
+  spec.context = ContextMechanism::Create(spec)->spec();
+  return spec;
+}
+
 PublicSpec RawSpec() {
   PublicSpec spec = LocalSpec();
   spec.mode = v1::NON_PRIVATE;
@@ -80,6 +90,8 @@ struct FakeRecommender::State {
   std::vector<std::string> selects;
   std::vector<v1::PerturbedReport> reports;
   std::vector<v1::Outcome> outcomes;
+  std::vector<v1::ContextReport> contexts;
+  std::vector<std::string> posterior_requests;
   std::set<std::string> tokens;
   int model_requests = 0;
   std::uint64_t next_token = 0;
@@ -120,6 +132,9 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
   grpc::Status Submit(grpc::ServerContext* context, const v1::SubmitRequest* request,
                       v1::SubmitResponse* response) override {
     if (request->counter_reports_size() > 0) return Count(context, *request, *response);
+    if (request->context_reports_size() > 0) {
+      return Deliver(context, *request, request->context_reports(), state_.contexts, *response);
+    }
     return Deliver(context, *request, request->reports(), state_.reports, *response);
   }
 
@@ -131,6 +146,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
   grpc::Status GetPosterior(grpc::ServerContext*, const v1::GetPosteriorRequest* request,
                             v1::GetPosteriorResponse* response) override {
     const std::lock_guard lock(state_.mutex);
+    state_.posterior_requests.push_back(request->SerializeAsString());
     response->set_version(state_.posterior.version());
     if (state_.posterior.version() <= request->if_newer_than()) {
       response->set_not_modified(true);
@@ -199,7 +215,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
         v1::OutcomeResult& result = *response.add_results();
         if (state_.result) {
           result = *state_.result;
-        } else if (state_.tokens.insert(report.token()).second) {
+        } else if (state_.tokens.insert(NameOf(report)).second) {
           applied.push_back(report);
           result.set_code(v1::APPLIED);
         } else {
@@ -261,6 +277,13 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
     result.set_acknowledged_step(stream.step);
     return result;
   }
+
+  // What a report counts once by.
+  template <typename R>
+  static std::string NameOf(const R& report) {
+    return report.token();
+  }
+  static std::string NameOf(const v1::ContextReport& report) { return report.report_id(); }
 
   grpc::Status CheckPolicy(const v1::SubmitRequest& request) {
     const std::lock_guard lock(state_.mutex);
@@ -384,6 +407,16 @@ std::vector<v1::PerturbedReport> FakeRecommender::applied_reports() const {
 std::vector<v1::Outcome> FakeRecommender::applied_outcomes() const {
   const std::lock_guard lock(state_->mutex);
   return state_->outcomes;
+}
+
+std::vector<v1::ContextReport> FakeRecommender::applied_contexts() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->contexts;
+}
+
+std::vector<std::string> FakeRecommender::posterior_requests() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->posterior_requests;
 }
 
 int FakeRecommender::model_requests() const {

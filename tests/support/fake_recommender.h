@@ -25,6 +25,9 @@ PublicSpec WindowSpec(absl::Duration window, double default_reward);
 // A local model whose rewards are counted on the device: d = 2, L = 1, rewards in [0, 1], epsilon
 // 1, delta 1e-6, one report per decision.
 PublicSpec CounterModelSpec();
+// Contexts are private, too: d = 2, L = 1, rewards in [0, 1], one report per decision; PRIVUNIT at
+// epsilon 1, or JOINT_GAUSSIAN at epsilon 1 and delta 1e-6.
+PublicSpec ContextModelSpec(v1::Mechanism mechanism = v1::PRIVUNIT);
 // Without privacy.
 PublicSpec RawSpec();
 
@@ -91,6 +94,10 @@ class FakeRecommender {
   std::map<std::string, StreamState> streams() const;
   // Forgets the stream's steps after `step`, as a server restored from an old backup.
   void RollBackStreams(std::uint64_t step);
+  // Each context report that was taken, once an id.
+  std::vector<v1::ContextReport> applied_contexts() const;
+  // GetPosteriorRequests, serialized.
+  std::vector<std::string> posterior_requests() const;
   int model_requests() const;
 
  private:

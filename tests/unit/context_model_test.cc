@@ -46,7 +46,9 @@ class ContextModelTest : public HostedModelTest {
   // As a device draws it.
   ReportedContext Draw(const ModelSpec& spec, std::uint64_t number, double x0, double x1,
                        double reward, std::uint64_t epoch = 1) {
-    const auto mechanism = ContextMechanism::Create(spec.public_spec);
+    // A test has one mechanism.
+    if (!mechanism_.ok()) mechanism_ = ContextMechanism::Create(spec.public_spec);
+    const ContextMechanism* const mechanism = &*mechanism_;
     ReportedContext report{.id = IdOf(number), .epoch = epoch};
     const ClippedStatistics phi = mechanism->statistic().Clip(RawInteraction({x0, x1}, reward));
     if (mechanism->privunit() != nullptr) {
@@ -106,6 +108,7 @@ class ContextModelTest : public HostedModelTest {
   }
 
   SeededBits bits_{7};
+  absl::StatusOr<ContextMechanism> mechanism_;
   NoisyStatistics expected_{.gram = std::vector<double>(3), .moment = std::vector<double>(2)};
 };
 
