@@ -12,7 +12,7 @@ namespace bandana {
 enum class ArmLaw {
   // Every reward is 1 with probability 1/2 + gap / 2 (the best arm) or 1/2 - gap / 2.
   kStochastic,
-  // The stochastically constrained adversary of [ZS21], section 5: phases of 1.6^n rounds whose
+  // The stochastically constrained adversary of [ZS21]'s experiments: phases of 1.6^n rounds whose
   // means are in turn 1 and 1 - gap, and gap and 0. The gap stays, everything else moves: what an
   // arm gave in one phase says nothing about another arm in the next.
   kAdversarial,

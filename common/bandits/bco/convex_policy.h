@@ -82,7 +82,7 @@ struct ConvexScales {
 //   rho = min(r / 2, sqrt(R d s / (3 G)) T^(-1/4)),   eta = R rho / (d s sqrt(T)),
 // r the radius and R the outer radius: what minimises R^2/(2 eta) + eta d^2 s^2 T / (2 rho^2) + 3 G
 // rho T. Regret O(T^(3/4)).
-// Source: [FKM05] Theorem 2 (their constants assume |f| <= C = s); [Z20] Algorithm 1, section 3.
+// Source: [FKM05] (their constants assume |f| <= C = s); [Z20] Algorithm 1, section 3.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeSphericalPolicy(const ConvexDomain& domain,
                                                                   const ConvexScales& scales);
 
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeSphericalPolicy(const ConvexDo
 //   rho = min(1, (2 d s sqrt(nu ln(T) / T) / (H r^2))^(1/3)),   eta = rho sqrt(nu ln(T) / T) / (d
 //   s).
 // Regret O(T^(2/3)) up to logarithms.
-// Source: [ST11] Algorithm 1, Theorem 2; [Z20] section 3.
+// Source: [ST11]; [Z20] section 3.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeBarrierPolicy(const ConvexDomain& domain,
                                                                 const ConvexScales& scales);
 
@@ -104,7 +104,7 @@ struct TwoPointOptions {
   // variance; [Z20] Algorithm 2 and [ADX10] take 1 / sqrt(T).
   double step_factor = 0;  // otherwise eta = this / sqrt(T)
 };
-// Regret O(sqrt(T)). Source: [ADX10] section 3.1; [Z20] Algorithms 2 and 4.
+// Regret O(sqrt(T)). Source: [ADX10]; [Z20] Algorithms 2 and 4.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeTwoPointPolicy(const ConvexDomain& domain,
                                                                  const ConvexScales& scales,
                                                                  const TwoPointOptions& options);

@@ -27,7 +27,7 @@ double KlUpperBound(double p, double level);
 // with mean q = 1/2 + (2 p - 1)/(2 c), c = (e^eps + 1)/(e^eps - 1), the same rising function of p
 // for all arms, so that the largest index of q is that of p: KL-UCB pays (2 c)^2 kl at most, the
 // least that any private policy can. For a Gaussian take kSubGaussian with v = B^2/4 + sigma^2.
-// Source: [GC11] Algorithm 1, section 2 for c; [ACF02] for UCB1 (v = 1/4, ln t four times);
+// Source: [GC11]; [ACF02] for UCB1 (v = 1/4, ln t four times);
 // [Z20] appendix B.1.
 class IndexPolicy final : public ArmPolicy {
  public:

@@ -18,9 +18,9 @@ namespace bandana {
 // after the stop may take the decision back: a host keeps the first one.
 //
 //   kTheory     e = 0.01, beta = 1, lambda = 9, delta = ((sqrt(1 + nu) - 1) / 2)^2 / c_e, c_e =
-//               (2 + e)/e (1 / ln(1 + e))^(1 + e): wrong with probability at most nu (Theorem 2)
+//               (2 + e)/e (1 / ln(1 + e))^(1 + e): wrong with probability at most nu
 //   kHeuristic  e = 0, beta = 1/2, lambda = 1 + 10 / K, delta = nu: no theorem, far fewer events
-// Source: [JMNB14] Figure 1, Theorem 2, section 5; [Z20] appendix B.2.
+// Source: [JMNB14]; [Z20] appendix B.2.
 class LilUcb final : public ArmPolicy {
  public:
   enum class Variant { kTheory, kHeuristic };

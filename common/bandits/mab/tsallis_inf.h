@@ -16,7 +16,7 @@ namespace bandana {
 // solved for y in [1, sqrt(K)] by Newton's method from y = 1: the left side is convex and falling,
 // so the iterates rise to the root and never pass it. Requires losses.size() >= 1, finite, rate >
 // 0. Cost: about 6 iterations of K divisions.
-// Source: [ZS21] equation 3 and Algorithm 2.
+// Source: [ZS21].
 void TsallisProbabilities(std::span<const double> losses, double rate, std::vector<double>& out);
 
 // Reduced-variance importance weighting, learning rate 2 / (s sqrt(t)) in round t: anytime. With c
@@ -28,7 +28,7 @@ void TsallisProbabilities(std::span<const double> losses, double rate, std::vect
 //
 // Which arms lose m is read from the present state. Where events arrive late it is not quite what
 // held when they were drawn; the difference is of order m a change of sides.
-// Source: [ZS21] section 3.2 (s = m = 1/2 is theirs); [Z20] Algorithm 1 and appendix B.1.
+// Source: [ZS21] (s = m = 1/2 is theirs); [Z20] Algorithm 1 and appendix B.1.
 class TsallisInf final : public ArmPolicy {
  public:
   struct Options {
