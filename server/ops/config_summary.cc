@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
+#include "common/wire/context_policy.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
 
@@ -85,10 +86,22 @@ std::string CounterText(const ModelSpec& model) {
       spec.mode == v1::JOINT ? "entry of x x' and r x, scaled to 1," : "moment", horizon);
 }
 
+std::string ContextText(const ModelSpec& model) {
+  const PublicSpec& spec = model.public_spec;
+  const auto mechanism = ContextMechanism::Create(spec);
+  if (!mechanism.ok()) return std::string(mechanism.status().message());
+  const ReportVariance one = mechanism->variance();
+  return absl::StrFormat(
+      "%s on the device, noise sd of a report %.3g in x x', %.3g in r x; |theta| up to %g weighed",
+      v1::Mechanism_Name(spec.mechanism), std::sqrt(one.gram), std::sqrt(one.moment),
+      model.theta_l2_max);
+}
+
 // Why this mechanism, and what it costs.
 std::string MechanismText(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
   if (out.counter) return CounterText(spec);
+  if (out.context) return ContextText(spec);
   const auto randomizer = MakeRandomizer(out);
   if (!randomizer.ok()) return std::string(randomizer.status().message());
   std::string text = absl::StrFormat(
@@ -106,6 +119,8 @@ std::string ModeText(v1::Mode mode) {
   switch (mode) {
     case v1::LOCAL_REWARD:
       return "LOCAL_REWARD: the server never sees a reward";
+    case v1::LOCAL_CONTEXT:
+      return "LOCAL_CONTEXT: the server never sees a context, an arm or a reward";
     case v1::JOINT:
       return "JOINT: the server sees contexts and raw rewards; what others are served hides any "
              "one "

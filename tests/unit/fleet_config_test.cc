@@ -54,8 +54,9 @@ TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
   for (const char* spec : {"synthetic", "banditlib"}) {
     const auto models = WriteAndParse(spec, {"users=7"});
     EXPECT_THAT(Names(models),
-                ElementsAre("colin", "goblin", "ldp-colin", "ldp-colin-eps1", "ldp-colin-eps5",
-                            "ldp-goblin", "linucb", "linucb-shared"));
+                ElementsAre("colin", "dp-colin-shaped", "goblin", "ldp-colin", "ldp-colin-eps1",
+                            "ldp-colin-eps5", "ldp-goblin", "linucb", "linucb-shared"));
+    EXPECT_EQ(models.at("dp-colin-shaped").public_spec.mechanism, v1::SHAPED_COUNTER);
     EXPECT_EQ(models.at("colin").coupling.nodes(), 7);
     EXPECT_EQ(models.at("ldp-colin").public_spec.epsilon.value, 2);
     EXPECT_EQ(models.at("ldp-colin-eps1").public_spec.epsilon.value, 1);
@@ -68,12 +69,22 @@ TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
 }
 
 TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
-  for (const char* spec : {"sphere", "mab"}) {
-    EXPECT_THAT(Names(WriteAndParse(spec, {})),
-                ElementsAre("ldp-linucb", "linucb", "linucb-shared"));
-  }
+  const auto mab = WriteAndParse("mab", {});
+  EXPECT_THAT(Names(mab), ElementsAre("ldp-linucb", "ldp-linucb-reward", "ldp-mab", "ldp-mab-klucb",
+                                      "linucb", "linucb-shared", "mab"));
+  EXPECT_EQ(mab.at("ldp-mab").arms->policy, v1::ArmsFamily::TSALLIS_INF);
+  EXPECT_EQ(mab.at("ldp-mab-klucb").arms->policy, v1::ArmsFamily::KL_UCB);
+  EXPECT_EQ(mab.at("ldp-mab").public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  const auto sphere = WriteAndParse("sphere", {});
+  EXPECT_THAT(Names(sphere), ElementsAre("ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-jdp",
+                                         "linucb-shared"));
+  EXPECT_EQ(sphere.at("linucb-jdp").public_spec.mode, v1::JOINT);
+  EXPECT_EQ(sphere.at("ldp-linucb").public_spec.mode, v1::LOCAL_CONTEXT);
+  EXPECT_NEAR(sphere.at("ldp-linucb").theta_l2_max, 0.75, 1e-12);
+  EXPECT_EQ(sphere.at("ldp-linucb-reward").public_spec.mode, v1::LOCAL_REWARD);
   const auto sparse = WriteAndParse("sparse", {"dimension=64"});
-  EXPECT_THAT(Names(sparse), ElementsAre("ldp-linucb", "linucb", "linucb-shared"));
+  EXPECT_THAT(Names(sparse),
+              ElementsAre("ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-shared"));
   EXPECT_EQ(sparse.at("linucb").public_spec.feature_l2_max, 14);  // sqrt(64) + 6
   EXPECT_TRUE(WriteAndParse("sphere", {}).at("linucb").public_spec.reward_binary);
 }
@@ -87,7 +98,7 @@ TEST(FleetConfigTest, RewardRangeIsTheEnvironments) {
 }
 
 TEST(FleetConfigTest, NoiselessEnvironmentsAreLegal) {
-  EXPECT_THAT(Names(WriteAndParse("synthetic", {"noise=0"})), ::testing::SizeIs(8));
+  EXPECT_THAT(Names(WriteAndParse("synthetic", {"noise=0"})), ::testing::SizeIs(9));
 }
 
 TEST(FleetConfigTest, RefusesWhatNoServerHosts) {

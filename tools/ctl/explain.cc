@@ -1,9 +1,15 @@
 #include "tools/ctl/explain.h"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/bandits/joint/joint_choice.h"
 #include "common/base/status.h"
 #include "common/planner/planner.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana {
 namespace {
@@ -23,12 +29,45 @@ std::string InForce(const v1::GetModelResponse& model) {
 
 double OrOne(double value) { return value == 0 ? 1 : value; }
 
+// The counters of contexts and rewards together, by predicted error.
+absl::StatusOr<std::string> ExplainJoint(const v1::ModelDescription& description) {
+  const v1::GetModelResponse& model = description.model();
+  const v1::ModelConfig& config = description.config();
+  JointModel::Options options;
+  options.counter = {
+      .dimension = static_cast<int>(model.dimension()),
+      .context_l2_max = model.feature_l2_max(),
+      .reward_abs_max = std::max(std::abs(model.reward_min()), std::abs(model.reward_max())),
+      .epsilon = Epsilon{model.epsilon()},
+      .delta = Delta{model.delta()},
+      .horizon = model.counter().horizon(),
+      .step_cap = model.counter().steps_max()};
+  options.reward_stddev = OrOne(config.reward_stddev());
+  options.prior_stddev = OrOne(config.prior_stddev());
+  options.theta_l2_max = config.exploration().has_confidence()
+                             ? OrOne(config.exploration().confidence().theta_l2_max())
+                             : std::sqrt(model.dimension()) * options.prior_stddev;
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<JointPrediction> predictions,
+                           PredictJoint(options, model.counter().horizon()));
+  std::string text =
+      absl::StrFormat("planned over %d events of one stream:\n", model.counter().horizon());
+  for (const JointPrediction& one : predictions) {
+    absl::StrAppendFormat(&text, "  counter (%s), predicted error %.4g of |theta|^2\n",
+                          ToAbsl(CounterKindName(one.kind)), one.error);
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
   const v1::GetModelResponse& model = description.model();
   if (model.mode() == v1::NON_PRIVATE) {
     return absl::StrCat(model.model(), ": NON_PRIVATE, no mechanism\n");
+  }
+  if (model.mode() == v1::JOINT) {
+    BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainJoint(description));
+    return absl::StrCat(InForce(model), planned);
   }
   const v1::Privacy& privacy = description.config().privacy();
   PlanRequest request;
@@ -46,7 +85,13 @@ absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
   request.epsilon = Epsilon{model.epsilon()};
   request.delta = Delta{privacy.delta()};
   BANDANA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
-  return absl::StrCat(InForce(model), "planned, users taken as independent:\n", ExplainPlan(plan));
+  // Descriptions leave graphs out.
+  const char* const shaped =
+      IsShaped(model.mechanism())
+          ? "one counter over all users: the server's log weighs it with the graph\n"
+          : "";
+  return absl::StrCat(InForce(model), shaped, "planned, users taken as independent:\n",
+                      ExplainPlan(plan));
 }
 
 }  // namespace bandana

@@ -14,6 +14,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/counter_policy.h"
 #include "tools/environments/prior_fit.h"
 
 namespace bandana {
@@ -22,6 +23,8 @@ namespace {
 constexpr char kInfluenceFile[] = "graph.mtx";
 constexpr char kSimilarityFile[] = "similarity.mtx";
 constexpr double kStandardEpsilon = 2;
+constexpr double kStandardDelta = 1e-5;
+constexpr std::uint64_t kPlannedEvents = 100'000;  // of the joint model
 
 // Posterior standard deviations added to the mean. Found on `synthetic` over 10,000 decisions, see
 // docs/fleet.md.
@@ -38,9 +41,13 @@ class ConfigBuilder {
     AddModel("linucb-shared", SharedVariance()).mutable_shared();
     AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
     if (influence_.empty()) {
-      AddLocal(AddModel("ldp-linucb", OwnVariance()), kStandardEpsilon)
+      AddContexts(AddModel("ldp-linucb", SharedVariance())).mutable_shared();
+      AddLocal(AddModel("ldp-linucb-reward", OwnVariance()), kStandardEpsilon)
           .mutable_independent()
           ->set_users_max(info_.users);
+      if (info_.name == "mab") AddArms();
+      if (info_.name == "sphere")
+        AddJoint(AddModel("linucb-jdp", SharedVariance())).mutable_shared();
       return std::move(config_);
     }
     goblin_ = FitGoblinPrior(influence_, similarity_, info_.users);
@@ -50,6 +57,8 @@ class ConfigBuilder {
     AddLocal(AddColin("ldp-colin"), kStandardEpsilon);
     AddLocal(AddColin("ldp-colin-eps5"), 5);
     AddLocal(AddGoblin("ldp-goblin"), kStandardEpsilon);
+    if (info_.users <= kShapedNodesMax && info_.users * info_.dimension <= kShapedRowsMax)
+      AddShaped(AddColin("dp-colin-shaped"));
     return std::move(config_);
   }
 
@@ -81,6 +90,15 @@ class ConfigBuilder {
     return model;
   }
 
+  // The classical bandit, over the arms' numbers.
+  void AddArms() {
+    AddModel("mab", SharedVariance()).mutable_arms();
+    AddLocal(AddModel("ldp-mab", SharedVariance()), kStandardEpsilon).mutable_arms();
+    AddLocal(AddModel("ldp-mab-klucb", SharedVariance()), kStandardEpsilon)
+        .mutable_arms()
+        ->set_policy(v1::ArmsFamily::KL_UCB);
+  }
+
   v1::ModelConfig& AddColin(std::string_view name) {
     v1::ModelConfig& model = AddModel(name, ThetaVariance());
     v1::Graph& graph = *model.mutable_colin()->mutable_graph();
@@ -102,6 +120,35 @@ class ConfigBuilder {
     model.set_mode(v1::LOCAL_REWARD);
     model.mutable_privacy()->set_epsilon(epsilon);
     model.mutable_privacy()->set_mechanism(v1::AUTO);
+    model.mutable_reporting()->set_one_per_decision(true);
+    return model;
+  }
+
+  // Contexts and rewards are private, by noise that the devices add.
+  v1::ModelConfig& AddContexts(v1::ModelConfig& model) {
+    AddLocal(model, kStandardEpsilon).set_mode(v1::LOCAL_CONTEXT);
+    return model;
+  }
+
+  // Contexts and rewards are private, by a counter that the server runs.
+  v1::ModelConfig& AddJoint(v1::ModelConfig& model) {
+    model.set_mode(v1::JOINT);
+    v1::Privacy& privacy = *model.mutable_privacy();
+    privacy.set_epsilon(1);
+    privacy.set_delta(kStandardDelta);
+    privacy.set_mechanism(v1::AUTO);
+    privacy.set_planned_events_per_user(kPlannedEvents);
+    model.mutable_reporting()->set_one_per_decision(true);
+    return model;
+  }
+
+  // One counter over all users, its noise shaped across them.
+  v1::ModelConfig& AddShaped(v1::ModelConfig& model) {
+    model.set_mode(v1::CENTRAL_REWARD);
+    v1::Privacy& privacy = *model.mutable_privacy();
+    privacy.set_epsilon(kStandardEpsilon);
+    privacy.set_delta(kStandardDelta);
+    privacy.set_mechanism(v1::SHAPED_COUNTER);
     model.mutable_reporting()->set_one_per_decision(true);
     return model;
   }
