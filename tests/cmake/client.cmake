@@ -29,6 +29,8 @@ bandana_test(NAME device_crash_test SRCS fault/device_crash_test.cc support/faul
   DEPS ${client_deps} SQLite::SQLite3 LABELS fault TIMEOUT 300)
 bandana_test(NAME client_server_test SRCS integration/client_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME central_server_test SRCS integration/central_server_test.cc
+  DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME counter_server_test SRCS integration/counter_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME device_disk_test SRCS fault/device_disk_test.cc support/fault_vfs.cc

@@ -18,6 +18,8 @@ bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${mo
 bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::wire bandana::test_support)
 bandana_test(NAME counter_model_test SRCS unit/counter_model_test.cc DEPS ${model_deps} bandana::counters bandana::wire)
 bandana_test(NAME central_model_test SRCS unit/central_model_test.cc DEPS ${model_deps} bandana::counters bandana::random)
+bandana_test(NAME shaped_model_test SRCS unit/shaped_model_test.cc DEPS ${model_deps} bandana::counters bandana::planner bandana::random)
+bandana_test(NAME joint_served_test SRCS unit/joint_served_test.cc DEPS ${model_deps} bandana::joint_counter bandana::random)
 bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model_deps} bandana::counters bandana::wire
   LABELS fault TIMEOUT 300)
 bandana_test(NAME central_kill_test SRCS fault/central_kill_test.cc DEPS ${model_deps} bandana::counters LABELS fault TIMEOUT 300)
