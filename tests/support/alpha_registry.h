@@ -44,6 +44,10 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"sphere_rounds_law", 1e-6},
     {"joint_counter_noise", 1e-6},
     {"scalar_gaussian_fit", 1e-6},
+    {"cap_law_fit", 1e-6},
+    {"cap_law_mutants", 1e-6},
+    {"cap_law_mean", 1e-6},
+    {"dgs_noise", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;

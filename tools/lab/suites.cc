@@ -3,6 +3,7 @@
 #include "tools/lab/fliphat/suite.h"
 #include "tools/lab/neurips20/suite.h"
 #include "tools/lab/recsys20/suite.h"
+#include "tools/lab/recsys22/suite.h"
 
 namespace bandana::lab {
 
@@ -11,6 +12,7 @@ std::span<const Suite* const> Suites() {
       &FliphatSuite(),
       &Neurips20Suite(),
       &Recsys20Suite(),
+      &Recsys22Suite(),
   };
   return suites;
 }
