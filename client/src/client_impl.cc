@@ -11,12 +11,20 @@
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 #include "common/wire/counter_policy.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana::device {
 namespace {
 
 // A drawn decision is remembered longer than any server would still take a report of it.
 constexpr absl::Duration kClockSkew = absl::Hours(1);
+
+// How long a context report may be tried: an attempt ends before the server forgets its id.
+std::optional<absl::Duration> ContextLifetime(const PublicSpec& spec,
+                                              const ClientOptions& options) {
+  if (spec.mode != v1::LOCAL_CONTEXT) return std::nullopt;
+  return spec.token_lifetime - options.report_deadline;
+}
 
 BackoffOptions BackoffOf(const ClientOptions& options) {
   return {options.backoff_min, options.backoff_max};
@@ -25,6 +33,12 @@ BackoffOptions BackoffOf(const ClientOptions& options) {
 std::string HashOf(const PublicSpec& spec) {
   const Sha256Digest hash = spec.PolicyHash();
   return std::string(AsChars(hash));
+}
+
+// Where the windows of a centred model's decisions lie.
+std::optional<RewardRange> WindowsIn(const PublicSpec& spec) {
+  if (spec.mechanism != v1::CENTRED_RANDOMIZER) return std::nullopt;
+  return spec.reward_range;
 }
 
 }  // namespace
@@ -37,7 +51,8 @@ ModelInfo ToModelInfo(const PublicSpec& spec) {
   info.reward_min = spec.reward_range.min;
   info.reward_max = spec.reward_range.max;
   info.reward_binary = spec.reward_binary;
-  info.local = spec.mode == v1::LOCAL_REWARD;
+  info.local = IsLocalMode(spec.mode);
+  info.local_context = spec.mode == v1::LOCAL_CONTEXT;
   info.epsilon = spec.epsilon.value;
   info.delta = spec.delta.value;
   info.guarantee = spec.guarantee;
@@ -56,7 +71,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
   Membership membership;
   membership.owner = store.AddOwner();
   const auto live = store.live_owners();
-  const bool local = spec.mode == v1::LOCAL_REWARD;
+  const bool local = IsLocalMode(spec.mode);
   const absl::Status status = store.Run([&](Store::Transaction& transaction) {
     Tables& tables = transaction.tables;
     membership.policy = tables.AddPolicy({.model = spec.name,
@@ -107,6 +122,20 @@ absl::StatusOr<ClientImpl::Mechanism> ClientImpl::MakeMechanism(const PublicSpec
                                                                 BitSource* bits,
                                                                 const ModelEpoch* epoch) {
   Mechanism mechanism;
+  if (spec.mode == v1::LOCAL_CONTEXT) {
+    BANDANA_ASSIGN_OR_RETURN(ContextMechanism drawing, ContextMechanism::Create(spec));
+    BANDANA_ASSIGN_OR_RETURN(mechanism.contexts,
+                             ContextPrivatizer::Create({.mechanism = std::move(drawing),
+                                                        .range = spec.reward_range,
+                                                        .default_reward = spec.default_reward(),
+                                                        .dimension = spec.dimension,
+                                                        .model = spec.name,
+                                                        .policy = membership.policy,
+                                                        .events_max = events_max,
+                                                        .bits = bits,
+                                                        .epoch = epoch}));
+    return mechanism;
+  }
   if (spec.mode != v1::LOCAL_REWARD) return mechanism;
   if (spec.mechanism == v1::COUNTER) {
     BANDANA_ASSIGN_OR_RETURN(CounterDesign design, MakeCounterDesign(spec));
@@ -126,13 +155,15 @@ absl::StatusOr<ClientImpl::Mechanism> ClientImpl::MakeMechanism(const PublicSpec
   BANDANA_ASSIGN_OR_RETURN(RewardRandomizer randomizer, MakeRandomizer(spec));
   BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
                            Compose(PrivacyTotals(), PrivacyCost::Pure(spec.epsilon)));
-  mechanism.privatizer.emplace(Privatizer::Options{.randomizer = std::move(randomizer),
-                                                   .default_reward = spec.default_reward(),
-                                                   .model = spec.name,
-                                                   .policy = membership.policy,
-                                                   .events_max = events_max,
-                                                   .event_cost = one.pure,
-                                                   .bits = bits});
+  mechanism.privatizer.emplace(
+      Privatizer::Options{.randomizer = std::move(randomizer),
+                          .centred = spec.mechanism == v1::CENTRED_RANDOMIZER,
+                          .default_reward = spec.default_reward(),
+                          .model = spec.name,
+                          .policy = membership.policy,
+                          .events_max = events_max,
+                          .event_cost = one.pure,
+                          .bits = bits});
   return mechanism;
 }
 
@@ -151,6 +182,7 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
   std::unique_ptr<ClientImpl> client(new ClientImpl(options, std::move(store), seams, spec,
                                                     std::move(model_epoch), std::move(transport),
                                                     *std::move(mechanism), membership));
+  if (client->posterior_clock_) BANDANA_RETURN_IF_ERROR(client->posterior_clock_->Start());
   client->counters_.reports_rejected += membership.rejected;
   client->reporter_->Start(membership.adopted, membership.waiting);
   return client;
@@ -170,9 +202,11 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       epoch_(std::move(epoch)),
       transport_(std::move(transport)),
       privatizer_(std::move(mechanism.privatizer)),
-      streams_(std::move(mechanism.streams)) {
+      streams_(std::move(mechanism.streams)),
+      contexts_(std::move(mechanism.contexts)) {
   const Privatizer* const privatizer = privatizer_ ? &*privatizer_ : nullptr;
   const StreamPrivatizer* const streams = streams_ ? &*streams_ : nullptr;
+  const ContextPrivatizer* const contexts = contexts_ ? &*contexts_ : nullptr;
   epoch_->ask = [this] { CheckModelAgain(); };
   const absl::Duration remember = spec.token_lifetime + kClockSkew;
   // Where the server may see rewards it keeps the window itself.
@@ -190,6 +224,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.model = spec.name,
                       .local = info_.local,
+                      .context_lifetime = ContextLifetime(spec, options),
                       .policy_hash = HashOf(spec),
                       .deadline = options.report_deadline,
                       .backoff = BackoffOf(options),
@@ -200,6 +235,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
           .transport = transport_.get(),
           .scheduler = &scheduler_,
           .counters = &counters_,
+          .clock = seams.clock,
           .settled = [this](DecisionNumber number,
                             Delivery delivery) { reporter_->Settled(number, delivery); },
           .policy_doubted = [this] { CheckModelAgain(); }});
@@ -227,6 +263,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       WindowTimer::Services{
           .store = store_,
           .scheduler = &scheduler_,
+          .contexts = contexts,
           .privatizer = privatizer,
           .streams = streams,
           .may_draw = [this] { return reporter_->refusal().ok(); },
@@ -241,16 +278,27 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                      .outbox = outbox_.get(),
                      .timer = timer_.get(),
                      .counters = &counters_,
+                     .contexts = contexts,
                      .privatizer = privatizer,
                      .streams = streams,
                      .stream_outbox = stream_outbox_.get()});
   selector_ = std::make_unique<Selector>(Selector::Options{.dimension = spec.dimension,
+                                                           .range = WindowsIn(spec),
                                                            .deadline = options.select_deadline,
                                                            .backoff = BackoffOf(options)},
                                          transport_.get(), &scheduler_);
+  if (contexts_) {
+    posterior_clock_ = std::make_unique<PosteriorClock>(
+        PosteriorClock::Options{.model = spec.name,
+                                .dimension = spec.dimension,
+                                .interval = options.posterior_interval,
+                                .deadline = options.select_deadline},
+        transport_.get(), &scheduler_);
+  }
 }
 
 ClientImpl::~ClientImpl() {
+  if (posterior_clock_) posterior_clock_->Close();
   outbox_->Close();
   stream_outbox_->Close();
   timer_->Close();
@@ -295,6 +343,7 @@ absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& 
 }
 
 void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, int top_k, Selected done) {
+  if (contexts_) return SelectHere(user, arms, top_k, std::move(done));
   auto request = MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k);
   if (!request.ok()) return done(request.status());
   auto features = FeaturesForCounter(arms);
@@ -323,7 +372,8 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected don
                    .ranks = static_cast<int>(ranking.arms.size()),
                    .user = user,
                    .token = std::move(ranking.token),
-                   .features = std::move(ranking.features)};
+                   .features = std::move(ranking.features),
+                   .windows = std::move(ranking.windows)};
   Selection selection = {.arms = std::move(ranking.arms),
                          .posterior_version = ranking.posterior_version};
   if (!reporter_->has_window()) {
@@ -331,7 +381,7 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected don
     ++counters_.selections;
     return done(std::move(selection));
   }
-  Handle stub = handle;  // the store keeps token and features
+  Handle stub = handle;  // the store keeps token and features, and the windows for a default
   stub.token.clear();
   stub.features.clear();
   selection.handle = Encode(stub);
@@ -349,12 +399,8 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected don
   });
 }
 
-absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
-                                                     int top_k) {
-  if (streams_) {
-    return FailedPrecondition("model ", spec_.name,
-                              " counts on the device: its arms are ranked by Select");
-  }
+// What ranks on the device: the posterior of the clock where contexts are private, else the user's.
+absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& arms, int top_k) {
   if (arms.form != Arms::Form::kInline) {
     return InvalidArgument("arms must be inline to be ranked on the device");
   }
@@ -363,19 +409,39 @@ absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, cons
   BANDANA_ASSIGN_OR_RETURN(
       const auto features,
       ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
-  const auto posterior = posteriors_.Find(std::string(user));
+  const auto posterior =
+      posterior_clock_ ? posterior_clock_->Latest() : posteriors_.Find(std::string(user));
   if (posterior == nullptr) {
     return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
   }
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
   BANDANA_RETURN_IF_ERROR(MaySelect(user));
+  return RankOnDevice(*posterior, features, top_k, tie_key);
+}
+
+void ClientImpl::SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done) {
+  absl::StatusOr<Ranking> ranking = RankHere(user, arms, top_k);
+  if (!ranking.ok()) return done(ranking.status());
+  Complete(std::string(user), *std::move(ranking), std::move(done));
+}
+
+absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
+                                                     int top_k) {
+  if (streams_) {
+    return FailedPrecondition("model ", spec_.name,
+                              " counts on the device: its arms are ranked by Select");
+  }
   Once<absl::StatusOr<Selection>> result;
-  Complete(std::string(user), RankOnDevice(*posterior, features, top_k, tie_key),
-           [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
+  SelectHere(user, arms, top_k,
+             [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
   return result.Get();
 }
 
 absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
+  if (contexts_) {
+    return FailedPrecondition("model ", spec_.name,
+                              " has private contexts: its posterior is fetched by the clock");
+  }
   BANDANA_RETURN_IF_ERROR(reporter_->refusal());
   const std::string name(user);
   v1::GetPosteriorRequest request;
@@ -407,8 +473,12 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection, int s
                            " under the configuration in force");
   }
   const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
-  const bool needed = streams_ && !handle.token.empty();
+  const bool needed =
+      (streams_ && !handle.token.empty()) || (contexts_ && !reporter_->has_window());
   if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
+    return InvalidArgument("selection.handle was not made by this SDK, or was changed");
+  }
+  if (!handle.windows.empty() && !WindowOf(handle.windows, handle.ranks - 1)) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   if (shown < 0 || shown >= handle.ranks) {

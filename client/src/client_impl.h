@@ -11,8 +11,10 @@
 #include <string_view>
 
 #include "bandana/client.h"
+#include "client/src/context_privatizer.h"
 #include "client/src/counters.h"
 #include "client/src/outbox.h"
+#include "client/src/posterior_clock.h"
 #include "client/src/posteriors.h"
 #include "client/src/privatizer.h"
 #include "client/src/reporter.h"
@@ -73,6 +75,7 @@ class ClientImpl final : public Client {
   struct Mechanism {
     std::optional<Privatizer> privatizer;
     std::optional<StreamPrivatizer> streams;
+    std::optional<ContextPrivatizer> contexts;
   };
 
   ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
@@ -91,6 +94,8 @@ class ClientImpl final : public Client {
   using Selected = std::function<void(absl::StatusOr<Selection>)>;
   absl::Status MaySelect(std::string_view user);
   absl::StatusOr<std::vector<double>> FeaturesForCounter(const Arms& arms) const;
+  absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, int top_k);
+  void SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done);
   // Gives the ranking its handle; with a reward window after the store has the open decision.
   void Complete(const std::string& user, Ranking ranking, Selected done);
   void CancelSelect();
@@ -109,14 +114,16 @@ class ClientImpl final : public Client {
   Counters counters_;
   Scheduler scheduler_;
   const std::unique_ptr<Transport> transport_;
-  const std::optional<Privatizer> privatizer_;     // of local models with the randomizer
-  const std::optional<StreamPrivatizer> streams_;  // with a counter
+  const std::optional<Privatizer> privatizer_;       // of local models with the randomizer
+  const std::optional<StreamPrivatizer> streams_;    // with a counter
+  const std::optional<ContextPrivatizer> contexts_;  // whose contexts are private
   std::unique_ptr<Reporter> reporter_;
   std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<StreamOutbox> stream_outbox_;
   std::unique_ptr<WindowTimer> timer_;
   std::unique_ptr<Selector> selector_;
   PosteriorCache posteriors_;
+  std::unique_ptr<PosteriorClock> posterior_clock_;  // whose contexts are private
   std::atomic<bool> checking_model_{false};
 };
 

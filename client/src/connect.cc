@@ -12,12 +12,12 @@
 #include "client/src/transport.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana {
 namespace device {
 namespace {
 
-// Asks until the server answers or the time is over.
 ChannelSecurity SecurityOf(const TransportSecurity& security) {
   return {.ca_file = security.ca_file,
           .certificate_file = security.certificate_file,
@@ -26,6 +26,7 @@ ChannelSecurity SecurityOf(const TransportSecurity& security) {
           .token_file = security.token_file};
 }
 
+// Asks until the server answers or the time is over.
 absl::StatusOr<v1::GetModelResponse> FetchModel(Transport& transport,
                                                 const ClientOptions& options) {
   v1::GetModelRequest request;
@@ -78,7 +79,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
                               options.model);
   }
   BANDANA_RETURN_IF_ERROR(CheckPolicy(spec, options.policy));
-  if (spec.mode == v1::LOCAL_REWARD && !store->durable()) {
+  if (IsLocalMode(spec.mode) && !store->durable()) {
     return FailedPrecondition("model ", spec.name,
                               " is local: its ledger needs a durable store (DeviceStore::Open)");
   }

@@ -22,7 +22,8 @@ struct Account {
   PolicyId policy = 0;
   std::string user;
   std::uint64_t events_max = 0;  // 0 = no bound
-  std::uint64_t event_cost = 0;  // of one event, in units of PrivacyTotals::kUnit of epsilon
+  // Of one event, in units of PrivacyTotals::kUnit: of epsilon, or of rho for Gaussian noise.
+  std::uint64_t event_cost = 0;
 };
 
 // Invariants: 1. an event is granted only from a debit that an earlier transaction made durable.

@@ -15,8 +15,8 @@ namespace bandana::device {
 
 using PolicyId = std::int64_t;
 
-// One debit. Costs are in units of PrivacyTotals::kUnit, rounded up: of epsilon for events, of rho
-// (zCDP) for a counter stream.
+// One debit. Costs are in units of PrivacyTotals::kUnit, rounded up: of epsilon for events of a
+// pure mechanism, of rho (zCDP) for a counter stream and for events of a policy with a delta.
 struct LedgerEntry {
   PolicyId policy = 0;
   std::string user;

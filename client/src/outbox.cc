@@ -1,5 +1,6 @@
 #include "client/src/outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/src/features.h"
@@ -9,6 +10,9 @@
 
 namespace bandana::device {
 namespace {
+
+// Of a message: half of what a server takes (kHotMessageBytesMax).
+constexpr std::size_t kBatchBytesMax = 128 * 1024;
 
 Delivery ToDelivery(v1::OutcomeCode code) {
   switch (code) {
@@ -65,7 +69,12 @@ void Outbox::Pump() {
       if (batch == nullptr) return;
       ++in_flight_;
     }
-    Start(batch);
+    if (DropExpired(batch)) {
+      Start(batch);
+    } else {
+      const std::lock_guard lock(mutex_);
+      --in_flight_;
+    }
   }
 }
 
@@ -74,29 +83,54 @@ Outbox::BatchPtr Outbox::NextBatch() {
   if (queue.empty()) return nullptr;
   auto batch = std::make_shared<Batch>();
   batch->tokenless = &queue == &tokenless_;
+  std::size_t bytes = 0;
   while (!queue.empty() && batch->reports.size() < options_.batch_max) {
     if (!batch->reports.empty() && (batch->reports.front().alone || queue.front().alone)) break;
+    bytes += queue.front().report.size();
+    if (!batch->reports.empty() && bytes > kBatchBytesMax) break;
     batch->reports.push_back(std::move(queue.front()));
     queue.pop_front();
   }
-  for (const OutboundReport& report : batch->reports) {
-    if (batch->tokenless) {
-      v1::SelectRequest& select = *batch->selects.add_decisions();
+  Fill(*batch);
+  return batch;
+}
+
+void Outbox::Fill(Batch& batch) const {
+  for (const OutboundReport& report : batch.reports) {
+    if (batch.tokenless) {
+      v1::SelectRequest& select = *batch.selects.add_decisions();
       select.set_model(options_.model);
       select.set_user(report.user);
       select.set_top_k(1);
       UnpackFeatures(report.features,
                      *select.mutable_arms()->mutable_inline_arms()->mutable_features());
+    } else if (options_.context_lifetime) {
+      batch.submit.add_context_reports()->ParseFromString(report.report);
     } else if (options_.local) {
-      batch->submit.add_reports()->ParseFromString(report.report);
+      batch.submit.add_reports()->ParseFromString(report.report);
     } else {
-      batch->report.add_outcomes()->ParseFromString(report.report);
+      batch.report.add_outcomes()->ParseFromString(report.report);
     }
   }
-  batch->submit.set_model(options_.model);
-  batch->submit.set_policy_hash(options_.policy_hash);
-  batch->report.set_model(options_.model);
-  return batch;
+  batch.submit.set_model(options_.model);
+  batch.submit.set_policy_hash(options_.policy_hash);
+  batch.report.set_model(options_.model);
+}
+
+bool Outbox::DropExpired(const BatchPtr& batch) {
+  if (!options_.context_lifetime) return true;
+  const absl::Time oldest = services_.clock->Now() - *options_.context_lifetime;
+  const auto expired = std::stable_partition(
+      batch->reports.begin(), batch->reports.end(),
+      [oldest](const OutboundReport& report) { return report.due_at > oldest; });
+  if (expired == batch->reports.end()) return true;
+  for (auto report = expired; report != batch->reports.end(); ++report) {
+    Settle(*report, Delivery::kExpired);
+  }
+  batch->reports.erase(expired, batch->reports.end());
+  batch->submit.Clear();
+  Fill(*batch);
+  return !batch->reports.empty();
 }
 
 void Outbox::Start(const BatchPtr& batch) {
@@ -132,6 +166,9 @@ void Outbox::OnResults(const BatchPtr& batch, const Answer& answer,
   bool policy_mismatch = false;
   for (int i = 0; i < results.size(); ++i) {
     policy_mismatch = policy_mismatch || results[i].reason() == v1::POLICY_MISMATCH;
+    // Without tokens only the epoch can be foreign: the next reports need the one in force.
+    policy_mismatch =
+        policy_mismatch || (options_.context_lifetime && results[i].reason() == v1::TOKEN_FOREIGN);
     Settle(batch->reports[i], ToDelivery(results[i].code()));
   }
   if (policy_mismatch) services_.policy_doubted();
@@ -165,6 +202,7 @@ void Outbox::Retry(const BatchPtr& batch, const Answer& answer) {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
     }
+    if (!DropExpired(batch)) return FinishBatch();
     Start(batch);
   });
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "client/src/store.h"
 #include "client/src/tables.h"
 #include "client/src/transport.h"
+#include "common/base/clock.h"
 
 namespace bandana::device {
 
@@ -26,6 +28,7 @@ struct OutboundReport {
   std::string features;  // not empty: the token has still to be fetched for this arm
   std::string report;
   bool alone = false;  // has been in a delivery that was refused as a whole
+  absl::Time due_at;   // when it may leave
 };
 
 // Up to deliveries_in_flight_max batches are under way; a batch keeps its place until every report
@@ -36,6 +39,9 @@ class Outbox {
   struct Options {
     std::string model;
     bool local = false;
+    // Private contexts: reports have no token, and no attempt begins later than so long after a
+    // report was due, because the server may have forgotten by then that it has it.
+    std::optional<absl::Duration> context_lifetime;
     std::string policy_hash;  // of every report: one policy a client
     absl::Duration deadline;
     BackoffOptions backoff;
@@ -47,6 +53,7 @@ class Outbox {
     Transport* transport = nullptr;
     Scheduler* scheduler = nullptr;
     Counters* counters = nullptr;
+    const Clock* clock = nullptr;
     // The server's last word on a report. The report is out of the queue.
     std::function<void(DecisionNumber, Delivery)> settled;
     // The server refused reports in a way that a changed policy would explain.
@@ -66,6 +73,9 @@ class Outbox {
 
   void Pump();
   BatchPtr NextBatch();  // requires mutex_
+  void Fill(Batch& batch) const;
+  // Settles what has expired; false when nothing is left of the batch.
+  bool DropExpired(const BatchPtr& batch);
   void Start(const BatchPtr& batch);
   void Send(const BatchPtr& batch);
   void FetchTokens(const BatchPtr& batch);

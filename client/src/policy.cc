@@ -5,6 +5,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana {
 
@@ -64,11 +65,13 @@ absl::Status CheckOptions(const ClientOptions& options) {
   BANDANA_RETURN_IF_ERROR(
       CheckDuration("connect_timeout", options.connect_timeout, absl::Hours(1)));
   BANDANA_RETURN_IF_ERROR(CheckDuration("backoff_max", options.backoff_max, absl::Hours(1)));
+  BANDANA_RETURN_IF_ERROR(
+      CheckDuration("posterior_interval", options.posterior_interval, absl::Hours(24)));
   return CheckDuration("backoff_min", options.backoff_min, options.backoff_max);
 }
 
 absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy) {
-  const bool local = spec.mode == v1::LOCAL_REWARD;
+  const bool local = IsLocalMode(spec.mode);
   if (policy.require_local && !local) {
     return Weaker(spec, "require_local, but its rewards are not randomized on the device");
   }

@@ -14,9 +14,10 @@ namespace bandana::device {
 struct Reporter::Call {
   Handle handle;
   int shown = 0;
-  std::optional<ClippedReward> clipped;  // local models: the raw reward is gone
-  std::optional<HeldReward> held;        // counters: as well
-  std::optional<double> reward;          // others
+  std::optional<Clipped> clipped;           // local models: the raw reward is gone
+  std::optional<HeldReward> held;           // counters: as well
+  std::optional<ContextReward> of_context;  // private contexts: as well
+  std::optional<double> reward;             // others
   Queued queued;
   Done done;
   bool has_slot = false;
@@ -46,6 +47,7 @@ void Reporter::Stepped(StreamId stream, int steps) {
 }
 
 absl::Status Reporter::Debit(Store::Transaction& transaction, const std::string& user) const {
+  if (services_.contexts != nullptr) return services_.contexts->Debit(transaction, user);
   return services_.streams != nullptr ? services_.streams->Debit(transaction, user)
                                       : services_.privatizer->Debit(transaction, user);
 }
@@ -72,7 +74,8 @@ void Reporter::Open(const Handle& decision, Queued opened) {
                    .due_at = times.leave,
                    .user = decision.user,
                    .token = decision.token,
-                   .features = decision.features};
+                   .features = decision.features,
+                   .report = decision.windows};
   services_.store->Enqueue(
       [this, row = std::move(row)](Store::Transaction& transaction) {
         BANDANA_RETURN_IF_ERROR(Debit(transaction, row.user));
@@ -100,8 +103,10 @@ void Reporter::Report(Handle handle, std::optional<double> reward, int shown, Qu
   if (reward && (*reward < options_.reward_min || *reward > options_.reward_max)) {
     ++services_.counters->rewards_clipped;
   }
-  if (services_.privatizer != nullptr) {
-    call->clipped = services_.privatizer->Clip(reward);
+  if (services_.contexts != nullptr) {
+    call->of_context = services_.contexts->Clip(reward);
+  } else if (services_.privatizer != nullptr) {
+    call->clipped = services_.privatizer->Clip(reward, WindowOf(call->handle.windows, shown));
   } else if (services_.streams != nullptr) {
     call->held = services_.streams->Clip(reward);
   } else {
@@ -182,7 +187,10 @@ absl::StatusOr<Release> Reporter::Write(Store::Transaction& transaction, Call& c
   const absl::Time forget_at = now + options_.remember;
   const int shown = ShowArm(call.shown, options_.dimension, row);
   Release step = Release::kDone;
-  if (services_.privatizer != nullptr) {
+  if (services_.contexts != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(
+        step, services_.contexts->Release(transaction, row, *call.of_context, payment, forget_at));
+  } else if (services_.privatizer != nullptr) {
     BANDANA_ASSIGN_OR_RETURN(step, services_.privatizer->Release(
                                        transaction, row, shown, *call.clipped, payment, forget_at));
   } else {
@@ -193,7 +201,8 @@ absl::StatusOr<Release> Reporter::Write(Store::Transaction& transaction, Call& c
   call.outbound = {.number = row.number,
                    .user = std::move(row.user),
                    .features = std::move(row.features),
-                   .report = std::move(row.report)};
+                   .report = std::move(row.report),
+                   .due_at = row.due_at};
   return step;
 }
 

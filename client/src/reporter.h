@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
+#include "client/src/context_privatizer.h"
 #include "client/src/counters.h"
 #include "client/src/handle.h"
 #include "client/src/outbox.h"
@@ -50,8 +51,9 @@ class Reporter {
     Outbox* outbox = nullptr;
     WindowTimer* timer = nullptr;
     Counters* counters = nullptr;
-    // At most one of the next two: what makes a local model's reports. None: the server may see
+    // At most one of the next three: what makes a local model's reports. None: the server may see
     // rewards.
+    const ContextPrivatizer* contexts = nullptr;
     const Privatizer* privatizer = nullptr;
     const StreamPrivatizer* streams = nullptr;
     StreamOutbox* stream_outbox = nullptr;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/accounting/composition.h"
+#include "common/accounting/gaussian.h"
 #include "common/accounting/zcdp.h"
 #include "common/base/status.h"
 
@@ -23,8 +24,20 @@ struct Spending {
   PolicyRow policy;
   std::uint64_t events = 0;  // used
   std::uint64_t streams = 0;
-  double rho = 0;  // of a stream
+  double rho = 0;        // of a stream
+  double event_rho = 0;  // of an event whose noise is Gaussian; else events are pure
 };
+
+// Events of a mechanism with a delta and no streams: one release each, of what was debited for it.
+// Of debits that a rollback has lost: what such a release may cost at most.
+double EventRho(const PolicyRow& policy, const Balance& balance, std::uint64_t lost_events,
+                std::uint64_t lost_streams) {
+  if (policy.delta == 0 || balance.streams > 0) return 0;
+  if (balance.epsilon_cost > 0) return ValueUp(balance.epsilon_cost) / balance.events;
+  if (lost_events == 0 || lost_streams > 0) return 0;
+  const auto mu = CalibrateGaussian({policy.epsilon}, {policy.delta});
+  return mu.ok() ? mu->value * mu->value / 2 : kInfinity;
+}
 
 std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::string& model,
                                  const std::string& user) {
@@ -36,6 +49,7 @@ std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::str
     Spending account = {.policy = policy,
                         .events = transaction.ledger.Spent(tables, policy.id, user),
                         .streams = balance.streams};
+    account.event_rho = EventRho(policy, balance, tables.lost_events(), tables.lost_streams());
     if (balance.streams > 0) {
       account.rho = ValueUp(balance.rho_cost) / balance.streams;
     } else if (counts) {
@@ -55,7 +69,7 @@ std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::str
 PrivacySpent SpentBy(Store::Transaction& transaction, const std::string& model,
                      const std::string& user) {
   PrivacySpent spent;
-  double group_rho = 0;
+  double group_rho = 0;  // of all events at once
   for (const Spending& account : AccountsOf(transaction, model, user)) {
     spent.events += account.events;
     spent.streams += account.streams;
@@ -64,6 +78,8 @@ PrivacySpent SpentBy(Store::Transaction& transaction, const std::string& model,
     if (account.streams > 0) {
       // All events in one stream is the worst case: sum k_i^2 <= (sum k_i)^2.
       group_rho += GroupZcdp({account.rho}, account.events).value;
+    } else if (account.event_rho > 0) {
+      group_rho += static_cast<double>(account.events) * account.event_rho;
     } else {
       spent.epsilon_user += static_cast<double>(account.events) * account.policy.epsilon;
     }
@@ -83,6 +99,9 @@ absl::StatusOr<LedgerReadings> ReadingsOf(Store::Transaction& transaction, const
     if (account.streams > 0) {
       BANDANA_ASSIGN_OR_RETURN(totals,
                                Compose(totals, PrivacyCost::Zcdp({account.rho}), account.streams));
+    } else if (account.event_rho > 0) {
+      BANDANA_ASSIGN_OR_RETURN(
+          totals, Compose(totals, PrivacyCost::Zcdp({account.event_rho}), account.events));
     } else {
       BANDANA_ASSIGN_OR_RETURN(
           totals, Compose(totals, PrivacyCost::Pure({account.policy.epsilon}), account.events));

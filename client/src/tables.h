@@ -40,7 +40,7 @@ struct ReportRow {
   std::string token;     // open decisions of the server's Select
   std::string features;  // of every rank: decisions made on the device, and those of a counter
   // Once drawn: PerturbedReport or Outcome, the bytes that are sent. Of an open decision of a
-  // counter: the reaction, if one came (held_reward.h).
+  // counter: the reaction, if one came (held_reward.h); of a centred randomizer: Handle::windows.
   std::string report;
 };
 

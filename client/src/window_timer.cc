@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/src/handle.h"
 #include "client/src/release.h"
 
 namespace bandana::device {
@@ -94,7 +95,8 @@ void WindowTimer::Look() {
 void WindowTimer::CloseWindows(Store::Transaction& transaction, Pulse& pulse) const {
   auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
   pulse.more = rows.size() == kRowsPerLook;
-  const bool draws = services_.privatizer != nullptr || services_.streams != nullptr;
+  const bool draws = services_.contexts != nullptr || services_.privatizer != nullptr ||
+                     services_.streams != nullptr;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
     if (!draws || row.policy != options_.policy || !services_.may_draw()) {
@@ -107,13 +109,22 @@ void WindowTimer::CloseWindows(Store::Transaction& transaction, Pulse& pulse) co
   }
 }
 
+absl::StatusOr<Release> WindowTimer::ReleaseDefault(Store::Transaction& transaction, ReportRow& row,
+                                                    absl::Time forget_at) const {
+  const int shown = ShowArm(0, options_.dimension, row);
+  if (services_.contexts != nullptr) {
+    return services_.contexts->Release(transaction, row, services_.contexts->Default(),
+                                       Payment::kDebited, forget_at);
+  }
+  return services_.privatizer->Release(transaction, row, shown,
+                                       services_.privatizer->Default(WindowOf(row.report, 0)),
+                                       Payment::kDebited, forget_at);
+}
+
 bool WindowTimer::DrawDefault(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {
   row.state = ReportState::kReady;
   row.wake_at = row.due_at;
-  const int shown = ShowArm(0, options_.dimension, row);
-  const auto step =
-      services_.privatizer->Release(transaction, row, shown, services_.privatizer->Default(),
-                                    Payment::kDebited, pulse.now + options_.remember);
+  const auto step = ReleaseDefault(transaction, row, pulse.now + options_.remember);
   if (!step.ok()) {
     pulse.failed = true;
     return false;
@@ -163,7 +174,8 @@ void WindowTimer::CollectDue(Store::Transaction& transaction, Pulse& pulse) cons
     pulse.leaving.push_back({.number = row.number,
                              .user = std::move(row.user),
                              .features = std::move(row.features),
-                             .report = std::move(row.report)});
+                             .report = std::move(row.report),
+                             .due_at = row.due_at});
   }
 }
 

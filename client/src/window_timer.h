@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/src/context_privatizer.h"
 #include "client/src/counters.h"
 #include "client/src/outbox.h"
 #include "client/src/privatizer.h"
@@ -45,6 +46,7 @@ class WindowTimer {
     std::shared_ptr<Store> store;
     Scheduler* scheduler = nullptr;
     // At most one; none: there are no windows, only leftovers.
+    const ContextPrivatizer* contexts = nullptr;
     const Privatizer* privatizer = nullptr;
     const StreamPrivatizer* streams = nullptr;
     std::function<bool()> may_draw;
@@ -72,6 +74,8 @@ class WindowTimer {
   void CloseWindows(Store::Transaction& transaction, Pulse& pulse) const;
   // What became of one open decision whose time has come: false when the look must end with it.
   bool DrawDefault(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
+  absl::StatusOr<Release> ReleaseDefault(Store::Transaction& transaction, ReportRow& row,
+                                         absl::Time forget_at) const;
   bool TakeStep(Store::Transaction& transaction, const ReportRow& row, Pulse& pulse) const;
   void CollectDue(Store::Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);

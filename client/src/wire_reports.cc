@@ -5,6 +5,13 @@
 namespace bandana::device {
 namespace {
 
+v1::ContextReport ContextReportOf(std::span<const std::byte, 16> id, std::uint64_t epoch) {
+  v1::ContextReport report;
+  report.set_report_id(id.data(), id.size());
+  report.set_epoch(epoch);
+  return report;
+}
+
 template <typename Report>
 std::string ReplaceToken(std::string_view bytes, std::string_view token) {
   Report report;
@@ -16,11 +23,27 @@ std::string ReplaceToken(std::string_view bytes, std::string_view token) {
 
 }  // namespace
 
-std::string PerturbedReportBytes(std::string_view token, int shown, const PerturbedReward& reward) {
+std::string PerturbedReportBytes(std::string_view token, int shown, const PerturbedReward& reward,
+                                 bool whole_range) {
   v1::PerturbedReport report;
   report.set_token(token.data(), token.size());
   report.set_shown(static_cast<std::uint32_t>(shown));
   report.set_output(reward.output());
+  report.set_whole_range(whole_range);
+  return report.SerializeAsString();
+}
+
+std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t epoch,
+                               const PerturbedDirection& direction) {
+  v1::ContextReport report = ContextReportOf(id, epoch);
+  report.set_seed(direction.seed().data(), direction.seed().size());
+  return report.SerializeAsString();
+}
+
+std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t epoch,
+                               const PerturbedStatistics& statistics) {
+  v1::ContextReport report = ContextReportOf(id, epoch);
+  report.mutable_values()->Add(statistics.grid().begin(), statistics.grid().end());
   return report.SerializeAsString();
 }
 

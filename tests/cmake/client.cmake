@@ -33,6 +33,8 @@ bandana_test(NAME central_server_test SRCS integration/central_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME counter_server_test SRCS integration/counter_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME context_server_test SRCS integration/context_server_test.cc
+  DEPS bandana::client bandana::ctl bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS integration TIMEOUT 300)
 bandana_test(NAME device_disk_test SRCS fault/device_disk_test.cc support/fault_vfs.cc
   DEPS ${client_deps} SQLite::SQLite3 LABELS fault)
 add_test(NAME held_reward_types_test COMMAND Python3::Interpreter

@@ -4,6 +4,7 @@ bandana_library(NAME model_harness SRCS support/fault_vfs.cc support/model_harne
   PRIVATE_DEPS SQLite::SQLite3)
 set(model_deps bandana::model_harness bandana::server_models bandana::test_support)
 
+bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
@@ -17,10 +18,13 @@ bandana_test(NAME model_parts_test SRCS unit/model_parts_test.cc DEPS ${model_de
 bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${model_deps})
 bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::wire bandana::test_support)
 bandana_test(NAME counter_model_test SRCS unit/counter_model_test.cc DEPS ${model_deps} bandana::counters bandana::wire)
+bandana_test(NAME context_model_test SRCS unit/context_model_test.cc DEPS ${model_deps} bandana::bandits bandana::wire)
 bandana_test(NAME central_model_test SRCS unit/central_model_test.cc DEPS ${model_deps} bandana::counters bandana::random)
 bandana_test(NAME shaped_model_test SRCS unit/shaped_model_test.cc DEPS ${model_deps} bandana::counters bandana::planner bandana::random)
 bandana_test(NAME joint_served_test SRCS unit/joint_served_test.cc DEPS ${model_deps} bandana::joint_counter bandana::random)
 bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model_deps} bandana::counters bandana::wire
   LABELS fault TIMEOUT 300)
 bandana_test(NAME central_kill_test SRCS fault/central_kill_test.cc DEPS ${model_deps} bandana::counters LABELS fault TIMEOUT 300)
+bandana_test(NAME raw_reward_test SRCS fault/raw_reward_test.cc DEPS ${model_deps} LABELS fault)
+bandana_test(NAME checkpoint_seal_test SRCS unit/checkpoint_seal_test.cc DEPS ${model_deps})
 bandana_test(NAME served_config_test SRCS unit/served_config_test.cc DEPS bandana::server_models bandana::test_support)

@@ -7,12 +7,16 @@ bandana_test(NAME random_buffer_test SRCS unit/random_buffer_test.cc
   DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+bandana_test(NAME context_reports_test SRCS unit/context_reports_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
 bandana_test(NAME counter_reports_test SRCS unit/counter_reports_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
-foreach(test grpc_server_test grpc_server_stress_test grpc_health_test)
-  bandana_test(NAME ${test} SRCS integration/${test}.cc LABELS integration TIMEOUT 300
 bandana_test(NAME access_test SRCS unit/access_test.cc DEPS bandana::server_access)
 bandana_test(NAME tls_files_test SRCS unit/tls_files_test.cc
   DEPS bandana::channel bandana::server_tls bandana::test_certificates bandana::test_support)
+bandana_test(NAME slow_reader_test SRCS integration/slow_reader_test.cc support/raw_http2.cc LABELS integration
+  DEPS bandana::server_service bandana::proto bandana::test_support gRPC::grpc++)
+foreach(test grpc_server_test grpc_server_stress_test grpc_health_test)
+  bandana_test(NAME ${test} SRCS integration/${test}.cc LABELS integration TIMEOUT 300
     DEPS bandana::server_service bandana::proto bandana::test_support gRPC::grpc++)
 endforeach()

@@ -1,4 +1,4 @@
-"""What a device holds of a reaction until a counter's step cannot be printed, read or sent.
+"""What a device holds of a reaction or a context until its draw cannot be printed, read or sent.
 
     held_reward_types_test.py COMPILER SOURCE_DIR
 """
@@ -12,14 +12,19 @@ PRELUDE = """
 #include <iostream>
 #include <string>
 #include "absl/strings/str_cat.h"
+#include "client/src/context_privatizer.h"
 #include "client/src/counter_stream.h"
+#include "client/src/wire_reports.h"
 """
 
 UNIT = """
 using namespace bandana;
 using namespace bandana::device;
 void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, BitSource& bits,
-         const std::vector<double>& x) {{
+         const std::vector<double>& x, const ContextPrivatizer& contexts, const ContextReward& reward,
+         const RawInteraction& raw, const ClippedStatistics& clipped,
+         const PerturbedDirection& direction, const PerturbedStatistics& perturbed) {{
+  std::array<std::byte, 16> id{{}};
   {line}
 }}
 """
@@ -27,6 +32,9 @@ void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, Bit
 RIGHT = [
     "(void)stream.Step(x, HeldReward::Clip(0.5, RewardRange{0, 1}, 0), 0.5, bits);",
     "SecretBytes packed = held.Pack(0);",
+    "ContextReward clipped_reward = contexts.Clip(0.5);",
+    "(void)ContextReportBytes(id, 1, direction);",
+    "(void)ContextReportBytes(id, 1, perturbed);",
 ]
 
 WRONG = [
@@ -38,7 +46,16 @@ WRONG = [
     # read
     "double r = held;",
     "double r = held.value_;",
+    "std::cout << reward;",
+    "double r = reward;",
+    "double r = reward.value_;",
+    # sent without a mechanism
+    "(void)ContextReportBytes(id, 1, raw);",
+    "(void)ContextReportBytes(id, 1, clipped);",
+    "(void)ContextReportBytes(id, 1, x);",
+    "(void)ContextReportBytes(id, 1, reward);",
     # made out of order
+    "ContextReward other(0.5);",
     "HeldReward other(0.5);",
     "HeldReward other = 0.5;",
     "(void)stream.Step(x, 0.5, 0.5, bits);",

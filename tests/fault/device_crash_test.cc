@@ -27,6 +27,7 @@
 namespace bandana {
 namespace {
 
+using ::bandana::testing::ContextModelSpec;
 using ::bandana::testing::CounterModelSpec;
 using ::bandana::testing::FakeRecommender;
 using ::bandana::testing::FaultVfs;
@@ -35,6 +36,15 @@ using ::bandana::testing::LocalSpec;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 constexpr int kReports = 2;
+
+v1::GetPosteriorResponse AnyPosterior() {
+  v1::GetPosteriorResponse response;
+  response.set_version(1);
+  for (const double mean : {1.0, 0.0}) response.add_means(mean);
+  for (const double entry : {1.0, 0.0, 1.0}) response.add_covariances(entry);
+  response.add_alphas(0);
+  return response;
+}
 
 ClientOptions OptionsFor(const std::string& target) {
   ClientOptions options;
@@ -178,6 +188,36 @@ TEST(DeviceCrashTest, RandomizedDecisionsAreReleasedOnceAndPaidForWhereverItIsKi
     }
     EXPECT_GE(spent.events, reports.size()) << point;
     EXPECT_EQ(server.applied_reports().size(), reports.size()) << point;
+    if (!was_killed) break;
+    ++killed;
+  }
+  EXPECT_GE(killed, 12);
+  RecordProperty("points", killed);
+}
+
+TEST(DeviceCrashTest, PerturbedContextsAreReleasedOnceAndPaidForWhereverItIsKilled) {
+  int killed = 0;
+  for (int point = 1;; ++point) {
+    const testing::TempDir folder;
+    FakeRecommender server(ContextModelSpec());
+    server.SetPosterior(AnyPosterior());
+    const bool was_killed = KilledAt(point, server, folder.File("d.db"));
+    const PrivacySpent spent = RunOnce(server, folder.File("d.db"));
+    std::map<std::string, std::string> reports;
+    std::set<std::string> seeds;
+    for (const auto& delivery : server.deliveries()) {
+      for (const std::string& bytes : delivery.reports) {
+        v1::ContextReport report;
+        ASSERT_TRUE(report.ParseFromString(bytes));
+        EXPECT_EQ(reports.emplace(report.report_id(), bytes).first->second, bytes) << point;
+        seeds.insert(report.seed());
+      }
+    }
+    // A decision drawn twice would show as one report more than decisions were made.
+    EXPECT_LE(reports.size(), kReports + 1) << point;
+    EXPECT_EQ(seeds.size(), reports.size()) << point;
+    EXPECT_GE(spent.events, reports.size()) << point;
+    EXPECT_EQ(server.applied_contexts().size(), reports.size()) << point;
     if (!was_killed) break;
     ++killed;
   }

@@ -26,8 +26,9 @@ struct ModelInfo {
   double reward_min = 0;
   double reward_max = 0;
   bool reward_binary = false;
-  bool local = false;  // rewards are randomized, or counted with noise, on this device
-  double epsilon = 0;  // per event; 0 when non-private
+  bool local = false;          // rewards are randomized, or counted with noise, on this device
+  bool local_context = false;  // so are features, and the arm is chosen on this device
+  double epsilon = 0;          // per event; 0 when non-private
   double delta = 0;
   std::string guarantee;  // "proven", "published" or ""
   std::string mechanism;  // lower case, "" when non-private
@@ -147,12 +148,14 @@ class Client {
 
   virtual const ModelInfo& model() const = 0;
 
-  // Ranks arms on the server. Retries UNAVAILABLE, and RESOURCE_EXHAUSTED with a pushback, within
-  // options.select_deadline. With a reward window (local models) the open decision is durable on
-  // the device, and paid for, when it returns. Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE,
-  // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also: the user has no events left; with a window: no
-  // place in the queue), FAILED_PRECONDITION the model's configuration changed since Connect, or it
-  // has a counter and the arms are not inline.
+  // Ranks arms on the server. Where contexts are private: on the device, from the posterior that
+  // the client keeps by the clock (ClientOptions::posterior_interval); arms must be inline, `user`
+  // is for the device's ledger, and nothing leaves. Retries UNAVAILABLE, and RESOURCE_EXHAUSTED
+  // with a pushback, within options.select_deadline. With a reward window (local models) the open
+  // decision is durable on the device, and paid for, when it returns. Errors: INVALID_ARGUMENT,
+  // NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also: the user has no events
+  // left; with a window: no place in the queue), FAILED_PRECONDITION the model's configuration
+  // changed since Connect, or it has a counter or private contexts and the arms are not inline.
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
                                            int top_k = 1) = 0;
 
@@ -166,7 +169,8 @@ class Client {
   // counter; INVALID_ARGUMENT arms not inline, shape.
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
                                                    int top_k = 1) = 0;
-  // Fetches the user's posterior if the server has a newer one. Returns whether it changed.
+  // Fetches the user's posterior if the server has a newer one. Returns whether it changed. Errors:
+  // FAILED_PRECONDITION contexts are private: the posterior is fetched by the clock alone.
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
   // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward. For a

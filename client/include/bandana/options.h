@@ -74,6 +74,10 @@ struct ClientOptions {
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);
 
+  // Models whose contexts are private: time between two looks at the posterior, kept whatever the
+  // application does; (0, 24 h]. Larger chooses by older posteriors.
+  absl::Duration posterior_interval = absl::Seconds(1);
+
   // --- changes speed ---
   // Deliveries under way at once, [1, 64].
   int deliveries_in_flight_max = 8;
