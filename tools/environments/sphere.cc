@@ -1,5 +1,6 @@
 #include "tools/environments/sphere.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace {
 
 class Sphere final : public Environment {
  public:
-  Sphere(int users, int dimension, int pool, double theta_l2, std::uint64_t seed) : seed_(seed) {
+  Sphere(int users, int dimension, int pool, double theta_l2, double noise, std::uint64_t seed)
+      : seed_(seed), noise_(noise) {
     info_.name = "sphere";
     info_.dimension = dimension;
     info_.users = users;
@@ -22,8 +24,9 @@ class Sphere final : public Environment {
     info_.feature_l2_max = 1;
     info_.reward_min = -1;
     info_.reward_max = 1;
-    info_.reward_binary = true;
-    info_.reward_stddev = 1;  // sqrt(1 - (x . theta)^2), within 3 % of 1 for all but the best arms
+    info_.reward_binary = noise == 0;
+    // Of +1 or -1: sqrt(1 - (x . theta)^2), within 3 % of 1 for all but the best arms.
+    info_.reward_stddev = noise == 0 ? 1 : noise;
     info_.theta_stddev = theta_l2 / std::sqrt(static_cast<double>(dimension));
     thetas_.resize(static_cast<std::size_t>(users) * dimension);
     for (int user = 0; user < users; ++user) {
@@ -53,12 +56,15 @@ class Sphere final : public Environment {
 
   double RewardAt(std::uint64_t index, const Decision& decision, int position) const override {
     SeededStream stream(seed_, StreamPurpose::kReward, index);
+    if (noise_ > 0)
+      return std::clamp(decision.expected[position] + noise_ * stream.Normal(), -1.0, 1.0);
     return stream.Uniform() < (1 + decision.expected[position]) / 2 ? 1 : -1;
   }
 
  private:
   EnvironmentInfo info_;
   std::uint64_t seed_;
+  double noise_;
   std::vector<double> thetas_;  // users x d
 };
 
@@ -69,8 +75,9 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeSphere(Settings& settings, std:
   BANDANA_ASSIGN_OR_RETURN(const int dimension, settings.TakeInt("dimension", 5, 1, kDimensionMax));
   BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 25, 1, kArmsPerRequestMaxMax));
   BANDANA_ASSIGN_OR_RETURN(const double theta_l2, settings.TakeDouble("theta_l2", 0.75, 1e-3, 1));
+  BANDANA_ASSIGN_OR_RETURN(const double noise, settings.TakeDouble("noise", 0, 0, 10));
   BANDANA_RETURN_IF_ERROR(settings.Finish());
-  return std::make_unique<Sphere>(users, dimension, pool, theta_l2, seed);
+  return std::make_unique<Sphere>(users, dimension, pool, theta_l2, noise, seed);
 }
 
 }  // namespace bandana
