@@ -50,7 +50,8 @@ void LogWriter::TrimThrough(std::uint64_t sequence) {
 
 absl::Status LogWriter::Health() const {
   std::lock_guard lock(mutex_);
-  return failed_.ok() ? full_disk_ : failed_;
+  if (!failed_.ok() || full_disk_.ok()) return failed_;
+  return absl::ResourceExhaustedError(full_disk_.message());
 }
 
 void LogWriter::Run() {

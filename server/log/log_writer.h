@@ -83,7 +83,8 @@ class LogWriter {
   // Entries up to the sequence may be dropped, in slices between appends.
   void TrimThrough(std::uint64_t sequence);
 
-  // OK; UNAVAILABLE while the disk is full; or why the log takes nothing any more.
+  // OK; RESOURCE_EXHAUSTED while the disk is full, which passes; or why the log takes nothing any
+  // more (UNAVAILABLE).
   absl::Status Health() const;
 
  private:

@@ -129,9 +129,8 @@ class SqliteLog final : public UpdateLog {
     // CheckWal.
     const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
                                                nullptr, nullptr);
-    if (code != SQLITE_OK && (code & 0xff) != SQLITE_FULL) {
-      return SqliteStatus(code, writer_.get(), "checkpoint");
-    }
+    remains_ = (code & 0xff) == SQLITE_FULL;
+    if (code != SQLITE_OK && !remains_) return SqliteStatus(code, writer_.get(), "checkpoint");
     BANDANA_ASSIGN_OR_RETURN(SqliteConnection own,
                              SqliteConnection::Open(options.path, options.vfs));
     checkpointer_ = std::make_unique<WalCheckpointer>(std::move(own), options.wal_pages_max);
@@ -155,12 +154,14 @@ class SqliteLog final : public UpdateLog {
 
   absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) override {
     through = std::min(through, state_.last.sequence);
-    if (through <= state_.trimmed) return false;
+    if (through <= state_.trimmed) return remains_ ? EraseRemains() : false;
     LogState next = state_;
     next.trimmed = std::min(through, state_.trimmed + static_cast<std::uint64_t>(entries_max));
     BANDANA_RETURN_IF_ERROR(Transaction(
         next, [&] { return delete_log_.Bind(1, static_cast<std::int64_t>(next.trimmed)).Run(); }));
-    return next.trimmed < through;
+    remains_ = true;
+    // `next` has been moved from.
+    return state_.trimmed < through ? true : EraseRemains();
   }
 
   absl::Status Read(const LogPosition& after, int entries_max,
@@ -211,6 +212,17 @@ class SqliteLog final : public UpdateLog {
   const std::string& counters() const override { return opened_counters_; }
 
  private:
+  // Deleted rows are overwritten in their pages (secure_delete), but the pages as they were stand
+  // in the write-ahead file until it is cut. True: a reader was in the way, try again.
+  absl::StatusOr<bool> EraseRemains() {
+    const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
+                                               nullptr, nullptr);
+    if ((code & 0xff) == SQLITE_BUSY) return true;
+    BANDANA_RETURN_IF_ERROR(SqliteStatus(code, writer_.get(), "checkpoint"));
+    remains_ = false;
+    return false;
+  }
+
   absl::StatusOr<std::int64_t> ReadVersion() {
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, writer_.Prepare("PRAGMA user_version"));
     BANDANA_ASSIGN_OR_RETURN(const bool has_version, version.Step());
@@ -331,6 +343,7 @@ class SqliteLog final : public UpdateLog {
   mutable std::mutex reader_mutex_;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   LogState state_;
+  bool remains_ = false;  // of trimmed entries, in the write-ahead file
   std::uint64_t opened_ids_ = 0;
   std::int64_t opened_forgotten_before_ = INT64_MIN;
   std::string opened_counters_;

@@ -16,6 +16,9 @@ constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 constexpr std::uint64_t kRebuildEntries = 100'000;
 constexpr std::uint64_t kBlockEntries = 64;  // applied between two looks at what waits
 
+// Between two attempts to make a position durable as published.
+constexpr absl::Duration kPublishRetry = absl::Seconds(1);
+
 // Windows close a sixteenth of their length late at most, so that a stream of decisions costs few
 // time entries.
 absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
@@ -82,15 +85,21 @@ absl::Status ApplyLoop::status() const {
   return status_;
 }
 
+absl::Status ApplyLoop::withheld() const {
+  std::lock_guard lock(mutex_);
+  return withheld_;
+}
+
 absl::Status ApplyLoop::WaitApplied(std::uint64_t sequence) {
   std::unique_lock lock(mutex_);
   ++waiters_;
   wake_.notify_one();
   progress_.wait(lock, [&] {
     const bool there = applied() >= sequence && posterior_fresh_.load();
-    return there || !status_.ok() || stop_;
+    return there || !status_.ok() || !withheld_.ok() || stop_;
   });
   --waiters_;
+  if (!withheld_.ok()) return Unavailable("durable, but not published: ", withheld_.message());
   if (applied() >= sequence) return absl::OkStatus();
   return status_.ok() ? Unavailable("the model is closing") : status_;
 }
@@ -115,18 +124,22 @@ void ApplyLoop::Run() {
       const absl::Duration idle = IdleTime();
       std::unique_lock lock(mutex_);
       const auto work = [this] {
-        const bool more = status_.ok() && committed_ > applied();
-        const bool awaited = status_.ok() && waiters_ > 0 && !posterior_fresh_.load();
+        const bool goes_on = status_.ok() && withheld_.ok();
+        const bool more = goes_on && committed_ > applied();
+        const bool awaited = goes_on && waiters_ > 0 && !posterior_fresh_.load();
         return stop_ || !captures_.empty() || more || awaited;
       };
-      wake_.wait_for(lock, absl::ToChronoMicroseconds(idle), work);
+      const absl::Duration wait = withheld_.ok() ? idle : kPublishRetry;
+      wake_.wait_for(lock, absl::ToChronoMicroseconds(wait), work);
       if (stop_) break;
       through = committed_;
     }
     absl::Status done = status();
     if (done.ok()) {
-      if (through > applied()) done = ApplyBlock(through);
-      if (done.ok() && RefreshDue()) done = Refresh();
+      if (!withheld().ok()) done = Publish();
+      const bool goes_on = done.ok() && withheld().ok();
+      if (goes_on && through > applied()) done = ApplyBlock(through);
+      if (goes_on && done.ok() && RefreshDue()) done = Refresh();
       std::lock_guard lock(mutex_);
       status_ = done;
     }
@@ -196,13 +209,30 @@ absl::Status ApplyLoop::Refresh() {
   return Publish();
 }
 
+bool ApplyLoop::PersistPublication() {
+  absl::Status persisted;
+  if (hooks_.publishing) persisted = hooks_.publishing(state_.position);
+  std::lock_guard lock(mutex_);
+  withheld_ = persisted.ok() ? persisted : absl::ResourceExhaustedError(persisted.message());
+  return persisted.ok();
+}
+
 absl::Status ApplyLoop::Publish() {
-  const std::vector<int> changed = learner_->TakeChangedNodes();
+  std::vector<int> changed = learner_->TakeChangedNodes();
+  if (!unpublished_.empty()) {
+    changed.insert(changed.end(), unpublished_.begin(), unpublished_.end());
+    std::sort(changed.begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    unpublished_.clear();
+  }
   const std::uint64_t sequence = state_.position.sequence;
   const auto current = posterior_.load(std::memory_order_relaxed);
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
     if (path_.central() && published_ != state_.position) {
-      if (hooks_.publishing) BANDANA_RETURN_IF_ERROR(hooks_.publishing(state_.position));
+      if (!PersistPublication()) {
+        unpublished_ = std::move(changed);
+        return absl::OkStatus();
+      }
       published_ = state_.position;
       Trace("persisted");
     }
@@ -247,6 +277,7 @@ void ApplyLoop::ServeCaptures() {
   {
     std::lock_guard lock(mutex_);
     failed = status_;
+    if (failed.ok() && !withheld_.ok()) failed = Unavailable(withheld_.message());
     for (CaptureRequest& request : captures_) {
       if (failed.ok() && request.sequence > applied()) continue;
       ready.push_back(std::move(request));

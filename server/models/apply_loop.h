@@ -78,6 +78,9 @@ class ApplyLoop {
   int nodes() const { return nodes_.load(std::memory_order_relaxed); }
   // OK, or why nothing is applied any more.
   absl::Status status() const;
+  // OK; RESOURCE_EXHAUSTED while a central model cannot make a position durable as published: what
+  // it published before stays, and it tries again.
+  absl::Status withheld() const;
 
   // Waits until the entry is in the published posterior.
   absl::Status WaitApplied(std::uint64_t sequence);
@@ -102,6 +105,8 @@ class ApplyLoop {
   // Takes releases into the posterior and publishes it.
   absl::Status Refresh();
   absl::Status Publish();
+  // Whether what is to be published may be.
+  bool PersistPublication();
   void Tick();
   void ServeCaptures();
   Captured CaptureNow() const;
@@ -123,6 +128,7 @@ class ApplyLoop {
   LogPosition published_;  // central models
   absl::Time refreshed_ = absl::InfinitePast();
   std::uint64_t ledger_debits_ = 0;  // of the published ledger
+  std::vector<int> unpublished_;     // nodes whose newest posterior was withheld
   std::vector<LogEntry> entries_;
   absl::Time tick_not_before_ = absl::InfinitePast();
   absl::Time checkpoint_time_;
@@ -142,6 +148,7 @@ class ApplyLoop {
   std::uint64_t committed_ = 0;
   std::vector<CaptureRequest> captures_;
   absl::Status status_;
+  absl::Status withheld_;
   int waiters_ = 0;  // who must not wait for the refresh interval
   bool stop_ = false;
   std::thread thread_;

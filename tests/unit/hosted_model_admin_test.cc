@@ -237,7 +237,7 @@ TEST_F(HostedModelAdminTest, AFullDiskIsUnavailableAndHealsByItself) {
   faults.disk_full = true;
   const Decision decision = DecisionOf(*model, clock_, 2, {1, 0});
   EXPECT_THAT(ReportOne(*model, decision, 1), StatusIs(absl::StatusCode::kUnavailable, "no space"));
-  EXPECT_THAT(model->Health(), StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(model->Health(), StatusIs(absl::StatusCode::kResourceExhausted, "no space"));
   EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 0.5);  // Select goes on
   faults.disk_full = false;
   EXPECT_TRUE(Eventually([&] { return model->Health().ok(); }));

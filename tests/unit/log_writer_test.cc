@@ -220,7 +220,7 @@ TEST_F(LogWriterTest, AFullDiskFailsCallersKeepsTheRestAndHeals) {
   log_.Answer(absl::ResourceExhaustedError("disk"));
   ASSERT_THAT(writer_->Submit({"kept"}, nullptr), IsOk());
   EXPECT_THAT(Submit({"a"}).get().status, StatusIs(absl::StatusCode::kUnavailable, "no space"));
-  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kResourceExhausted, "no space"));
   EXPECT_THAT(writer_->Submit({"more"}, nullptr), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(gate_.rollbacks, Ge(1));
   log_.Answer(absl::OkStatus());
