@@ -9,6 +9,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
+#include "common/wire/privacy_rules.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/event_sink.h"
 #include "server/models/publication.h"
@@ -94,6 +95,14 @@ absl::Status CheckNoiseKey(const Identity& stored, const RewardPath& path) {
 std::string LogPath(const std::string& folder) { return folder + "/log.sqlite"; }
 std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
 
+CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
+                                      std::shared_ptr<const CheckpointSeal> seal) {
+  const bool central = IsCentralMode(spec.public_spec.mode);
+  return {.folder = folder,
+          .kept = central ? CheckpointStore::Kept::kNewestTwice : CheckpointStore::Kept::kNewestTwo,
+          .seal = std::move(seal)};
+}
+
 absl::StatusOr<InstanceId> NewInstance() {
   InstanceId instance{};
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(instance));
@@ -104,9 +113,13 @@ absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& in
                                      const std::shared_ptr<const NoiseKey>& key) {
   Identity identity = IdentityOf(spec, instance);
   BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
-                           RewardPath::Create(spec.public_spec, instance, key));
+                           RewardPath::Create(spec, instance, key));
   BANDANA_ASSIGN_OR_RETURN(identity.noise_key, path.KeyFingerprint());
   return identity;
+}
+
+absl::StatusOr<std::string> ReadIdentityFile(const std::string& folder) {
+  return ReadFile(IdentityPath(folder), kIdentityBytesMax);
 }
 
 absl::Status WriteIdentity(const std::string& folder, const Identity& identity) {
@@ -115,13 +128,13 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity) 
 
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
                              const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const std::string& vfs) {
+                             const std::string& vfs, std::shared_ptr<const CheckpointSeal> seal) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
   BANDANA_RETURN_IF_ERROR(CheckUnused(folder, vfs));
   const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
   BANDANA_RETURN_IF_ERROR(CreateSqliteLog({.path = LogPath(folder), .vfs = vfs}, start));
   if (checkpoint != nullptr) {
-    CheckpointStore store(folder, [](const std::string&) {});
+    CheckpointStore store({.folder = folder, .seal = std::move(seal)}, [](const std::string&) {});
     BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, checkpoint_bytes).status());
   }
   return WriteIdentity(folder, identity);
@@ -129,26 +142,26 @@ absl::Status MakeModelFolder(const std::string& folder, const Identity& identity
 
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const std::string& vfs, std::shared_ptr<const NoiseKey> key,
-                                  const WarningSink& warn, UserIndex& users, Counters& counters) {
+                                  const WarningSink& warn, UserIndex& users, Counters& counters,
+                                  std::shared_ptr<const CheckpointSeal> seal) {
   if (!Exists(IdentityPath(folder))) {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
     BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
-    BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, nullptr, "", vfs));
+    BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, nullptr, "", vfs, seal));
   }
-  BANDANA_ASSIGN_OR_RETURN(const std::string text,
-                           ReadFile(IdentityPath(folder), kIdentityBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
   Recovered recovered;
   BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
   BANDANA_RETURN_IF_ERROR(
       CheckSameModel(recovered.stored, IdentityOf(spec, recovered.stored.instance)));
   BANDANA_ASSIGN_OR_RETURN(RewardPath path,
-                           RewardPath::Create(spec.public_spec, recovered.stored.instance, key));
+                           RewardPath::Create(spec, recovered.stored.instance, key));
   recovered.path = std::make_unique<RewardPath>(std::move(path));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
   BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenSqliteLog({.path = LogPath(folder), .vfs = vfs}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
 
-  CheckpointStore store(folder, warn);
+  CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);
   BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
                            StartOf(recovered.stored, *recovered.log, store, warn));
   std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),

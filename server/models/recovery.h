@@ -16,6 +16,10 @@
 
 namespace bandana::server {
 
+// Of central models entries hold raw rewards, so none is kept that a checkpoint holds.
+CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
+                                      std::shared_ptr<const CheckpointSeal> seal);
+
 // Names inside a model's folder.
 std::string LogPath(const std::string& folder);
 std::string ArmsPath(const std::string& folder);
@@ -26,6 +30,8 @@ absl::StatusOr<InstanceId> NewInstance();
 absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& instance,
                                      const std::shared_ptr<const NoiseKey>& key);
 
+// The text of the file. Errors: NOT_FOUND; UNAVAILABLE I/O.
+absl::StatusOr<std::string> ReadIdentityFile(const std::string& folder);
 // Writes the identity durably.
 absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
 
@@ -34,7 +40,8 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
 // log with entries; UNAVAILABLE I/O.
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
                              const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const std::string& vfs);
+                             const std::string& vfs,
+                             std::shared_ptr<const CheckpointSeal> seal = nullptr);
 
 struct Recovered {
   Identity stored;  // as found; the spec's differs in what may change
@@ -51,6 +58,7 @@ struct Recovered {
 // `key`, to the same bits. Fills `users` and `counters`. Errors: as HostedModel::Open.
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const std::string& vfs, std::shared_ptr<const NoiseKey> key,
-                                  const WarningSink& warn, UserIndex& users, Counters& counters);
+                                  const WarningSink& warn, UserIndex& users, Counters& counters,
+                                  std::shared_ptr<const CheckpointSeal> seal = nullptr);
 
 }  // namespace bandana::server

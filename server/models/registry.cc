@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "common/base/file.h"
-#include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/wire/privacy_rules.h"
 #include "server/models/arm_store.h"
 #include "server/models/export.h"
 #include "server/models/noise_key_file.h"
 #include "server/models/recovery.h"
-#include "server/models/served_config.h"
+#include "server/models/stored_config.h"
 
 namespace bandana::server {
 namespace {
@@ -27,8 +27,6 @@ namespace fs = std::filesystem;
 // Folders that are not models: half-made ones, and deleted ones that are not empty yet.
 constexpr std::string_view kNewPrefix = ".new-";
 constexpr std::string_view kDeletedPrefix = ".deleted-";
-constexpr char kConfigFile[] = "/config.binpb";
-constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 31;
 // Calls in flight keep a deleted model alive; they take milliseconds.
 constexpr auto kReleaseTime = std::chrono::seconds(10);
 
@@ -44,39 +42,13 @@ absl::Status RemoveFolder(const std::string& path) {
   return FromErrorCode(error, "remove", path);
 }
 
-// The serialized configuration and its SHA-256.
-absl::Status WriteConfig(const std::string& folder, const v1::ModelConfig& config) {
-  const std::string bytes = config.SerializeAsString();
-  return WriteFileDurably(folder + kConfigFile, bytes + std::string(AsChars(Sha256Of(bytes))),
-                          0600);
-}
-
-absl::StatusOr<v1::ModelConfig> ReadConfig(const std::string& folder) {
-  const std::string path = folder + kConfigFile;
-  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kConfigBytesMax));
-  const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
-  const std::string_view body = std::string_view(bytes).substr(0, size);
-  v1::ModelConfig config;
-  if (AsChars(Sha256Of(body)) != std::string_view(bytes).substr(size) ||
-      !config.ParseFromArray(body.data(), static_cast<int>(size))) {
-    return DataLoss(path, ": checksum mismatch");
-  }
-  return config;
-}
-
-absl::StatusOr<ModelSpec> ParseStored(const v1::ModelConfig& config) {
-  std::vector<ConfigError> errors;
-  std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
-  if (!spec) return InvalidArgument(errors.front().field, ": ", errors.front().message);
-  return *std::move(spec);
-}
-
 class Registry final : public ModelRegistry {
  public:
   Registry(const Options& options, const Clock& clock)
       : folder_(options.data_dir + "/models"),
         data_dir_(options.data_dir),
         models_max_(options.models_max),
+        checkpoint_seal_(options.checkpoint_seal),
         clock_(clock) {
     models_ = std::make_shared<const Models>();
   }
@@ -121,6 +93,7 @@ class Registry final : public ModelRegistry {
   const std::string folder_;
   const std::string data_dir_;
   const int models_max_;
+  const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
   const Clock& clock_;
   std::shared_ptr<const NoiseKey> noise_key_;
   std::mutex mutex_;  // for changes
@@ -141,9 +114,9 @@ absl::Status Registry::OpenStored() {
       BANDANA_RETURN_IF_ERROR(RemoveFolder(Folder(name)));
       continue;
     }
-    if (!fs::exists(Folder(name) + kConfigFile, error)) continue;  // of a configured model
-    BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadConfig(Folder(name)));
-    absl::StatusOr<ModelSpec> spec = ParseStored(config);
+    if (!HasStoredConfig(Folder(name))) continue;  // of a configured model
+    BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadStoredConfig(Folder(name)));
+    absl::StatusOr<ModelSpec> spec = ParseStoredConfig(config);
     if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("model ", name));
     BANDANA_RETURN_IF_ERROR(Add(*std::move(spec), /*configured=*/false).status());
   }
@@ -166,6 +139,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   const std::string name = spec.public_spec.name;
   BANDANA_RETURN_IF_ERROR(CheckFree(name));
   HostedModelOptions model_options;
+  model_options.checkpoint_seal = checkpoint_seal_;
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
@@ -177,7 +151,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
 }
 
 absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec& spec) {
-  if (spec.public_spec.mode != v1::CENTRAL_REWARD) return std::shared_ptr<const NoiseKey>();
+  if (!IsCentralMode(spec.public_spec.mode)) return std::shared_ptr<const NoiseKey>();
   if (noise_key_ == nullptr) {
     BANDANA_ASSIGN_OR_RETURN(noise_key_, OpenNoiseKey(data_dir_, SystemBits()));
   }
@@ -187,8 +161,7 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec
 absl::Status Registry::AddConfigured(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   const std::string name = spec.public_spec.name;
-  std::error_code error;
-  if (fs::exists(Folder(name) + kConfigFile, error)) {
+  if (HasStoredConfig(Folder(name))) {
     return absl::AlreadyExistsError(
         absl::StrCat("model ", name,
                      " of the configuration was made at run time by an earlier one of this name; "
@@ -203,7 +176,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
   const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
   BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
   BANDANA_RETURN_IF_ERROR(MakeFolders(half_made));
-  BANDANA_RETURN_IF_ERROR(WriteConfig(half_made, spec.config));
+  BANDANA_RETURN_IF_ERROR(WriteStoredConfig(half_made, spec.config));
   return Finish(std::move(spec), half_made);
 }
 
@@ -228,7 +201,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Import(std::string_view n
                                                               std::string_view exported) {
   BANDANA_ASSIGN_OR_RETURN(ExportedModel copy, DecodeExport(exported));
   copy.config.set_name(std::string(name));
-  BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ParseStored(copy.config));
+  BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ParseStoredConfig(copy.config));
   std::lock_guard lock(mutex_);
   BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name));
   const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
@@ -250,10 +223,11 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
     return DataLoss("export: configuration and state are of different models");
   }
   const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
-  BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, &exported.checkpoint, bytes, ""));
+  BANDANA_RETURN_IF_ERROR(
+      MakeModelFolder(folder, identity, &exported.checkpoint, bytes, "", checkpoint_seal_));
   BANDANA_ASSIGN_OR_RETURN(ArmStore arms, ArmStore::Open(ArmsPath(folder)));
   BANDANA_RETURN_IF_ERROR(arms.Put(exported.arms));
-  return WriteConfig(folder, spec.config);
+  return WriteStoredConfig(folder, spec.config);
 }
 
 absl::Status Registry::Delete(std::string_view name) {

@@ -19,6 +19,7 @@ class ModelRegistry {
   struct Options {
     std::string data_dir;  // models live in data_dir/models/NAME
     int models_max = 0;
+    std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are not sealed
   };
   // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open,
   // annotated with the model's name.

@@ -93,6 +93,10 @@ class RunningServer final : public Server {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
+    if (!spec_.checkpoint_key_file.empty()) {
+      BANDANA_ASSIGN_OR_RETURN(options.checkpoint_seal,
+                               CheckpointSeal::FromFile(spec_.checkpoint_key_file));
+    }
     BANDANA_ASSIGN_OR_RETURN(registry_, ModelRegistry::Open(options, clock_));
     for (ModelSpec& model : spec_.models) {
       BANDANA_RETURN_IF_ERROR(registry_->AddConfigured(std::move(model)));

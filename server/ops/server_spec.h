@@ -28,6 +28,7 @@ struct ServerSpec {
   std::string data_dir;
   LimitsSpec limits;
   std::string token_key_file;
+  std::string checkpoint_key_file;         // "": checkpoints are not sealed
   absl::Duration token_rotation_interval;  // at least every model's token_lifetime
   absl::Duration drain_delay;
   std::vector<ModelSpec> models;

@@ -1,0 +1,60 @@
+#include "server/models/gate_setup.h"
+
+#include <span>
+
+#include "common/base/sha256.h"
+#include "server/models/identity.h"
+
+namespace bandana::server {
+namespace {
+
+// Nodes that stand for more than one user, or may: the server cannot count events of one user
+// there.
+std::vector<bool> PooledNodes(const ModelSpec& spec) {
+  if (spec.coupling.independent()) return {};
+  if (!spec.colin_or_goblin) return {true};
+  std::vector<bool> pooled(spec.coupling.nodes());
+  std::vector<int> users(spec.coupling.nodes());
+  for (const auto& [user, node] : spec.users) pooled[node] = ++users[node] > 1;
+  if (spec.cold_start_node) pooled[*spec.cold_start_node] = true;
+  return pooled;
+}
+
+}  // namespace
+
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path) {
+  return {.dimension = spec.public_spec.dimension,
+          .windows = ClosesWindows(spec.public_spec),
+          .independent = spec.coupling.independent(),
+          .users_max = spec.bandit.nodes_max,
+          .events_per_user_max = spec.public_spec.events_per_user_max,
+          .pooled = PooledNodes(spec),
+          .ids_max = spec.decisions_open_max,
+          .token_lifetime = spec.public_spec.token_lifetime,
+          .counter = path.central() ? nullptr : path.counter(),
+          .steps_max = path.counter() == nullptr ? 0 : path.counter()->step_cap(),
+          .debits = path.debits(),
+          .cost = path.Cost()};
+}
+
+GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
+  GateState gate{.epoch = state.epoch, .time = state.time};
+  for (const NodeStatistics& s : statistics) gate.events.push_back(s.events);
+  // In window models an event counts when its decision is made.
+  for (const auto& [key, window] : state.windows.all()) ++gate.events[window.node];
+  gate.events_at_epoch = state.events_at_epoch;
+  for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
+    for (const auto& [id, stream] : state.local.streams()[node]) {
+      const auto bytes = std::as_bytes(std::span(stream.moment));
+      gate.streams.Set(
+          id, {static_cast<int>(node), stream.step, stream.last, Sha256Of(AsChars(bytes))});
+    }
+  }
+  gate.streams.Commit();
+  for (const Account& account : state.ledger.accounts()) {
+    gate.paid.push_back({account.last_epoch, account.releases});
+  }
+  return gate;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,19 @@
+// The gate of a model that has been recovered.
+#pragma once
+
+#include <vector>
+
+#include "common/bandits/model.h"
+#include "common/wire/model_spec.h"
+#include "server/models/model_state.h"
+#include "server/models/report_gate.h"
+#include "server/models/reward_path.h"
+
+namespace bandana::server {
+
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path);
+
+// What the gate must know of the entries that made the state.
+GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics);
+
+}  // namespace bandana::server
