@@ -31,6 +31,7 @@ ALLOWED = {
     "client/include": [],
     "client/src": COMMON + ["client/include", "common/channel"],
     "tools/environments": COMMON,
+    "tools/ctl": TOOLS + ["server/models", "server/ops"],  # data folders of a stopped server
     "tools": TOOLS,
     "examples": ["client/include"],
     "bench": COMMON + ["server/log", "server/models", "server/service", "server/ops",

@@ -146,4 +146,6 @@ std::string Object(const Message& message, int indent) {
 
 std::string ToJson(const Message& message) { return Object(message, 0) + "\n"; }
 
+std::string JsonText(std::string_view text) { return Quoted(text); }
+
 }  // namespace bandana

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "google/protobuf/message.h"
 
@@ -13,5 +14,8 @@ namespace bandana {
 // hexadecimal; enums are names; a duration `x` becomes the number `x_seconds`; numbers that are not
 // finite are null.
 std::string ToJson(const google::protobuf::Message& message);
+
+// A string in quotes.
+std::string JsonText(std::string_view text);
 
 }  // namespace bandana

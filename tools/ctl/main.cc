@@ -7,16 +7,22 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/numbers.h"
 #include "common/base/file.h"
+#include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/channel/security_flags.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/commands.h"
-#include "common/channel/security_flags.h"
+#include "tools/ctl/offline.h"
 
 ABSL_FLAG(std::string, target, "", "the server's gRPC address, host:port");
 ABSL_FLAG(std::string, model, "", "name of the model");
 ABSL_FLAG(std::string, json, "",
           "also write the answer to this file, as JSON; --json=- writes JSON alone, to stdout");
+ABSL_FLAG(std::string, config, "", "checkpoint verify, restore: the server's configuration file");
+ABSL_FLAG(std::string, data_dir, "", "checkpoint verify, restore: in place of the configuration's");
+ABSL_FLAG(std::string, through, "", "checkpoint restore: drop every log entry after this one");
 ABSL_FLAG(bool, influence, false, "graph put: the file holds W itself");
 ABSL_FLAG(absl::Duration, timeout, absl::Minutes(5), "longest time a call may take");
 
@@ -61,6 +67,32 @@ int Fail(const absl::Status& status) {
   return kExitFailure;
 }
 
+// The answer goes to stdout, or also to the file of --json.
+absl::Status Show(const CommandOutput& output) {
+  const std::string json = absl::GetFlag(FLAGS_json);
+  std::fputs((json == "-" ? output.json : output.text).c_str(), stdout);
+  if (json.empty() || json == "-") return absl::OkStatus();
+  return WriteFileDurably(json, output.json, 0644);
+}
+
+int Offline(const CommandLine& line) {
+  OfflineOptions options{.config = absl::GetFlag(FLAGS_config),
+                         .data_dir = absl::GetFlag(FLAGS_data_dir),
+                         .model = line.model};
+  if (const std::string through = absl::GetFlag(FLAGS_through); !through.empty()) {
+    std::uint64_t sequence = 0;
+    if (!absl::SimpleAtoi(through, &sequence)) {
+      return Fail(InvalidArgument("--through must be a log entry's number, got \"", through, "\""));
+    }
+    options.through = sequence;
+  }
+  CommandOutput output;
+  const absl::Status done = RunOffline(line.words, options, output);
+  const absl::Status shown = Show(output);
+  if (!done.ok()) return Fail(done);
+  return shown.ok() ? 0 : Fail(shown);
+}
+
 int Main(int argc, char** argv) {
   ExitOnHelpOrVersion(argc, argv);
   absl::SetProgramUsageMessage(Usage());
@@ -69,6 +101,7 @@ int Main(int argc, char** argv) {
   line.words.assign(arguments.begin() + 1, arguments.end());
   line.model = absl::GetFlag(FLAGS_model);
   line.influence = absl::GetFlag(FLAGS_influence);
+  if (IsOffline(line.words)) return Offline(line);
   const std::string target = absl::GetFlag(FLAGS_target);
   if (line.words.empty() || target.empty()) {
     std::fprintf(stderr, "%s\n", Usage().c_str());
@@ -78,16 +111,10 @@ int Main(int argc, char** argv) {
       AdminClient::Connect(target, absl::GetFlag(FLAGS_timeout), SecurityFromFlags());
   if (!client.ok()) return Fail(client.status());
   CommandOutput output;
-  if (const absl::Status status = RunCommand(*client, line, output); !status.ok()) {
+  if (const absl::Status status = RunCommand(**client, line, output); !status.ok()) {
     return Fail(status);
   }
-  const std::string json = absl::GetFlag(FLAGS_json);
-  if (!json.empty() && json != "-") {
-    if (const absl::Status written = WriteFileDurably(json, output.json, 0644); !written.ok()) {
-      return Fail(written);
-    }
-  }
-  std::fputs((json == "-" ? output.json : output.text).c_str(), stdout);
+  if (const absl::Status shown = Show(output); !shown.ok()) return Fail(shown);
   return 0;
 }
 
