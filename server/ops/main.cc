@@ -39,8 +39,8 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --data_dir DIR      folder of everything durable
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
 
-Prints `bandana-server ready listen=ADDR http=ADDR` once it serves. SIGTERM and SIGINT drain; a second one cuts the drain
-delay short.
+Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
+SIGTERM and SIGINT drain; a second one cuts the drain delay short.
 )";
 
 constexpr int kExitFailure = 1;
@@ -127,8 +127,9 @@ int Run(const std::string& path) {
     spdlog::critical("cannot start: {}", std::string(server.status().message()));
     return kExitFailure;
   }
-  std::printf("bandana-server ready listen=%s http=%s\n", (*server)->listen().c_str(),
-              (*server)->http_listen().c_str());
+  const std::string admin = (*server)->admin_listen();
+  std::printf("bandana-server ready listen=%s http=%s%s%s\n", (*server)->listen().c_str(),
+              (*server)->http_listen().c_str(), admin.empty() ? "" : " admin=", admin.c_str());
   std::fflush(stdout);
   spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
   if (const absl::Status failed = ServeUntilStopped(**server); !failed.ok()) {

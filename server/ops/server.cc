@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_split.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "server/models/registry.h"
@@ -16,9 +18,13 @@
 #include "server/ops/metrics.h"
 #include "server/ops/pages.h"
 #include "server/service/admin/admin_service.h"
+#include "server/ops/posterior_ages.h"
+#include "server/ops/process_stats.h"
+#include "server/service/admin/admin_listener.h"
 #include "server/service/grpc_server.h"
 #include "server/service/recommender.h"
 #include "server/service/token.h"
+#include "server/service/tls/tls_credentials.h"
 #include "server/service/token_keys.h"
 
 namespace bandana::server {
@@ -42,6 +48,18 @@ void LogModel(const HostedModel& model) {
 }
 
 // Members are in order of construction; destruction goes the other way: first the listeners, last
+void LogReload(const absl::Status& status) {
+  if (status.ok()) return spdlog::info("tls: took the changed certificate files");
+  spdlog::error("{}; the files before stay in use", std::string(status.message()));
+}
+
+// What changed, by whom; reading is not worth a line.
+void LogAdminCall(const AdminCall& call) {
+  if (call.method.starts_with("Get") || call.method.starts_with("List")) return;
+  spdlog::info("admin: caller={} method={} model={} code={}", call.caller, call.method, call.model,
+               absl::StatusCodeToString(call.code));
+}
+
 // the lock.
 class RunningServer final : public Server {
  public:
@@ -50,6 +68,7 @@ class RunningServer final : public Server {
   ~RunningServer() override {
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
   }
+    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
@@ -64,6 +83,9 @@ class RunningServer final : public Server {
 
   std::string listen() const override { return grpc_->address(); }
   std::string http_listen() const override { return ToString(http_->address()); }
+  std::string admin_listen() const override {
+    return admin_listener_ == nullptr ? "" : admin_listener_->address();
+  }
 
   absl::Status Health() const override {
     for (const auto& model : registry_->List()) {
@@ -85,6 +107,7 @@ class RunningServer final : public Server {
       first.Update(Annotate(model->Checkpoint().status(),
                             absl::StrCat("checkpoint of model ", model->spec().public_spec.name)));
     }
+    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
     return first;
   }
 
@@ -108,19 +131,33 @@ class RunningServer final : public Server {
 
   absl::Status Listen() {
     recommender_ = std::make_unique<Recommender>(
+    for (const absl::string_view line :
+         absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
+      spdlog::info("{}", std::string(line));
+    }
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_);
     admin_ = std::make_unique<AdminService>(
         *registry_, AdminOptions{.token_lifetime_max = spec_.token_rotation_interval,
-                                 .on_models_changed = [this] { HealthChanged(); }});
+                                 .on_models_changed = [this] { HealthChanged(); },
+                                 .door = {.gatekeeper = gatekeeper_.get(),
+                                          .overloaded = [this] { return Overloaded(); },
+                                          .on_call = LogAdminCall}});
     GrpcServerOptions options;
     options.listen = ToString(spec_.listen);
+    BANDANA_RETURN_IF_ERROR(OpenSecurity());
     options.queues = QueueCount();
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
     options.watches_max = spec_.limits.watches_max;
-    options.services = {admin_->service()};
+    if (spec_.admin_listen) {
+      options.receive_bytes_max = kHotMessageBytesMax;
+    } else {
+      options.services = {admin_->service()};
+    }
     options.observer = &metrics_;
+    options.credentials = Credentials();
+    options.gatekeeper = gatekeeper_.get();
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
     BANDANA_ASSIGN_OR_RETURN(
@@ -128,10 +165,38 @@ class RunningServer final : public Server {
                                  [this](std::string_view path) { return Answer(path); }));
     return absl::OkStatus();
   }
+    if (spec_.admin_listen) {
+      BANDANA_ASSIGN_OR_RETURN(
+          admin_listener_,
+          AdminListener::Start(ToString(*spec_.admin_listen), Credentials(), admin_->service()));
+    }
 
   // Admin calls may come before GrpcServer::Start has returned.
   void HealthChanged() {
     if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
+  }
+
+  absl::Status OpenSecurity() {
+    if (spec_.access) gatekeeper_ = std::make_unique<Gatekeeper>(*spec_.access, clock_);
+    if (!spec_.tls) return absl::OkStatus();
+    TlsOptions options;
+    options.files = spec_.tls->files;
+    options.require_client_certificate = spec_.tls->require_client_certificate;
+    options.reload_interval = spec_.tls->reload_interval;
+    options.on_reload = LogReload;
+    BANDANA_ASSIGN_OR_RETURN(tls_, TlsReloader::Open(options, clock_));
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<grpc::ServerCredentials> Credentials() const {
+    return tls_ == nullptr ? nullptr : TlsReloader::Credentials(tls_);
+  }
+
+  // Three quarters of the calls that may be in flight are: administration waits.
+  bool Overloaded() const {
+    const GrpcServer* const server = serving_.load();
+    return server != nullptr &&
+           4 * server->calls_in_flight() >= 3 * spec_.limits.calls_in_flight_max;
   }
 
   HttpResponse Answer(std::string_view path) const {
@@ -170,4 +235,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerSpec spec, const Clo
   return server;
 }
 
+  std::shared_ptr<TlsReloader> tls_;        // null: plaintext
+  std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
 }  // namespace bandana::server
+  std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_

@@ -23,6 +23,8 @@ class Server {
   // With real ports.
   virtual std::string listen() const = 0;
   virtual std::string http_listen() const = 0;
+  // Empty: Admin is on listen().
+  virtual std::string admin_listen() const = 0;
 
   // OK, or why a model can take no more reports.
   virtual absl::Status Health() const = 0;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -22,9 +23,22 @@ constexpr int kCallsInFlightMaxMax = 4096;
 constexpr int kModelsMaxMax = 1000;
 constexpr int kWatchesMaxMax = 1024;
 
+// Why a listener may not be reached from other machines; empty: it may.
+std::string Exposure(const v1::ServerConfig& config, bool http) {
+  if (config.insecure_non_loopback()) return "";
+  if (http || !config.has_tls()) {
+    return absl::StrCat("the transport is plaintext",
+                        http ? ": only insecure_non_loopback: true allows that"
+                             : ": it needs tls, or insecure_non_loopback: true");
+  }
+  if (config.has_access() || config.tls().require_client_certificate()) return "";
+  return "every caller would have every role: it needs access, or "
+         "tls.require_client_certificate: true";
+}
+
 Address ParseListener(std::string_view field, const std::optional<std::string>& flag,
                       const std::string& given, std::string_view fallback,
-                      bool insecure_non_loopback, const FieldChecks& checks) {
+                      const std::string& exposure, const FieldChecks& checks) {
   const std::string text = flag ? *flag : given.empty() ? std::string(fallback) : given;
   const std::string name = flag ? absl::StrCat("--", ToAbsl(field)) : std::string(field);
   auto address = ParseAddress(text);
@@ -32,12 +46,25 @@ Address ParseListener(std::string_view field, const std::optional<std::string>& 
     checks.Add(name, std::string(address.status().message()));
     return {};
   }
-  if (!IsLoopback(*address) && !insecure_non_loopback) {
-    checks.Add(name, absl::StrCat(text,
-                                  " is not a loopback address and the transport is plaintext: only "
-                                  "insecure_non_loopback: true allows that"));
+  if (!IsLoopback(*address) && !exposure.empty()) {
+    checks.Add(name, absl::StrCat(text, " is not a loopback address and ", exposure));
   }
   return *std::move(address);
+}
+
+void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, ServerSpec& spec,
+                   const FieldChecks& checks) {
+  if (config.has_tls()) {
+    spec.tls = ParseTls(config.tls(), folder, absl::Now(), checks.Inside("tls"));
+  }
+  if (config.has_access()) {
+    spec.access =
+        ParseAccess(config.access(), spec.tls ? &*spec.tls : nullptr, checks.Inside("access"));
+  }
+  if (!config.admin_listen().empty()) {
+    spec.admin_listen = ParseListener("admin_listen", std::nullopt, config.admin_listen(), "",
+                                      Exposure(config, /*http=*/false), checks);
+  }
 }
 
 LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks) {
@@ -125,10 +152,11 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   std::vector<ConfigError> found;
   const FieldChecks checks(found);
   ServerSpec spec;
-  const bool insecure = config.insecure_non_loopback();
-  spec.listen = ParseListener("listen", options.listen, config.listen(), kListen, insecure, checks);
+  spec.listen = ParseListener("listen", options.listen, config.listen(), kListen,
+                              Exposure(config, /*http=*/false), checks);
   spec.http_listen = ParseListener("http_listen", options.http_listen, config.http_listen(),
-                                   kHttpListen, insecure, checks);
+                                   kHttpListen, Exposure(config, /*http=*/true), checks);
+  ParseSecurity(config, folder, spec, checks);
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);

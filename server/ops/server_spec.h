@@ -33,6 +33,9 @@ struct ServerSpec {
   absl::Duration drain_delay;
   std::vector<ModelSpec> models;
 };
+  std::optional<TlsSpec> tls;           // absent: plaintext
+  std::optional<AccessRules> access;    // absent: every caller has every role
+  std::optional<Address> admin_listen;  // absent: Admin is on `listen`
 
 // How a configuration is read. Given addresses and folders replace the file's.
 struct ConfigOptions {

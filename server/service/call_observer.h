@@ -1,6 +1,7 @@
 // What the transport tells about the calls it answered. Metrics implement it.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
@@ -24,6 +25,13 @@ constexpr std::string_view MethodName(Method method) {
   constexpr std::string_view kNames[kMethods] = {
       "GetModel", "Select", "BatchSelect", "Report", "Submit", "GetPosterior", "Check"};
   return kNames[static_cast<int>(method)];
+}
+
+// package.Service/Method, as access rules name it.
+inline std::string RpcName(Method method) {
+  const std::string service =
+      method == Method::kHealthCheck ? "grpc.health.v1.Health/" : "bandana.v1.Recommender/";
+  return service + std::string(MethodName(method));
 }
 
 // Threads: OnCall is called by the queue threads and, for Report and Submit, by the thread that

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "server/service/health_watch.h"
+#include "server/service/listener.h"
 #include "server/service/methods.h"
 #include "server/service/transport.h"
 
@@ -50,54 +51,25 @@ absl::Status CheckOptions(const GrpcServerOptions& options) {
   return absl::OkStatus();
 }
 
-int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
-
-// gRPC 1.51 cannot bound the number of connections: what it offers is closing the idle and the old
-// ones.
-void SetTransportLimits(grpc::ServerBuilder& builder) {
-  // Without this, a second server on the port would silently take half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
-  // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             Millis(absl::Seconds(30)));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Minutes(1)));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(20)));
-  // Server-wide, so it must let Admin's messages pass; calls on the queues check
-  // kHotMessageBytesMax themselves.
-  builder.SetMaxReceiveMessageSize(kAdminMessageBytesMax);
-  // Admin and reflection are rare: one queue with one waiting thread is enough, and disturbs the
-  // hot queues least.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-}
-
-std::string WithPort(const std::string& listen, int port) {
-  if (listen.rfind("unix:", 0) == 0) return listen;
-  return absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
-}
-
 class GrpcServerImpl final : public GrpcServer {
  public:
   GrpcServerImpl(const GrpcServerOptions& options, Handlers& handlers)
       : options_(options),
         handlers_(handlers),
-        state_(options.calls_in_flight_max, options.observer) {}
+        state_(options.calls_in_flight_max,
+               {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
+               options.gatekeeper, options.observer) {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
   absl::Status Serve() {
     if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
-    SetTransportLimits(builder);
+    SetListenerLimits(builder, options_.receive_bytes_max);
     int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(
+        options_.listen,
+        options_.credentials ? options_.credentials : grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&services_.recommender);
     builder.RegisterService(&services_.health);
     for (grpc::Service* service : options_.services) builder.RegisterService(service);

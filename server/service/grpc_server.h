@@ -9,18 +9,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/limits.h"
+#include "server/service/access/gatekeeper.h"
 #include "server/service/call_observer.h"
 #include "server/service/handlers.h"
 
 namespace grpc {
+class ServerCredentials;
 class Service;
-}
+}  // namespace grpc
 
 namespace bandana::server {
 
 struct GrpcServerOptions {
-  std::string listen =
-      "127.0.0.1:7070";  // host:port (port 0: any free one) or unix:PATH; plaintext
+  std::string listen = "127.0.0.1:7070";  // host:port (port 0: any free one) or unix:PATH
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // null: plaintext
+  Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role; must outlive the server
   // Completion queues, each with one thread. More than one pays only with more than two cores.
   int queues = 1;                                      // [1, 64]
   int calls_in_flight_max = kCallsInFlightMaxDefault;  // [1, 4096]
@@ -29,9 +32,14 @@ struct GrpcServerOptions {
   // at once.
   absl::Duration watch_interval = absl::Milliseconds(500);
   bool reflection = true;
+  // gRPC's own bound on one message: Admin's, when it is among the services.
+  int receive_bytes_max = kAdminMessageBytesMax;
   std::vector<grpc::Service*>
       services;  // synchronous services; must outlive the server. Never callback services: one of
                  // them halves the queues' throughput
+  // Answers that clients do not read: how much memory together, how long each.
+  std::int64_t unread_bytes_max = kUnsentBytesMax;
+  absl::Duration unread_time_max = absl::Seconds(10);
   CallObserver* observer = nullptr;  // may be null; must outlive the server
 };
 
@@ -39,13 +47,17 @@ struct GrpcServerOptions {
 //
 // Limits it enforces on Recommender's calls, before any work is done:
 //   draining                      UNAVAILABLE
+//   gatekeeper                    UNAUTHENTICATED, PERMISSION_DENIED; RESOURCE_EXHAUSTED with the
+//                                 pushback after which the caller's rate allows a call
 //   calls_in_flight_max           RESOURCE_EXHAUSTED, trailing metadata grpc-retry-pushback-ms.
 //   Report and Submit together may
 //                                 hold three quarters of it, so that a slow disk cannot shut out
 //                                 Select
 //   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry). gRPC's own limit,
-//   kAdminMessageBytesMax, acts
+//   receive_bytes_max, acts
 //                                 first on what is larger still, with the same code
+//   unread_bytes_max              RESOURCE_EXHAUSTED in place of an answer; an answer that is not
+//                                 read for unread_time_max (a second, above half of it) is dropped
 //   deadline passed on arrival    DEADLINE_EXCEEDED
 //   bytes that do not parse       INVALID_ARGUMENT
 class GrpcServer {

@@ -45,6 +45,23 @@ void AnswerUnparsable(UnaryCall& call, const google::protobuf::Message& request)
   call.Finish(InvalidArgument("request: not a ", request.GetDescriptor()->full_name()), nullptr);
 }
 
+// Whether the caller may name every model that the request names. A request whose models are not
+// found here does not compile.
+template <typename Request>
+absl::Status AllowModels(const UnaryCall& call, const Request& request) {
+  if constexpr (requires { request.decisions(); }) {
+    for (const v1::SelectRequest& decision : request.decisions()) {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(decision.model()));
+    }
+    return absl::OkStatus();
+  } else {
+    return call.AllowModel(request.model());
+  }
+}
+absl::Status AllowModels(const UnaryCall&, const grpc::health::v1::HealthCheckRequest&) {
+  return absl::OkStatus();  // open
+}
+
 template <typename Request, typename Response>
 class ImmediateWork final : public Work {
  public:
@@ -53,6 +70,9 @@ class ImmediateWork final : public Work {
 
   void Run(UnaryCall& call, grpc::ByteBuffer& bytes) override {
     if (!Parse(bytes, request_)) return AnswerUnparsable(call, request_);
+    if (const absl::Status allowed = AllowModels(call, request_); !allowed.ok()) {
+      return call.Finish(allowed, nullptr);
+    }
     response_.Clear();
     const absl::Status status = handler_(request_, response_);
     Answer(call, status, response_);
@@ -75,6 +95,9 @@ class DeferredWork final : public Work {
     // call.
     auto exchange = std::make_shared<Exchange>();
     if (!Parse(bytes, exchange->request)) return AnswerUnparsable(call, exchange->request);
+    if (const absl::Status allowed = AllowModels(call, exchange->request); !allowed.ok()) {
+      return call.Finish(allowed, nullptr);
+    }
     std::shared_ptr<PendingCalls> pending = call.state().pending;
     const std::uint64_t ticket = pending->Add(&call);
     if (ticket == 0) return call.Finish(Unavailable("server is shutting down"), nullptr);
@@ -151,6 +174,7 @@ std::vector<Port> MakePorts(QueueServices& services, Handlers& handlers,
                        std::unique_ptr<Work> work) {
     Port port;
     port.method = method;
+    port.rule = FindRule(RpcName(method));
     port.posted = posted;
     port.limited = method != Method::kHealthCheck;
     port.append = append;

@@ -1,10 +1,11 @@
 #include "server/service/transport.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/limits.h"
+#include "common/base/status.h"
 #include "server/service/error_text.h"
 
 namespace bandana::server {
@@ -14,6 +15,14 @@ constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 // About the time in which a full server clears what it has admitted.
 constexpr char kOverloadPushback[] = "50";
 constexpr char kDoNotRetry[] = "-1";
+constexpr std::chrono::seconds kDropInterval(1);
+
+std::string Millis(absl::Duration pause) {
+  return absl::StrCat(std::max<std::int64_t>(
+      1, absl::ToInt64Milliseconds(absl::Ceil(pause, absl::Milliseconds(1)))));
+}
+
+constexpr char kTooManyUnread[] = "too many answers wait for their readers";
 
 }  // namespace
 
@@ -80,47 +89,78 @@ void UnaryCall::Happened(bool ok) {
   // Answered (ok or not: a client that left is no concern of ours), or posted when the server shut
   // down.
   BANDANA_CHECK(stage == Stage::kFinishing || stage == Stage::kPosted);
-  if (admitted_) state().admission.Leave(port_.append);
-  admitted_ = false;
+  state().unsent_bytes.fetch_sub(std::exchange(unsent_bytes_, 0), std::memory_order_relaxed);
   queue_.Recycle(this, port_);
 }
 
 void UnaryCall::TakeIn() {
   arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
-  if (port_.limited) {
-    if (state().refusing.load(std::memory_order_relaxed)) {
-      state().refusals.fetch_add(1, std::memory_order_relaxed);
-      return Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", nullptr);
-    }
-    if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
-      return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
-                    kDoNotRetry);
-    }
-    if (!state().admission.Enter(port_.append)) {
-      return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight",
-                    kOverloadPushback);
-    }
-    admitted_ = true;
+  caller_ = {};
+  if (port_.limited && !Admitted()) return;
+  queue_.AddToBacklog(this, port_.append);
+}
+
+bool UnaryCall::Admitted() {
+  if (state().refusing.load(std::memory_order_relaxed)) {
+    state().refusals.fetch_add(1, std::memory_order_relaxed);
+    Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", "");
+    return false;
   }
-  queue_.AddToBacklog(this);
+  if (state().gatekeeper != nullptr) {
+    const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
+    if (!admittance.status.ok()) {
+      const bool later = admittance.retry_after > absl::ZeroDuration();
+      Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
+             std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
+      return false;
+    }
+    caller_ = admittance.caller;
+  }
+  if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
+    Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
+           kDoNotRetry);
+    return false;
+  }
+  if (!state().admission.Enter(port_.append)) {
+    Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight", kOverloadPushback);
+    return false;
+  }
+  admitted_ = true;
+  return true;
 }
 
 void UnaryCall::Run() {
   if (context_->deadline() <= std::chrono::system_clock::now()) {
     return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
-                  "deadline passed before the call was looked at", nullptr);
+                  "deadline passed before the call was looked at", "");
   }
   port_.work->Run(*this, request_);
 }
 
-void UnaryCall::Refuse(grpc::StatusCode code, const char* message, const char* pushback_ms) {
-  if (pushback_ms != nullptr) context_->AddTrailingMetadata(kPushbackKey, pushback_ms);
+void UnaryCall::DropIfUnread(std::chrono::steady_clock::time_point now,
+                             std::chrono::steady_clock::duration patience) {
+  if (stage_.load(std::memory_order_acquire) != Stage::kFinishing) return;
+  if (now - sent_ > patience) context_->TryCancel();
+}
+
+void UnaryCall::Refuse(grpc::StatusCode code, const std::string& message,
+                       const std::string& pushback_ms) {
+  if (!pushback_ms.empty()) context_->AddTrailingMetadata(kPushbackKey, pushback_ms);
   Send(grpc::Status(code, message), nullptr);
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* response) {
-  if (status.ok()) return Send(grpc::Status::OK, response);
+  if (status.ok()) {
+    const auto bytes = static_cast<std::int64_t>(response->Length());
+    if (state().unsent_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <=
+        state().unread.bytes_max) {
+      unsent_bytes_ = bytes;
+      return Send(grpc::Status::OK, response);
+    }
+    state().unsent_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyUnread, kOverloadPushback);
+  }
   if (absl::IsResourceExhausted(status))
     context_->AddTrailingMetadata(kPushbackKey, kOverloadPushback);
   Send(
@@ -133,6 +173,8 @@ void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* respons
     observer->OnCall(port_.method, status.error_code(),
                      absl::FromChrono(std::chrono::steady_clock::now() - arrival_));
   }
+  sent_ = std::chrono::steady_clock::now();
+  if (std::exchange(admitted_, false)) state().admission.Leave(port_.append);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
     responder_->Finish(*response, status, static_cast<Event*>(this));
@@ -171,30 +213,55 @@ void Queue::PostOne(Port& port) {
     call = std::move(port.idle.back());
     port.idle.pop_back();
   }
+  call->slot_ = live_.size();
+  live_.push_back(call.get());
   call.release()->Post();  // gRPC holds it until it comes back to Recycle
 }
 
 void Queue::Recycle(UnaryCall* call, Port& port) {
   std::unique_ptr<UnaryCall> owned(call);
+  live_[call->slot_] = live_.back();
+  live_[call->slot_]->slot_ = call->slot_;
+  live_.pop_back();
   if (port.idle.size() < static_cast<std::size_t>(port.posted))
     port.idle.push_back(std::move(owned));
   state_.objects.fetch_sub(1, std::memory_order_release);
 }
 
+void Queue::RunBacklog() {
+  for (auto& calls : backlog_) {
+    for (UnaryCall* call : calls) call->Run();
+    calls.clear();
+  }
+}
+
+void Queue::DropUnread() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_drop_) return;
+  next_drop_ = now + kDropInterval;
+  const UnreadLimits& limits = state_.unread;
+  const bool pressed = state_.unsent_bytes.load(std::memory_order_relaxed) > limits.bytes_max / 2;
+  const auto patience = absl::ToChronoNanoseconds(
+      pressed ? std::min(limits.time_max_pressed, limits.time_max) : limits.time_max);
+  for (UnaryCall* call : live_) call->DropIfUnread(now, patience);
+}
+
 void Queue::Loop() {
   void* tag = nullptr;
   bool ok = false;
-  while (cq_->Next(&tag, &ok)) {
-    static_cast<Event*>(tag)->Happened(ok);
+  for (;;) {
+    const auto status = cq_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + kDropInterval);
+    if (status == grpc::CompletionQueue::SHUTDOWN) return;
+    if (status == grpc::CompletionQueue::GOT_EVENT) static_cast<Event*>(tag)->Happened(ok);
     // Takes in all that has arrived before it starts on any of it. Otherwise calls would wait
     // inside gRPC, where they cannot be counted, and an overloaded server could not refuse what it
-    // will not get to.
+    // will not get to, nor run selections before reports.
     while (cq_->AsyncNext(&tag, &ok, gpr_inf_past(GPR_CLOCK_MONOTONIC)) ==
            grpc::CompletionQueue::GOT_EVENT) {
       static_cast<Event*>(tag)->Happened(ok);
     }
-    for (UnaryCall* call : backlog_) call->Run();
-    backlog_.clear();
+    RunBacklog();
+    DropUnread();
   }
 }
 

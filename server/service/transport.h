@@ -3,12 +3,15 @@
 // A call has two states that matter: waiting for a client (posted), and being answered. It is never
 // told about cancellations (no AsyncNotifyWhenDone): an answer to a client that left is dropped by
 // gRPC. Each admitted call is answered by exactly one Finish, and its object is reused after gRPC
-// gave the Finish back.
+// gave the Finish back. A client that does not read its answer keeps nothing but that object and
+// the answer's bytes, both bounded: a call counts as in flight until it is answered, answers that
+// wait for their readers may hold kUnsentBytesMax together, and after a while they are dropped.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -21,6 +24,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/limits.h"
+#include "server/service/access/gatekeeper.h"
 #include "server/service/call_observer.h"
 
 namespace bandana::server {
@@ -73,16 +78,28 @@ class PendingCalls {
   bool closed_ = false;
 };
 
+// For answers that their clients do not read.
+struct UnreadLimits {
+  std::int64_t bytes_max = kUnsentBytesMax;     // of all of them
+  absl::Duration time_max = absl::Seconds(10);  // of each
+  absl::Duration time_max_pressed =
+      absl::Seconds(1);  // while they hold more than half of bytes_max
+};
+
 // What all queues and calls of a server share.
 struct TransportState {
-  TransportState(int calls_max, CallObserver* o) : admission(calls_max), observer(o) {}
+  TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o)
+      : admission(calls_max), unread(u), gatekeeper(g), observer(o) {}
   Admission admission;
+  const UnreadLimits unread;
+  Gatekeeper* const gatekeeper;  // null: everybody may do everything
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
-  CallObserver* const observer;           // may be null
-  std::atomic<bool> refusing{false};      // new calls are answered UNAVAILABLE
-  std::atomic<std::int64_t> refusals{0};  // so far
-  std::atomic<bool> stopping{false};      // no call is posted anew
-  std::atomic<std::int64_t> objects{0};   // call objects that gRPC will still give back
+  CallObserver* const observer;               // may be null
+  std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
+  std::atomic<std::int64_t> refusals{0};      // so far
+  std::atomic<bool> stopping{false};          // no call is posted anew
+  std::atomic<std::int64_t> objects{0};       // call objects that gRPC will still give back
+  std::atomic<std::int64_t> unsent_bytes{0};  // of answers that gRPC has not passed on
 };
 
 // Decodes a request, runs its handler, and answers the call, at once or later. One a method and
@@ -100,6 +117,7 @@ class Queue;
 // One method on one queue.
 struct Port {
   Method method{};
+  const RpcRule* rule = nullptr;
   int posted = 0;        // calls kept waiting for clients
   bool limited = false;  // subject to draining, admission and the hot message limit
   bool append = false;   // waits for the disk
@@ -121,6 +139,11 @@ class UnaryCall final : public Event {
   void Run();
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
+  // Whether the caller may name this model. Errors: PERMISSION_DENIED.
+  absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller_, model); }
+  // Drops an answer that was not read within `patience`. Queue thread.
+  void DropIfUnread(std::chrono::steady_clock::time_point now,
+                    std::chrono::steady_clock::duration patience);
 
   TransportState& state();
 
@@ -128,7 +151,9 @@ class UnaryCall final : public Event {
   enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
 
   void TakeIn();
-  void Refuse(grpc::StatusCode code, const char* message, const char* pushback_ms);
+  // False when it was refused.
+  bool Admitted();
+  void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
   void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
 
   Queue& queue_;
@@ -136,8 +161,13 @@ class UnaryCall final : public Event {
   // Its release and acquire order the threads that touch the call; gRPC orders them too, but inside
   // the library.
   std::atomic<Stage> stage_{Stage::kIdle};
+  friend class Queue;
   bool admitted_ = false;
+  Caller caller_;
+  std::size_t slot_ = 0;           // in Queue::live_
+  std::int64_t unsent_bytes_ = 0;  // of its answer
   std::chrono::steady_clock::time_point arrival_;
+  std::chrono::steady_clock::time_point sent_;
   std::optional<grpc::ServerContext> context_;
   std::optional<Responder> responder_;
   grpc::ByteBuffer request_;
@@ -160,16 +190,20 @@ class Queue {
 
   // Queue thread only.
   void PostOne(Port& port);
-  void AddToBacklog(UnaryCall* call) { backlog_.push_back(call); }
+  void AddToBacklog(UnaryCall* call, bool append) { backlog_[append].push_back(call); }
   void Recycle(UnaryCall* call, Port& port);
 
  private:
   void Loop();
+  void RunBacklog();
+  void DropUnread();
 
   TransportState& state_;
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
   std::vector<Port> ports_;
-  std::vector<UnaryCall*> backlog_;  // admitted, not yet run
+  std::array<std::vector<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
+  std::vector<UnaryCall*> live_;                    // all that gRPC holds
+  std::chrono::steady_clock::time_point next_drop_{};
   std::thread thread_;
 };
 

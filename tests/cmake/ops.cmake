@@ -17,6 +17,8 @@ bandana_test(NAME ctl_test SRCS integration/ctl_test.cc
 bandana_test(NAME security_test SRCS integration/security_test.cc
   DEPS bandana::channel bandana::ctl bandana::test_certificates bandana::test_server bandana::test_support
   LABELS integration TIMEOUT 300)
+bandana_test(NAME overload_test SRCS integration/overload_test.cc
+  DEPS bandana::proto bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 bandana_test(NAME hostile_clients_test SRCS integration/hostile_clients_test.cc
   DEPS bandana::proto bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 if(BANDANA_BUILD_TESTS)

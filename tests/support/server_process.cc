@@ -32,6 +32,7 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const Option
 absl::Status ServerProcess::AwaitReady() {
   constexpr std::string_view kListen = "bandana-server ready listen=";
   constexpr std::string_view kHttp = " http=";
+  constexpr std::string_view kAdmin = " admin=";
   child_->AwaitLine(kReadyTimeout);
   const std::string out = child_->out();
   const std::string line = out.substr(0, out.find('\n'));
@@ -44,6 +45,10 @@ absl::Status ServerProcess::AwaitReady() {
   }
   listen_ = line.substr(kListen.size(), http - kListen.size());
   http_listen_ = line.substr(http + kHttp.size());
+  if (const std::size_t admin = http_listen_.find(kAdmin); admin != std::string::npos) {
+    admin_listen_ = http_listen_.substr(admin + kAdmin.size());
+    http_listen_.resize(admin);
+  }
   return absl::OkStatus();
 }
 

@@ -25,8 +25,9 @@ class ServerProcess {
   // with exit code and stderr.
   static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(const Options& options);
 
-  const std::string& listen() const { return listen_; }            // 127.0.0.1:PORT
-  const std::string& http_listen() const { return http_listen_; }  // 127.0.0.1:PORT
+  const std::string& listen() const { return listen_; }              // 127.0.0.1:PORT
+  const std::string& http_listen() const { return http_listen_; }    // 127.0.0.1:PORT
+  const std::string& admin_listen() const { return admin_listen_; }  // empty: Admin is on listen
   ChildProcess& process() { return *child_; }
 
   // SIGKILL, and waits for the end.
@@ -41,6 +42,7 @@ class ServerProcess {
   std::unique_ptr<ChildProcess> child_;
   std::string listen_;
   std::string http_listen_;
+  std::string admin_listen_;
 };
 
 }  // namespace bandana::testing

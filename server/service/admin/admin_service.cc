@@ -51,62 +51,69 @@ class AdminService::Impl final : public v1::Admin::Service {
   Impl(ModelRegistry& registry, AdminOptions options)
       : registry_(registry),
         options_(std::move(options)),
+        door_(options_.door),
         streams_(
             {.streams_max = options_.streams_max, .stream_life_max = options_.stream_life_max}) {}
 
-  grpc::Status CreateModel(grpc::ServerContext*, const v1::CreateModelRequest* request,
+  grpc::Status CreateModel(grpc::ServerContext* context, const v1::CreateModelRequest* request,
                            v1::ModelDescription* response) override {
-    return ToGrpc(Create(request->config(), *response));
+    return Serve(*context, "CreateModel",
+                 [&](Visit&) { return Create(request->config(), *response); });
   }
-  grpc::Status DeleteModel(grpc::ServerContext*, const v1::DeleteModelRequest* request,
+  grpc::Status DeleteModel(grpc::ServerContext* context, const v1::DeleteModelRequest* request,
                            v1::DeleteModelResponse*) override {
-    const absl::Status status = registry_.Delete(request->model());
-    if (status.ok()) options_.on_models_changed();
-    return ToGrpc(status);
+    return Serve(*context, "DeleteModel", [&](Visit& visit) {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+      BANDANA_RETURN_IF_ERROR(registry_.Delete(request->model()));
+      options_.on_models_changed();
+      return absl::OkStatus();
+    });
   }
-  grpc::Status ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
+  grpc::Status ListModels(grpc::ServerContext* context, const v1::ListModelsRequest*,
                           v1::ListModelsResponse* response) override {
-    for (const auto& model : registry_.List()) *response->add_models() = Describe(*model);
-    return grpc::Status::OK;
+    return Serve(*context, "ListModels", [&](Visit&) {
+      for (const auto& model : registry_.List()) *response->add_models() = Describe(*model);
+      return absl::OkStatus();
+    });
   }
-  grpc::Status RemoveArms(grpc::ServerContext*, const v1::RemoveArmsRequest* request,
+  grpc::Status RemoveArms(grpc::ServerContext* context, const v1::RemoveArmsRequest* request,
                           v1::RemoveArmsResponse* response) override {
-    return WithModel(request->model(), [&](HostedModel& model) {
+    return ServeModel(*context, "RemoveArms", request->model(), [&](HostedModel& model) {
       const std::vector<std::uint32_t> ids(request->ids().begin(), request->ids().end());
       return Assign(model.RemoveArms(ids), *response);
     });
   }
-  grpc::Status PutGraph(grpc::ServerContext*, const v1::PutGraphRequest* request,
+  grpc::Status PutGraph(grpc::ServerContext* context, const v1::PutGraphRequest* request,
                         v1::PutGraphResponse* response) override {
-    return WithModel(request->model(), [&](HostedModel& model) {
+    return ServeModel(*context, "PutGraph", request->model(), [&](HostedModel& model) {
       BANDANA_RETURN_IF_ERROR(model.PutGraph(request->graph()));
       response->set_nodes(model.Stats().nodes());
       return absl::OkStatus();
     });
   }
-  grpc::Status GetLedger(grpc::ServerContext*, const v1::GetLedgerRequest* request,
+  grpc::Status GetLedger(grpc::ServerContext* context, const v1::GetLedgerRequest* request,
                          v1::GetLedgerResponse* response) override {
-    return WithModel(request->model(), [&](HostedModel& model) {
+    return ServeModel(*context, "GetLedger", request->model(), [&](HostedModel& model) {
       *response = model.Ledger();
       return absl::OkStatus();
     });
   }
-  grpc::Status Checkpoint(grpc::ServerContext*, const v1::CheckpointRequest* request,
+  grpc::Status Checkpoint(grpc::ServerContext* context, const v1::CheckpointRequest* request,
                           v1::CheckpointResponse* response) override {
-    return WithModel(request->model(),
-                     [&](HostedModel& model) { return Assign(model.Checkpoint(), *response); });
+    return ServeModel(*context, "Checkpoint", request->model(),
+                      [&](HostedModel& model) { return Assign(model.Checkpoint(), *response); });
   }
-  grpc::Status OpenEpoch(grpc::ServerContext*, const v1::OpenEpochRequest* request,
+  grpc::Status OpenEpoch(grpc::ServerContext* context, const v1::OpenEpochRequest* request,
                          v1::OpenEpochResponse* response) override {
-    return WithModel(request->model(), [&](HostedModel& model) {
+    return ServeModel(*context, "OpenEpoch", request->model(), [&](HostedModel& model) {
       BANDANA_ASSIGN_OR_RETURN(const std::uint64_t epoch, model.OpenEpoch());
       response->set_epoch(epoch);
       return absl::OkStatus();
     });
   }
-  grpc::Status GetStats(grpc::ServerContext*, const v1::GetStatsRequest* request,
+  grpc::Status GetStats(grpc::ServerContext* context, const v1::GetStatsRequest* request,
                         v1::GetStatsResponse* response) override {
-    return WithModel(request->model(), [&](HostedModel& model) {
+    return ServeModel(*context, "GetStats", request->model(), [&](HostedModel& model) {
       *response = model.Stats();
       return absl::OkStatus();
     });
@@ -114,35 +121,35 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status PutArms(grpc::ServerContext* context, grpc::ServerReader<v1::PutArmsRequest>* reader,
                        v1::PutArmsResponse* response) override {
-    const auto lease = streams_.Enter(*context);
-    if (!lease.ok()) return ToGrpc(lease.status());
-    v1::PutArmsRequest first;
-    if (!reader->Read(&first)) return ToGrpc(InvalidArgument("PutArms needs a first message"));
-    return WithModel(first.model(), [&](HostedModel& model) {
-      return ReadArms(*context, std::move(first), *reader, model, *response);
+    return ServeStream(*context, "PutArms", [&](Visit& visit) {
+      v1::PutArmsRequest first;
+      if (!reader->Read(&first)) return InvalidArgument("PutArms needs a first message");
+      const std::string name = first.model();
+      return WithModel(visit, name, [&](HostedModel& model) {
+        return ReadArms(*context, std::move(first), *reader, model, *response);
+      });
     });
   }
   grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
                         grpc::ServerWriter<v1::Arm>* writer) override {
-    const auto lease = streams_.Enter(*context);
-    if (!lease.ok()) return ToGrpc(lease.status());
-    return WithModel(request->model(),
-                     [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
+    return ServeStream(*context, "ListArms", [&](Visit& visit) {
+      return WithModel(visit, request->model(),
+                       [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
+    });
   }
   grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
                       grpc::ServerWriter<v1::Chunk>* writer) override {
-    const auto lease = streams_.Enter(*context);
-    if (!lease.ok()) return ToGrpc(lease.status());
-    return WithModel(request->model(), [&](HostedModel& model) {
-      BANDANA_ASSIGN_OR_RETURN(const std::string exported, model.Export());
-      return WriteChunks(exported, *writer);
+    return ServeStream(*context, "Export", [&](Visit& visit) {
+      return WithModel(visit, request->model(), [&](HostedModel& model) {
+        BANDANA_ASSIGN_OR_RETURN(const std::string exported, model.Export());
+        return WriteChunks(exported, *writer);
+      });
     });
   }
   grpc::Status Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportRequest>* reader,
                       v1::ModelDescription* response) override {
-    const auto lease = streams_.Enter(*context);
-    if (!lease.ok()) return ToGrpc(lease.status());
-    return ToGrpc(ImportFrom(*context, *reader, *response));
+    return ServeStream(*context, "Import",
+                       [&](Visit&) { return ImportFrom(*context, *reader, *response); });
   }
 
  private:
@@ -152,11 +159,35 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
+  using Visit = Door::Visit;
+
+  // Every rpc goes through here: nothing is done for a call that may not come in.
   template <typename Function>
-  grpc::Status WithModel(const std::string& name, Function function) {
+  grpc::Status Serve(grpc::ServerContext& context, std::string_view method, Function function) {
+    Visit visit(door_, context, method);
+    return ToGrpc(visit.status().ok() ? visit.Answer(function(visit)) : visit.status());
+  }
+  template <typename Function>
+  grpc::Status ServeModel(grpc::ServerContext& context, std::string_view method,
+                          const std::string& name, Function function) {
+    return Serve(context, method,
+                 [&](Visit& visit) { return WithModel(visit, name, std::move(function)); });
+  }
+  template <typename Function>
+  grpc::Status ServeStream(grpc::ServerContext& context, std::string_view method,
+                           Function function) {
+    return Serve(context, method, [&](Visit& visit) {
+      const auto lease = streams_.Enter(context);
+      return lease.ok() ? function(visit) : lease.status();
+    });
+  }
+
+  template <typename Function>
+  absl::Status WithModel(Visit& visit, const std::string& name, Function function) {
+    BANDANA_RETURN_IF_ERROR(visit.AllowModel(name));
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
-    if (model == nullptr) return ToGrpc(NotFound("model: no model has this name"));
-    return ToGrpc(function(*model));
+    if (model == nullptr) return NotFound("model: no model has this name");
+    return function(*model);
   }
 
   absl::Status Create(const v1::ModelConfig& config, v1::ModelDescription& response) {
@@ -187,6 +218,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   ModelRegistry& registry_;
   const AdminOptions options_;
+  Door door_;
   StreamGuard streams_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "server/models/registry.h"
+#include "server/service/admin/door.h"
 
 namespace grpc {
 class Service;
@@ -22,11 +23,14 @@ struct AdminOptions {
   // Streaming calls at a time, and how long each may take.
   int streams_max = 4;
   absl::Duration stream_life_max = absl::Minutes(10);
+  // Who may call, and how many at a time.
+  Door::Options door;
 };
 
 // Threads: all methods are safe.
 //
-// Errors beyond those of admin.proto: NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams,
+// Errors beyond those of admin.proto: those of Door::Visit, before anything is read or done;
+// NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams,
 // or a stream with more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten
 // minutes.
 class AdminService {

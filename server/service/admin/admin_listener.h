@@ -1,0 +1,42 @@
+// A gRPC listener for Admin alone.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace grpc {
+class Server;
+class ServerCredentials;
+class Service;
+}  // namespace grpc
+
+namespace bandana::server {
+
+// Threads: all methods are safe.
+class AdminListener {
+ public:
+  // Binds and serves `service` and reflection. Null credentials: plaintext. `service` must outlive
+  // the listener. Errors: UNAVAILABLE the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<AdminListener>> Start(
+      const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
+      grpc::Service* service);
+  // As Shutdown(now).
+  ~AdminListener();
+
+  // Where it listens, with the real port.
+  const std::string& address() const { return address_; }
+  // Takes no new calls, and cancels at `deadline` those that are open.
+  void Shutdown(absl::Time deadline);
+
+ private:
+  AdminListener(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials,
+                std::unique_ptr<grpc::Server> server);
+  const std::string address_;
+  const std::shared_ptr<grpc::ServerCredentials> credentials_;  // the server does not keep them
+  const std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace bandana::server

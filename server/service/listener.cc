@@ -1,0 +1,48 @@
+#include "server/service/listener.h"
+
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server_builder.h>
+
+#include "absl/time/time.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
+
+}  // namespace
+
+void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
+  grpc::ResourceQuota quota("connections");
+  builder.SetResourceQuota(quota.Resize(kTransportBytesMax));
+  // Without this, a second server on the port would silently take half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
+  // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             Millis(absl::Seconds(30)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Minutes(1)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(20)));
+  // Server-wide, so it must let Admin's messages pass; calls on the queues check
+  // kHotMessageBytesMax themselves.
+  builder.SetMaxReceiveMessageSize(receive_bytes_max);
+  // Admin and reflection are rare: one queue with one waiting thread is enough, and disturbs the
+  // hot queues least.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+}
+
+std::string WithPort(const std::string& listen, int port) {
+  if (listen.rfind("unix:", 0) == 0) return listen;
+  return absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,277 @@
+// Clients that mean harm against the real server: what others notice of them. Prints figures; what
+// is asserted is that nobody else's call fails and that nothing hostile is admitted.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "bandana/v1/recommender.grpc.pb.h"
+#include "common/base/sha256.h"
+#include "tests/support/http_request.h"
+#include "tests/support/raw_http2.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana {
+namespace {
+
+using testing::Http2Call;
+using testing::Http2Preface;
+using testing::HttpRequest;
+using testing::IsOk;
+using testing::RawSocket;
+using testing::ServerProcess;
+using testing::TempDir;
+
+constexpr char kToken[] = "honest-token-0123456789abcdef";
+constexpr char kSelectPath[] = "/bandana.v1.Recommender/Select";
+
+v1::SelectRequest SelectOf(int arms) {
+  v1::SelectRequest request;
+  request.set_model("news");
+  request.set_user("u");
+  for (int i = 0; i < 2 * arms; ++i) {
+    request.mutable_arms()->mutable_inline_arms()->add_features(i % 3);
+  }
+  return request;
+}
+
+// Of the server, from its metrics; 0 when it does not answer.
+double Metric(const ServerProcess& server, const std::string& name) {
+  const std::string body = HttpRequest(server.http_listen(), "/metrics").body;
+  const std::size_t at = body.find("\n" + name + " ");
+  if (at == std::string::npos) return 0;
+  const std::size_t from = at + name.size() + 2;
+  double value = 0;
+  return absl::SimpleAtod(body.substr(from, body.find('\n', from) - from), &value) ? value : 0;
+}
+
+struct Figures {
+  std::int64_t calls = 0;
+  std::int64_t failed = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+};
+
+// Two honest clients, each making a call every 4 ms.
+class Honest {
+ public:
+  explicit Honest(const std::string& address) {
+    for (int c = 0; c < 2; ++c) threads_.emplace_back([this, address] { Run(address); });
+  }
+  ~Honest() { Finish(); }
+
+  Figures Finish() {
+    stop_ = true;
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+    std::sort(latencies_.begin(), latencies_.end());
+    if (latencies_.empty()) return figures_;
+    figures_.p50_ms = latencies_[latencies_.size() / 2];
+    figures_.p99_ms = latencies_[latencies_.size() * 99 / 100];
+    return figures_;
+  }
+
+ private:
+  void Run(const std::string& address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto stub = v1::Recommender::NewStub(
+        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    absl::Time next = absl::Now();
+    while (!stop_) {
+      absl::SleepFor(next - absl::Now());
+      next = std::max(next + absl::Milliseconds(4), absl::Now());
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+      context.AddMetadata("authorization", std::string("Bearer ") + kToken);
+      v1::SelectResponse response;
+      const absl::Time start = absl::Now();
+      const grpc::Status status = stub->Select(&context, SelectOf(10), &response);
+      const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+      const absl::MutexLock lock(&mutex_);
+      ++figures_.calls;
+      latencies_.push_back(ms);
+      if (status.ok()) continue;
+      if (++figures_.failed == 1) {
+        std::printf("first failure: %d %s\n", status.error_code(), status.error_message().c_str());
+      }
+    }
+  }
+
+  std::atomic<bool> stop_ = false;
+  absl::Mutex mutex_;
+  std::vector<double> latencies_;
+  Figures figures_;
+  std::vector<std::thread> threads_;
+};
+
+class HostileClients : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string config = absl::StrCat(
+        "models { name: 'news' dimension: 2 shared {} mode: NON_PRIVATE }\n"
+        "access { principals { name: 'honest' token_sha256: '",
+        ToHex(Sha256Of(kToken)), "' roles: ROLE_SELECT } }");
+    auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+  }
+
+  // Measures honest calls before `attack` and during it. The attack lasts until `over` is set.
+  void Measure(const char* name, const std::function<void(const std::atomic<bool>& over)>& attack) {
+    const Figures before = For(absl::Seconds(4));
+    const double bytes_before = Metric(*server_, "process_resident_memory_bytes");
+    std::atomic<bool> over = false;
+    std::thread thread([&] { attack(over); });
+    absl::SleepFor(absl::Seconds(1));  // under way
+    const Figures during = For(absl::Seconds(8));
+    const double bytes_during = Metric(*server_, "process_resident_memory_bytes");
+    const double fds = Metric(*server_, "process_open_fds");
+    over = true;
+    thread.join();
+    std::printf(
+        "%-28s honest calls %lld, failed %lld; p50 %.2f -> %.2f ms, p99 %.2f -> %.2f ms "
+        "(x %.2f); server %.0f -> %.0f MiB, %.0f descriptors\n",
+        name, static_cast<long long>(during.calls), static_cast<long long>(during.failed),
+        before.p50_ms, during.p50_ms, before.p99_ms, during.p99_ms, during.p99_ms / before.p99_ms,
+        bytes_before / (1 << 20), bytes_during / (1 << 20), fds);
+    EXPECT_GT(during.calls, 0);
+    EXPECT_EQ(during.failed, 0);
+    EXPECT_TRUE(server_->process().Running());
+  }
+
+  Figures For(absl::Duration time) {
+    Honest honest(server_->listen());
+    absl::SleepFor(time);
+    return honest.Finish();
+  }
+
+  const TempDir folder_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+std::vector<std::pair<std::string, std::string>> Bearer(const std::string& token) {
+  return {{"authorization", "Bearer " + token}};
+}
+
+// Streams whose answers may not be sent. They have a good token: the worst that a caller can do.
+TEST_F(HostileClients, ThatNeverReadTheirAnswers) {
+  const std::string request = SelectOf(100).SerializeAsString();
+  Measure("64 x 100 unread answers", [&](const std::atomic<bool>& over) {
+    while (!over) {
+      std::vector<RawSocket> sockets;
+      for (int c = 0; c < 64 && !over; ++c) {
+        sockets.emplace_back(server_->listen());
+        std::string bytes = Http2Preface(0);
+        for (std::uint32_t s = 0; s < 100; ++s) {
+          bytes += Http2Call(2 * s + 1, kSelectPath, request, Bearer(kToken));
+        }
+        sockets.back().Send(bytes);
+      }
+      for (int i = 0; i < 30 && !over; ++i) absl::SleepFor(absl::Milliseconds(100));
+    }
+  });
+}
+
+TEST_F(HostileClients, ThatConnectAndSayNothing) {
+  Measure("2000 half-open connections", [&](const std::atomic<bool>& over) {
+    std::vector<RawSocket> sockets;
+    for (int c = 0; c < 2000 && !over; ++c) sockets.emplace_back(server_->listen());
+    while (!over) absl::SleepFor(absl::Milliseconds(50));
+  });
+  const RawSocket silent(server_->listen());
+  // Ten seconds are what a handshake may take.
+  for (int i = 0; i < 60 && Metric(*server_, "process_open_fds") > 500; ++i) {
+    absl::SleepFor(absl::Seconds(1));
+  }
+  EXPECT_LT(Metric(*server_, "process_open_fds"), 500);
+}
+
+TEST_F(HostileClients, ThatSendMessagesOfFourMegabytes) {
+  std::atomic<int> sent = 0;
+  std::atomic<int> admitted = 0;
+  Measure("8 x 4 MB messages", [&](const std::atomic<bool>& over) {
+    const auto stub = v1::Recommender::NewStub(
+        grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
+    const v1::SelectRequest request = SelectOf(260'000);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&] {
+        while (!over) {
+          grpc::ClientContext context;
+          context.AddMetadata("authorization", std::string("Bearer ") + kToken);
+          v1::SelectResponse response;
+          admitted += stub->Select(&context, request, &response).ok();
+          ++sent;
+          absl::SleepFor(absl::Milliseconds(20));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  std::printf("  %d sent, %d admitted\n", sent.load(), admitted.load());
+  EXPECT_EQ(admitted, 0);
+}
+
+TEST_F(HostileClients, ThatTryTokens) {
+  std::atomic<int> tried = 0;
+  std::atomic<int> admitted = 0;
+  Measure("8 clients with wrong tokens", [&](const std::atomic<bool>& over) {
+    const auto stub = v1::Recommender::NewStub(
+        grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        while (!over) {
+          grpc::ClientContext context;
+          context.AddMetadata("authorization",
+                              absl::StrCat("Bearer guess-", t, "-", tried.load(), "-0123456789"));
+          v1::SelectResponse response;
+          admitted += stub->Select(&context, SelectOf(10), &response).error_code() !=
+                      grpc::StatusCode::UNAUTHENTICATED;
+          ++tried;
+          absl::SleepFor(absl::Milliseconds(1));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  std::printf("  %d tried, %d not refused\n", tried.load(), admitted.load());
+  EXPECT_EQ(admitted, 0);
+}
+
+TEST_F(HostileClients, ThatOpenTenThousandConnections) {
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  const int wanted = std::min<int>(10'000, static_cast<int>(limit.rlim_cur) - 500);
+  if (wanted < 10'000) std::printf("  descriptors allow %d connections only\n", wanted);
+  std::atomic<int> open = 0;
+  Measure("10000 connections", [&](const std::atomic<bool>& over) {
+    std::vector<RawSocket> sockets;
+    for (int c = 0; c < wanted && !over; ++c) {
+      sockets.emplace_back(server_->listen());
+      if (!sockets.back().connected()) break;
+      open += sockets.back().Send(Http2Preface(65'535));
+    }
+    while (!over) absl::SleepFor(absl::Milliseconds(50));
+  });
+  std::printf("  %d connections were opened during the measurement\n", open.load());
+}
+
+}  // namespace
+}  // namespace bandana

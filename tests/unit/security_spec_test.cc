@@ -1,0 +1,136 @@
+// TLS and access in configurations: what is refused, and how it is said.
+#include "server/ops/security_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/file.h"
+#include "server/ops/config_file.h"
+#include "server/ops/config_summary.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_certificates.h"
+
+namespace bandana::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::Not;
+using testing::TempDir;
+using testing::TestAuthority;
+using testing::WritePair;
+
+constexpr char kDigest[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+std::string Tls(const std::string& more = "") {
+  return "tls { certificate_file: 's.pem' private_key_file: 's.key' " + more + " } ";
+}
+constexpr char kClientCa[] = "client_ca_file: 'ca.pem'";
+
+class SecuritySpecTest : public ::testing::Test {
+ protected:
+  SecuritySpecTest() {
+    WritePair(folder_.path(), "s", authority_.Issue({.common_name = "s"}));
+    EXPECT_THAT(WriteFileDurably(folder_.File("ca.pem"), authority_.certificate(), 0644), IsOk());
+  }
+  ConfigResult Parse(const std::string& text) { return ParseConfig(text, folder_.path(), {}); }
+  static std::string Access(const std::string& principal) {
+    return "access { principals { " + principal + " } }";
+  }
+  static std::string Token(const std::string& rest) {
+    return Access("name: 'app' token_sha256: '" + std::string(kDigest) + "' " + rest);
+  }
+
+  const TempDir folder_;
+  const TestAuthority authority_{"authority"};
+};
+
+TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
+  struct Row {
+    std::string text, field, message;
+  };
+  const std::vector<Row> rows = {
+      {"tls { private_key_file: 's.key' }", "tls.certificate_file", "must be set"},
+      {"tls { certificate_file: 's.pem' }", "tls.private_key_file", "must be set"},
+      {"tls { certificate_file: 'x.pem' private_key_file: 's.key' }", "tls.certificate_file",
+       "x.pem"},
+      {"tls { certificate_file: 's.key' private_key_file: 's.key' }", "tls.certificate_file",
+       "holds no PEM certificate"},
+      {"tls { certificate_file: 's.pem' private_key_file: 'ca.pem' }", "tls.private_key_file",
+       "has mode 0644, must be 0600"},
+      {Tls("require_client_certificate: true"), "tls.require_client_certificate",
+       "needs client_ca_file"},
+      {Tls("reload_interval { nanos: 1 }"), "tls.reload_interval", "must be in"},
+      {"access {}", "access.principals", "must have at least one"},
+      {Access("name: 'app' roles: ROLE_SELECT"), "access.principals[0].token_sha256",
+       "exactly one of"},
+      {Token("certificate_subject: 'x' roles: ROLE_SELECT"), "access.principals[0].token_sha256",
+       "exactly one of"},
+      {Access("name: 'app' token_sha256: 'my-token' roles: ROLE_SELECT"),
+       "access.principals[0].token_sha256", "must be 64 hexadecimal digits, got 8 characters"},
+      {Token(""), "access.principals[0].roles", "must have at least one role"},
+      {Token("roles: ROLE_UNSPECIFIED"), "access.principals[0].roles[0]", "must be ROLE_SELECT"},
+      {Access("name: 'App' token_sha256: '" + std::string(kDigest) + "' roles: ROLE_SELECT"),
+       "access.principals[0].name", "lower-case letters"},
+      {Token("roles: ROLE_SELECT models: 'A B'"), "access.principals[0].models[0]", "lower-case letters"},
+      {Token("roles: ROLE_SELECT calls_per_second: 0.01"), "access.principals[0].calls_per_second",
+       "must be in [0.1"},
+      {Token("roles: ROLE_SELECT calls_per_second: nan"), "access.principals[0].calls_per_second",
+       "must be in [0.1"},
+      {Token("roles: ROLE_SELECT burst: 5"), "access.principals[0].burst",
+       "needs calls_per_second"},
+      {Access("name: 'app' certificate_subject: 'x' roles: ROLE_SELECT"),
+       "access.principals[0].certificate_subject", "needs tls.client_ca_file"},
+      {Tls() + Access("name: 'app' certificate_subject: 'x' roles: ROLE_SELECT"),
+       "access.principals[0].certificate_subject", "needs tls.client_ca_file"},
+      {Token("roles: ROLE_SELECT } principals { name: 'app' token_sha256: '" +
+             std::string(kDigest) + "' roles: ROLE_SELECT"),
+       "access.principals[1].name", "is that of principals[0] already"},
+      {"listen: '0.0.0.0:70'", "listen", "it needs tls, or insecure_non_loopback: true"},
+      {"listen: '0.0.0.0:70' " + Tls(), "listen", "every caller would have every role"},
+      {"admin_listen: '0.0.0.0:72'", "admin_listen", "the transport is plaintext"},
+      {"admin_listen: '7072'", "admin_listen", "must be host:port"},
+      {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",
+       "only insecure_non_loopback: true allows that"},
+  };
+  for (const Row& row : rows) {
+    const ConfigResult result = Parse(row.text);
+    ASSERT_FALSE(result.mistakes.empty()) << row.text;
+    bool found = false;
+    for (const ConfigMistake& mistake : result.mistakes) {
+      found |= mistake.field == row.field && mistake.message.find(row.message) != std::string::npos;
+      EXPECT_THAT(mistake.message, Not(HasSubstr("my-token")));
+    }
+    EXPECT_TRUE(found) << row.text << "\n" << ToString("", result.mistakes[0]);
+  }
+}
+
+TEST_F(SecuritySpecTest, ExplainsWhoMayDoWhatWithoutSecrets) {
+  const ConfigResult result =
+      Parse("listen: '0.0.0.0:70' admin_listen: '127.0.0.1:72' " + Tls(kClientCa) +
+            "access { principals { name: 'app' token_sha256: '" + kDigest +
+            "' roles: ROLE_SELECT roles: ROLE_REPORT models: 'news' calls_per_second: 100 }"
+            " principals { name: 'ops' certificate_subject: 'ops.internal' roles: ROLE_ADMIN }"
+            " anonymous_roles: ROLE_SELECT anonymous_calls_per_second: 5 }");
+  ASSERT_TRUE(result.spec) << ToString("", result.mistakes[0]);
+  const std::string summary = Summary(*result.spec);
+  EXPECT_THAT(summary, HasSubstr("admin_listen 127.0.0.1:72\n"));
+  EXPECT_THAT(summary, HasSubstr("transport TLS, client certificates optional"));
+  EXPECT_THAT(summary,
+              HasSubstr("access app by token: select, report of news, at most 100 calls a second"));
+  EXPECT_THAT(summary, HasSubstr("access ops by certificate: admin of all models\n"));
+  EXPECT_THAT(summary, HasSubstr("access anybody else: select, at most 5 calls a second"));
+  EXPECT_THAT(summary, Not(HasSubstr(kDigest)));
+  EXPECT_EQ(result.spec->access->principals[0].burst, 100);  // one second's
+}
+
+TEST_F(SecuritySpecTest, MutualTlsAloneAnswersForWhoMayCall) {
+  const std::string listen = "listen: '0.0.0.0:70' ";
+  EXPECT_FALSE(Parse(listen + Tls(kClientCa)).spec);
+  EXPECT_TRUE(
+      Parse(listen + Tls(std::string(kClientCa) + " require_client_certificate: true")).spec);
+}
+
+}  // namespace
+}  // namespace bandana::server
