@@ -145,6 +145,18 @@ void ParseGraphCoupling(const v1::ModelConfig& config, const v1::Graph& graph_pr
   }
 }
 
+void ParseArmsFamily(const v1::ArmsFamily& arms, ModelSpec& spec, const FieldChecks& checks) {
+  ArmsSpec& out = spec.arms.emplace();
+  if (arms.policy() != v1::ArmsFamily::POLICY_UNSPECIFIED) out.policy = arms.policy();
+  if (out.policy < v1::ArmsFamily::TSALLIS_INF || out.policy > v1::ArmsFamily::LIL_UCB) {
+    checks.Add("policy", absl::StrCat("must be TSALLIS_INF, KL_UCB or LIL_UCB, got ",
+                                      static_cast<int>(out.policy)));
+  }
+  if (arms.failure_probability() != 0) {
+    out.failure_probability = checks.OpenUnit("failure_probability", arms.failure_probability());
+  }
+}
+
 }  // namespace
 
 std::string ReadConfigFile(std::string_view field, const std::string& path, std::uint64_t bytes_max,
@@ -189,13 +201,14 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
       return ParseGraphCoupling(config, config.goblin().graph(), config.goblin().users(), files,
                                 spec, inside);
     }
-    case v1::ModelConfig::kSparse:
     case v1::ModelConfig::kArms:
+      return ParseArmsFamily(config.arms(), spec, checks.Inside("arms"));
+    case v1::ModelConfig::kSparse:
     case v1::ModelConfig::kConvex:
       checks.Add("coupling", "is of a family that this version does not serve");
       return;
     case v1::ModelConfig::COUPLING_NOT_SET:
-      checks.Add("coupling", "is required: shared, independent, colin or goblin");
+      checks.Add("coupling", "is required: shared, independent, colin, goblin or arms");
   }
 }
 

@@ -244,6 +244,8 @@ absl::Status ApplyLoop::Publish() {
     Trace("published");
   }
   nodes_.store(learner_->nodes(), std::memory_order_relaxed);
+  grams_repaired_.store(learner_->grams_repaired(), std::memory_order_relaxed);
+  best_arm_.store(learner_->best_arm().value_or(-1), std::memory_order_relaxed);
   // Under the mutex, so that no waiter misses it between its check and its sleep.
   std::lock_guard lock(mutex_);
   applied_.store(sequence, std::memory_order_release);

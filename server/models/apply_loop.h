@@ -76,6 +76,13 @@ class ApplyLoop {
   // The ledger as of applied().
   std::shared_ptr<const Ledger> ledger() const { return ledger_.load(std::memory_order_acquire); }
   int nodes() const { return nodes_.load(std::memory_order_relaxed); }
+  // Released Gram matrices that had to be made positive semidefinite, since the start.
+  std::uint64_t grams_repaired() const { return grams_repaired_.load(std::memory_order_relaxed); }
+  // Models of arms with LIL_UCB: the arm, once it is identified.
+  std::optional<std::uint32_t> best_arm() const {
+    const std::int64_t arm = best_arm_.load(std::memory_order_relaxed);
+    return arm < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(arm));
+  }
   // OK, or why nothing is applied any more.
   absl::Status status() const;
   // OK; RESOURCE_EXHAUSTED while a central model cannot make a position durable as published: what
@@ -141,6 +148,8 @@ class ApplyLoop {
   std::atomic<std::shared_ptr<const Ledger>> ledger_;
   std::atomic<std::uint64_t> applied_{0};
   std::atomic<int> nodes_{0};
+  std::atomic<std::uint64_t> grams_repaired_{0};
+  std::atomic<std::int64_t> best_arm_{-1};
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;      // the loop

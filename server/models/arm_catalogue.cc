@@ -8,11 +8,23 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/wire/arms_tsv.h"
+#include "server/models/arms_sink.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr std::uint64_t kArmsFileBytesMax = std::uint64_t{8} << 30;
+
+// Arms without a file: the ids 0 .. d - 1.
+std::vector<CatalogueArm> UnitArms(const ModelSpec& spec) {
+  const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
+  std::vector<CatalogueArm> arms;
+  for (std::size_t a = 0; a < d; ++a) {
+    arms.push_back({.id = static_cast<std::uint32_t>(a), .features = std::vector<double>(d, 0.0)});
+    arms.back().features[a] = 1;
+  }
+  return arms;
+}
 
 }  // namespace
 
@@ -29,6 +41,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   });
   if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
   std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
+  if (spec.arms && spec.arms_file.empty() && arms.empty()) arms = UnitArms(spec);
   catalogue->catalogue_ = Catalogue::Make(spec.public_spec.dimension, std::move(arms));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
@@ -68,6 +81,9 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
   for (CatalogueArm& arm : checked) {
     if (!ids.insert(arm.id).second) return InvalidArgument("arm ", arm.id, " is there twice");
     BANDANA_RETURN_IF_ERROR(CheckArm(rules, arm, clipped));
+    if (spec_.arms && ArmOf(arm.features) < 0) {
+      return InvalidArgument("arm ", arm.id, ": features must be a unit vector");
+    }
   }
   counters_.Add(Counters::kFeaturesClipped, clipped);
   return checked;

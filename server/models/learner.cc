@@ -23,8 +23,7 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, cons
     return sink;
   }
   if (spec.arms) {
-    const double variance =
-        path.randomizer() == nullptr ? 0 : path.randomizer()->VarianceMax();
+    const double variance = path.randomizer() == nullptr ? 0 : path.randomizer()->VarianceMax();
     return ArmsSink::Create(spec, variance, std::move(statistics));
   }
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,8 @@ class Learner : public EventSink {
   virtual absl::Status Refresh(const ReleaseOf&) { return absl::OkStatus(); }
   // Released Gram matrices that were not positive semidefinite and were made so.
   virtual std::uint64_t grams_repaired() const { return 0; }
+  // Models of arms with LIL_UCB: the arm, once it is identified.
+  virtual std::optional<int> best_arm() const { return std::nullopt; }
 };
 
 // Of the model, at `state`, whose statistics (those of its contexts, with a counter) are given by

@@ -5,6 +5,7 @@
 
 #include "common/base/limits.h"
 #include "common/mechanisms/centred_window.h"
+#include "server/models/arms_sink.h"
 #include "server/models/identity.h"
 
 namespace bandana::server {
@@ -126,6 +127,20 @@ DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision
           .default_reward = spec.reward_window->default_reward};
 }
 
+namespace {
+
+// Models of arms: one arm a token, drawn with the probability that the token says.
+bool FitsArms(const Decision& decision) {
+  return decision.arms.size() == 1 && decision.arms[0].propensity > 0 &&
+         ArmOf(decision.arms[0].features) >= 0;
+}
+
+double ForArms(const ModelSpec& spec, const Decision& decision, double reward) {
+  return spec.arms ? ArmReward(spec, reward, decision.arms[0].propensity) : reward;
+}
+
+}  // namespace
+
 std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spec,
                                                             const RewardRandomizer* randomizer,
                                                             const ReportedOutcome& outcome,
@@ -134,6 +149,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   const Decision& decision = outcome.decision;
   if (outcome.shown >= decision.arms.size()) return v1::SHOWN_OUT_OF_RANGE;
   if (!FitsModel(spec, decision)) return v1::TOKEN_INVALID;
+  if (spec.arms && !FitsArms(decision)) return v1::TOKEN_INVALID;
   CheckedOutcome checked;
   checked.record.event = EventOf(decision, outcome.shown);
   checked.record.received = now;
@@ -145,7 +161,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
     const bool centred = p.mechanism == v1::CENTRED_RANDOMIZER;
     if (outcome.whole_range && !centred) return v1::OUTPUT_OUT_OF_RANGE;
     if (!centred || outcome.whole_range) {
-      checked.record.reward = randomizer->Value(*outcome.output);
+      checked.record.reward = ForArms(spec, decision, randomizer->Value(*outcome.output));
       return checked;
     }
     if (!window || !IsWindowOf(p.reward_range, *window)) return v1::TOKEN_INVALID;
@@ -155,6 +171,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   const v1::RejectReason reason =
       CheckReward(spec, outcome.reward, checked.record.reward, checked.reward_clipped);
   if (reason != v1::REJECT_REASON_UNSPECIFIED) return reason;
+  checked.record.reward = ForArms(spec, decision, checked.record.reward);
   // How often a private reward had to be clipped tells about rewards.
   if (p.mode != v1::NON_PRIVATE) checked.reward_clipped = false;
   if (ClosesWindows(p)) {

@@ -1,12 +1,15 @@
 #include "server/service/selection.h"
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "common/bandits/mab/arm_policy.h"
 #include "common/bandits/scoring.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/mechanisms/centred_window.h"
+#include "server/models/arms_sink.h"
 #include "server/service/arm_set.h"
 #include "server/service/random_buffer.h"
 
@@ -29,6 +32,27 @@ absl::Status CheckRequest(const v1::SelectRequest& request) {
                            request.user().size());
   }
   return absl::OkStatus();
+}
+
+// Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
+// them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
+// the same.
+absl::StatusOr<std::vector<int>> DrawOneArm(Scratch& scratch, int dimension, std::uint64_t key,
+                                            double& probability) {
+  std::vector<double> law = scratch.scores.means;
+  std::vector<bool> offered(static_cast<std::size_t>(dimension));
+  double total = 0;
+  for (std::size_t i = 0; i < law.size(); ++i) {
+    const int arm = ArmOf({scratch.arms.arms[i], static_cast<std::size_t>(dimension)});
+    if (arm < 0) return InvalidArgument("arms: arm ", i, " must be a unit vector");
+    if (offered[arm]) return InvalidArgument("arms: arm ", i, " is there twice");
+    offered[arm] = true;
+    total += law[i];
+  }
+  for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
+  const int position = DrawArm(law, std::ldexp(static_cast<double>(key >> 11), -53));
+  probability = law[position];
+  return std::vector<int>{position};
 }
 
 void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::uint64_t version,
@@ -77,8 +101,14 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   ScoreArms(posterior->node(node), scratch.arms.arms, scratch.scores);
   std::uint64_t tie_key = 0;
   std::memcpy(&tie_key, decision.id.data(), sizeof tie_key);
-  const std::vector<int> ranking = RankArms(
-      scratch.scores.scores, request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
+  double drawn = 1;  // probability of the first arm
+  std::vector<int> ranking;
+  if (spec.arms) {
+    BANDANA_ASSIGN_OR_RETURN(ranking, DrawOneArm(scratch, rules.dimension, tie_key, drawn));
+  } else {
+    ranking = RankArms(scratch.scores.scores,
+                       request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
+  }
 
   decision.instance = model.instance();
   decision.epoch = model.epoch();
@@ -93,7 +123,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const double* x = scratch.arms.arms[static_cast<std::size_t>(ranking[rank])];
     RankedArm& arm = decision.arms[rank];
-    arm.propensity = rank == 0 ? 1 : 0;
+    arm.propensity = rank == 0 ? drawn : 0;
     arm.features.assign(x, x + d);
     arm.window.reset();
     if (rules.mechanism == v1::CENTRED_RANDOMIZER) {

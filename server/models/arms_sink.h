@@ -1,0 +1,65 @@
+// Models without contexts: sums an arm, and the policy that reads them.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/bandits/mab/arm_policy.h"
+#include "server/models/learner.h"
+
+namespace bandana::server {
+
+// Arms are the d unit vectors. One node holds, where a linear model has S and beta, the number of
+// events of each arm on S's diagonal and in beta the sum that the policy reads: of rewards, or for
+// Tsallis-INF of (r - c) / p, c the middle of the reward range and p the probability that the arm
+// was drawn with (ArmReward), so that -beta is the estimated cumulative loss. Both are plain sums:
+// recovery adds them up without knowing the policy.
+//
+// Its posterior's mean is the law of the next arm, d probabilities; width and alpha are 0.
+// Source: [Z20] Algorithm 1, appendix B. Not thread-safe.
+class ArmsSink final : public Learner {
+ public:
+  // `variance`: the randomizer's VarianceMax, 0 without one. Errors: INVALID_ARGUMENT the policy's
+  // options; DATA_LOSS statistics that no events can have.
+  static absl::StatusOr<std::unique_ptr<ArmsSink>> Create(const ModelSpec& spec, double variance,
+                                                          std::vector<NodeStatistics> statistics);
+
+  int nodes() const override { return 1; }
+  int dimension() const override { return spec_.public_spec.dimension; }
+  std::uint64_t events(int) const override { return statistics_.events; }
+  absl::Status AddNode() override;
+  void Add(int node, std::string_view features, const Released<double>& reward) override;
+  void Hold(int) override {}
+  void Join(int, const NodeStatistics&) override {}
+  void Touch(int) override {}
+  const NodeStatistics& statistics(int) const override { return statistics_; }
+  absl::Status SetGraph(std::string_view) override;
+
+  NodePosterior Prior() const override { return Posterior(0); }
+  NodePosterior Posterior(int node) const override;
+  std::vector<int> TakeChangedNodes() override;
+  void Rebuild() override {}
+  std::optional<int> best_arm() const override { return best_arm_; }
+
+ private:
+  ArmsSink(const ModelSpec& spec, std::unique_ptr<ArmPolicy> policy, NodeStatistics statistics);
+  // Hands the sums to the policy.
+  absl::Status Read() const;
+
+  const ModelSpec& spec_;
+  const std::unique_ptr<ArmPolicy> policy_;
+  NodeStatistics statistics_;
+  std::vector<double> x_;
+  bool changed_ = true;
+  mutable std::optional<int> best_arm_;  // LIL_UCB: the first decision stands
+};
+
+// What an event of an arms model adds to its sum: the reward, or for Tsallis-INF what the class
+// comment says. `probability` in (0, 1].
+double ArmReward(const ModelSpec& spec, double reward, double probability);
+
+// The arm that the d features name, -1 unless they are a unit vector.
+int ArmOf(std::span<const double> features);
+
+}  // namespace bandana::server
