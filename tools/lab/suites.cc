@@ -1,6 +1,7 @@
 #include "tools/lab/suites.h"
 
 #include "tools/lab/fliphat/suite.h"
+#include "tools/lab/neurips18/suite.h"
 #include "tools/lab/neurips20/suite.h"
 #include "tools/lab/recsys20/suite.h"
 #include "tools/lab/recsys22/suite.h"
@@ -10,6 +11,7 @@ namespace bandana::lab {
 std::span<const Suite* const> Suites() {
   static const Suite* const suites[] = {
       &FliphatSuite(),
+      &Neurips18Suite(),
       &Neurips20Suite(),
       &Recsys20Suite(),
       &Recsys22Suite(),
