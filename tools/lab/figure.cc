@@ -73,7 +73,8 @@ std::string ColourOfLabel(const std::string& label) {
   static const std::map<std::string, std::string> colours = {
       {"published", "#d55e00"}, {"published-l2", "#e69f00"}, {"counter", "#0072b2"},
       {"central", "#0072b2"},   {"shaped", "#56b4e9"},       {"randomizer", "#009e73"},
-      {"centred", "#cc79a7"},   {"auto", "#000000"},         {"proven", "#000000"}};
+      {"centred", "#cc79a7"},   {"auto", "#000000"},         {"proven", "#000000"},
+      {"gaussian", "#0072b2"},  {"privunit", "#009e73"},     {"published-joint", "#e69f00"}};
   const auto found = colours.find(label);
   return found == colours.end() ? kGrey : found->second;
 }

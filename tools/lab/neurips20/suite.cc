@@ -19,14 +19,15 @@ std::vector<Experiment> Experiments() {
        .horizons = {100'000},
        .figure = Figure::kRegretByEpsilon},
       {.name = "neurips20-linear-growth",
-       .summary = "[Z20] Algorithm 5: how regret grows with the rounds",
+       .summary = "[Z20] Algorithm 5: regret against the horizon, beside the paper's exponent",
        .environment = kContexts,
        .algorithms = {"random", "linucb", "ldp-linucb"},
        .labels = {"random", "non-private", "published", "gaussian", "auto"},
        .epsilons = {2},
-       .horizons = {300'000},
-       .figure = Figure::kRegretGrowth,
+       .horizons = {1'000, 3'000, 10'000, 30'000, 100'000, 300'000},
+       .figure = Figure::kSweep,
        .title = "local privacy of context and reward, epsilon 2",
+       .sweep = "horizon",
        .seeds = 3},
       {.name = "neurips20-glm",
        .summary = "[Z20] Algorithm 3: logistic rewards, regret at five epsilons",
@@ -43,7 +44,7 @@ std::vector<Experiment> Experiments() {
 std::vector<Contender> Contenders() {
   const std::vector<Label> proven = {
       {"published"}, {"privunit", true, false}, {"gaussian"}, {"auto"}, {"proven"}};
-  Contender linear{.name = "ldp-linucb", .labels = proven, .reference = "linucb"};
+  Contender linear{.name = "ldp-linucb", .labels = proven, .reference = "linucb", .exponent = 0.75};
   Contender glm{.name = "ldp-glm", .labels = proven, .reference = "glm"};
   glm.labels.push_back({"published-joint"});
   return {{.name = "random", .labels = {{"random", false, false}}},

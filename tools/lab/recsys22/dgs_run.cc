@@ -172,6 +172,7 @@ absl::StatusOr<CellResult> RunDgs(const Cell& cell) {
     for (std::size_t t = 0; t < trace.shown.size(); ++t)
       changed += trace.shown[t] != other.shown[t] ? 1 : 0;
     trace.result.measures["arms_changed"] = changed;
+    trace.result.measures["changed_round"] = dgs.changed_round;
   }
   return std::move(trace.result);
 }

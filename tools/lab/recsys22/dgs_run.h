@@ -15,7 +15,7 @@ namespace bandana::lab {
 // sigma^2), `changed_round` (-1: none): the run is repeated with that round's reward, 0-based,
 // moved to the far end of the range. Measures: `theta_error`, the mean over users of |theta-hat -
 // theta|_2 with theta the least-squares fit of the expected rewards on offer; `arms_changed`,
-// rounds whose arm differs in the repetition. Errors: INVALID_ARGUMENT.
+// rounds whose arm differs in the repetition, with `changed_round`. Errors: INVALID_ARGUMENT.
 absl::StatusOr<CellResult> RunDgs(const Cell& cell);
 
 }  // namespace bandana::lab
