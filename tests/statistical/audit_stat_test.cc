@@ -67,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(Mutants, MutantTest,
                                            MutantCase{"mutant-porous-laplace", 1, 1'000},
                                            MutantCase{"mutant-fresh-node-noise", 4, 10'000},
                                            MutantCase{"mutant-short-column", 4, 20'000},
-                                           MutantCase{"mutant-missing-first-column", 4, 10'000}));
+                                           MutantCase{"mutant-missing-first-column", 4, 10'000},
+                                           MutantCase{"mutant-published-peeling", 4, 100'000},
+                                           MutantCase{"mutant-selection-half", 4, 20'000}));
 
 // How often the whole chain, from the draws to the verdict, calls a right mechanism wrong: at most
 // alpha, here 0.05, over 1000 audits. The exact rate of the bound alone is in audit_bounds_test.
