@@ -206,5 +206,24 @@ TEST(SeededStreamProperty, NormalsHaveTheMomentsOfANormal) {
   EXPECT_NEAR(fourth / kDraws, 3, 4.9 * std::sqrt(96.0 / kDraws));
 }
 
+// Counts between the knots, on either side, within 4.9 standard deviations each. Layer edges and
+// the tail (from 3.654) have cells of their own.
+TEST(SeededStreamProperty, QuickNormalsFallAsNormalsDo) {
+  constexpr int kDraws = 2'000'000;
+  const std::vector<double> knots = {-40, -4, -3.654, -2, -1, -0.2, 0, 0.2, 1, 2, 3.654, 4, 40};
+  std::vector<int> counts(knots.size() - 1, 0);
+  SeededStream stream(10, StreamPurpose::kDecision, 0);
+  for (int i = 0; i < kDraws; ++i) {
+    const double z = stream.QuickNormal();
+    const auto above = std::upper_bound(knots.begin(), knots.end(), z);
+    ++counts[above - knots.begin() - 1];
+  }
+  const auto below = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double p = below(knots[i + 1]) - below(knots[i]);
+    EXPECT_NEAR(counts[i], kDraws * p, 4.9 * std::sqrt(kDraws * p)) << knots[i];
+  }
+}
+
 }  // namespace
 }  // namespace bandana

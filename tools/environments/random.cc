@@ -1,6 +1,7 @@
 #include "tools/environments/random.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -24,6 +25,27 @@ std::uint64_t Key(std::uint64_t seed, StreamPurpose purpose, std::uint64_t index
   const std::uint64_t with_purpose = Mix(with_seed + static_cast<std::uint64_t>(purpose) * kGolden);
   return Mix(with_purpose ^ Mix(index + kGolden));
 }
+
+// Layers of equal area under exp(-x^2 / 2), x >= 0: layer i is x < edge[i], between the heights at
+// edge[i] and edge[i + 1]; layer 0 is the base with the tail beyond kTail.
+struct Ziggurat {
+  static constexpr std::size_t kLayers = 256;
+  static constexpr double kTail = 3.6541528853610088;
+  static constexpr double kArea = 0.00492867323399;
+  std::array<double, kLayers + 1> edge;
+  std::array<double, kLayers + 1> height;
+
+  static double Density(double x) { return std::exp(-0.5 * x * x); }
+  Ziggurat() {
+    edge[0] = kArea / Density(kTail);
+    edge[1] = kTail;
+    for (std::size_t i = 1; i + 1 < kLayers; ++i)
+      edge[i + 1] = std::sqrt(-2 * std::log(kArea / edge[i] + Density(edge[i])));
+    edge[kLayers] = 0;
+    for (std::size_t i = 0; i <= kLayers; ++i) height[i] = Density(edge[i]);
+  }
+};
+const Ziggurat kZiggurat;
 
 }  // namespace
 
@@ -49,6 +71,27 @@ double SeededStream::Normal() {
   const double angle = 2 * std::numbers::pi * Uniform();
   spare_normal_ = radius * std::sin(angle);
   return radius * std::cos(angle);
+}
+
+double SeededStream::QuickNormal() {
+  for (;;) {
+    const std::uint64_t word = Next();
+    const std::size_t layer = word % Ziggurat::kLayers;
+    const double u = static_cast<double>(static_cast<std::int64_t>(word) >> 11) * 0x1p-52;
+    const double x = u * kZiggurat.edge[layer];
+    if (std::abs(x) < kZiggurat.edge[layer + 1]) return x;
+    if (layer == 0) {
+      double beyond, limit;
+      do {
+        beyond = -std::log1p(-Uniform()) / Ziggurat::kTail;
+        limit = -std::log1p(-Uniform());
+      } while (2 * limit < beyond * beyond);
+      return std::copysign(Ziggurat::kTail + beyond, x);
+    }
+    const double low = kZiggurat.height[layer];
+    const double high = kZiggurat.height[layer + 1];
+    if (low + Uniform() * (high - low) < Ziggurat::Density(x)) return x;
+  }
 }
 
 std::uint64_t SeededStream::Below(std::uint64_t bound) {

@@ -33,6 +33,9 @@ class SeededStream {
   double Uniform();
   // Standard normal by Box and Muller (1958); draws come in pairs, the second is kept.
   double Normal();
+  // Standard normal by the ziggurat of Marsaglia and Tsang (2000), 256 layers: other numbers than
+  // Normal, in less than half its time. For worlds of many millions of them.
+  double QuickNormal();
   // Uniform on {0, .., bound - 1}, unbiased. Requires bound >= 1.
   std::uint64_t Below(std::uint64_t bound);
 

@@ -52,9 +52,9 @@ class Sparse final : public Environment {
     for (int a = 0; a < info_.pool; ++a) {
       const auto x = std::span(out.features).subspan(a * d, d);
       // An AR(1) sequence has exactly this covariance.
-      x[0] = stream.Normal();
+      x[0] = stream.QuickNormal();
       for (std::size_t j = 1; j < d; ++j)
-        x[j] = kCorrelation * x[j - 1] + innovation * stream.Normal();
+        x[j] = kCorrelation * x[j - 1] + innovation * stream.QuickNormal();
       out.expected[a] = Clip(Dot(beta_, x));
     }
   }
