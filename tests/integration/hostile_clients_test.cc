@@ -64,42 +64,62 @@ struct Figures {
   double p99_ms = 0;
 };
 
-// Two honest clients, each making a call every 4 ms.
+std::unique_ptr<v1::Recommender::Stub> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return v1::Recommender::NewStub(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+}
+
+grpc::Status HonestCall(v1::Recommender::Stub& stub) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context.AddMetadata("authorization", std::string("Bearer ") + kToken);
+  v1::SelectResponse response;
+  return stub.Select(&context, SelectOf(10), &response);
+}
+
+// Two honest clients, each making a call every 4 ms on a connection that it keeps.
 class Honest {
  public:
   explicit Honest(const std::string& address) {
     for (int c = 0; c < 2; ++c) threads_.emplace_back([this, address] { Run(address); });
   }
-  ~Honest() { Finish(); }
-
-  Figures Finish() {
+  ~Honest() {
     stop_ = true;
-    for (std::thread& thread : threads_) {
-      if (thread.joinable()) thread.join();
-    }
-    std::sort(latencies_.begin(), latencies_.end());
-    if (latencies_.empty()) return figures_;
-    figures_.p50_ms = latencies_[latencies_.size() / 2];
-    figures_.p99_ms = latencies_[latencies_.size() * 99 / 100];
-    return figures_;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // Of the calls that ended within the next `time`.
+  Figures For(absl::Duration time) {
+    Take();
+    absl::SleepFor(time);
+    return Take();
   }
 
  private:
+  // Since the last time.
+  Figures Take() {
+    const absl::MutexLock lock(&mutex_);
+    Figures figures = figures_;
+    std::sort(latencies_.begin(), latencies_.end());
+    if (!latencies_.empty()) {
+      figures.p50_ms = latencies_[latencies_.size() / 2];
+      figures.p99_ms = latencies_[latencies_.size() * 99 / 100];
+    }
+    latencies_.clear();
+    figures_ = {};
+    return figures;
+  }
+
   void Run(const std::string& address) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    const auto stub = v1::Recommender::NewStub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    const auto stub = Connect(address);
     absl::Time next = absl::Now();
     while (!stop_) {
       absl::SleepFor(next - absl::Now());
       next = std::max(next + absl::Milliseconds(4), absl::Now());
-      grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-      context.AddMetadata("authorization", std::string("Bearer ") + kToken);
-      v1::SelectResponse response;
       const absl::Time start = absl::Now();
-      const grpc::Status status = stub->Select(&context, SelectOf(10), &response);
+      const grpc::Status status = HonestCall(*stub);
       const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
       const absl::MutexLock lock(&mutex_);
       ++figures_.calls;
@@ -120,11 +140,13 @@ class Honest {
 
 class HostileClients : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Start(""); }
+
+  void Start(const std::string& more) {
     const std::string config = absl::StrCat(
         "models { name: 'news' dimension: 2 shared {} mode: NON_PRIVATE }\n"
         "access { principals { name: 'honest' token_sha256: '",
-        ToHex(Sha256Of(kToken)), "' roles: ROLE_SELECT } }");
+        ToHex(Sha256Of(kToken)), "' roles: ROLE_SELECT } }\n", more);
     auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
@@ -132,31 +154,30 @@ class HostileClients : public ::testing::Test {
 
   // Measures honest calls before `attack` and during it. The attack lasts until `over` is set.
   void Measure(const char* name, const std::function<void(const std::atomic<bool>& over)>& attack) {
-    const Figures before = For(absl::Seconds(4));
+    Honest honest(server_->listen());
+    const Figures before = honest.For(absl::Seconds(4));
     const double bytes_before = Metric(*server_, "process_resident_memory_bytes");
     std::atomic<bool> over = false;
     std::thread thread([&] { attack(over); });
-    absl::SleepFor(absl::Seconds(1));  // under way
-    const Figures during = For(absl::Seconds(8));
+    const Figures during = honest.For(absl::Seconds(8));
     const double bytes_during = Metric(*server_, "process_resident_memory_bytes");
     const double fds = Metric(*server_, "process_open_fds");
+    const absl::Time start = absl::Now();
+    const bool connected = HonestCall(*Connect(server_->listen())).ok();
+    const absl::Duration connecting = absl::Now() - start;
     over = true;
     thread.join();
     std::printf(
-        "%-28s honest calls %lld, failed %lld; p50 %.2f -> %.2f ms, p99 %.2f -> %.2f ms "
-        "(x %.2f); server %.0f -> %.0f MiB, %.0f descriptors\n",
+        "%s\n  honest calls %lld, failed %lld; p50 %.2f -> %.2f ms, p99 %.2f -> %.2f ms "
+        "(x %.2f); a new client's first call %s after %.1f ms; server %.0f -> %.0f MiB, "
+        "%.0f descriptors\n",
         name, static_cast<long long>(during.calls), static_cast<long long>(during.failed),
         before.p50_ms, during.p50_ms, before.p99_ms, during.p99_ms, during.p99_ms / before.p99_ms,
+        connected ? "answered" : "failed", absl::ToDoubleMilliseconds(connecting),
         bytes_before / (1 << 20), bytes_during / (1 << 20), fds);
     EXPECT_GT(during.calls, 0);
     EXPECT_EQ(during.failed, 0);
     EXPECT_TRUE(server_->process().Running());
-  }
-
-  Figures For(absl::Duration time) {
-    Honest honest(server_->listen());
-    absl::SleepFor(time);
-    return honest.Finish();
   }
 
   const TempDir folder_;
@@ -200,10 +221,15 @@ TEST_F(HostileClients, ThatConnectAndSayNothing) {
   EXPECT_LT(Metric(*server_, "process_open_fds"), 500);
 }
 
-TEST_F(HostileClients, ThatSendMessagesOfFourMegabytes) {
+class LargeMessages : public HostileClients {
+ protected:
+  void Send(const char* name);
+};
+
+void LargeMessages::Send(const char* name) {
   std::atomic<int> sent = 0;
   std::atomic<int> admitted = 0;
-  Measure("8 x 4 MB messages", [&](const std::atomic<bool>& over) {
+  Measure(name, [&](const std::atomic<bool>& over) {
     const auto stub = v1::Recommender::NewStub(
         grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
     const v1::SelectRequest request = SelectOf(260'000);
@@ -224,6 +250,15 @@ TEST_F(HostileClients, ThatSendMessagesOfFourMegabytes) {
   });
   std::printf("  %d sent, %d admitted\n", sent.load(), admitted.load());
   EXPECT_EQ(admitted, 0);
+}
+
+TEST_F(LargeMessages, WithAdminOnTheSameListener) { Send("8 x 4 MB messages"); }
+
+// Then gRPC itself refuses them by their length, before they arrive.
+TEST_F(LargeMessages, WithAdminOnItsOwnListener) {
+  server_.reset();
+  Start("admin_listen: '127.0.0.1:0'");
+  Send("8 x 4 MB messages, admin_listen");
 }
 
 TEST_F(HostileClients, ThatTryTokens) {

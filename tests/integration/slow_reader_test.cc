@@ -38,13 +38,12 @@ class SlowReaderTest : public ::testing::Test {
     v1::SelectRequest request;
     request.set_top_k(static_cast<std::uint32_t>(bytes));
     RawSocket socket(server_->address());
-    std::string sent = Http2Preface(0);
+    EXPECT_TRUE(socket.Send(Http2Preface(0)));
     for (int i = 0; i < n; ++i) {
-      sent +=
-          Http2Call(static_cast<std::uint32_t>(2 * i + 1), kSelect, request.SerializeAsString());
+      const auto stream = static_cast<std::uint32_t>(2 * i + 1);
+      EXPECT_TRUE(socket.Send(Http2Call(stream, kSelect, request.SerializeAsString())));
+      while (handlers_.selects <= i) absl::SleepFor(absl::Milliseconds(1));  // one at a time
     }
-    EXPECT_TRUE(socket.Send(sent));
-    while (handlers_.selects < n) absl::SleepFor(absl::Milliseconds(1));
     return socket;
   }
 
