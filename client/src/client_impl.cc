@@ -1,5 +1,6 @@
 #include "client/src/client_impl.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -19,11 +20,15 @@ namespace {
 // A drawn decision is remembered longer than any server would still take a report of it.
 constexpr absl::Duration kClockSkew = absl::Hours(1);
 
-// How long a context report may be tried: an attempt ends before the server forgets its id.
+// An attempt to deliver a context report must end before the server forgets its id.
+absl::Duration AttemptDeadline(const PublicSpec& spec, const ClientOptions& options) {
+  if (spec.mode != v1::LOCAL_CONTEXT) return options.report_deadline;
+  return std::min(options.report_deadline, spec.token_lifetime / 2);
+}
 std::optional<absl::Duration> ContextLifetime(const PublicSpec& spec,
                                               const ClientOptions& options) {
   if (spec.mode != v1::LOCAL_CONTEXT) return std::nullopt;
-  return spec.token_lifetime - options.report_deadline;
+  return spec.token_lifetime - AttemptDeadline(spec, options);
 }
 
 BackoffOptions BackoffOf(const ClientOptions& options) {
@@ -226,7 +231,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                       .local = info_.local,
                       .context_lifetime = ContextLifetime(spec, options),
                       .policy_hash = HashOf(spec),
-                      .deadline = options.report_deadline,
+                      .deadline = AttemptDeadline(spec, options),
                       .backoff = BackoffOf(options),
                       .in_flight_max = options.deliveries_in_flight_max,
                       .batch_max = options.reports_per_delivery_max},

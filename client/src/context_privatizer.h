@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/src/context_reward.h"
 #include "client/src/release.h"
 #include "client/src/store.h"
 #include "client/src/stream_privatizer.h"
@@ -15,15 +16,6 @@
 #include "common/wire/context_policy.h"
 
 namespace bandana::device {
-
-// A clipped reward between Report and its draw. Has no printer, no bytes and no conversion to a
-// number.
-class ContextReward {
- private:
-  friend class ContextPrivatizer;
-  explicit ContextReward(double value) : value_(value) {}
-  double value_;
-};
 
 // Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
 // draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the

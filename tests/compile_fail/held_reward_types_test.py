@@ -12,16 +12,17 @@ PRELUDE = """
 #include <iostream>
 #include <string>
 #include "absl/strings/str_cat.h"
-#include "client/src/context_privatizer.h"
+#include "client/src/context_reward.h"
 #include "client/src/counter_stream.h"
 #include "client/src/wire_reports.h"
+#include "common/mechanisms/joint_statistic.h"
 """
 
 UNIT = """
 using namespace bandana;
 using namespace bandana::device;
 void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, BitSource& bits,
-         const std::vector<double>& x, const ContextPrivatizer& contexts, const ContextReward& reward,
+         const std::vector<double>& x, const ContextReward& reward,
          const RawInteraction& raw, const ClippedStatistics& clipped,
          const PerturbedDirection& direction, const PerturbedStatistics& perturbed) {{
   std::array<std::byte, 16> id{{}};
@@ -32,7 +33,6 @@ void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, Bit
 RIGHT = [
     "(void)stream.Step(x, HeldReward::Clip(0.5, RewardRange{0, 1}, 0), 0.5, bits);",
     "SecretBytes packed = held.Pack(0);",
-    "ContextReward clipped_reward = contexts.Clip(0.5);",
     "(void)ContextReportBytes(id, 1, direction);",
     "(void)ContextReportBytes(id, 1, perturbed);",
 ]

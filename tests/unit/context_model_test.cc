@@ -160,7 +160,11 @@ TEST_F(ContextModelTest, AnIdIsForgottenAfterItsLifetime) {
   ExpectResult(*model, Draw(spec, 1, 1, 0, 1), v1::APPLIED);
   EXPECT_EQ(model->Stats().decisions_open(), 1);
   clock_.Advance(absl::Seconds(75));
-  EXPECT_TRUE(Eventually([&] { return model->Stats().decisions_open() == 0; }));
+  ASSERT_TRUE(Eventually([&] { return model->Stats().decisions_open() == 0; }));
+  // Then it is new again: devices give up before (token_lifetime after a report is due).
+  expected_ = {.gram = std::vector<double>(3), .moment = std::vector<double>(2)};
+  ExpectResult(*model, Draw(spec, 1, 1, 0, 1), v1::APPLIED);
+  EXPECT_EQ(model->Stats().reports_applied(), 2);
 }
 
 TEST_F(ContextModelTest, ReportsOfAnotherEpochAndImpossibleIntegersAreRefused) {

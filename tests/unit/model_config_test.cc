@@ -120,7 +120,7 @@ std::vector<Mistake> PrivacyMistakes() {
       {eps + "delta: 1e-3 }", "privacy.delta", "unless research is true"},
       {eps + "delta: 1 research: true }", "privacy.delta", "must be in [0, 1)"},
       {eps + "mechanism: 99 }", "privacy.mechanism",
-       "must be one of AUTO, REWARD_RANDOMIZER, COUNTER"},
+       "must be one of AUTO, REWARD_RANDOMIZER, CENTRED_RANDOMIZER, COUNTER"},
       {eps + "mechanism: COUNTER }", "privacy.delta", "must be above 0 for COUNTER"},
       {eps + "mechanism: COUNTER delta: nan }", "privacy.delta", "must be in [0, 0.0001]"},
       {eps + "mechanism: REWARD_RANDOMIZER counter {} }", "privacy.counter", "is refused"},

@@ -55,6 +55,17 @@ TEST(ServedConfig, AutoCentresOnTheDevice) {
   }
 }
 
+TEST(ServedConfig, AutoPerturbsContextsByTheLeastNoise) {
+  for (const char* delta : {"", "delta: 1e-5"}) {
+    const ModelSpec spec = Served(std::string("epsilon: 1 ") + delta, "LOCAL_CONTEXT");
+    EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+    EXPECT_EQ(spec.public_spec.delta, Delta{0});
+    EXPECT_TRUE(spec.public_spec.context.has_value());
+    EXPECT_EQ(spec.config.privacy().mechanism(), v1::PRIVUNIT);
+    EXPECT_THAT(spec.plan, HasSubstr("* privunit"));
+  }
+}
+
 TEST(ServedConfig, AutoRandomizesBinaryRewards) {
   const ModelSpec spec =
       Served("epsilon: 2 } reward_binary: true arms_max: 7 token_lifetime { seconds: 3600",
