@@ -70,11 +70,21 @@ constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 constexpr char kGrey[] = "#888888";
 
 std::string ColourOfLabel(const std::string& label) {
-  static const std::map<std::string, std::string> colours = {
-      {"published", "#d55e00"}, {"published-l2", "#e69f00"}, {"counter", "#0072b2"},
-      {"central", "#0072b2"},   {"shaped", "#56b4e9"},       {"randomizer", "#009e73"},
-      {"centred", "#cc79a7"},   {"auto", "#000000"},         {"proven", "#000000"},
-      {"gaussian", "#0072b2"},  {"privunit", "#009e73"},     {"published-joint", "#e69f00"}};
+  static const std::map<std::string, std::string> colours = {{"published", "#d55e00"},
+                                                             {"published-l2", "#e69f00"},
+                                                             {"counter", "#0072b2"},
+                                                             {"central", "#0072b2"},
+                                                             {"shaped", "#56b4e9"},
+                                                             {"randomizer", "#009e73"},
+                                                             {"centred", "#cc79a7"},
+                                                             {"auto", "#000000"},
+                                                             {"proven", "#000000"},
+                                                             {"gaussian", "#0072b2"},
+                                                             {"privunit", "#009e73"},
+                                                             {"published-joint", "#e69f00"},
+                                                             {"proven-forgetting", "#0072b2"},
+                                                             {"published-repaired", "#cc79a7"},
+                                                             {"random", kGrey}};
   const auto found = colours.find(label);
   return found == colours.end() ? kGrey : found->second;
 }
