@@ -68,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Mutants, MutantTest,
                                            MutantCase{"mutant-fresh-node-noise", 4, 10'000},
                                            MutantCase{"mutant-short-column", 4, 20'000},
                                            MutantCase{"mutant-missing-first-column", 4, 10'000},
+                                           MutantCase{"mutant-joint-norm", 4, 10'000},
                                            MutantCase{"mutant-published-peeling", 4, 100'000},
                                            MutantCase{"mutant-selection-half", 4, 20'000}));
 

@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "tools/audit/directions.h"
+#include "tools/audit/joint_stream.h"
 #include "tools/audit/porous.h"
 #include "tools/audit/published.h"
 #include "tools/audit/randomizers.h"
@@ -74,6 +75,12 @@ constexpr Subject kSubjects[] = {
     {"hybrid-counter", kProven, kGaussian, true,
      "hybrid counter, 15 steps, eighth event reversed; all releases",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kHybrid); }},
+    {"joint-epochs", kProven, kGaussian, true,
+     "epochs counter on phi(x, r), d = 3, 128 events, first at cos(x, x') = -1/2; all releases",
+     [](const Claim& c) { return AttackJointCounter(c, CounterKind::kEpochs, 1); }},
+    {"joint-blt", kProven, kGaussian, true,
+     "blt counter on phi(x, r), d = 3, 16 events, first at cos(x, x') = -1/2; all releases",
+     [](const Claim& c) { return AttackJointCounter(c, CounterKind::kBlt, 1); }},
     {"sparse-release", kProven, kGaussian, false,
      "[FLIP] values and count of one row at the clip and beyond it; beyond the midpoint",
      AttackSparseRelease},
@@ -115,6 +122,9 @@ constexpr Subject kSubjects[] = {
     {"mutant-missing-first-column", kMutant, kGaussian, false,
      "blt calibrated for a column without its first entry",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kBlt, Column::kWithoutFirst); }},
+    {"mutant-joint-norm", kMutant, kGaussian, false,
+     "joint-epochs calibrated for sqrt(2), the norm of phi, instead of 1.5 sqrt(2)",
+     [](const Claim& c) { return AttackJointCounter(c, CounterKind::kEpochs, 2.0 / 3); }},
     {"mutant-published-peeling", kMutant, kGaussian, false,
      "[FLIP] peeled values with the printed scale, 10 numbers at their worst; tail",
      AttackPublishedPeeling},
