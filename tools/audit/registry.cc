@@ -11,6 +11,7 @@
 #include "tools/audit/published.h"
 #include "tools/audit/randomizers.h"
 #include "tools/audit/scalar_loss.h"
+#include "tools/audit/shaped_stream.h"
 #include "tools/audit/sparse.h"
 #include "tools/audit/straight.h"
 #include "tools/audit/streams.h"
@@ -72,6 +73,9 @@ constexpr Subject kSubjects[] = {
     {"epochs", kProven, kGaussian, true,
      "epochs counter, 128 steps, first event reversed; all releases",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kEpochs); }},
+    {"shaped-blt", kProven, kGaussian, true,
+     "blt counter over 3 users with keyed noise, 16 steps, first event reversed; all releases",
+     AttackShapedCounter},
     {"hybrid-counter", kProven, kGaussian, true,
      "hybrid counter, 15 steps, eighth event reversed; all releases",
      [](const Claim& c) { return AttackCounter(c, CounterKind::kHybrid); }},
