@@ -143,7 +143,9 @@ class Restorer {
     DebitRecord debit = path.Cost();
     debit.epoch = checkpoint_.state.epoch;
     if (path.debits() == Debits::kBlocks) debit.releases *= 1 + lost / kDebitBlock;
-    for (std::size_t node = 0; node < checkpoint_.statistics.size(); ++node) {
+    const std::size_t principals =
+        path.debits() == Debits::kModelStream ? 1 : checkpoint_.statistics.size();
+    for (std::size_t node = 0; node < principals; ++node) {
       debit.node = static_cast<std::int32_t>(node);
       BANDANA_RETURN_IF_ERROR(checkpoint_.state.ledger.Add(through, debit));
     }
