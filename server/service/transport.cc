@@ -16,6 +16,9 @@ constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 constexpr char kOverloadPushback[] = "50";
 constexpr char kDoNotRetry[] = "-1";
 constexpr std::chrono::seconds kDropInterval(1);
+// Calls are run so long before the queue looks for arrivals again: what it cannot serve is refused
+// soon, and selections that arrive meanwhile come before reports that wait.
+constexpr std::chrono::milliseconds kSlice(2);
 
 std::string Millis(absl::Duration pause) {
   return absl::StrCat(std::max<std::int64_t>(
@@ -228,11 +231,18 @@ void Queue::Recycle(UnaryCall* call, Port& port) {
   state_.objects.fetch_sub(1, std::memory_order_release);
 }
 
-void Queue::RunBacklog() {
+bool Queue::RunBacklog() {
+  const auto end = std::chrono::steady_clock::now() + kSlice;
   for (auto& calls : backlog_) {
-    for (UnaryCall* call : calls) call->Run();
-    calls.clear();
+    while (!calls.empty()) {
+      UnaryCall* const call = calls.front();
+      calls.pop_front();
+      call->Run();
+      if (std::chrono::steady_clock::now() >= end)
+        return backlog_[0].empty() && backlog_[1].empty();
+    }
   }
+  return true;
 }
 
 void Queue::DropUnread() {
@@ -249,8 +259,10 @@ void Queue::DropUnread() {
 void Queue::Loop() {
   void* tag = nullptr;
   bool ok = false;
+  bool idle = true;
   for (;;) {
-    const auto status = cq_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + kDropInterval);
+    const auto status = cq_->AsyncNext(
+        &tag, &ok, std::chrono::system_clock::now() + (idle ? kDropInterval : kDropInterval * 0));
     if (status == grpc::CompletionQueue::SHUTDOWN) return;
     if (status == grpc::CompletionQueue::GOT_EVENT) static_cast<Event*>(tag)->Happened(ok);
     // Takes in all that has arrived before it starts on any of it. Otherwise calls would wait
@@ -260,7 +272,7 @@ void Queue::Loop() {
            grpc::CompletionQueue::GOT_EVENT) {
       static_cast<Event*>(tag)->Happened(ok);
     }
-    RunBacklog();
+    idle = RunBacklog();
     DropUnread();
   }
 }

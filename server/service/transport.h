@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -195,14 +196,15 @@ class Queue {
 
  private:
   void Loop();
-  void RunBacklog();
+  // Runs what was admitted, for a slice of time; false when there is more.
+  bool RunBacklog();
   void DropUnread();
 
   TransportState& state_;
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
   std::vector<Port> ports_;
-  std::array<std::vector<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
-  std::vector<UnaryCall*> live_;                    // all that gRPC holds
+  std::array<std::deque<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
+  std::vector<UnaryCall*> live_;                   // all that gRPC holds
   std::chrono::steady_clock::time_point next_drop_{};
   std::thread thread_;
 };

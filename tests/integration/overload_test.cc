@@ -72,12 +72,19 @@ struct Window {
   }
 };
 
-// One connection, one thread, asynchronous calls without retries. Deadline 2 s.
+// One thread, asynchronous calls without retries, in turn on connections of their own: what one
+// connection may carry at a time is bounded too. Deadline 2 s.
 class Load {
  public:
-  explicit Load(const std::string& address)
-      : stub_(v1::Recommender::NewStub(
-            grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
+  static constexpr int kConnections = 16;
+
+  explicit Load(const std::string& address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    for (int c = 0; c < kConnections; ++c) {
+      stubs_.push_back(v1::Recommender::NewStub(
+          grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments)));
+    }
     request_.set_model("news");
     request_.set_user("u");
     request_.mutable_arms()->mutable_catalogue_query();
@@ -137,7 +144,8 @@ class Load {
     auto call = std::make_unique<Call>();
     call->planned = planned;
     call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
-    call->reader = stub_->AsyncSelect(&call->context, request_, &queue_);
+    next_ = (next_ + 1) % kConnections;
+    call->reader = stubs_[next_]->AsyncSelect(&call->context, request_, &queue_);
     Call* const raw = call.release();  // until Take
     raw->reader->Finish(&raw->response, &raw->status, raw);
     ++open_;
@@ -160,7 +168,8 @@ class Load {
     }
   }
 
-  const std::unique_ptr<v1::Recommender::Stub> stub_;
+  std::vector<std::unique_ptr<v1::Recommender::Stub>> stubs_;
+  int next_ = 0;
   grpc::CompletionQueue queue_;
   v1::SelectRequest request_;
   int open_ = 0;
