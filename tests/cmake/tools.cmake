@@ -33,9 +33,10 @@ add_dependencies(hetrec_reward_test bandana-import)
 bandana_test(NAME planner_test SRCS unit/planner_test.cc DEPS bandana::planner bandana::test_support)
 bandana_test(NAME context_plan_test SRCS unit/context_plan_test.cc DEPS bandana::planner bandana::test_support)
 bandana_test(NAME neurips20_contexts_test SRCS unit/neurips20_contexts_test.cc
-  DEPS bandana::lab_neurips20 bandana::test_support)
+  DEPS bandana::lab_neurips20 bandana::test_support Eigen3::Eigen)
 bandana_test(NAME cap_law_stat_test SRCS statistical/cap_law_stat_test.cc
   DEPS bandana::lab_neurips20 bandana::test_support LABELS statistical)
-bandana_test(NAME recsys22_test SRCS unit/recsys22_test.cc DEPS bandana::lab_recsys22 bandana::test_support)
+bandana_test(NAME recsys22_test SRCS unit/recsys22_test.cc
+  DEPS bandana::lab_recsys22 bandana::test_support Eigen3::Eigen)
 bandana_test(NAME lab_test SRCS unit/lab_test.cc DEPS bandana::lab bandana::test_support)
 bandana_test(NAME neurips20_mab_test SRCS unit/neurips20_mab_test.cc DEPS bandana::lab bandana::test_support)

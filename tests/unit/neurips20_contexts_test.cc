@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -130,6 +131,31 @@ TEST(ContextLearner, SurvivesWhatDevicesMayMeet) {
     }
     for (const double value : (*learner)->Posterior().mean) EXPECT_TRUE(std::isfinite(value));
   }
+}
+
+// Without a mechanism the published mean is ridge regression's, here by one dense solve.
+TEST(ContextLearner, WithoutNoiseIsRidgeRegression) {
+  const ContextTask task = Task(1);
+  auto learner = MakeReported(task, MakeExactContext(1, 1));
+  ASSERT_THAT(learner, IsOk());
+  Settings settings = Settings::Parse(std::vector<std::string>{"dimension=3"}).value();
+  const auto world = ContextWorld::Create(Link::kLinear, 1, settings, 11);
+  ContextWorld::Round round;
+  const double s2 = task.reward_stddev * task.reward_stddev;
+  Eigen::Matrix3d information = Eigen::Matrix3d::Identity() / std::pow(task.prior_stddev, 2);
+  Eigen::Vector3d shift = Eigen::Vector3d::Zero();
+  for (int t = 0; t < 60; ++t) {
+    world->RoundAt(t, round);
+    const double reward = world->RewardAt(t, round, 0);
+    const std::vector<double> x(round.features.begin(), round.features.begin() + 3);
+    ASSERT_THAT((*learner)->Learn(x, reward), IsOk());
+    const Eigen::Map<const Eigen::Vector3d> features(x.data());
+    information += features * features.transpose() / s2;
+    shift += reward * features / s2;
+  }
+  const Eigen::Vector3d mean = information.ldlt().solve(shift);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR((*learner)->Posterior().mean[i], mean[i], 1e-10);
+  EXPECT_EQ((*learner)->repairs(), 0u);
 }
 
 // c_t = 2 Y_t and beta_t at sigma = 6 sqrt(2 ln(2.5e5)) = 29.9155, t = 100, d = 5, T = 1e5, by

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
+#include "tools/lab/recsys20/world.h"
 #include "tools/lab/recsys22/dgs_learner.h"
 #include "tools/lab/recsys22/dgs_run.h"
 #include "tools/lab/recsys22/suite.h"
@@ -101,6 +103,33 @@ TEST(DgsRun, RefusesBadSettings) {
   EXPECT_THAT(RunDgs(cell), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(RunDgs(DgsCell("linucb-dgs", "shaped", 10)),
               StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// At an epsilon without noise theta is ridge regression's, here by one dense solve.
+TEST(DgsLearner, WithoutNoiseIsRidgeRegression) {
+  Settings settings =
+      Settings::Parse(std::vector<std::string>{"users=1", "dimension=4", "arms=30"}).value();
+  const auto world = World::Create("gaussian", settings, 5);
+  ASSERT_THAT(world, IsOk());
+  auto learner = MakeDgs(**world, {.epsilon = {1e12}, .horizon = 200, .seed = 1}, {.lambda = 0.5});
+  ASSERT_THAT(learner, IsOk());
+  Eigen::Matrix4d a = 0.5 * Eigen::Matrix4d::Identity();
+  Eigen::Vector4d b = Eigen::Vector4d::Zero();
+  WorldDecision decision;
+  for (int t = 0; t < 200; ++t) {
+    (*world)->DecisionAt(t, decision);
+    const double reward = (*world)->RewardAt(t, decision, 0);
+    const std::vector<double> x(decision.features.begin(), decision.features.begin() + 4);
+    ASSERT_THAT((*learner)->Learn(0, x, reward), IsOk());
+    const Eigen::Map<const Eigen::Vector4d> features(x.data());
+    a += features * features.transpose();
+    b += reward * features;
+  }
+  const Eigen::Vector4d theta = a.ldlt().solve(b);
+  const NodePosterior& posterior = (*learner)->Posterior(0);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(posterior.mean[i], theta[i], 1e-8);
+  const Eigen::Matrix4d inverse = a.inverse();
+  for (int i = 0; i < 16; ++i) EXPECT_NEAR(posterior.covariance[i], inverse(i / 4, i % 4), 1e-9);
 }
 
 // m D(t) / epsilon with m = floor(log2 T) + 1 = 13 at T = 5000, D(t) = 320 / t, epsilon 2.
