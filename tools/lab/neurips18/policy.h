@@ -43,8 +43,9 @@ struct PolicyOptions {
   double scale = 0.4;  // of a private posterior's exploration
   double alpha = 0.3;  // of LinUCB without privacy
   double prior_stddev = 1;
-  // What a private posterior counts on beside the noise of privacy: as LinUCB with alpha 0.3.
-  double reward_stddev = 0.3;
+  // What a private posterior counts on beside the noise of privacy. Below the true 1: draws then
+  // explore where privacy hides something and hardly where only rewards are noisy.
+  double reward_stddev = 0.1;
 };
 
 // LinUCB, mean + alpha widths.

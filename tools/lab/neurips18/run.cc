@@ -60,7 +60,7 @@ absl::StatusOr<Task> TakeTask(const Cell& cell) {
   BANDANA_ASSIGN_OR_RETURN(policy.alpha, settings.TakeDouble("alpha", 0.3, 0, 100));
   BANDANA_ASSIGN_OR_RETURN(policy.prior_stddev, settings.TakeDouble("prior_stddev", 1, 1e-3, 1e3));
   BANDANA_ASSIGN_OR_RETURN(policy.reward_stddev,
-                           settings.TakeDouble("reward_stddev", 0.3, 1e-3, 1e3));
+                           settings.TakeDouble("reward_stddev", 0.1, 1e-3, 1e3));
   BANDANA_ASSIGN_OR_RETURN(policy.theta_l2_max, settings.TakeDouble("theta_max", 1, 1e-3, 1e3));
   BANDANA_RETURN_IF_ERROR(settings.Finish());
   return task;
