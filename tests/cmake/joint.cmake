@@ -6,3 +6,5 @@ bandana_test(NAME compact_linucb_property_test SRCS property/compact_linucb_prop
   DEPS bandana::bandits bandana::compact_bandits LABELS property)
 bandana_test(NAME joint_model_property_test SRCS property/joint_model_property_test.cc
   DEPS bandana::joint_bandits bandana::test_support Eigen3::Eigen LABELS property)
+bandana_test(NAME lab_joint_test SRCS unit/lab_joint_test.cc
+  DEPS bandana::lab_neurips18 bandana::test_support)
