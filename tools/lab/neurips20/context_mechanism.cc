@@ -67,10 +67,8 @@ class Exact final : public ContextMechanism {
 
 class Seeds final : public ContextMechanism {
  public:
-  Seeds(JointStatistic statistic, PrivUnit privunit, std::unique_ptr<LabNoise> noise)
-      : statistic_(std::move(statistic)),
-        privunit_(std::move(privunit)),
-        noise_(std::move(noise)) {}
+  Seeds(const JointStatistic& statistic, const PrivUnit& privunit, std::unique_ptr<LabNoise> noise)
+      : statistic_(statistic), privunit_(privunit), noise_(std::move(noise)) {}
 
   absl::StatusOr<JointEstimate> Report(std::span<const double> x, double reward) override {
     BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection direction,
@@ -91,11 +89,8 @@ class Seeds final : public ContextMechanism {
 
 class Law final : public ContextMechanism {
  public:
-  Law(JointStatistic statistic, PrivUnit privunit, std::unique_ptr<LabNoise> noise)
-      : statistic_(std::move(statistic)),
-        privunit_(std::move(privunit)),
-        noise_(std::move(noise)),
-        sampler_(*noise_) {}
+  Law(const JointStatistic& statistic, const PrivUnit& privunit, std::unique_ptr<LabNoise> noise)
+      : statistic_(statistic), privunit_(privunit), noise_(std::move(noise)), sampler_(*noise_) {}
 
   absl::StatusOr<JointEstimate> Report(std::span<const double> x, double reward) override {
     const std::vector<double> v = Lift(x, reward);
@@ -137,12 +132,9 @@ class Law final : public ContextMechanism {
 
 class Gaussian final : public ContextMechanism {
  public:
-  Gaussian(JointStatistic statistic, GaussianMechanism gaussian, const ReportVariance& variance,
-           std::unique_ptr<LabNoise> noise)
-      : statistic_(std::move(statistic)),
-        gaussian_(std::move(gaussian)),
-        variance_(variance),
-        noise_(std::move(noise)) {}
+  Gaussian(const JointStatistic& statistic, const GaussianMechanism& gaussian,
+           const ReportVariance& variance, std::unique_ptr<LabNoise> noise)
+      : statistic_(statistic), gaussian_(gaussian), variance_(variance), noise_(std::move(noise)) {}
 
   absl::StatusOr<JointEstimate> Report(std::span<const double> x, double reward) override {
     BANDANA_ASSIGN_OR_RETURN(const PerturbedStatistics perturbed,
@@ -166,23 +158,22 @@ class Gaussian final : public ContextMechanism {
 absl::StatusOr<std::unique_ptr<ContextMechanism>> MakePrivUnit(const ContextPlanRequest& request,
                                                                PrivUnitDraws draws,
                                                                std::unique_ptr<LabNoise> noise) {
-  BANDANA_ASSIGN_OR_RETURN(JointStatistic statistic,
+  BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,
                            JointStatistic::Create({.dimension = request.dimension,
                                                    .context_l2_max = request.context_l2_max,
                                                    .reward_abs_max = request.reward_abs_max}));
-  BANDANA_ASSIGN_OR_RETURN(PrivUnit privunit, PrivUnit::Create(statistic, request.epsilon));
+  BANDANA_ASSIGN_OR_RETURN(const PrivUnit privunit, PrivUnit::Create(statistic, request.epsilon));
   const bool law = draws == PrivUnitDraws::kLaw ||
                    (draws == PrivUnitDraws::kFast && privunit.design().acceptance * kSeedsMax < 1);
-  if (law)
-    return std::make_unique<Law>(std::move(statistic), std::move(privunit), std::move(noise));
-  return std::make_unique<Seeds>(std::move(statistic), std::move(privunit), std::move(noise));
+  if (law) return std::make_unique<Law>(statistic, privunit, std::move(noise));
+  return std::make_unique<Seeds>(statistic, privunit, std::move(noise));
 }
 
 absl::StatusOr<std::unique_ptr<ContextMechanism>> MakeGaussian(const ContextPlanRequest& request,
                                                                std::unique_ptr<LabNoise> noise) {
   BANDANA_ASSIGN_OR_RETURN(const int grid_bits,
                            JointGridBits(request.dimension, request.epsilon, request.delta));
-  BANDANA_ASSIGN_OR_RETURN(JointStatistic statistic,
+  BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,
                            JointStatistic::Create({.dimension = request.dimension,
                                                    .context_l2_max = request.context_l2_max,
                                                    .reward_abs_max = request.reward_abs_max,
@@ -195,8 +186,7 @@ absl::StatusOr<std::unique_ptr<ContextMechanism>> MakeGaussian(const ContextPlan
   const double l2 = request.context_l2_max * request.context_l2_max;
   const ReportVariance of_report{variance * l2 * l2,
                                  variance * l2 * request.reward_abs_max * request.reward_abs_max};
-  return std::make_unique<Gaussian>(std::move(statistic), std::move(gaussian), of_report,
-                                    std::move(noise));
+  return std::make_unique<Gaussian>(statistic, gaussian, of_report, std::move(noise));
 }
 
 }  // namespace
