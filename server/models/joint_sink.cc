@@ -25,9 +25,9 @@ NoisyStatistics JointStatisticsOf(const JointStatistic& statistic,
 // PROOF: joint_served end
 
 JointSink::JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
-                     JointStatistic statistic, std::vector<NodeStatistics> counted)
+                     const JointStatistic& statistic, std::vector<NodeStatistics> counted)
     : BanditLearner(spec, std::move(model)),
-      statistic_(std::move(statistic)),
+      statistic_(statistic),
       counted_(std::move(counted)),
       is_touched_(counted_.size()) {}
 
@@ -36,13 +36,13 @@ absl::StatusOr<std::unique_ptr<JointSink>> JointSink::Create(const ModelSpec& sp
                                                              std::vector<NodeStatistics> counted,
                                                              const ReleaseOf& release_of) {
   const PublicSpec& p = spec.public_spec;
-  BANDANA_ASSIGN_OR_RETURN(JointStatistic statistic,
+  BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,
                            JointStatistic::Create({.dimension = p.dimension,
                                                    .context_l2_max = p.feature_l2_max,
                                                    .reward_abs_max = RewardAbsMax(p),
                                                    .grid_bits = JointStatistic::kGridBitsMax}));
   std::unique_ptr<JointSink> sink(
-      new JointSink(spec, std::move(model), std::move(statistic), std::move(counted)));
+      new JointSink(spec, std::move(model), statistic, std::move(counted)));
   std::vector<NodeStatistics> statistics;
   for (int node = 0; node < sink->nodes(); ++node) {
     BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, sink->Read(node, release_of));

@@ -40,8 +40,8 @@ class JointSink final : public BanditLearner {
   std::uint64_t grams_repaired() const override { return grams_repaired_; }
 
  private:
-  JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model, JointStatistic statistic,
-            std::vector<NodeStatistics> counted);
+  JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
+            const JointStatistic& statistic, std::vector<NodeStatistics> counted);
   absl::StatusOr<NodeStatistics> Read(int node, const ReleaseOf& release_of);
 
   const JointStatistic statistic_;

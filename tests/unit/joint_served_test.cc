@@ -233,8 +233,10 @@ TEST_F(JointServedTest, WindowsCloseThroughTheCounter) {
   const auto model = Open(SpecOf(
       JointText(kBlt, "shared {}",
                 "reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }")));
-  ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {0.6, 0.8})), IsOk());
-  WaitApplied(*model);
+  const auto decision = DecisionOf(*model, clock_, 1, {0.6, 0.8});
+  ASSERT_THAT(model->RecordDecision(decision), IsOk());
+  // The answer comes once both are durable: the clock must not move before.
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
   EXPECT_THAT(model->posterior()->node(0).mean, Each(0));
   clock_.Advance(absl::Seconds(61));
   EXPECT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
