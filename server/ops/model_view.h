@@ -59,7 +59,7 @@ struct ServerView {
   int calls_in_flight = 0;
   double tls_expiry_seconds = 0;  // Unix time at which the present certificate ends; 0 = plaintext
   std::int64_t tls_reload_failures = 0;  // changed certificate files that were not taken
-  std::vector<ModelView> models;  // by name
+  std::vector<ModelView> models;         // by name
 };
 
 std::vector<ModelView> ViewModels(const ModelRegistry& registry);

@@ -294,7 +294,8 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
   for (const auto& change : spoil) {
     auto spoilt = good();
     change(spoilt);
-    EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, spoilt), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, spoilt),
+                StatusIs(absl::StatusCode::kInternal));
   }
 }
 

@@ -10,11 +10,7 @@ namespace bandana::lab {
 
 std::span<const Suite* const> Suites() {
   static const Suite* const suites[] = {
-      &FliphatSuite(),
-      &Neurips18Suite(),
-      &Neurips20Suite(),
-      &Recsys20Suite(),
-      &Recsys22Suite(),
+      &FliphatSuite(), &Neurips18Suite(), &Neurips20Suite(), &Recsys20Suite(), &Recsys22Suite(),
   };
   return suites;
 }
