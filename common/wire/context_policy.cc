@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "common/mechanisms/canonical_text.h"
 #include "common/mechanisms/noise_grid.h"
 
 namespace bandana {
@@ -24,9 +24,9 @@ absl::StatusOr<JointStatistic> StatisticOf(const PublicSpec& spec, int grid_bits
 
 absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec) {
   if (spec.mechanism == v1::PRIVUNIT) {
-    BANDANA_ASSIGN_OR_RETURN(JointStatistic statistic,
+    BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,
                              StatisticOf(spec, JointStatistic::Options{}.grid_bits));
-    BANDANA_ASSIGN_OR_RETURN(PrivUnit privunit, PrivUnit::Create(statistic, spec.epsilon));
+    BANDANA_ASSIGN_OR_RETURN(const PrivUnit privunit, PrivUnit::Create(statistic, spec.epsilon));
     const CapDesign& design = privunit.design();
     if (!(design.n / design.acceptance <= kPrivUnitNormalsMax)) {
       return InvalidArgument("PRIVUNIT at epsilon ", spec.epsilon.value, " and dimension ",
@@ -34,8 +34,8 @@ absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec
                              " normals a report, at most ", kPrivUnitNormalsMax,
                              " are served: lower epsilon, or use fewer features");
     }
-    ContextMechanism mechanism(std::move(statistic));
-    mechanism.privunit_.emplace(std::move(privunit));
+    ContextMechanism mechanism(statistic);
+    mechanism.privunit_.emplace(privunit);
     return mechanism;
   }
   if (spec.mechanism != v1::JOINT_GAUSSIAN) {
@@ -48,14 +48,14 @@ absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec
   }
   BANDANA_ASSIGN_OR_RETURN(const int grid_bits,
                            JointGridBits(spec.dimension, spec.epsilon, spec.delta));
-  BANDANA_ASSIGN_OR_RETURN(JointStatistic statistic, StatisticOf(spec, grid_bits));
+  BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic, StatisticOf(spec, grid_bits));
   BANDANA_ASSIGN_OR_RETURN(GaussianMechanism gaussian,
                            GaussianMechanism::Create({.epsilon = spec.epsilon,
                                                       .delta = spec.delta,
                                                       .size = statistic.size(),
                                                       .sensitivity = statistic.l2_sensitivity()}));
-  ContextMechanism mechanism(std::move(statistic));
-  mechanism.gaussian_.emplace(std::move(gaussian));
+  ContextMechanism mechanism(statistic);
+  mechanism.gaussian_.emplace(gaussian);
   return mechanism;
 }
 
@@ -76,9 +76,18 @@ ReportVariance ContextMechanism::variance() const {
 }
 
 ContextSpec ContextMechanism::spec() const {
-  return {.grid_bits = statistic_.grid_bits(),
-          .parameters =
-              privunit_ ? privunit_->descriptor().parameters : gaussian_->descriptor().parameters};
+  ContextSpec spec{.grid_bits = statistic_.grid_bits()};
+  if (privunit_) {
+    spec.parameters = privunit_->descriptor().parameters;
+  } else {
+    // Without sigma: each side calibrates its own, and their libm may differ in a last bit, which
+    // changes neither the guarantee nor what a report means.
+    spec.parameters = CanonicalText("bandana joint gaussian 1")
+                          .Add(std::uint64_t{statistic_.size()})
+                          .Add(statistic_.l2_sensitivity().value)
+                          .Hash();
+  }
+  return spec;
 }
 
 absl::StatusOr<JointEstimate> ContextMechanism::Decode(const PublicSeed& seed) const {

@@ -40,7 +40,8 @@ class ContextMechanism {
   PrivacyCost cost() const;
   // Largest variances of a decoded report's entries.
   ReportVariance variance() const;
-  // What device and server must agree on, beside the fields that it was made from.
+  // What device and server must agree on, beside the fields that it was made from: what a report's
+  // bytes mean.
   ContextSpec spec() const;
 
   // Errors: UNAVAILABLE the cipher failed. Requires privunit().
@@ -52,7 +53,7 @@ class ContextMechanism {
   JointEstimate Decode(std::span<const std::int64_t> values) const;
 
  private:
-  explicit ContextMechanism(JointStatistic statistic) : statistic_(std::move(statistic)) {}
+  explicit ContextMechanism(const JointStatistic& statistic) : statistic_(statistic) {}
   JointStatistic statistic_;
   std::optional<PrivUnit> privunit_;
   std::optional<GaussianMechanism> gaussian_;
