@@ -55,7 +55,7 @@ TEST(SparseReleaseStatTest, ValuesCarryTheStatedNoise) {
   constexpr int kNumbers = 5;
   constexpr std::uint64_t kDraws = kReleases * kNumbers;
   const auto release = *SparseRelease::Create({.given = kNumbers, .rho = {0.1}});
-  const double sigma = std::sqrt(4 * (kNumbers + 1) / 0.2);
+  const double sigma = std::sqrt(4 * (kNumbers + 2) / 0.2);
   // P(|Z| > 1.5); a deviation 3 % off moves it by 0.007, 17 standard errors of the frequency.
   const double p = std::erfc(1.5 / std::sqrt(2.0));
   const BinomialTest beyond = *BinomialTest::Create(kDraws, p, AlphaOf("sparse_release_noise"));

@@ -61,22 +61,23 @@ std::vector<Row> HostileRows(TestRng& rng) {
   return rows;
 }
 
-TEST(SparseSumsTest, OneRowMovesASumByAtMostTwoAndTheCountByAtMostOne) {
+TEST(SparseSumsTest, OneRowMovesASumByAtMostTwoCountAndEnergyByAtMostOne) {
   TestRng rng(1);
   const std::vector<Row> rows = HostileRows(rng);
   double largest = 0;
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     for (const std::size_t k : {i + 1, rows.size() - 1}) {
       SparseSums one(kDimension), other(kDimension);
-      one.Add(rows[0].x, rows[0].residual, kClip);
-      other.Add(rows[0].x, rows[0].residual, kClip);
-      one.Add(rows[i].x, rows[i].residual, kClip);
-      other.Add(rows[k].x, rows[k].residual, kClip);
+      one.Add(rows[0].x, rows[0].residual, 0, kClip);
+      other.Add(rows[0].x, rows[0].residual, 0, kClip);
+      one.Add(rows[i].x, rows[i].residual, rows[i].x[0], kClip);
+      other.Add(rows[k].x, rows[k].residual, rows[k].x[0], kClip);
       const ReleasedSums a = ReleaseAll(one), b = ReleaseAll(other);
       for (int j = 0; j < kDimension; ++j) {
         largest = std::max(largest, std::abs(a.sums[j] - b.sums[j]));
       }
       EXPECT_LE(std::abs(a.unclipped - b.unclipped), 1);
+      EXPECT_LE(std::abs(a.energy - b.energy), 1);
     }
   }
   EXPECT_EQ(largest, 2);  // reached: the sensitivity is not smaller than it has to be
@@ -91,7 +92,7 @@ TEST(SparseSumsTest, SumsAreThoseOfClippedRows) {
     std::vector<double> x(kDimension);
     for (double& value : x) value = rng.Normal();
     const double residual = 3 * rng.Normal();
-    sums.Add(x, residual, kClip);
+    sums.Add(x, residual, 0.25, kClip);
     for (int j = 0; j < kDimension; ++j) {
       expected[j] += std::clamp(x[j] / 0.5, -1.0, 1.0) * std::clamp(residual / 2, -1.0, 1.0);
     }
@@ -102,22 +103,23 @@ TEST(SparseSumsTest, SumsAreThoseOfClippedRows) {
   // Rounding: 2^-9 and 2^-11 a row at most, of random sign; noise: 0.004.
   for (int j = 0; j < kDimension; ++j) EXPECT_NEAR(released.sums[j], expected[j], 0.2);
   EXPECT_NEAR(released.unclipped, unclipped, 0.02);
+  EXPECT_NEAR(released.energy, 125, 0.02);
 }
 
 TEST(SparseSumsTest, NanCountsAsZero) {
   SparseSums sums(kDimension);
-  sums.Add(std::vector<double>(kDimension, kNan), 1, kClip);
-  sums.Add(std::vector<double>(kDimension, 1), kNan, kClip);
+  sums.Add(std::vector<double>(kDimension, kNan), 1, 0, kClip);
+  sums.Add(std::vector<double>(kDimension, 1), kNan, 0, kClip);
   SparseSums zeros(kDimension);
-  zeros.Add(std::vector<double>(kDimension, 0), 1, kClip);
-  zeros.Add(std::vector<double>(kDimension, 0), 5, kClip);
+  zeros.Add(std::vector<double>(kDimension, 0), 1, 0, kClip);
+  zeros.Add(std::vector<double>(kDimension, 0), 5, 0, kClip);
   EXPECT_EQ(ReleaseAll(sums).sums, ReleaseAll(zeros).sums);
   EXPECT_EQ(ReleaseAll(sums).unclipped, ReleaseAll(zeros).unclipped);
 }
 
 TEST(SparseSumsTest, ClearForgetsEveryRow) {
   SparseSums sums(kDimension);
-  sums.Add(std::vector<double>(kDimension, 1), 1, kClip);
+  sums.Add(std::vector<double>(kDimension, 1), 1, 0, kClip);
   sums.Clear();
   EXPECT_EQ(sums.rows(), 0);
   EXPECT_EQ(ReleaseAll(sums).sums, ReleaseAll(SparseSums(kDimension)).sums);
@@ -126,13 +128,13 @@ TEST(SparseSumsTest, ClearForgetsEveryRow) {
 TEST(SparseReleaseTest, NoiseIsThatOfTheStatedRho) {
   // Delta_2^2 = 4 a number; sigma^2 = Delta_2^2 / (2 rho), rho halved where coordinates are picked.
   const auto stddev = [](int given, int picks, double rho, bool count) {
-    return SparseRelease::Create({.given = given, .picks = picks, .rho = {rho}, .count = count})
+    return SparseRelease::Create({.given = given, .picks = picks, .rho = {rho}, .scales = count})
         ->stddev();
   };
-  EXPECT_NEAR(stddev(5, 0, 0.1, true), std::sqrt(4 * 6 / 0.2), 1e-9);
-  EXPECT_NEAR(stddev(3, 2, 0.1, true), std::sqrt(4 * 6 / 0.1), 1e-9);
+  EXPECT_NEAR(stddev(5, 0, 0.1, true), std::sqrt(4 * 7 / 0.2), 1e-9);
+  EXPECT_NEAR(stddev(3, 2, 0.1, true), std::sqrt(4 * 7 / 0.1), 1e-9);
   EXPECT_NEAR(stddev(0, 10, 0.1, false), std::sqrt(4 * 10 / 0.1), 1e-9);
-  EXPECT_NEAR(stddev(0, 0, 0.1, true), std::sqrt(4 / 0.2), 1e-9);
+  EXPECT_NEAR(stddev(0, 0, 0.1, true), std::sqrt(4 * 2 / 0.2), 1e-9);
 }
 
 TEST(SparseReleaseTest, DescriptorSaysWhatIsSpent) {
@@ -147,7 +149,7 @@ TEST(SparseReleaseTest, GivenCoordinatesComeFirstAndAreNotPickedAgain) {
   SparseSums sums(kDimension);
   std::vector<double> x(kDimension, 0);
   x[2] = x[5] = 1;
-  for (int i = 0; i < 10'000; ++i) sums.Add(x, 2, kClip);
+  for (int i = 0; i < 10'000; ++i) sums.Add(x, 2, 0, kClip);
   SeededBits bits(5);
   const auto release = *SparseRelease::Create({.given = 1, .picks = 1, .rho = {1}});
   const ReleasedSums released = *release.Release(sums, std::vector<int>{5}, bits);
@@ -163,7 +165,7 @@ TEST(SparseReleaseTest, RefusesBadOptions) {
     EXPECT_THAT(create({.picks = 1, .rho = {rho}}), StatusIs(kInvalid, "rho must be"));
   }
   EXPECT_THAT(create({.picks = 10, .rho = {1e-6}}), StatusIs(kInvalid, "rho must be at least"));
-  EXPECT_THAT(create({.rho = {1}, .count = false}), StatusIs(kInvalid, "must not all be 0"));
+  EXPECT_THAT(create({.rho = {1}, .scales = false}), StatusIs(kInvalid, "must not all be 0"));
 }
 
 TEST(SparseReleaseTest, RefusesOtherCoordinatesAndDrawsNothing) {

@@ -19,20 +19,21 @@ absl::StatusOr<Attack> AttackSparseRelease(const Claim& claim) {
   BANDANA_ASSIGN_OR_RETURN(const Rho rho, CalibrateZcdp(claim.epsilon, claim.delta));
   BANDANA_ASSIGN_OR_RETURN(const SparseRelease mechanism,
                            SparseRelease::Create({.given = kGiven, .rho = rho}));
-  const auto row = [](double residual) {
+  const auto row = [](double residual, double energy) {
     SparseSums sums(kGiven);
-    sums.Add(std::vector<double>(kGiven, 1), residual, {});
+    sums.Add(std::vector<double>(kGiven, 1), residual, energy, {});
     return sums;
   };
-  // At the clip, and beyond it on the other side: every sum moves by 2, the count by 1.
+  // At the clip, and beyond it on the other side: every sum moves by 2, count and energy by 1.
   return MakeLinearAttack(
-      [mechanism, p = row(1), q = row(-std::numeric_limits<double>::infinity())](
+      [mechanism, p = row(1, 1), q = row(-std::numeric_limits<double>::infinity(), 0)](
           Neighbour neighbour, BitSource& bits) -> absl::StatusOr<std::vector<double>> {
         BANDANA_ASSIGN_OR_RETURN(
             const ReleasedSums released,
             mechanism.Release(neighbour == Neighbour::kP ? p : q, std::vector<int>{0, 1, 2}, bits));
         std::vector<double> values = released.sums;
         values.push_back(2 * released.unclipped);  // noise as large as that of a sum
+        values.push_back(2 * released.energy);
         return values;
       },
       Threshold::kMidpoint);

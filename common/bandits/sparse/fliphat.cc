@@ -73,7 +73,7 @@ FliphatState Fliphat::Start() const {
 absl::StatusOr<SparseRelease::Options> Fliphat::PlanRelease(const SparseBelief& belief,
                                                             std::uint64_t rows) const {
   if (options_.form == FliphatForm::kForgetting) {
-    return SparseRelease::Options{.picks = options_.sparsity, .rho = rho_, .count = false};
+    return SparseRelease::Options{.picks = options_.sparsity, .rho = rho_, .scales = false};
   }
   const auto known = static_cast<int>(belief.estimate.size());
   const SparseRelease::Options values = {
@@ -123,19 +123,17 @@ absl::Status Fliphat::Apply(FliphatState& state, std::span<const double> x, doub
   }
   const double predicted =
       options_.form == FliphatForm::kResidual ? Predict(state.belief.estimate, x) : 0;
+  const double energy = PredictionEnergy(state.belief.estimate, predicted, options_.context_stddev);
   const SparseSums::Clip clip = {.context_abs_max = options_.context_abs_max,
                                  .residual_abs_max = state.belief.residual_abs_max};
   if (state.sums.rows() + 1 < std::uint64_t{1} << state.episode) {
-    state.sums.Add(x, reward - predicted, clip);
+    state.sums.Add(x, reward - predicted, energy, clip);
     return absl::OkStatus();
   }
   SparseSums whole = state.sums;
-  whole.Add(x, reward - predicted, clip);
+  whole.Add(x, reward - predicted, energy, clip);
   BANDANA_ASSIGN_OR_RETURN(BitSource* const source, bits(state.episode));
-  absl::StatusOr<SparseBelief> next = EndEpisode(state.belief, whole, *source);
-  whole.Clear();
-  BANDANA_RETURN_IF_ERROR(next.status());
-  state.belief = *std::move(next);
+  BANDANA_ASSIGN_OR_RETURN(state.belief, EndEpisode(state.belief, whole, *source));
   state.sums.Clear();
   ++state.episode;
   return absl::OkStatus();

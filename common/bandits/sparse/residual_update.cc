@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace bandana {
 namespace {
 
 // Shares of unclipped residuals that are believed: beyond them the count says little about scale.
 constexpr double kShareMin = 0.05, kShareMax = 0.95;
+// Residuals of which fewer are unclipped have a mean, not only a spread: a longer step overshoots.
+constexpr double kStepShareMin = 0.4;
 // E a^2 b^2 of normal rows clipped at half a standard deviation (x) and one (residual).
 constexpr double kRowVariance = 0.4;
+// Energies are in units of this; the mean energy of features that nothing favours is 1.
+constexpr double kEnergyMax = 8;
 constexpr double kDropVariances = 4;
 constexpr double kShrinkMax = 64;     // of R, over all episodes
 constexpr double kShrinkStepMax = 4;  // of R, in one
@@ -30,6 +35,13 @@ double Quantile(double share) {
 
 double Square(double x) { return x * x; }
 
+double ValueAt(const SparseEstimate& estimate, int coordinate) {
+  const auto found = std::find_if(
+      estimate.begin(), estimate.end(),
+      [coordinate](const SparseEntry& entry) { return entry.coordinate == coordinate; });
+  return found == estimate.end() ? 0 : found->value;
+}
+
 }  // namespace
 
 double StepPerContribution(const ResidualUpdateOptions& options, double residual_abs_max,
@@ -39,13 +51,21 @@ double StepPerContribution(const ResidualUpdateOptions& options, double residual
          (rows * inside * unclipped * Square(options.context_stddev));
 }
 
+double PredictionEnergy(const SparseEstimate& estimate, double predicted, double context_stddev) {
+  double squares = 0;
+  for (const SparseEntry& entry : estimate) squares += Square(entry.value);
+  if (!(squares > 0)) return 0;
+  return Square(predicted / context_stddev) / (kEnergyMax * squares);
+}
+
 SparseBelief UpdateByResiduals(const SparseBelief& belief, const ReleasedSums& release,
                                double stddev, const ResidualUpdateOptions& options) {
   const auto rows = static_cast<double>(release.rows);
   const double least = std::clamp(stddev / rows, kShareMin, 0.5);  // two of the count's deviations
   const double share = std::clamp(release.unclipped / rows, least, kShareMax);
   const double variance = Square(belief.residual_abs_max / Quantile(share));
-  const double step = StepPerContribution(options, belief.residual_abs_max, rows, share);
+  const double step =
+      StepPerContribution(options, belief.residual_abs_max, rows, std::max(share, kStepShareMin));
   const double error = Square(step) * (Square(stddev) + kRowVariance * rows);
 
   // What noise alone reaches: two standard deviations; the sampling error of a picked coordinate
@@ -55,16 +75,29 @@ SparseBelief UpdateByResiduals(const SparseBelief& belief, const ReleasedSums& r
       std::max(kDropVariances, 2 * std::log(static_cast<double>(options.dimension))) *
       kRowVariance * rows;
 
+  // The moves, shortened along the estimate.
+  std::vector<double> moves(release.sums);
+  double along = 0, squares = 0;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const double before = ValueAt(belief.estimate, release.coordinates[i]);
+    along += before * moves[i];
+    squares += Square(before);
+  }
+  if (squares > 0) {
+    const double energy = std::clamp(kEnergyMax * release.energy / rows, 1.0, kEnergyMax);
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      moves[i] -=
+          (1 - 1 / energy) * along / squares * ValueAt(belief.estimate, release.coordinates[i]);
+    }
+  }
+
   SparseBelief next;
   double explained = 0;  // of the residuals' variance, by the moves
   for (std::size_t i = 0; i < release.coordinates.size(); ++i) {
     const int j = release.coordinates[i];
-    const auto known =
-        std::find_if(belief.estimate.begin(), belief.estimate.end(),
-                     [j](const SparseEntry& entry) { return entry.coordinate == j; });
-    const double before = known == belief.estimate.end() ? 0 : known->value;
-    double after = before + step * release.sums[i];
-    const double sampling = known == belief.estimate.end() ? picked_variance : known_variance;
+    const double before = ValueAt(belief.estimate, j);
+    double after = before + step * moves[i];
+    const double sampling = before == 0 ? picked_variance : known_variance;
     if (Square(after) < Square(step) * (kDropVariances * Square(stddev) + sampling)) after = 0;
     if (after != 0) next.estimate.push_back({j, after});
     // A move that is kept explains its square and brings its error twice: once in the square.

@@ -25,8 +25,14 @@ struct ResidualUpdateOptions {
 double StepPerContribution(const ResidualUpdateOptions& options, double residual_abs_max,
                            double rows, double unclipped);
 
+// (x . theta)^2 / (8 s^2 |theta|^2) of a row, s the features' standard deviation: the energy that
+// is summed. Greedy choices favour long x along theta; elsewhere they leave x alone. 0 where theta
+// is.
+double PredictionEnergy(const SparseEstimate& estimate, double predicted, double context_stddev);
+
 // One step of the residual iteration on the released coordinates: theta_j moves by its released
-// sum; entries that noise alone would explain are dropped; R follows what is left of the
+// sum, along the estimate by that over the mean energy (a step of 1 would diverge where many arms
+// are on offer); entries that noise alone would explain are dropped; R follows what is left of the
 // residuals' standard deviation, down to 1/64 of the options' R. A release without coordinates
 // moves R alone. `stddev`: SparseRelease::stddev(). Requires release.rows >= 1.
 SparseBelief UpdateByResiduals(const SparseBelief& belief, const ReleasedSums& release,

@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/mechanisms/canonical_text.h"
+#include "common/mechanisms/counters/erase.h"
 #include "common/mechanisms/sparse/exponential_selection.h"
 
 namespace bandana {
@@ -15,8 +16,8 @@ namespace {
 constexpr int kContextBits = 8;
 constexpr int kResidualBits = 10;
 constexpr int kProductBits = kContextBits + kResidualBits;
-// One row in place of another moves a coordinate of u by at most two contributions. The count is
-// weighted to move by as much.
+// One row in place of another moves a coordinate of u by at most two contributions. Count and
+// energy are weighted to move by as much.
 constexpr std::int64_t kSensitivity = std::int64_t{2} << kProductBits;
 constexpr int kCoordinatesMax = 1 << 20;
 // Larger than any rounding error of the few operations beside it.
@@ -34,7 +35,7 @@ std::int64_t ToSteps(double value, double bound, int bits) {
 }
 
 std::int64_t Numbers(const SparseRelease::Options& options) {
-  return std::int64_t{options.given} + options.picks + (options.count ? 1 : 0);
+  return std::int64_t{options.given} + options.picks + (options.scales ? 2 : 0);
 }
 
 Rho ValuesRho(const SparseRelease::Options& options) {
@@ -45,21 +46,25 @@ Rho ValuesRho(const SparseRelease::Options& options) {
 }  // namespace
 
 // PROOF: fliphat begin
-void SparseSums::Add(std::span<const double> x, double residual, const Clip& clip) {
+void SparseSums::Add(std::span<const double> x, double residual, double energy, const Clip& clip) {
   BANDANA_CHECK(x.size() == sums_.size());
   BANDANA_CHECK(rows_ < kRowsMax);
   BANDANA_CHECK(clip.context_abs_max > 0 && clip.residual_abs_max > 0);
   ++rows_;
   if (std::abs(residual) <= clip.residual_abs_max) ++unclipped_;
+  energy_ += std::max(std::int64_t{0}, ToSteps(energy, 1, kResidualBits));
   const std::int64_t b = ToSteps(residual, clip.residual_abs_max, kResidualBits);
   for (std::size_t j = 0; j < x.size(); ++j) {
     sums_[j] += ToSteps(x[j], clip.context_abs_max, kContextBits) * b;  // below 2^40 2^18
   }
 }
 
+SparseSums::~SparseSums() { Erase(sums_); }
+
 void SparseSums::Clear() {
-  std::fill(sums_.begin(), sums_.end(), 0);
+  Erase(sums_);
   unclipped_ = 0;
+  energy_ = 0;
   rows_ = 0;
 }
 
@@ -74,7 +79,7 @@ absl::StatusOr<SparseRelease> SparseRelease::Create(const Options& options) {
     return InvalidArgument("rho must be in (0, 1e6], got ", options.rho.value);
   }
   const std::int64_t numbers = Numbers(options);
-  if (numbers == 0) return InvalidArgument("given, picks and count must not all be 0");
+  if (numbers == 0) return InvalidArgument("given, picks and scales must not all be 0");
   // Delta_2^2 = numbers kSensitivity^2, an integer below 2^61.
   const auto squared = static_cast<double>(numbers * kSensitivity * kSensitivity);
   const double sigma_squared =
@@ -95,10 +100,10 @@ SparseRelease::SparseRelease(const Options& options, DiscreteGaussian noise)
       .label = GuaranteeLabel::kProven,
       .sensitivity = std::sqrt(static_cast<double>(Numbers(options))) * kSensitivity * kOutward,
       .cost = PrivacyCost::Zcdp({options.rho.value * kOutward}),
-      .parameters = CanonicalText("bandana sparse release 1")
+      .parameters = CanonicalText("bandana sparse release 2")
                         .Add(static_cast<std::uint64_t>(options.given))
                         .Add(static_cast<std::uint64_t>(options.picks))
-                        .Add(std::uint64_t{options.count})
+                        .Add(std::uint64_t{options.scales})
                         .Add(options.rho.value)
                         .Hash()};
 }
@@ -130,10 +135,13 @@ absl::StatusOr<ReleasedSums> SparseRelease::Release(const SparseSums& sums,
     BANDANA_ASSIGN_OR_RETURN(const std::int64_t noise, noise_.Sample(bits));
     released.sums.push_back(std::ldexp(static_cast<double>(sums.sums_[j] + noise), -kProductBits));
   }
-  if (options_.count) {
-    BANDANA_ASSIGN_OR_RETURN(const std::int64_t noise, noise_.Sample(bits));
-    released.unclipped =
-        std::ldexp(static_cast<double>(sums.unclipped_ * kSensitivity + noise), -kProductBits - 1);
+  if (options_.scales) {
+    BANDANA_ASSIGN_OR_RETURN(const std::int64_t of_count, noise_.Sample(bits));
+    BANDANA_ASSIGN_OR_RETURN(const std::int64_t of_energy, noise_.Sample(bits));
+    const std::int64_t energy = sums.energy_ * (kSensitivity >> kResidualBits);
+    released.unclipped = std::ldexp(static_cast<double>(sums.unclipped_ * kSensitivity + of_count),
+                                    -kProductBits - 1);
+    released.energy = std::ldexp(static_cast<double>(energy + of_energy), -kProductBits - 1);
   }
   return released;
 }

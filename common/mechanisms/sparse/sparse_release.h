@@ -13,11 +13,12 @@
 namespace bandana {
 
 // u = sum over rows of a_i b_i, a_i = clip(x_i / context_abs_max) in steps of 2^-8, b_i =
-// clip(residual_i / residual_abs_max) in steps of 2^-10, both to [-1, 1]; and the number of rows
-// whose residual was not clipped. The whole memory of an episode: rows are not kept.
+// clip(residual_i / residual_abs_max) in steps of 2^-10, both to [-1, 1]; the number of rows
+// whose residual was not clipped; and the sum of one more number a row, its energy, clipped to [0,
+// 1] in steps of 2^-10. The whole memory of an episode: rows are not kept.
 //
-// One row changes each coordinate of u by at most 2 and the count by at most 1, whatever it holds:
-// a NaN feature or residual counts as 0. No accessor: only SparseRelease reads the sums. Not
+// One row changes each coordinate of u by at most 2, the count and the energy by at most 1,
+// whatever it holds: NaN counts as 0. No accessor: only SparseRelease reads the sums. Not
 // thread-safe.
 class SparseSums {
  public:
@@ -28,11 +29,21 @@ class SparseSums {
   };
 
   explicit SparseSums(int dimension) : sums_(dimension, 0) {}
+  SparseSums(const SparseSums&) = default;
+  SparseSums(SparseSums&&) = default;  // leaves no sums behind
+  SparseSums& operator=(SparseSums other) noexcept {
+    sums_.swap(other.sums_);
+    unclipped_ = other.unclipped_;
+    energy_ = other.energy_;
+    rows_ = other.rows_;
+    return *this;
+  }
+  ~SparseSums();  // erases
 
   // Requires x.size() == dimension(), fewer than kRowsMax rows before, a clip of positive numbers.
   // Cost: O(d).
-  void Add(std::span<const double> x, double residual, const Clip& clip);
-  // Overwrites the sums with those of no rows.
+  void Add(std::span<const double> x, double residual, double energy, const Clip& clip);
+  // Erases: the sums are those of no rows.
   void Clear();
 
   int dimension() const { return static_cast<int>(sums_.size()); }
@@ -42,6 +53,7 @@ class SparseSums {
   friend class SparseRelease;
   std::vector<std::int64_t> sums_;  // in steps of 2^-18
   std::int64_t unclipped_ = 0;
+  std::int64_t energy_ = 0;  // in steps of 2^-10
   std::uint64_t rows_ = 0;
 };
 
@@ -50,11 +62,12 @@ struct ReleasedSums {
   std::vector<int> coordinates;  // those asked for, then those picked
   std::vector<double> sums;      // noisy u at each, in contributions
   double unclipped = 0;          // noisy number of rows
+  double energy = 0;             // noisy sum
   std::uint64_t rows = 0;
 };
 
-// Picks coordinates of large |u| by the exponential mechanism, then releases u there and the count
-// of unclipped rows with discrete Gaussian noise.
+// Picks coordinates of large |u| by the exponential mechanism, then releases u there, the count of
+// unclipped rows and the energy with discrete Gaussian noise.
 //
 // Privacy:  rho-zCDP for replacement of one row by any other; half of rho to the picks, half to
 //           the values, all to the values when nothing is picked. Label `proven`, proof:
@@ -64,10 +77,10 @@ struct ReleasedSums {
 class SparseRelease {
  public:
   struct Options {
-    int given = 0;      // coordinates whose values are released without picking, >= 0
-    int picks = 0;      // further ones to pick, >= 0
-    Rho rho;            // (0, 1e6]
-    bool count = true;  // whether the count is released; false: it reads 0
+    int given = 0;       // coordinates whose values are released without picking, >= 0
+    int picks = 0;       // further ones to pick, >= 0
+    Rho rho;             // (0, 1e6]
+    bool scales = true;  // whether count and energy are released; false: they read 0
   };
   // Errors: INVALID_ARGUMENT an option out of range, nothing to release, or a rho so small that the
   // noise passes the sampler's range.
@@ -75,7 +88,8 @@ class SparseRelease {
 
   // Sensitivity in L2, steps of 2^-18; the cost is rho.
   const MechanismDescriptor& descriptor() const { return descriptor_; }
-  // Of the noise on every released number: of a sum in contributions, of the count 2 rows each.
+  // Of the noise on every released number: of a sum in contributions; half as much of count and
+  // energy.
   double stddev() const;
   double count_stddev() const { return stddev() / 2; }
 
