@@ -37,6 +37,7 @@ absl::Status SqliteStatus(int code, sqlite3* connection, std::string_view what) 
       return absl::OkStatus();
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(message);
+    case SQLITE_ERROR:  // our statements are fixed: the tables are not the ones they were made for
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::DataLossError(message);

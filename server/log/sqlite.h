@@ -16,8 +16,8 @@ struct sqlite3_stmt;
 
 namespace bandana::server {
 
-// RESOURCE_EXHAUSTED for a full disk; DATA_LOSS for a damaged file or one that is no database;
-// UNAVAILABLE for all else.
+// RESOURCE_EXHAUSTED for a full disk; DATA_LOSS for a damaged file, one that is no database, or one
+// with other tables; UNAVAILABLE for all else.
 absl::Status SqliteStatus(int code, sqlite3* connection, std::string_view what);
 
 // A prepared statement. Bound bytes must stay alive until Step.

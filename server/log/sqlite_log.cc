@@ -28,6 +28,13 @@ constexpr char kSchema[] =
     // range. By id they would dirty one page each.
     "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
     " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence, id)) WITHOUT ROWID;";
+constexpr char kToFreshPages[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE fresh(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
+    "INSERT INTO fresh SELECT sequence, hash, record FROM log;"
+    "DROP TABLE log;"
+    "ALTER TABLE fresh RENAME TO log;"
+    "COMMIT;";
 // Version 1 allowed one id an entry.
 constexpr char kFromVersion1[] =
     "BEGIN IMMEDIATE;"
@@ -120,6 +127,7 @@ class SqliteLog final : public UpdateLog {
   }
 
   absl::Status Open(const SqliteLogOptions& options) {
+    erases_ = options.erase_trimmed;
     BANDANA_RETURN_IF_ERROR(CheckWal(options.path + "-wal"));
     BANDANA_ASSIGN_OR_RETURN(writer_, SqliteConnection::Open(options.path, options.vfs));
     BANDANA_ASSIGN_OR_RETURN(reader_, SqliteConnection::Open(options.path, options.vfs));
@@ -212,14 +220,24 @@ class SqliteLog final : public UpdateLog {
   const std::string& counters() const override { return opened_counters_; }
 
  private:
-  // Deleted rows are overwritten in their pages (secure_delete), but the pages as they were stand
-  // in the write-ahead file until it is cut. True: a reader was in the way, try again.
+  // Deleted rows are overwritten where they stood (secure_delete), but pages that were split or
+  // merged may keep copies of rows in their gaps, and the write-ahead file has the pages as they
+  // were. So what is left moves to fresh pages, the old ones are zeroed as a whole, and the file is
+  // cut. True: a reader was in the way, try again.
   absl::StatusOr<bool> EraseRemains() {
+    if (erases_ && !moved_) {
+      const absl::Status moved = writer_.Exec(kToFreshPages);
+      if (!moved.ok()) {
+        if (writer_.InTransaction()) writer_.Exec("ROLLBACK").IgnoreError();
+        return moved;
+      }
+      moved_ = true;
+    }
     const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
                                                nullptr, nullptr);
     if ((code & 0xff) == SQLITE_BUSY) return true;
     BANDANA_RETURN_IF_ERROR(SqliteStatus(code, writer_.get(), "checkpoint"));
-    remains_ = false;
+    remains_ = moved_ = false;
     return false;
   }
 
@@ -343,7 +361,9 @@ class SqliteLog final : public UpdateLog {
   mutable std::mutex reader_mutex_;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   LogState state_;
-  bool remains_ = false;  // of trimmed entries, in the write-ahead file
+  bool erases_ = false;
+  bool remains_ = false;  // of trimmed entries
+  bool moved_ = false;    // what is left, to fresh pages
   std::uint64_t opened_ids_ = 0;
   std::int64_t opened_forgotten_before_ = INT64_MIN;
   std::string opened_counters_;

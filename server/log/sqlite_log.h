@@ -15,6 +15,8 @@ struct SqliteLogOptions {
   // Pages in the write-ahead file that wake the checkpoint thread. More: longer recovery; fewer:
   // more writing.
   int wal_pages_max = 2000;
+  // After a Trim the bytes of no dropped entry stand in any file. Costs a copy of what is left.
+  bool erase_trimmed = false;
 };
 
 // Makes a new, empty log that continues `start` (position 0 for a new model). An older file at the

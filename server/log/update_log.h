@@ -88,8 +88,7 @@ class UpdateLog {
                             std::vector<LogEntry>& out) const = 0;
 
   // Drops up to `entries_max` of the oldest entries with sequence <= `through`; true when some are
-  // left. After false the bytes of no dropped entry stand in any file of the log. Errors: as
-  // Append.
+  // left. Errors: as Append.
   virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
 
   // The last durable entry.

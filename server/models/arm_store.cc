@@ -109,8 +109,12 @@ absl::Status ArmStore::Transaction(const Sha256Digest& file, const Body& body) {
   if (done.ok()) done = connection_.Exec("COMMIT");
   // A failed rollback shows at the next BEGIN.
   if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
-  if (done.ok()) file_ = file;
-  return done;
+  if (!done.ok()) return done;
+  file_ = file;
+  // A damaged last transaction of a write-ahead file looks like a torn one: none shall stand there.
+  // Where this fails, it is made good at the next one or at the next start.
+  connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
+  return absl::OkStatus();
 }
 
 absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms) {

@@ -112,8 +112,7 @@ absl::StatusOr<InstanceId> NewInstance() {
 absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& instance,
                                      const std::shared_ptr<const NoiseKey>& key) {
   Identity identity = IdentityOf(spec, instance);
-  BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
-                           RewardPath::Create(spec, instance, key));
+  BANDANA_ASSIGN_OR_RETURN(const RewardPath path, RewardPath::Create(spec, instance, key));
   BANDANA_ASSIGN_OR_RETURN(identity.noise_key, path.KeyFingerprint());
   return identity;
 }
@@ -158,7 +157,10 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
                            RewardPath::Create(spec, recovered.stored.instance, key));
   recovered.path = std::make_unique<RewardPath>(std::move(path));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
-  BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenSqliteLog({.path = LogPath(folder), .vfs = vfs}));
+  BANDANA_ASSIGN_OR_RETURN(recovered.log,
+                           OpenSqliteLog({.path = LogPath(folder),
+                                          .vfs = vfs,
+                                          .erase_trimmed = IsCentralMode(spec.public_spec.mode)}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
 
   CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);

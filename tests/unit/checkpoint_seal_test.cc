@@ -91,7 +91,9 @@ TEST(CheckpointSealTest, KeyFilesHold64HexadecimalDigitsForTheirOwnerAlone) {
     const auto seal = CheckpointSeal::FromFile(path);
     EXPECT_THAT(seal, StatusIs(absl::StatusCode::kInvalidArgument, "checkpoint_key_file"));
     // Never the content.
-    if (!bad.empty()) EXPECT_THAT(std::string(seal.status().message()), Not(HasSubstr(bad)));
+    if (!bad.empty()) {
+      EXPECT_THAT(std::string(seal.status().message()), Not(HasSubstr(bad)));
+    }
   }
 }
 
