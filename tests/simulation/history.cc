@@ -1,0 +1,92 @@
+#include "tests/simulation/history.h"
+
+#include <variant>
+
+#include "common/base/status.h"
+
+namespace bandana::testing {
+
+using server::CounterRecord;
+using server::DebitRecord;
+using server::Debits;
+using server::DecisionId;
+using server::DecisionRecord;
+using server::EpochRecord;
+using server::LogEntry;
+using server::OutcomeRecord;
+
+absl::Status History::Observe(const SimServer& server) {
+  if (server.log().last().sequence < seen_.sequence) {
+    return Internal("the log ends at entry ", server.log().last().sequence, ", entry ",
+                    seen_.sequence, " was durable");
+  }
+  std::vector<LogEntry> entries;
+  BANDANA_RETURN_IF_ERROR(server.log().Read(seen_, 1 << 20, entries));
+  for (const LogEntry& entry : entries) {
+    BANDANA_ASSIGN_OR_RETURN(const server::Record record,
+                             server::Decode(entry.record, path_.dimension()));
+    BANDANA_RETURN_IF_ERROR(std::visit([this](const auto& r) { return See(r); }, record));
+    seen_ = entry.position;
+  }
+  return absl::OkStatus();
+}
+
+std::uint64_t History::NewestStep(const server::StreamId& stream) const {
+  const auto it = newest_.find(stream);
+  return it == newest_.end() ? 0 : it->second;
+}
+
+int History::NodeOf(std::int32_t node, std::string_view user) {
+  if (user.empty()) return node;
+  return users_.emplace(user, static_cast<int>(users_.size())).first->second;
+}
+
+absl::Status History::Once(const DecisionId& id) {
+  return outcomes_.insert(id).second ? absl::OkStatus() : Internal("a decision was applied twice");
+}
+
+absl::Status History::Central(const server::EventRecord& event) {
+  if (!path_.central()) return absl::OkStatus();
+  const std::pair key(NodeOf(event.node, event.user), epoch_);
+  const std::uint64_t needs = path_.debits() == Debits::kBlocks ? ++drawn_of_[key] : 1;
+  if (paid_[key] >= needs) return absl::OkStatus();
+  return Internal("an event of node ", key.first, " stands before the debit that pays for it");
+}
+
+absl::Status History::See(const DecisionRecord& record) { return Central(record.event); }
+
+absl::Status History::See(const OutcomeRecord& record) {
+  BANDANA_RETURN_IF_ERROR(Once(record.event.id));
+  if (!path_.windowed()) return Central(record.event);
+  return absl::OkStatus();
+}
+
+absl::Status History::See(const CounterRecord& record) {
+  const int node = NodeOf(record.node, record.user);
+  std::uint64_t& newest = newest_[record.stream];
+  if (newest == 0) {
+    const std::pair key(node, epoch_);
+    if (++drawn_of_[key] > paid_[key]) return Internal("a stream stands before its debit");
+  }
+  if (record.step <= newest) return Internal("a stream went back to step ", record.step);
+  newest = record.step;
+  const auto drawn = drawn_.find({record.stream, record.step});
+  if (drawn == drawn_.end() || drawn->second != record.moment_bytes) {
+    return Internal("step ", record.step, " is not what the device drew");
+  }
+  for (const server::CounterStep& step : record.steps) BANDANA_RETURN_IF_ERROR(Once(step.id));
+  return absl::OkStatus();
+}
+
+absl::Status History::See(const EpochRecord& record) {
+  if (record.epoch != epoch_ + 1) return Internal("epoch ", record.epoch, " after ", epoch_);
+  epoch_ = record.epoch;
+  return absl::OkStatus();
+}
+
+absl::Status History::See(const DebitRecord& record) {
+  paid_[{record.node, record.epoch}] += record.releases;
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::testing

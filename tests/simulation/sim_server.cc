@@ -1,0 +1,282 @@
+#include "tests/simulation/sim_server.h"
+
+#include <utility>
+
+#include "common/bandits/statistics.h"
+#include "common/base/status.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/gate_setup.h"
+#include "server/models/report_check.h"
+#include "tests/support/crash_vfs.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::Admission;
+using server::LogEntry;
+using server::OutcomeResult;
+
+constexpr server::InstanceId kInstance{std::byte{42}};
+
+server::SqliteLogOptions LogOptions(const std::string& path) {
+  // No background checkpoint: its thread would make the order of disk calls depend on the machine.
+  return {.path = path, .vfs = CrashVfs::kName, .wal_pages_max = 1 << 30};
+}
+
+// As the real server's answers (HostedModel::Report), for the verdicts that a simulated client
+// sees.
+OutcomeResult ResultOf(Admission admission) {
+  switch (admission) {
+    case Admission::kAppend:
+      return {v1::APPLIED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kDuplicate:
+      return {v1::DUPLICATE, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kExpired:
+      return {v1::EXPIRED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kForeign:
+      return {v1::REJECTED, v1::TOKEN_FOREIGN};
+    case Admission::kUserLimit:
+      return {v1::REJECTED, v1::USER_LIMIT};
+    case Admission::kGap:
+      return {v1::REJECTED, v1::STREAM_GAP};
+    case Admission::kForked:
+      return {v1::REJECTED, v1::STREAM_FORKED};
+    case Admission::kExhausted:
+      return {v1::REJECTED, v1::STREAM_EXHAUSTED};
+    default:
+      return {v1::REJECTED, v1::TOKEN_INVALID};
+  }
+}
+
+std::shared_ptr<const NoiseKey> Key() {
+  std::array<std::byte, 32> bytes{};
+  bytes.fill(std::byte{9});
+  return std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(bytes));
+}
+
+}  // namespace
+
+SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
+    : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
+  path_ = std::make_unique<server::RewardPath>(*server::RewardPath::Create(spec, kInstance, Key()));
+}
+
+SimServer::~SimServer() = default;
+
+absl::Status SimServer::Format() {
+  CrashVfs::Instance().Format();
+  return server::CreateSqliteLog(LogOptions(log_path_), {});
+}
+
+absl::StatusOr<server::Checkpoint> SimServer::NewestCheckpoint() {
+  while (!checkpoints_.empty()) {
+    auto checkpoint = server::DecodeCheckpoint(checkpoints_.back());
+    if (checkpoint.ok()) return checkpoint;
+    checkpoints_.pop_back();  // torn: the older one is whole
+  }
+  return NotFound("no checkpoint");
+}
+
+absl::Status SimServer::Boot() {
+  absl::Status booted = TryBoot();
+  if (!booted.ok()) running_.reset();
+  return booted;
+}
+
+absl::Status SimServer::TryBoot() {
+  failed_ = false;
+  auto running = std::make_unique<Running>();
+  BANDANA_ASSIGN_OR_RETURN(running->log, server::OpenSqliteLog(LogOptions(log_path_)));
+  counters_ = std::make_unique<server::Counters>();
+  BANDANA_RETURN_IF_ERROR(counters_->Restore(running->log->counters()));
+  auto state = std::make_unique<SimState>();
+  std::vector<NodeStatistics> statistics(spec_.coupling.independent() ? 0 : spec_.coupling.nodes(),
+                                         EmptyStatistics(spec_.public_spec.dimension));
+  if (auto checkpoint = NewestCheckpoint(); checkpoint.ok()) {
+    for (const std::string& user : checkpoint->users) state->users.Add(user);
+    BANDANA_RETURN_IF_ERROR(server::RestoreCentral(*path_, *checkpoint));
+    state->state = std::move(checkpoint->state);
+    if (mutant_forgets_streams) state->state.local = {};
+    statistics = std::move(checkpoint->statistics);
+  }
+  if (running->log->trimmed() > state->state.position.sequence) {
+    return DataLoss("the log begins after the newest checkpoint");
+  }
+  state->sink =
+      std::make_unique<server::StatisticsSink>(spec_.public_spec.dimension, std::move(statistics));
+  running_ = std::move(running);
+  BANDANA_RETURN_IF_ERROR(CatchUp(*state));
+  running_->gate =
+      std::make_unique<server::ReportGate>(server::GateOptions(spec_, *path_), state->users,
+                                           *counters_, [](const server::LogPosition&) {});
+  BANDANA_RETURN_IF_ERROR(running_->log->ForEachId([this](const server::RememberedId& id) {
+    if (!mutant_forgets_ids) running_->gate->Remember(id);
+  }));
+  running_->gate->ForgetBefore(running_->log->forgotten_before());
+  std::vector<NodeStatistics> all;
+  for (int node = 0; node < state->sink->nodes(); ++node) {
+    all.push_back(state->sink->statistics(node));
+  }
+  running_->gate->Restore(server::GateStateOf(state->state, all));
+  state_ = std::move(state);
+  return absl::OkStatus();
+}
+
+std::unique_ptr<SimState> SimServer::Crash(TestRng& rng) {
+  CrashVfs::Instance().Crash(rng);
+  running_.reset();  // its handles are of the run before: they change nothing
+  return std::move(state_);
+}
+
+void SimServer::TearCheckpoint(TestRng& rng) {
+  const std::string whole = Encode(*state_);
+  checkpoints_.push_back(whole.substr(0, rng.Index(static_cast<int>(whole.size()))));
+}
+
+const server::UpdateLog& SimServer::log() const { return *running_->log; }
+std::uint64_t SimServer::epoch() const { return running_->gate->epoch(); }
+
+void SimServer::Submit(std::vector<std::string> records, server::AppendDone done) {
+  running_->queue.push_back({std::move(records), std::move(done)});
+}
+
+void SimServer::Report(std::vector<server::ReportedOutcome> outcomes,
+                       std::function<void(Outcomes)> done) {
+  std::vector<OutcomeResult> results(outcomes.size());
+  std::vector<std::string> records;
+  std::vector<std::pair<std::size_t, std::size_t>> asked;  // outcome, record
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto checked =
+        server::CheckOutcome(spec_, path_->randomizer(), outcomes[i], clock_.Now());
+    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
+      results[i] = {v1::REJECTED, *reason};
+      continue;
+    }
+    const auto& outcome = std::get<server::CheckedOutcome>(checked);
+    if (outcome.decision) records.push_back(server::Encode(*outcome.decision));
+    asked.emplace_back(i, records.size());
+    records.push_back(server::Encode(outcome.record));
+  }
+  Submit(std::move(records),
+         [results = std::move(results), asked = std::move(asked), done = std::move(done)](
+             const absl::Status& status, std::span<const Admission> verdicts) mutable {
+           if (!status.ok()) return done(status);
+           for (const auto& [outcome, record] : asked) {
+             if (verdicts[record] == Admission::kNoRoom) return done(Unavailable("no room"));
+             results[outcome] = ResultOf(verdicts[record]);
+           }
+           done(std::move(results));
+         });
+}
+
+void SimServer::ReportCounter(server::ReportedCounter report,
+                              std::function<void(absl::StatusOr<server::CounterResult>)> done) {
+  const auto checked = server::CheckCounterReport(spec_, *path_->counter(), report, clock_.Now());
+  if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
+    return done(server::CounterResult{v1::REJECTED, *reason, 0});
+  }
+  Submit({server::Encode(std::get<server::CounterRecord>(checked))},
+         [this, stream = report.stream, done = std::move(done)](
+             const absl::Status& status, std::span<const Admission> verdicts) {
+           if (!status.ok()) return done(status);
+           if (verdicts[0] == Admission::kNoRoom) return done(Unavailable("no room"));
+           const OutcomeResult result = ResultOf(verdicts[0]);
+           done(server::CounterResult{result.code, result.reason,
+                                      running_->gate->AcknowledgedStep(stream)});
+         });
+}
+
+void SimServer::RecordDecision(const server::Decision& decision) {
+  if (!server::ClosesWindows(spec_.public_spec)) return;
+  Submit({server::Encode(server::DecisionRecordOf(spec_.public_spec, decision))}, nullptr);
+}
+
+void SimServer::OpenEpoch() { Submit({server::Encode(server::EpochRecord{epoch() + 1})}, nullptr); }
+
+void SimServer::Tick() {
+  const absl::Time now = clock_.Now();
+  const absl::Time due = std::min(state_->state.windows.next_close(), running_->gate->forget_due());
+  if (due <= now) Submit({server::Encode(server::TimeRecord{now})}, nullptr);
+}
+
+// LogWriter::Write without its thread.
+void SimServer::Commit() {
+  std::deque<Request> group;
+  group.swap(running_->queue);
+  server::LogBatch batch;
+  std::vector<Admission> verdicts;
+  for (const Request& request : group) {
+    for (const std::string& record : request.records) {
+      verdicts.push_back(running_->gate->Judge(record, batch));
+    }
+  }
+  batch.forget_before = running_->gate->ForgetBefore();
+  const bool store =
+      !batch.records.empty() || batch.forget_before || running_->gate->CountersChanged();
+  absl::Status status;
+  if (store) {
+    batch.counters = running_->gate->EncodeCounters();
+    status = running_->log->Append(batch);
+  }
+  if (status.ok()) {
+    running_->gate->Commit(running_->log->last(), store);
+  } else {
+    running_->gate->Rollback();
+    failed_ = !absl::IsResourceExhausted(status);
+  }
+  std::span<const Admission> rest = verdicts;
+  for (Request& request : group) {
+    const std::size_t count = request.records.size();
+    const absl::Status answer = mutant_answers_early ? absl::OkStatus() : status;
+    if (request.done) request.done(answer, answer.ok() ? rest.first(count) : rest.first(0));
+    rest = rest.subspan(count);
+    // What nobody could repeat waits for space.
+    if (!status.ok() && !request.done && !failed_) running_->queue.push_back(std::move(request));
+  }
+}
+
+absl::Status SimServer::Apply(int entries_max) {
+  std::vector<LogEntry> entries;
+  BANDANA_RETURN_IF_ERROR(running_->log->Read(state_->state.position, entries_max, entries));
+  for (const LogEntry& entry : entries) {
+    BANDANA_RETURN_IF_ERROR(state_->state.Apply(entry, *path_, state_->users, *state_->sink));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimServer::CatchUp(SimState& state) const {
+  for (;;) {
+    std::vector<LogEntry> entries;
+    BANDANA_RETURN_IF_ERROR(running_->log->Read(state.state.position, 64, entries));
+    if (entries.empty()) return absl::OkStatus();
+    for (const LogEntry& entry : entries) {
+      BANDANA_RETURN_IF_ERROR(state.state.Apply(entry, *path_, state.users, *state.sink));
+    }
+  }
+}
+
+std::string SimServer::Encode(const SimState& state) const {
+  server::CheckpointSource source{.instance = kInstance,
+                                  .dimension = spec_.public_spec.dimension,
+                                  .state = &state.state,
+                                  .nodes = state.sink->nodes()};
+  source.statistics = [&](int node) -> const NodeStatistics& {
+    return state.sink->statistics(node);
+  };
+  if (spec_.coupling.independent()) source.users = &state.users;
+  return server::EncodeCheckpoint(source);
+}
+
+absl::Status SimServer::Checkpoint() {
+  checkpoints_.push_back(Encode(*state_));
+  if (checkpoints_.size() < 2) return absl::OkStatus();
+  while (checkpoints_.size() > 2) checkpoints_.pop_front();
+  BANDANA_ASSIGN_OR_RETURN(const server::Checkpoint older,
+                           server::DecodeCheckpoint(checkpoints_.front()));
+  const absl::StatusOr<bool> more = running_->log->Trim(older.state.position.sequence, 16);
+  if (absl::IsResourceExhausted(more.status())) return absl::OkStatus();
+  failed_ = !more.ok();
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::testing
