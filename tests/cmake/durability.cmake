@@ -1,0 +1,37 @@
+# Simulated servers, devices and networks of one seed each; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME simulation_test
+  SRCS simulation/simulation_test.cc simulation/history.cc simulation/sim_server.cc simulation/world.cc support/crash_vfs.cc
+    ${PROJECT_SOURCE_DIR}/client/src/counter_stream.cc
+  DEPS ${model_deps} bandana::counters SQLite::SQLite3 LABELS simulation TIMEOUT 300)
+# `./dev full`: thousands of seeds.
+if(BANDANA_BUILD_TESTS)
+  add_test(NAME simulation_many_test COMMAND simulation_test --gtest_filter=SimulationTest.*)
+  set_tests_properties(simulation_many_test PROPERTIES LABELS "simulation;slow" TIMEOUT 3600
+    ENVIRONMENT BANDANA_SIMULATION_SEEDS=20000)
+endif()
+
+# Faults: the real server killed under load, a bad network, flipped bits; and files of older versions.
+set(server_deps bandana::client bandana::ctl bandana::test_server bandana::test_support)
+bandana_test(NAME server_kill_test SRCS fault/server_kill_test.cc DEPS ${server_deps} bandana::proto gRPC::grpc++
+  LABELS fault TIMEOUT 300)
+bandana_test(NAME network_fault_test SRCS fault/network_fault_test.cc support/fault_proxy.cc DEPS ${server_deps}
+  LABELS fault TIMEOUT 300)
+bandana_test(NAME model_flip_test SRCS fault/model_flip_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)
+bandana_test(NAME formats_golden_test SRCS golden/formats_golden_test.cc
+  DEPS ${model_deps} bandana::client SQLite::SQLite3 LABELS golden)
+if(BANDANA_BUILD_TESTS)
+  target_compile_definitions(formats_golden_test PRIVATE
+    BANDANA_FORMATS_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden/formats")
+  add_test(NAME server_kill_many_test COMMAND server_kill_test)
+  set_tests_properties(server_kill_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600
+    ENVIRONMENT BANDANA_KILL_CYCLES=200)
+  add_test(NAME model_flip_many_test COMMAND model_flip_test)
+  set_tests_properties(model_flip_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600 ENVIRONMENT BANDANA_FLIPS=1000)
+endif()
+bandana_test(NAME full_disk_test SRCS fault/full_disk_test.cc
+  DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
+bandana_test(NAME restore_test SRCS fault/restore_test.cc
+  DEPS ${model_deps} bandana::test_server LABELS fault TIMEOUT 300)
+if(BANDANA_BUILD_TESTS)
+  add_dependencies(restore_test bandana-ctl)
+endif()

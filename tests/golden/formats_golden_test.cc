@@ -1,0 +1,290 @@
+// Files that versions up to this one have written, stored in tests/golden/formats: this version
+// opens them and finds in them what was put there; versions that are newer than this one are
+// refused. `formats_golden_test --write=FOLDER` writes today's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "bandana/store.h"
+#include "client/src/store.h"
+#include "common/base/file.h"
+#include "common/base/sha256.h"
+#include "server/models/checkpoint.h"
+#include "server/models/export.h"
+#include "server/models/identity.h"
+#include "server/models/noise_key_file.h"
+#include "server/models/publication.h"
+#include "tests/support/hosted_model_fixture.h"
+#include "tests/support/seeded_bits.h"
+
+namespace bandana::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using server::HostedModel;
+
+std::string write_to;
+
+std::string Stored(const std::string& name) { return std::string(BANDANA_FORMATS_DIR "/") + name; }
+
+ModelSpec PlainSpec() { return IndependentSpec("reporting { one_per_decision: true }"); }
+ModelSpec CentralSpec() {
+  return SpecOf(
+      "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
+      " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 kind: BLT } }"
+      " reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }");
+}
+
+server::HostedModelOptions OptionsIn(const std::string& data_dir) {
+  SeededBits bits(5);
+  server::HostedModelOptions options;
+  options.tick_max = absl::Milliseconds(2);
+  options.noise_key = *server::OpenNoiseKey(data_dir, bits);
+  return options;
+}
+
+void Settle(const HostedModel& model) {
+  ASSERT_TRUE(Eventually([&] {
+    const v1::GetStatsResponse stats = model.Stats();
+    return stats.applied_sequence() == stats.log_sequence();
+  }));
+}
+
+// Six events of ann, three of bob; a checkpoint after the third and the sixth entry.
+void WritePlain(const std::string& folder, FakeClock& clock) {
+  auto model = *HostedModel::Open(PlainSpec(), folder, clock);
+  v1::PutArmsResponse response;
+  ASSERT_THAT(
+      model->PutArms(std::vector<server::CatalogueArm>{{7, {0.5, 0.25}, {"tag"}}}, &response),
+      IsOk());
+  for (int i = 1; i <= 9; ++i) {
+    const auto decision = DecisionOf(*model, clock, i, {0.6, 0.8}, i % 3 == 0 ? "bob" : "ann");
+    ASSERT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
+    if (i == 3 || i == 6) {
+      ASSERT_THAT(model->Checkpoint(), IsOk());
+    }
+  }
+}
+
+// Two closed windows, one of them reported, and an open one.
+void WriteCentral(const std::string& data_dir, FakeClock& clock) {
+  auto model = *HostedModel::Open(CentralSpec(), data_dir + "/m", clock, OptionsIn(data_dir));
+  for (int i = 1; i <= 3; ++i) {
+    const auto decision = DecisionOf(*model, clock, i, {0.6, 0.8});
+    ASSERT_THAT(model->RecordDecision(decision), IsOk());
+    if (i != 2) {
+      ASSERT_EQ(CodeOf(ReportOne(*model, decision, 0.75)), v1::APPLIED);
+    }
+    if (i == 2) clock.Advance(absl::Seconds(61));
+    if (i == 2) {
+      ASSERT_TRUE(Eventually([&] { return model->posterior()->version() > 0; }));
+    }
+  }
+  Settle(*model);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+}
+
+void WriteDevice(const std::string& path) {
+  auto store = *DeviceStore::Open(path);
+  auto* body = static_cast<device::Store*>(store.get());
+  ASSERT_THAT(body->Run([&](device::Store::Transaction& transaction) {
+    device::Tables& tables = transaction.tables;
+    const device::PolicyId policy =
+        tables.AddPolicy({.model = "m", .hash = std::string(32, 'h'), .epsilon = 2, .delta = 1e-6});
+    tables.Debit({.policy = policy, .user = "ann", .events = 5});
+    tables.PutReport({.number = body->NextNumber(),
+                      .policy = policy,
+                      .state = device::ReportState::kReady,
+                      .user = "ann",
+                      .token = "token",
+                      .features = std::string(16, 'f'),
+                      .report = "report"});
+    return absl::OkStatus();
+  }),
+              IsOk());
+}
+
+TEST(FormatsWriter, TodaysFilesOnRequest) {
+  if (write_to.empty()) GTEST_SKIP() << "only with --write=FOLDER";
+  FakeClock clock;
+  for (const char* name : {"plain", "central"}) fs::create_directories(write_to + "/" + name);
+  WritePlain(write_to + "/plain/m", clock);
+  WriteCentral(write_to + "/central", clock);
+  WriteDevice(write_to + "/device.db");
+}
+
+class FormatsTest : public ::testing::Test {
+ protected:
+  // A copy of what is stored, which may be changed.
+  std::string Copy(const std::string& name) {
+    fs::copy(Stored(name), folder_.File(name), fs::copy_options::recursive);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      const bool is_folder = entry.is_directory();
+      fs::permissions(entry.path(), static_cast<fs::perms>(is_folder ? 0700 : 0600));
+    }
+    return folder_.File(name);
+  }
+  static void Sql(const std::string& path, const std::string& sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  void ExpectPlain(const std::string& folder) {
+    const auto model = HostedModel::Open(PlainSpec(), folder, clock_);
+    ASSERT_THAT(model, IsOk());
+    const auto nodes = StatisticsOf(**model);
+    ASSERT_EQ(nodes.size(), 2);
+    EXPECT_EQ(nodes[0].events, 6);
+    EXPECT_EQ(nodes[1].events, 3);
+    EXPECT_NEAR(nodes[0].moment[1], 6 * 0.8 * 0.5, 1e-12);
+    EXPECT_NEAR(nodes[1].gram[0], 3 * 0.36, 1e-12);
+    EXPECT_EQ((*model)->Stats().reports_applied(), 9);
+    EXPECT_EQ((*model)->catalogue()->size(), 1);
+    // Ids are known.
+    const auto again = DecisionOf(**model, clock_, 9, {0.6, 0.8}, "bob");
+    EXPECT_EQ(CodeOf(ReportOne(**model, again, 0.5)), v1::DUPLICATE);
+  }
+
+  const TempDir folder_;
+  FakeClock clock_;
+};
+
+TEST_F(FormatsTest, AModelOfFormat3) { ExpectPlain(Copy("plain") + "/m"); }
+
+TEST_F(FormatsTest, ACentralModelOfFormat3) {
+  const std::string data_dir = Copy("central");
+  clock_.Advance(absl::Seconds(61));
+  const auto model = HostedModel::Open(CentralSpec(), data_dir + "/m", clock_, OptionsIn(data_dir));
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(StatisticsOf(**model)[0].events, 2);
+  EXPECT_EQ((*model)->Stats().reports_applied(), 2);
+  EXPECT_EQ((*model)->Ledger().entries_size(), 1);
+  // The open window closes with its report.
+  clock_.Advance(absl::Seconds(61));
+  EXPECT_TRUE(Eventually([&] { return StatisticsOf(**model)[0].events == 3; }));
+}
+
+// Format 2 had no contexts that wait, 1 neither ledger nor streams: what came later stands at the
+// end.
+std::string Older(const std::string& file, std::uint32_t version) {
+  const auto checkpoint = *server::DecodeCheckpoint(file);
+  std::string streams;
+  server::ByteWriter out(streams);
+  checkpoint.state.ledger.Encode(out);
+  checkpoint.state.local.Encode(out);
+  out.Block(checkpoint.central);
+  out.U64(checkpoint.published.sequence);
+  out.Fixed(checkpoint.published.hash);
+  std::string held;
+  server::ByteWriter held_out(held);
+  checkpoint.state.held.Encode(held_out);
+  const std::size_t shape = file[8] >= 4 ? sizeof(std::int32_t) : 0;  // format 3 has none
+  std::string body = file.substr(0, file.size() - sizeof(Sha256Digest) - shape - held.size());
+  if (version == 1) body.resize(body.size() - streams.size());
+  std::memcpy(body.data() + 8, &version, sizeof version);
+  return body + std::string(AsChars(Sha256Of(body)));
+}
+
+TEST_F(FormatsTest, CheckpointsOfFormats1And2) {
+  const std::string folder = Copy("plain") + "/m";
+  for (const std::uint32_t version : {2u, 1u}) {
+    for (const char* name :
+         {"/checkpoint-00000000000000000003", "/checkpoint-00000000000000000006"}) {
+      const std::string file = *ReadFile(Stored("plain/m") + name, 1 << 20);
+      const std::string older = Older(file, version);
+      EXPECT_LT(older.size(), file.size());
+      ASSERT_THAT(WriteFileDurably(folder + name, older, 0600), IsOk());
+    }
+    ExpectPlain(folder);
+  }
+}
+
+TEST_F(FormatsTest, ALogOfFormat1) {
+  const std::string folder = Copy("plain") + "/m";
+  Sql(folder + "/log.sqlite",
+      "CREATE TABLE old(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
+      " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence)) WITHOUT ROWID;"
+      "INSERT INTO old SELECT bucket, sequence, kind, id, checksum FROM ids; DROP TABLE ids;"
+      "ALTER TABLE old RENAME TO ids; PRAGMA user_version = 1;");
+  ExpectPlain(folder);
+}
+
+TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
+  fs::copy(Stored("device.db"), folder_.File("device.db"));
+  fs::copy(Stored("device.db.anchor"), folder_.File("device.db.anchor"));
+  for (const char* name : {"device.db", "device.db.anchor"}) {
+    fs::permissions(folder_.File(name), static_cast<fs::perms>(0600));
+  }
+  auto store = DeviceStore::Open(folder_.File("device.db"));
+  ASSERT_THAT(store, IsOk());
+  EXPECT_FALSE((*store)->rolled_back());
+  auto* body = static_cast<device::Store*>(store->get());
+  EXPECT_THAT(body->Run([](device::Store::Transaction& transaction) {
+    const auto policies = transaction.tables.PoliciesOf("m");
+    EXPECT_EQ(policies.size(), 1);
+    EXPECT_EQ(transaction.tables.Events(policies.at(0).id, "ann"), 5);
+    const auto rows =
+        transaction.tables.Awake(0, device::ReportState::kReady, absl::InfiniteFuture(), 10);
+    EXPECT_EQ(rows.size(), 1);
+    return absl::OkStatus();
+  }),
+              IsOk());
+}
+
+// Every byte is right, and of a version to come.
+TEST_F(FormatsTest, NewerVersionsAreRefused) {
+  const std::string folder = Copy("plain") + "/m";
+  const std::string checkpoint = *ReadFile(folder + "/checkpoint-00000000000000000006", 1 << 20);
+  const auto with_version = [](const std::string& file, std::size_t at, std::uint32_t version) {
+    std::string body = file.substr(0, file.size() - sizeof(Sha256Digest));
+    std::memcpy(body.data() + at, &version, sizeof version);
+    return body + std::string(AsChars(Sha256Of(body)));
+  };
+  EXPECT_THAT(server::DecodeCheckpoint(with_version(checkpoint, 8, 99)),
+              StatusIs(absl::StatusCode::kDataLoss, "checkpoint: unknown version 99"));
+  const std::string exported = [&] {
+    const auto model = *HostedModel::Open(PlainSpec(), folder, clock_);
+    return *model->Export();
+  }();
+  ASSERT_THAT(server::DecodeExport(exported), IsOk());
+  EXPECT_THAT(
+      server::DecodeExport(with_version(exported, 8, 99)),
+      StatusIs(absl::StatusCode::kDataLoss, "export: not an exported model, or of an unknown"));
+  const std::string identity = *ReadFile(folder + "/identity", 1 << 20);
+  std::string lines = identity.substr(0, identity.rfind("sha256 "));
+  lines.replace(lines.find("bandana-model 1"), 15, "bandana-model 9");
+  EXPECT_THAT(server::ParseIdentity(lines + "sha256 " + ToHex(Sha256Of(lines)) + "\n"),
+              StatusIs(absl::StatusCode::kDataLoss, "identity: unknown version"));
+  Sql(folder + "/log.sqlite", "PRAGMA user_version = 99");
+  EXPECT_THAT(HostedModel::Open(PlainSpec(), folder, clock_),
+              StatusIs(absl::StatusCode::kDataLoss, "model m: "));
+  const std::string central = Copy("central") + "/m";
+  const std::string published = *ReadFile(central + "/published", 4096);
+  ASSERT_THAT(WriteFileDurably(central + "/published", with_version(published, 8, 99), 0600),
+              IsOk());
+  EXPECT_FALSE(
+      HostedModel::Open(CentralSpec(), central, clock_, OptionsIn(folder_.File("central"))).ok());
+  fs::copy(Stored("device.db"), folder_.File("device.db"));
+  fs::copy(Stored("device.db.anchor"), folder_.File("device.db.anchor"));
+  fs::permissions(folder_.File("device.db"), static_cast<fs::perms>(0600));
+  Sql(folder_.File("device.db"), "PRAGMA user_version = 99");
+  EXPECT_FALSE(DeviceStore::Open(folder_.File("device.db")).ok());
+}
+
+}  // namespace
+}  // namespace bandana::testing
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--write=", 8) == 0) bandana::testing::write_to = argv[i] + 8;
+  }
+  return RUN_ALL_TESTS();
+}
