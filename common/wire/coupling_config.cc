@@ -203,10 +203,6 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
     }
     case v1::ModelConfig::kArms:
       return ParseArmsFamily(config.arms(), spec, checks.Inside("arms"));
-    case v1::ModelConfig::kSparse:
-    case v1::ModelConfig::kConvex:
-      checks.Add("coupling", "is of a family that this version does not serve");
-      return;
     case v1::ModelConfig::COUPLING_NOT_SET:
       checks.Add("coupling", "is required: shared, independent, colin, goblin or arms");
   }

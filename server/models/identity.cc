@@ -28,12 +28,8 @@ std::string CouplingName(const v1::ModelConfig& config) {
       return "colin";
     case v1::ModelConfig::kGoblin:
       return "goblin";
-    case v1::ModelConfig::kSparse:
-      return "sparse";
     case v1::ModelConfig::kArms:
       return "arms";
-    case v1::ModelConfig::kConvex:
-      return "convex";
     case v1::ModelConfig::COUPLING_NOT_SET:
       break;
   }
