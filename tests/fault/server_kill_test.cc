@@ -111,7 +111,7 @@ class RawLoad {
         outcome.set_reward(0.5);
       }
       v1::ReportResponse answer;
-      if (!Call(&v1::Recommender::Stub::Report, report, answer)) return -1;
+      if (!Call(&v1::Recommender::Stub::Report, report, answer, /*wait=*/true)) return -1;
       for (const auto& result : answer.results()) lost += result.code() != v1::DUPLICATE;
     }
     checked_ = acknowledged_.size();
@@ -123,7 +123,7 @@ class RawLoad {
     v1::GetPosteriorRequest request;
     request.set_model(model_);
     request.set_user("u");
-    return Call(&v1::Recommender::Stub::GetPosterior, request, posterior);
+    return Call(&v1::Recommender::Stub::GetPosterior, request, posterior, /*wait=*/true);
   }
 
   const std::string& model() const { return model_; }
@@ -133,10 +133,10 @@ class RawLoad {
 
  private:
   template <typename Method, typename Request, typename Response>
-  bool Call(Method method, const Request& request, Response& response) {
+  bool Call(Method method, const Request& request, Response& response, bool wait = false) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
-    context.set_wait_for_ready(false);
+    context.set_wait_for_ready(wait);  // for the server to come back
     return ((*stub_).*method)(&context, request, &response).ok();
   }
 
@@ -205,8 +205,9 @@ TEST_F(ServerKillTest, NothingAcknowledgedIsLostDoubledOrDrawnAgain) {
   int lost = 0;
   int redrawn = 0;
   int compared = 0;
-  const int cycles = Cycles();
-  for (int cycle = 0; cycle < cycles && !HasFailure(); ++cycle) {
+  int cycles = 0;
+  for (; cycles < Cycles() && !HasFailure(); ++cycles) {
+    const int cycle = cycles;
     SCOPED_TRACE(cycle);
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;

@@ -222,7 +222,7 @@ void SimServer::Commit() {
     running_->gate->Commit(running_->log->last(), store);
   } else {
     running_->gate->Rollback();
-    failed_ = !absl::IsResourceExhausted(status);
+    failed_ = failed_ || !absl::IsResourceExhausted(status);
   }
   std::span<const Admission> rest = verdicts;
   for (Request& request : group) {
@@ -275,7 +275,7 @@ absl::Status SimServer::Checkpoint() {
                            server::DecodeCheckpoint(checkpoints_.front()));
   const absl::StatusOr<bool> more = running_->log->Trim(older.state.position.sequence, 16);
   if (absl::IsResourceExhausted(more.status())) return absl::OkStatus();
-  failed_ = !more.ok();
+  failed_ = failed_ || !more.ok();
   return absl::OkStatus();
 }
 
