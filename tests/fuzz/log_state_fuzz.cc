@@ -1,0 +1,17 @@
+// The log's state row: any body with a fitting checksum is a state with one encoding, or an error.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/base/check.h"
+#include "common/base/sha256.h"
+#include "server/log/log_state.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  bytes += bandana::AsChars(bandana::Sha256Of(bytes));
+  const auto state = bandana::server::DecodeLogState(bytes);
+  if (!state.ok()) return 0;
+  BANDANA_CHECK(bandana::server::EncodeLogState(*state) == bytes);
+  return 0;
+}
