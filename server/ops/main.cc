@@ -1,6 +1,5 @@
 // bandana-server: reads a configuration, serves, drains.
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "common/base/version.h"
 #include "server/ops/config_file.h"
 #include "server/ops/config_summary.h"
+#include "server/ops/log_setup.h"
 #include "server/ops/server.h"
 
 ABSL_FLAG(std::string, config, "", "configuration file, textproto of bandana.v1.ServerConfig");
@@ -110,9 +110,11 @@ bool WaitForSignal(absl::Duration timeout) {
 
 // Until a signal, or until a model's log has failed: nothing can be acknowledged then, and a
 // restart recovers.
-absl::Status ServeUntilStopped(const Server& server) {
+absl::Status ServeUntilStopped(Server& server) {
   constexpr absl::Duration kHealthInterval = absl::Seconds(1);
+  server.Tick();
   while (!WaitForSignal(kHealthInterval)) {
+    server.Tick();
     if (absl::Status health = server.Health(); !health.ok()) return health;
   }
   return absl::OkStatus();
@@ -121,6 +123,7 @@ absl::Status ServeUntilStopped(const Server& server) {
 int Run(const std::string& path) {
   auto spec = Load(path, stderr);
   if (!spec) return kExitFailure;
+  SetUpLog(spec->log_format);
   const absl::Duration drain_delay = spec->drain_delay;
   auto server = Server::Start(*std::move(spec), SystemClock());
   if (!server.ok()) {
@@ -160,7 +163,7 @@ int Main(int argc, char** argv) {
   const sigset_t set = StopSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("bandana-server"));
+  SetUpLog(v1::TEXT);
   return absl::GetFlag(FLAGS_check_config) ? CheckConfig(path) : Run(path);
 }
 

@@ -14,17 +14,18 @@
 #include "server/models/registry.h"
 #include "server/ops/config_summary.h"
 #include "server/ops/data_dir.h"
+#include "server/ops/history.h"
 #include "server/ops/http_server.h"
 #include "server/ops/metrics.h"
 #include "server/ops/pages.h"
-#include "server/service/admin/admin_service.h"
 #include "server/ops/posterior_ages.h"
 #include "server/ops/process_stats.h"
 #include "server/service/admin/admin_listener.h"
+#include "server/service/admin/admin_service.h"
 #include "server/service/grpc_server.h"
 #include "server/service/recommender.h"
-#include "server/service/token.h"
 #include "server/service/tls/tls_credentials.h"
+#include "server/service/token.h"
 #include "server/service/token_keys.h"
 
 namespace bandana::server {
@@ -47,7 +48,6 @@ void LogModel(const HostedModel& model) {
   }
 }
 
-// Members are in order of construction; destruction goes the other way: first the listeners, last
 void LogReload(const absl::Status& status) {
   if (status.ok()) return spdlog::info("tls: took the changed certificate files");
   spdlog::error("{}; the files before stay in use", std::string(status.message()));
@@ -60,6 +60,7 @@ void LogAdminCall(const AdminCall& call) {
                absl::StatusCodeToString(call.code));
 }
 
+// Members are in order of construction; destruction goes the other way: first the listeners, last
 // the lock.
 class RunningServer final : public Server {
  public:
@@ -67,8 +68,8 @@ class RunningServer final : public Server {
       : spec_(std::move(spec)), clock_(clock), started_(clock.Now()) {}
   ~RunningServer() override {
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
-  }
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
+  }
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
@@ -82,19 +83,23 @@ class RunningServer final : public Server {
   }
 
   std::string listen() const override { return grpc_->address(); }
-  std::string http_listen() const override { return ToString(http_->address()); }
   std::string admin_listen() const override {
     return admin_listener_ == nullptr ? "" : admin_listener_->address();
   }
+  std::string http_listen() const override { return ToString(http_->address()); }
 
   absl::Status Health() const override {
     for (const auto& model : registry_->List()) {
       const absl::Status health = model->Health();
       if (absl::IsResourceExhausted(health)) continue;  // a full disk passes
       BANDANA_RETURN_IF_ERROR(
-          Annotate(model->Health(), absl::StrCat("model ", model->spec().public_spec.name)));
+          Annotate(health, absl::StrCat("model ", model->spec().public_spec.name)));
     }
     return absl::OkStatus();
+  }
+
+  void Tick() override {
+    history_.Tick(View(), metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
   }
 
   absl::Status Drain(const std::function<void()>& wait) override {
@@ -102,12 +107,12 @@ class RunningServer final : public Server {
     grpc_->SetDraining();
     wait();
     grpc_->Shutdown(absl::Now() + kFinishTime);
+    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
     absl::Status first;
     for (const auto& model : registry_->List()) {
       first.Update(Annotate(model->Checkpoint().status(),
                             absl::StrCat("checkpoint of model ", model->spec().public_spec.name)));
     }
-    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
     return first;
   }
 
@@ -126,18 +131,19 @@ class RunningServer final : public Server {
     }
     spec_.models.clear();
     for (const auto& model : registry_->List()) LogModel(*model);
+    for (const absl::string_view line :
+         absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
+      spdlog::info("{}", std::string(line));
+    }
     return absl::OkStatus();
   }
 
   absl::Status Listen() {
     recommender_ = std::make_unique<Recommender>(
-    for (const absl::string_view line :
-         absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
-      spdlog::info("{}", std::string(line));
-    }
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_);
+    BANDANA_RETURN_IF_ERROR(OpenSecurity());
     admin_ = std::make_unique<AdminService>(
         *registry_, AdminOptions{.token_lifetime_max = spec_.token_rotation_interval,
                                  .on_models_changed = [this] { HealthChanged(); },
@@ -146,7 +152,8 @@ class RunningServer final : public Server {
                                           .on_call = LogAdminCall}});
     GrpcServerOptions options;
     options.listen = ToString(spec_.listen);
-    BANDANA_RETURN_IF_ERROR(OpenSecurity());
+    options.credentials = Credentials();
+    options.gatekeeper = gatekeeper_.get();
     options.queues = QueueCount();
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
     options.watches_max = spec_.limits.watches_max;
@@ -156,24 +163,17 @@ class RunningServer final : public Server {
       options.services = {admin_->service()};
     }
     options.observer = &metrics_;
-    options.credentials = Credentials();
-    options.gatekeeper = gatekeeper_.get();
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
-    BANDANA_ASSIGN_OR_RETURN(
-        http_, HttpServer::Start(spec_.http_listen,
-                                 [this](std::string_view path) { return Answer(path); }));
-    return absl::OkStatus();
-  }
     if (spec_.admin_listen) {
       BANDANA_ASSIGN_OR_RETURN(
           admin_listener_,
           AdminListener::Start(ToString(*spec_.admin_listen), Credentials(), admin_->service()));
     }
-
-  // Admin calls may come before GrpcServer::Start has returned.
-  void HealthChanged() {
-    if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
+    BANDANA_ASSIGN_OR_RETURN(
+        http_, HttpServer::Start(spec_.http_listen,
+                                 [this](std::string_view path) { return Answer(path); }));
+    return absl::OkStatus();
   }
 
   absl::Status OpenSecurity() {
@@ -199,16 +199,27 @@ class RunningServer final : public Server {
            4 * server->calls_in_flight() >= 3 * spec_.limits.calls_in_flight_max;
   }
 
-  HttpResponse Answer(std::string_view path) const {
-    return Page(path, View(), metrics_, clock_.Now());
+  // Admin calls may come before GrpcServer::Start has returned.
+  void HealthChanged() {
+    if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
   }
 
-  ServerView View() const {
-    return {.version = kVersion,
-            .started = started_,
-            .draining = draining_,
-            .calls_in_flight = grpc_->calls_in_flight(),
-            .models = ViewModels(*registry_)};
+  HttpResponse Answer(std::string_view path) {
+    return Page(path, View(), metrics_, history_, clock_.Now());
+  }
+
+  ServerView View() {
+    ServerView view{.version = kVersion,
+                    .started = started_,
+                    .draining = draining_,
+                    .calls_in_flight = grpc_->calls_in_flight(),
+                    .models = ViewModels(*registry_)};
+    if (tls_ != nullptr) {
+      view.tls_expiry_seconds = absl::ToDoubleSeconds(tls_->not_after() - absl::UnixEpoch());
+      view.tls_reload_failures = tls_->failures();
+    }
+    ages_.See(view.models, clock_.Now());
+    return view;
   }
 
   ServerSpec spec_;
@@ -217,13 +228,18 @@ class RunningServer final : public Server {
   std::atomic<bool> draining_ = false;
   std::atomic<GrpcServer*> serving_ = nullptr;
   Metrics metrics_;
+  History history_;
+  PosteriorAges ages_;
   std::unique_ptr<DataDirLock> lock_;
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
   std::unique_ptr<Recommender> recommender_;
+  std::shared_ptr<TlsReloader> tls_;        // null: plaintext
+  std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
   std::unique_ptr<HttpServer> http_;
 };
 
@@ -235,7 +251,4 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerSpec spec, const Clo
   return server;
 }
 
-  std::shared_ptr<TlsReloader> tls_;        // null: plaintext
-  std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
 }  // namespace bandana::server
-  std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_

@@ -29,6 +29,9 @@ class Server {
   // OK, or why a model can take no more reports.
   virtual absl::Status Health() const = 0;
 
+  // To be called about once a second: samples for the status page, ages of posteriors.
+  virtual void Tick() = 0;
+
   // Turns health to NOT_SERVING, calls `wait`, refuses new calls, finishes those in flight and
   // writes checkpoints. Errors: of the checkpoints; what was acknowledged is durable all the same.
   virtual absl::Status Drain(const std::function<void()>& wait) = 0;

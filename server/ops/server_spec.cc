@@ -163,6 +163,15 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_arms_files, spec, found);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
+  if (!config.checkpoint_key_file().empty()) {
+    spec.checkpoint_key_file = ResolvePath(config.checkpoint_key_file(), folder);
+  }
+  if (config.log_format() == v1::JSON) {
+    spec.log_format = v1::JSON;
+  } else if (config.log_format() != v1::TEXT && config.log_format() != v1::LOG_FORMAT_UNSPECIFIED) {
+    checks.Add("log_format",
+               absl::StrCat("must be TEXT or JSON, got ", static_cast<int>(config.log_format())));
+  }
   if (config.has_drain_delay()) {
     spec.drain_delay =
         checks.Span("drain_delay", config.drain_delay(), absl::ZeroDuration(), absl::Seconds(60));

@@ -31,11 +31,12 @@ struct ServerSpec {
   std::string checkpoint_key_file;         // "": checkpoints are not sealed
   absl::Duration token_rotation_interval;  // at least every model's token_lifetime
   absl::Duration drain_delay;
+  v1::LogFormat log_format = v1::TEXT;
   std::vector<ModelSpec> models;
-};
   std::optional<TlsSpec> tls;           // absent: plaintext
   std::optional<AccessRules> access;    // absent: every caller has every role
   std::optional<Address> admin_listen;  // absent: Admin is on `listen`
+};
 
 // How a configuration is read. Given addresses and folders replace the file's.
 struct ConfigOptions {
