@@ -196,6 +196,7 @@ class Queue {
 
  private:
   void Loop();
+  void TakeInArrivals(bool idle);
   // Runs what was admitted, for a slice of time; false when there is more.
   bool RunBacklog();
   void DropUnread();
