@@ -42,7 +42,8 @@ class TlsReloader {
   TlsReloader(const TlsReloader&) = delete;
   TlsReloader& operator=(const TlsReloader&) = delete;
 
-  // For any number of listeners; each keeps the reloader alive.
+  // For any number of listeners; each keeps the reloader alive, and must outlive its server: gRPC
+  // does not keep them.
   static std::shared_ptr<grpc::ServerCredentials> Credentials(
       const std::shared_ptr<TlsReloader>& reloader);
 
