@@ -65,7 +65,7 @@ TEST(Server, SaysWhatItServesAndWarnsOfResearch) {
   server->Kill();
   EXPECT_THAT(server->process().err(),
               AllOf(HasSubstr("model plain: NON_PRIVATE"),
-                    HasSubstr("model local: LOCAL_REWARD, REWARD_RANDOMIZER, epsilon 30"),
+                    HasSubstr("model local: LOCAL_REWARD, CENTRED_RANDOMIZER, epsilon 30"),
                     HasSubstr("MODEL local: research: true lifts the policy caps")));
 }
 

@@ -28,7 +28,8 @@ TEST(ToJson, KeepsLargeNumbersAsNumbersAndMapsAsObjects) {
   "arms": 0,
   "decisions_open": 0,
   "features_clipped": 0,
-  "rewards_clipped": 0
+  "rewards_clipped": 0,
+  "grams_repaired": 0
 }
 )");
 }
