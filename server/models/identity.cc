@@ -94,8 +94,11 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
 
 absl::Status CheckSameModel(const Identity& stored, const Identity& configured) {
   std::vector<std::string> differences;
-  for (const auto& [name, value] : configured.fixed) {
-    const auto same_name = [&](const auto& field) { return field.first == name; };
+  for (const auto& field : configured.fixed) {
+    // clang 14 captures no structured bindings.
+    const std::string& name = field.first;
+    const std::string& value = field.second;
+    const auto same_name = [&name](const auto& other) { return other.first == name; };
     const auto it = std::find_if(stored.fixed.begin(), stored.fixed.end(), same_name);
     const std::string before = it == stored.fixed.end() ? "nothing" : it->second;
     if (before != value) {

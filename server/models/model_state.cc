@@ -71,6 +71,10 @@ struct Transition {
     const CounterDesign& design = *path.counter();
     const HeldContexts::Key stream{node, record.stream};
     const std::uint64_t before = state.local.StepOf(node, record.stream);
+    if (record.step <= before || record.step > design.step_cap()) {
+      return DataLoss("a counter's report at step ", record.step, " after step ", before, " of ",
+                      design.step_cap());
+    }
     // Then it covers every step before, too: the next end is after all that were received.
     const bool moves = design.Covered(record.step) > design.Covered(before);
     if (moves) JoinHeld(stream);
