@@ -180,7 +180,7 @@ class SqliteLog final : public UpdateLog {
     std::lock_guard lock(reader_mutex_);
     read_log_.Bind(1, static_cast<std::int64_t>(after.sequence))
         .Bind(2, static_cast<std::int64_t>(through));
-    const absl::Status done = ReadRows(after, through, out);
+    absl::Status done = ReadRows(after, through, out);
     read_log_.Reset();
     return done;
   }
