@@ -10,6 +10,9 @@ namespace bandana {
 // Shapes. 256 features keep one arm's d x d quadratic form under 20 us and a user's statistics at
 // 257 KiB.
 inline constexpr int kDimensionMax = 256;
+// Sparse models have no quadratic form: 4096 features are 32 KiB an arm, and a token of 16 arms 512
+// KiB.
+inline constexpr int kSparseDimensionMax = 4096;
 // Coupled users (or clusters). K is (N d)^2 doubles a connected component: the product is what
 // memory bounds.
 inline constexpr int kNodesMax = 10'000;

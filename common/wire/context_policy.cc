@@ -13,14 +13,19 @@ namespace bandana {
 namespace {
 
 absl::StatusOr<JointStatistic> StatisticOf(const PublicSpec& spec, int grid_bits) {
-  return JointStatistic::Create(
-      {.dimension = spec.dimension,
-       .context_l2_max = spec.feature_l2_max,
-       .reward_abs_max = std::max(std::abs(spec.reward_range.min), std::abs(spec.reward_range.max)),
-       .grid_bits = grid_bits});
+  return JointStatistic::Create({.dimension = spec.dimension,
+                                 .context_l2_max = spec.feature_l2_max,
+                                 .reward_abs_max = ReportedRewardAbsMax(spec),
+                                 .grid_bits = grid_bits});
 }
 
 }  // namespace
+
+double ReportedRewardAbsMax(const PublicSpec& spec) {
+  const double middle = LinkMean(spec.link, 0);
+  return std::max(std::abs(spec.reward_range.min - middle),
+                  std::abs(spec.reward_range.max - middle));
+}
 
 absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec) {
   if (spec.mechanism == v1::PRIVUNIT) {

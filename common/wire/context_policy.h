@@ -22,7 +22,10 @@ inline constexpr int kJointGaussianDimensionMax = 128;
 // Normals that a device draws for one report of PRIVUNIT at most, on average: about a second.
 inline constexpr double kPrivUnitNormalsMax = 1 << 24;
 
-// x is clipped to feature_l2_max and r to the larger magnitude of the reward range; phi is as in
+// Of what a report says of a reward: with a curved link its middle mu(0) is taken off (Straighten).
+double ReportedRewardAbsMax(const PublicSpec& spec);
+
+// x is clipped to feature_l2_max and r to ReportedRewardAbsMax; phi is as in
 // MECHANISMS section 6. Immutable. Threads: const methods are safe, given a source each.
 class ContextMechanism {
  public:

@@ -13,6 +13,7 @@ namespace bandana {
 namespace {
 
 constexpr std::uint32_t kIndependentUsersDefault = 10'000;
+constexpr int kSparsityDefault = 10;
 
 std::optional<Graph> ReadGraphFile(const v1::Graph& proto, const FileSource& files,
                                    const FieldChecks& checks) {
@@ -157,6 +158,41 @@ void ParseArmsFamily(const v1::ArmsFamily& arms, ModelSpec& spec, const FieldChe
   }
 }
 
+void ParseSparseFamily(const v1::SparseFamily& sparse, ModelSpec& spec, const FieldChecks& checks) {
+  SparseSpec& out = spec.sparse.emplace();
+  const int dimension = std::max(spec.public_spec.dimension, 1);
+  const std::uint64_t sparsity =
+      sparse.sparsity() == 0 ? std::min(kSparsityDefault, dimension) : sparse.sparsity();
+  out.sparsity = static_cast<int>(checks.Count("sparsity", sparsity, 1, dimension));
+  out.context_stddev = checks.Positive(
+      "context_stddev", sparse.context_stddev() == 0 ? 1 : sparse.context_stddev(), kScaleMax);
+  out.context_abs_max = checks.Positive(
+      "context_abs_max",
+      sparse.context_abs_max() == 0 ? out.context_stddev / 2 : sparse.context_abs_max(), kScaleMax);
+}
+
+void ParsePointsFamily(const v1::PointsFamily& points, ModelSpec& spec, const FieldChecks& checks) {
+  PointsSpec& out = spec.points.emplace();
+  switch (points.domain()) {
+    case v1::PointsFamily::DOMAIN_UNSPECIFIED:
+    case v1::PointsFamily::BALL:
+      out.domain.kind = ConvexDomain::Kind::kBall;
+      break;
+    case v1::PointsFamily::BOX:
+      out.domain.kind = ConvexDomain::Kind::kBox;
+      break;
+    default:
+      checks.Add("domain",
+                 absl::StrCat("must be BALL or BOX, got ", static_cast<int>(points.domain())));
+  }
+  out.domain.dimension = spec.public_spec.dimension;
+  out.domain.radius =
+      checks.Positive("radius", points.radius() == 0 ? 1 : points.radius(), kScaleMax);
+  out.smoothness =
+      checks.Positive("smoothness", points.smoothness() == 0 ? 1 : points.smoothness(), kScaleMax);
+  out.horizon = points.horizon();
+}
+
 }  // namespace
 
 std::string ReadConfigFile(std::string_view field, const std::string& path, std::uint64_t bytes_max,
@@ -203,8 +239,13 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
     }
     case v1::ModelConfig::kArms:
       return ParseArmsFamily(config.arms(), spec, checks.Inside("arms"));
+    case v1::ModelConfig::kSparse:
+      return ParseSparseFamily(config.sparse(), spec, checks.Inside("sparse"));
+    case v1::ModelConfig::kPoints:
+      return ParsePointsFamily(config.points(), spec, checks.Inside("points"));
     case v1::ModelConfig::COUPLING_NOT_SET:
-      checks.Add("coupling", "is required: shared, independent, colin, goblin or arms");
+      checks.Add("coupling",
+                 "is required: shared, independent, colin, goblin, arms, sparse or points");
   }
 }
 

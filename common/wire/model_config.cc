@@ -41,7 +41,9 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
   PublicSpec& out = spec.public_spec;
   out.name = config.name();
   CheckModelName("name", out.name, checks);
-  out.dimension = static_cast<int>(checks.Count("dimension", config.dimension(), 1, kDimensionMax));
+  out.dimension =
+      static_cast<int>(checks.Count("dimension", config.dimension(), 1,
+                                    config.has_sparse() ? kSparseDimensionMax : kDimensionMax));
   spec.bandit.dimension = out.dimension;
   out.feature_l2_max = checks.Positive(
       "feature_l2_max", OrDefault(config.feature_l2_max(), kFeatureL2Max), kScaleMax);
@@ -57,9 +59,11 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
 
 // The mechanism in force. AUTO takes the mode's proven and pure one; a server asks its planner
 // first (server/models/served_config.h).
-const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, const FieldChecks& checks) {
-  const MechanismRule& otherwise = *FindMechanism(mode == v1::LOCAL_CONTEXT ? v1::PRIVUNIT
-                                                  : mode == v1::JOINT       ? v1::COUNTER
+const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, bool sparse,
+                             const FieldChecks& checks) {
+  const MechanismRule& otherwise = *FindMechanism(mode == v1::LOCAL_CONTEXT     ? v1::PRIVUNIT
+                                                  : mode == v1::JOINT && sparse ? v1::SPARSE_RELEASE
+                                                  : mode == v1::JOINT           ? v1::COUNTER
                                                                       : v1::REWARD_RANDOMIZER);
   if (asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED) return otherwise;
   const MechanismRule* rule = FindMechanism(asked);
@@ -72,14 +76,16 @@ const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, const FieldChec
   return *rule;
 }
 
-void ParseMechanism(const v1::Privacy& privacy, PublicSpec& out, const FieldChecks& checks) {
+void ParseMechanism(const v1::Privacy& privacy, ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
   const double delta_max = privacy.research() ? 1.0 : kDeltaPolicyMax;
   if (!(privacy.delta() >= 0 && privacy.delta() <= delta_max && privacy.delta() < 1)) {
     checks.Add("delta", absl::StrCat("must be in [0, ", delta_max,
                                      privacy.research() ? ")" : "] unless research is true",
                                      ", got ", privacy.delta()));
   }
-  const MechanismRule& rule = InForce(privacy.mechanism(), out.mode, checks);
+  const MechanismRule& rule =
+      InForce(privacy.mechanism(), out.mode, spec.sparse.has_value(), checks);
   if (!rule.pure && privacy.delta() == 0) {
     checks.Add("delta", absl::StrCat("must be above 0 for ", v1::Mechanism_Name(rule.mechanism),
                                      ": its noise is Gaussian"));
@@ -125,7 +131,7 @@ void ParsePrivacy(const v1::ModelConfig& config, ModelSpec& spec, const FieldChe
   const FieldChecks inside = checks.Inside("privacy");
   out.research = privacy.research();
   out.epsilon = CheckEpsilon(privacy.epsilon(), privacy.research(), inside);
-  ParseMechanism(privacy, out, inside);
+  ParseMechanism(privacy, spec, inside);
   if (out.mechanism == v1::CENTRED_RANDOMIZER && out.reward_binary) {
     inside.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
   }
@@ -233,8 +239,8 @@ bool ParseThetaMax(ModelSpec& spec, const FieldChecks& checks) {
 // Contexts are private and seen by the server alone. Only called without mistakes so far.
 void ParseJoint(ModelSpec& spec, const FieldChecks& checks) {
   if (spec.public_spec.mode != v1::JOINT) return;
-  if (!spec.config.has_shared() && !spec.config.has_independent()) {
-    checks.Add("coupling", "must be shared or independent for mode JOINT");
+  if (!spec.config.has_shared() && !spec.config.has_independent() && !spec.sparse) {
+    checks.Add("coupling", "must be shared, independent or sparse for mode JOINT");
   }
   if (spec.public_spec.reject_features) {
     checks.Add("feature_out_of_range",
@@ -275,6 +281,34 @@ void ParseArmsModel(const ModelSpec& spec, const FieldChecks& checks) {
   if (p.feature_l2_max != 1) {
     checks.Add("feature_l2_max", "must be 1 for models of arms, which are unit vectors");
   }
+}
+
+// Only called without mistakes so far.
+void ParseSparse(const ModelSpec& spec, const FieldChecks& checks) {
+  const PublicSpec& p = spec.public_spec;
+  if (!spec.sparse) {
+    if (p.mechanism == v1::SPARSE_RELEASE) {
+      checks.Add("privacy.mechanism", "SPARSE_RELEASE is for sparse models");
+    }
+    return;
+  }
+  if (p.mode != v1::JOINT) {
+    checks.Add("mode", "must be JOINT for sparse models");
+  } else if (p.mechanism != v1::SPARSE_RELEASE) {
+    checks.Add("privacy.mechanism", "must be AUTO or SPARSE_RELEASE for sparse models");
+  }
+}
+
+// Actions are points, without features. Only called without mistakes so far.
+void ParsePoints(const ModelSpec& spec, const FieldChecks& checks) {
+  if (!spec.points) return;
+  const PublicSpec& p = spec.public_spec;
+  if (p.mode != v1::NON_PRIVATE && p.mode != v1::LOCAL_REWARD) {
+    checks.Add("mode", "must be NON_PRIVATE or LOCAL_REWARD for models of points");
+  } else if (p.mode == v1::LOCAL_REWARD && p.mechanism != v1::REWARD_RANDOMIZER) {
+    checks.Add("privacy.mechanism", "must be AUTO or REWARD_RANDOMIZER for models of points");
+  }
+  if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");
 }
 
 // Contexts stay on the devices: nothing may name a user, and the posterior reads noisy S. Only
@@ -338,11 +372,14 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   ParseCoupling(config, files, spec, checks);
   ParseBandit(config, spec, checks);
   ParsePrivacy(config, spec, checks);
+  spec.public_spec.link = CheckLink(config.link(), spec.public_spec, checks);
   ParseTiming(config, spec, checks);
   ParseArms(config, files, spec, checks);
   if (found.empty()) AddRandomizerVariance(spec, checks);
   if (found.empty()) ParseShaped(spec, checks);
   if (found.empty()) ParseArmsModel(spec, checks);
+  if (found.empty()) ParseSparse(spec, checks);
+  if (found.empty()) ParsePoints(spec, checks);
   if (found.empty()) ParseJoint(spec, checks);
   if (found.empty()) CheckCounterDesign(spec, checks);
   if (found.empty()) ParseContext(spec, checks);

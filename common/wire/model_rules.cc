@@ -31,6 +31,20 @@ void CheckModelName(std::string_view field, std::string_view name, const FieldCh
   }
 }
 
+Link CheckLink(v1::Link link, const PublicSpec& spec, const FieldChecks& checks) {
+  if (!v1::Link_IsValid(link)) {
+    checks.Add("link", absl::StrCat("must be LINEAR or LOGISTIC, got ", static_cast<int>(link)));
+  }
+  if (link != v1::LOGISTIC) return Link::kLinear;
+  if (spec.mode != v1::LOCAL_CONTEXT) {
+    checks.Add("link", "LOGISTIC is for mode LOCAL_CONTEXT");
+  } else if (spec.reward_range.min < 0 || spec.reward_range.max > 1) {
+    checks.Add("link", absl::StrCat("LOGISTIC is for rewards in [0, 1], got [",
+                                    spec.reward_range.min, ", ", spec.reward_range.max, "]"));
+  }
+  return Link::kLogistic;
+}
+
 bool CheckOutOfRange(std::string_view field, v1::OutOfRange value, const FieldChecks& checks) {
   if (!v1::OutOfRange_IsValid(value)) {
     checks.Add(field, absl::StrCat("must be CLIP or REJECT, got ", static_cast<int>(value)));

@@ -14,6 +14,10 @@ namespace bandana {
 // [a-z0-9][a-z0-9-]{0,62}
 void CheckModelName(std::string_view field, std::string_view name, const FieldChecks& checks);
 
+// LINEAR, or with mode LOCAL_CONTEXT and rewards in [0, 1] LOGISTIC. Reads mode and reward range of
+// the spec.
+Link CheckLink(v1::Link link, const PublicSpec& spec, const FieldChecks& checks);
+
 // Whether out-of-range values are rejected; unspecified means clipped.
 bool CheckOutOfRange(std::string_view field, v1::OutOfRange value, const FieldChecks& checks);
 

@@ -14,7 +14,9 @@
 #include "bandana/v1/config.pb.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/accounting/types.h"
+#include "common/bandits/bco/domain.h"
 #include "common/bandits/graph.h"
+#include "common/bandits/link.h"
 #include "common/bandits/model.h"
 #include "common/base/sha256.h"
 #include "common/mechanisms/reward_randomizer.h"
@@ -57,6 +59,7 @@ struct PublicSpec {
   Delta delta;
   std::optional<CounterSpec> counter;  // exactly with mechanism COUNTER
   std::optional<ContextSpec> context;  // exactly with mode LOCAL_CONTEXT
+  Link link = Link::kLinear;           // another one only with mode LOCAL_CONTEXT
   std::string unit_of_privacy;         // "event" or ""
   std::string guarantee;               // "proven", "published" or ""
   std::uint64_t events_per_user_max = 0;
@@ -91,14 +94,31 @@ struct ArmsSpec {
   double failure_probability = 0.05;  // LIL_UCB
 };
 
+// A model of one sparse parameter.
+struct SparseSpec {
+  int sparsity = 0;  // [1, dimension]
+  double context_stddev = 1;
+  double context_abs_max = 0.5;
+};
+
+// A model of continuous actions.
+struct PointsSpec {
+  ConvexDomain domain;
+  double smoothness = 1;
+  std::uint64_t horizon = 0;  // 0: anytime
+};
+
 struct ModelSpec {
   PublicSpec public_spec;
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
   bool colin_or_goblin = false;  // has a graph that PutGraph may replace
-  std::optional<ArmsSpec> arms;  // d arms, the unit vectors, instead of a linear model
-  BanditModel::Options bandit;   // observation_variance includes a randomizer's, not a counter's
-  double reward_stddev = 1;      // sigma_r alone
+  // At most one of the three, instead of a linear model.
+  std::optional<ArmsSpec> arms;  // d arms, the unit vectors
+  std::optional<SparseSpec> sparse;
+  std::optional<PointsSpec> points;
+  BanditModel::Options bandit;  // observation_variance includes a randomizer's, not a counter's
+  double reward_stddev = 1;     // sigma_r alone
   std::unordered_map<std::string, int> users;  // graph models; empty = decimal node numbers
   std::optional<int> cold_start_node;
   std::uint64_t decisions_open_max = 0;

@@ -22,6 +22,7 @@ const std::vector<MechanismRule>& Rules() {
       {.mechanism = v1::POOLED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .counter = true},
       {.mechanism = v1::PRIVUNIT, .modes = {v1::LOCAL_CONTEXT}, .pure = true},
       {.mechanism = v1::JOINT_GAUSSIAN, .modes = {v1::LOCAL_CONTEXT}},
+      {.mechanism = v1::SPARSE_RELEASE, .modes = {v1::JOINT}},
   };
   return rules;
 }
@@ -49,6 +50,10 @@ void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& chec
   checks.Add("mechanism",
              absl::StrCat("of mode ", v1::Mode_Name(mode), " must be one of ", MechanismNames(mode),
                           ", got ", v1::Mechanism_Name(rule.mechanism)));
+}
+
+int DimensionMax(v1::Mechanism mechanism) {
+  return mechanism == v1::SPARSE_RELEASE ? kSparseDimensionMax : kDimensionMax;
 }
 
 std::string MechanismNames(v1::Mode mode) {

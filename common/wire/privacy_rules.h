@@ -41,6 +41,8 @@ struct MechanismRule {
 const MechanismRule* FindMechanism(v1::Mechanism mechanism);
 // Whether it is for the mode; a mistake names those that are.
 void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& checks);
+// Largest dimension of its models.
+int DimensionMax(v1::Mechanism mechanism);
 // Of those for the mode, as a list for messages.
 std::string MechanismNames(v1::Mode mode);
 

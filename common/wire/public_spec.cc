@@ -21,8 +21,9 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
-// Of the canonical text: 1, with a counter 2, with private contexts 3.
+// Of the canonical text: 1, with a counter 2, with private contexts 3, with a curved link 4.
 int FormatOf(const PublicSpec& spec) {
+  if (spec.link != Link::kLinear) return 4;
   if (spec.context) return 3;
   return spec.counter ? 2 : 1;
 }
@@ -62,6 +63,7 @@ std::string CanonicalText(const PublicSpec& spec) {
     absl::StrAppend(&text, "context_grid_bits=", spec.context->grid_bits, "\n",
                     "context_parameters=", ToHex(spec.context->parameters), "\n");
   }
+  if (spec.link == Link::kLogistic) absl::StrAppend(&text, "link=LOGISTIC\n");
   return text;
 }
 
@@ -123,14 +125,15 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
   PublicSpec spec;
   spec.name = response.model();
   CheckModelName("model", spec.name, checks);
-  spec.dimension =
-      static_cast<int>(checks.Count("dimension", response.dimension(), 1, kDimensionMax));
+  spec.dimension = static_cast<int>(
+      checks.Count("dimension", response.dimension(), 1, DimensionMax(response.mechanism())));
   spec.feature_l2_max = checks.Positive("feature_l2_max", response.feature_l2_max(), kScaleMax);
   spec.reject_features =
       CheckOutOfRange("feature_out_of_range", response.feature_out_of_range(), checks);
   spec.reward_range = CheckRewardRange(response.reward_min(), response.reward_max(), checks);
   spec.reward_binary = response.reward_binary();
   CheckPrivacy(response, spec, checks);
+  spec.link = CheckLink(response.link(), spec, checks);
   CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);
   if (errors.empty()) DeriveContext(spec, checks);
@@ -168,6 +171,7 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
     window.set_default_reward(spec.reward_window->default_reward);
   }
   *response.mutable_token_lifetime() = DurationToProto(spec.token_lifetime);
+  response.set_link(spec.link == Link::kLogistic ? v1::LOGISTIC : v1::LINEAR);
   const Sha256Digest hash = spec.PolicyHash();
   response.set_policy_hash(std::string(AsChars(hash)));
   return response;
