@@ -25,6 +25,16 @@ function(bandana_executable)
   endif()
 endfunction()
 
+# bandana_test_headers(SRCS ... HEADERS ...): the headers that most tests read, precompiled: a third of a test's compile time. A
+# program, as they are compiled with a program's flags.
+function(bandana_test_headers)
+  cmake_parse_arguments(ARG "" "" "SRCS;HEADERS" ${ARGN})
+  add_executable(bandana_test_headers ${ARG_SRCS})
+  target_link_libraries(bandana_test_headers PRIVATE bandana::proto absl::statusor absl::time absl::strings absl::flat_hash_map)
+  bandana_test_options(bandana_test_headers)
+  target_precompile_headers(bandana_test_headers PRIVATE ${ARG_HEADERS})
+endfunction()
+
 # bandana_test(NAME x_test SRCS ... DEPS ... [LABELS unit] [TIMEOUT 60] [ENV K=V ...])
 function(bandana_test)
   if(NOT BANDANA_BUILD_TESTS)
@@ -38,14 +48,19 @@ function(bandana_test)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${ARG_NAME} ${ARG_SRCS})
-  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
-  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  bandana_warnings(${ARG_NAME})
-  # The code under test keeps the build type's optimisation; its tests need not, and compile in two thirds of the time.
-  target_compile_options(${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS})
+  bandana_test_options(${ARG_NAME})
+  target_precompile_headers(${ARG_NAME} REUSE_FROM bandana_test_headers)
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "${ARG_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test")
+endfunction()
+
+# What every test's compiler and linker are told; precompiled headers fit where it is the same.
+function(bandana_test_options target)
+  target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  bandana_warnings(${target})
 endfunction()
 
 function(bandana_warnings target)
