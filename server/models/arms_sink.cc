@@ -107,14 +107,12 @@ NodePosterior ArmsSink::Posterior(int) const {
   const auto d = static_cast<std::size_t>(dimension());
   NodePosterior posterior{.covariance = std::vector<double>(d * d, 0.0)};
   policy_->Probabilities(posterior.mean);
-  if (const auto* lil = dynamic_cast<const LilUcb*>(policy_.get()); lil != nullptr && !best_arm_) {
-    best_arm_ = lil->Decision();
-  }
-  if (best_arm_) {
-    posterior.mean.assign(d, 0.0);
-    posterior.mean[*best_arm_] = 1;
-  }
   return posterior;
+}
+
+std::optional<int> ArmsSink::best_arm() const {
+  const auto* lil = dynamic_cast<const LilUcb*>(policy_.get());
+  return lil == nullptr ? std::nullopt : lil->Decision();
 }
 
 std::vector<int> ArmsSink::TakeChangedNodes() {

@@ -40,7 +40,7 @@ class ArmsSink final : public Learner {
   NodePosterior Posterior(int node) const override;
   std::vector<int> TakeChangedNodes() override;
   void Rebuild() override {}
-  std::optional<int> best_arm() const override { return best_arm_; }
+  std::optional<int> best_arm() const override;
 
  private:
   ArmsSink(const ModelSpec& spec, std::unique_ptr<ArmPolicy> policy, NodeStatistics statistics);
@@ -52,11 +52,14 @@ class ArmsSink final : public Learner {
   NodeStatistics statistics_;
   std::vector<double> x_;
   bool changed_ = true;
-  mutable std::optional<int> best_arm_;  // LIL_UCB: the first decision stands
 };
 
+// Least probability of a drawn arm that a token may say: Tsallis-INF divides by it.
+inline constexpr double kArmProbabilityMin = 0x1p-60;
+
 // What an event of an arms model adds to its sum: the reward, or for Tsallis-INF what the class
-// comment says. `probability` in (0, 1].
+// comment says. `probability` in
+// [kArmProbabilityMin, 1].
 double ArmReward(const ModelSpec& spec, double reward, double probability);
 
 // The arm that the d features name, -1 unless they are a unit vector.

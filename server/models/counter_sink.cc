@@ -1,6 +1,5 @@
 #include "server/models/counter_sink.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -20,13 +19,11 @@ CounterSink::CounterSink(const ModelSpec& spec, std::unique_ptr<BanditModel> mod
                          std::vector<NodeStatistics> contexts)
     : BanditLearner(spec, std::move(model)),
       contexts_(std::move(contexts)),
-      is_touched_(contexts_.size()),
       x_(model_->dimension()) {}
 
 absl::Status CounterSink::AddNode() {
   BANDANA_RETURN_IF_ERROR(model_->AddNode().status());
   contexts_.push_back(EmptyStatistics(model_->dimension()));
-  is_touched_.push_back(false);
   return absl::OkStatus();
 }
 
@@ -41,21 +38,12 @@ void CounterSink::Join(int node, const NodeStatistics& held) {
   Touch(node);
 }
 
-void CounterSink::Touch(int node) {
-  if (is_touched_[node]) return;
-  is_touched_[node] = true;
-  touched_.push_back(node);
-}
-
 absl::Status CounterSink::Refresh(const ReleaseOf& release_of) {
-  std::sort(touched_.begin(), touched_.end());
-  for (const int node : touched_) {
+  for (const int node : touched_.Take()) {
     const absl::Status set =
         model_->SetReleased(node, WithRelease(contexts_[node], release_of(node)));
     if (!set.ok()) return absl::InternalError(absl::StrCat("node ", node, ": ", set.message()));
-    is_touched_[node] = false;
   }
-  touched_.clear();
   model_->Refresh();
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/models/bandit_sink.h"
+#include "server/models/touched_nodes.h"
 
 namespace bandana::server {
 
@@ -24,7 +25,7 @@ class CounterSink final : public BanditLearner {
   void Add(int node, std::string_view features, const Released<double>& reward) override;
   void Hold(int node) override { ++contexts_[node].events; }
   void Join(int node, const NodeStatistics& held) override;
-  void Touch(int node) override;
+  void Touch(int node) override { touched_.Touch(node); }
   const NodeStatistics& statistics(int node) const override { return contexts_[node]; }
 
   bool stale() const override { return !touched_.empty(); }
@@ -32,8 +33,7 @@ class CounterSink final : public BanditLearner {
 
  private:
   std::vector<NodeStatistics> contexts_;
-  std::vector<bool> is_touched_;  // by node
-  std::vector<int> touched_;
+  TouchedNodes touched_;
   std::vector<double> x_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -29,39 +28,6 @@
 namespace bandana::server {
 namespace {
 
-WarningSink WarnOf(const HostedModelOptions& options, const ModelSpec& spec) {
-  if (options.warn) return options.warn;
-  return [name = spec.public_spec.name](const std::string& message) {
-    std::fprintf(stderr, "warning: model %s: %s\n", name.c_str(), message.c_str());
-  };
-}
-
-OutcomeResult ResultOf(Admission admission) {
-  switch (admission) {
-    case Admission::kAppend:
-      return {v1::APPLIED, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kDuplicate:
-      return {v1::DUPLICATE, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kExpired:
-      return {v1::EXPIRED, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kForeign:
-      return {v1::REJECTED, v1::TOKEN_FOREIGN};
-    case Admission::kUserLimit:
-      return {v1::REJECTED, v1::USER_LIMIT};
-    case Admission::kInvalid:
-      return {v1::REJECTED, v1::TOKEN_INVALID};
-    case Admission::kGap:
-      return {v1::REJECTED, v1::STREAM_GAP};
-    case Admission::kForked:
-      return {v1::REJECTED, v1::STREAM_FORKED};
-    case Admission::kExhausted:
-      return {v1::REJECTED, v1::STREAM_EXHAUSTED};
-    case Admission::kNoRoom:
-      break;  // answered for the whole call
-  }
-  return {};
-}
-
 class Model final : public HostedModel {
  public:
   Model(ModelSpec spec, std::string folder, const Clock& clock, const HostedModelOptions& options)
@@ -69,7 +35,7 @@ class Model final : public HostedModel {
         folder_(std::move(folder)),
         clock_(clock),
         options_(options),
-        warn_(WarnOf(options, spec_)),
+        warn_(options.warn ? options.warn : [](const std::string&) {}),
         store_(StoreOptions(spec_, folder_, options.checkpoint_seal), warn_) {}
 
   ~Model() override {

@@ -88,7 +88,7 @@ struct HostedModelOptions {
   // before them), "drawn", "persisted" (the position, central models), "published". Tests end the
   // process there.
   std::function<void(std::string_view step)> trace;
-  // Told what an operator should know although nothing fails. Default: a line on stderr.
+  // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
 };
 

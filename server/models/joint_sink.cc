@@ -1,6 +1,5 @@
 #include "server/models/joint_sink.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/bandits/statistics.h"
@@ -26,10 +25,7 @@ NoisyStatistics JointStatisticsOf(const JointStatistic& statistic,
 
 JointSink::JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
                      const JointStatistic& statistic, std::vector<NodeStatistics> counted)
-    : BanditLearner(spec, std::move(model)),
-      statistic_(statistic),
-      counted_(std::move(counted)),
-      is_touched_(counted_.size()) {}
+    : BanditLearner(spec, std::move(model)), statistic_(statistic), counted_(std::move(counted)) {}
 
 absl::StatusOr<std::unique_ptr<JointSink>> JointSink::Create(const ModelSpec& spec,
                                                              std::unique_ptr<BanditModel> model,
@@ -56,18 +52,11 @@ absl::StatusOr<std::unique_ptr<JointSink>> JointSink::Create(const ModelSpec& sp
 absl::Status JointSink::AddNode() {
   BANDANA_RETURN_IF_ERROR(model_->AddNode().status());
   counted_.push_back(EmptyStatistics(model_->dimension()));
-  is_touched_.push_back(false);
   return absl::OkStatus();
 }
 
 void JointSink::Add(int, std::string_view, const Released<double>&) { BANDANA_CHECK(false); }
 void JointSink::Join(int, const NodeStatistics&) { BANDANA_CHECK(false); }
-
-void JointSink::Touch(int node) {
-  if (is_touched_[node]) return;
-  is_touched_[node] = true;
-  touched_.push_back(node);
-}
 
 // PROOF: joint_served begin
 // A node without a release says nothing.
@@ -85,14 +74,11 @@ absl::StatusOr<NodeStatistics> JointSink::Read(int node, const ReleaseOf& releas
 // PROOF: joint_served end
 
 absl::Status JointSink::Refresh(const ReleaseOf& release_of) {
-  std::sort(touched_.begin(), touched_.end());
-  for (const int node : touched_) {
+  for (const int node : touched_.Take()) {
     BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, Read(node, release_of));
     const absl::Status set = model_->SetReleased(node, std::move(read));
     if (!set.ok()) return absl::InternalError(absl::StrCat("node ", node, ": ", set.message()));
-    is_touched_[node] = false;
   }
-  touched_.clear();
   model_->Refresh();
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "common/bandits/noisy_gram.h"
 #include "common/mechanisms/joint_statistic.h"
 #include "server/models/bandit_sink.h"
+#include "server/models/touched_nodes.h"
 
 namespace bandana::server {
 
@@ -32,7 +33,7 @@ class JointSink final : public BanditLearner {
   void Add(int, std::string_view, const Released<double>&) override;
   void Join(int, const NodeStatistics&) override;
   void Hold(int node) override { ++counted_[node].events; }
-  void Touch(int node) override;
+  void Touch(int node) override { touched_.Touch(node); }
   const NodeStatistics& statistics(int node) const override { return counted_[node]; }
 
   bool stale() const override { return !touched_.empty(); }
@@ -46,8 +47,7 @@ class JointSink final : public BanditLearner {
 
   const JointStatistic statistic_;
   std::vector<NodeStatistics> counted_;  // S and moment stay 0
-  std::vector<bool> is_touched_;         // by node
-  std::vector<int> touched_;
+  TouchedNodes touched_;
   std::uint64_t grams_repaired_ = 0;
 };
 

@@ -49,6 +49,7 @@ class Registry final : public ModelRegistry {
         data_dir_(options.data_dir),
         models_max_(options.models_max),
         checkpoint_seal_(options.checkpoint_seal),
+        warn_(options.warn),
         clock_(clock) {
     models_ = std::make_shared<const Models>();
   }
@@ -94,6 +95,7 @@ class Registry final : public ModelRegistry {
   const std::string data_dir_;
   const int models_max_;
   const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
+  const std::function<void(std::string_view, const std::string&)> warn_;
   const Clock& clock_;
   std::shared_ptr<const NoiseKey> noise_key_;
   std::mutex mutex_;  // for changes
@@ -140,6 +142,9 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   BANDANA_RETURN_IF_ERROR(CheckFree(name));
   HostedModelOptions model_options;
   model_options.checkpoint_seal = checkpoint_seal_;
+  if (warn_) {
+    model_options.warn = [warn = warn_, name](const std::string& message) { warn(name, message); };
+  }
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));

@@ -1,6 +1,7 @@
 // The models a server hosts, by name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ class ModelRegistry {
     std::string data_dir;  // models live in data_dir/models/NAME
     int models_max = 0;
     std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are not sealed
+    // Told what an operator should know of a model although nothing fails; on any thread. May be
+    // null.
+    std::function<void(std::string_view model, const std::string& message)> warn;
   };
   // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open,
   // annotated with the model's name.

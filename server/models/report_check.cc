@@ -121,6 +121,32 @@ std::variant<ContextRecord, v1::RejectReason> CheckContextReport(const ContextMe
                        .values = report.values};
 }
 
+OutcomeResult ResultOf(Admission admission) {
+  switch (admission) {
+    case Admission::kAppend:
+      return {v1::APPLIED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kDuplicate:
+      return {v1::DUPLICATE, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kExpired:
+      return {v1::EXPIRED, v1::REJECT_REASON_UNSPECIFIED};
+    case Admission::kForeign:
+      return {v1::REJECTED, v1::TOKEN_FOREIGN};
+    case Admission::kUserLimit:
+      return {v1::REJECTED, v1::USER_LIMIT};
+    case Admission::kInvalid:
+      return {v1::REJECTED, v1::TOKEN_INVALID};
+    case Admission::kGap:
+      return {v1::REJECTED, v1::STREAM_GAP};
+    case Admission::kForked:
+      return {v1::REJECTED, v1::STREAM_FORKED};
+    case Admission::kExhausted:
+      return {v1::REJECTED, v1::STREAM_EXHAUSTED};
+    case Admission::kNoRoom:
+      break;  // answered for the whole call
+  }
+  return {};
+}
+
 DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision) {
   return {.event = EventOf(decision, 0),
           .close = TokenTime(decision) + spec.reward_window->duration,
@@ -131,7 +157,7 @@ namespace {
 
 // Models of arms: one arm a token, drawn with the probability that the token says.
 bool FitsArms(const Decision& decision) {
-  return decision.arms.size() == 1 && decision.arms[0].propensity > 0 &&
+  return decision.arms.size() == 1 && decision.arms[0].propensity >= kArmProbabilityMin &&
          ArmOf(decision.arms[0].features) >= 0;
 }
 

@@ -15,6 +15,7 @@
 #include "common/wire/model_spec.h"
 #include "server/models/hosted_model.h"
 #include "server/models/records.h"
+#include "server/models/report_gate.h"
 
 namespace bandana::server {
 
@@ -25,6 +26,10 @@ struct CheckedOutcome {
       decision;  // reward-window models: the decision, should its entry be lost
   bool reward_clipped = false;
 };
+
+// What a report's sender is told of the gate's verdict. kNoRoom is answered for the whole call:
+// nothing.
+OutcomeResult ResultOf(Admission admission);
 
 // The event that stands in the log for a decision whose window the server closes. Requires arms and
 // ClosesWindows(spec).

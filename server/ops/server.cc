@@ -121,6 +121,9 @@ class RunningServer final : public Server {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
+    options.warn = [](std::string_view model, const std::string& message) {
+      spdlog::warn("model {}: {}", model, message);
+    };
     if (!spec_.checkpoint_key_file.empty()) {
       BANDANA_ASSIGN_OR_RETURN(options.checkpoint_seal,
                                CheckpointSeal::FromFile(spec_.checkpoint_key_file));

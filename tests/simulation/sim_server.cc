@@ -23,31 +23,6 @@ server::SqliteLogOptions LogOptions(const std::string& path) {
   return {.path = path, .vfs = CrashVfs::kName, .wal_pages_max = 1 << 30};
 }
 
-// As the real server's answers (HostedModel::Report), for the verdicts that a simulated client
-// sees.
-OutcomeResult ResultOf(Admission admission) {
-  switch (admission) {
-    case Admission::kAppend:
-      return {v1::APPLIED, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kDuplicate:
-      return {v1::DUPLICATE, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kExpired:
-      return {v1::EXPIRED, v1::REJECT_REASON_UNSPECIFIED};
-    case Admission::kForeign:
-      return {v1::REJECTED, v1::TOKEN_FOREIGN};
-    case Admission::kUserLimit:
-      return {v1::REJECTED, v1::USER_LIMIT};
-    case Admission::kGap:
-      return {v1::REJECTED, v1::STREAM_GAP};
-    case Admission::kForked:
-      return {v1::REJECTED, v1::STREAM_FORKED};
-    case Admission::kExhausted:
-      return {v1::REJECTED, v1::STREAM_EXHAUSTED};
-    default:
-      return {v1::REJECTED, v1::TOKEN_INVALID};
-  }
-}
-
 std::shared_ptr<const NoiseKey> Key() {
   std::array<std::byte, 32> bytes{};
   bytes.fill(std::byte{9});

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "common/base/status.h"
 #include "server/service/access/rate_limit.h"
 #include "server/service/access/rules.h"
 
@@ -46,6 +47,16 @@ struct Row {
   const char* model;
   absl::StatusCode code;
 };
+
+// As Gatekeeper does, rpc by rpc: who calls, what the rpc demands, which model is named.
+absl::Status Decide(const AccessRules& rules, const Credentials& credentials, std::string_view rpc,
+                    std::string_view model) {
+  const RpcRule* const rule = FindRule(rpc);
+  if (rule != nullptr && rule->scope == Scope::kOpen) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const Caller caller, Identify(rules, credentials));
+  BANDANA_RETURN_IF_ERROR(AuthorizeRpc(rules, caller, rule));
+  return rule->scope == Scope::kNamedModel ? AuthorizeModel(caller, model) : absl::OkStatus();
+}
 
 constexpr char kSelect[] = "bandana.v1.Recommender/Select";
 constexpr char kReport[] = "bandana.v1.Recommender/Report";

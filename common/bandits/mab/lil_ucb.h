@@ -14,8 +14,8 @@ namespace bandana {
 //   mean + (1 + beta)(1 + sqrt(e)) sqrt(2 v (1 + e) ln(ln((1 + e) n) / delta) / n)
 // and stops when every arm has an event and one has n_i >= 1 + lambda sum of the others; its
 // decision is that arm. v makes rewards v-sub-Gaussian: for released rewards
-// LossMechanism::VarianceProxy, which is all that [Z20] Algorithm 1 changes. Events that arrive
-// after the stop may take the decision back: a host keeps the first one.
+// LossMechanism::VarianceProxy, which is all that [Z20] Algorithm 1 changes. Events that were
+// under way at the stop may take the decision back; those after it go to the decision alone.
 //
 //   kTheory     e = 0.01, beta = 1, lambda = 9, delta = ((sqrt(1 + nu) - 1) / 2)^2 / c_e, c_e =
 //               (2 + e)/e (1 / ln(1 + e))^(1 + e): wrong with probability at most nu

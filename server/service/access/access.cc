@@ -78,13 +78,4 @@ absl::Status AuthorizeModel(const Caller& caller, std::string_view model) {
   return absl::PermissionDeniedError("model: not one that the caller may name");
 }
 
-absl::Status Decide(const AccessRules& rules, const Credentials& credentials, std::string_view rpc,
-                    std::string_view model) {
-  const RpcRule* const rule = FindRule(rpc);
-  if (rule != nullptr && rule->scope == Scope::kOpen) return absl::OkStatus();
-  BANDANA_ASSIGN_OR_RETURN(const Caller caller, Identify(rules, credentials));
-  BANDANA_RETURN_IF_ERROR(AuthorizeRpc(rules, caller, rule));
-  return rule->scope == Scope::kNamedModel ? AuthorizeModel(caller, model) : absl::OkStatus();
-}
-
 }  // namespace bandana::server

@@ -59,8 +59,4 @@ absl::Status AuthorizeRpc(const AccessRules& rules, const Caller& caller, const 
 // PERMISSION_DENIED.
 absl::Status AuthorizeModel(const Caller& caller, std::string_view model);
 
-// All of it at once.
-absl::Status Decide(const AccessRules& rules, const Credentials& credentials, std::string_view rpc,
-                    std::string_view model);
-
 }  // namespace bandana::server
