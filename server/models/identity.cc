@@ -30,6 +30,10 @@ std::string CouplingName(const v1::ModelConfig& config) {
       return "goblin";
     case v1::ModelConfig::kArms:
       return "arms";
+    case v1::ModelConfig::kSparse:
+      return "sparse";
+    case v1::ModelConfig::kPoints:
+      return "points";
     case v1::ModelConfig::COUPLING_NOT_SET:
       break;
   }
