@@ -60,6 +60,8 @@ endfunction()
 function(bandana_test_options target)
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  # gRPC's targets bring it, other rooms' do not.
+  target_compile_options(${target} PRIVATE -pthread)
   bandana_warnings(${target})
 endfunction()
 
