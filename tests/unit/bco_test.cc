@@ -260,6 +260,56 @@ TEST(BarrierPolicyTest, PlaysOnTheEllipsoidAboutTheMinimiser) {
   }
 }
 
+// Whoever knows the centre and the distance plays for the policy.
+TEST(BarrierPolicyTest, APlayFollowsFromCentreAndDistance) {
+  for (const ConvexDomain& domain : Domains()) {
+    const auto policy = *MakeBarrierPolicy(domain, {});
+    ASSERT_TRUE(policy->Apply(std::vector<double>(domain.dimension, 3.0), 0.5).ok());
+    SeededBits bits(8);
+    SeededBits same_bits(8);
+    RealSampler sampler(bits);
+    RealSampler same(same_bits);
+    const ConvexPlay play = *policy->Play(sampler);
+    const ConvexPlay again = *PlayOnEllipsoid(domain, policy->Center(), policy->Distance(), same);
+    EXPECT_EQ(again.points, play.points);
+    EXPECT_EQ(again.factor, play.factor);
+    EXPECT_GT(policy->Distance(), 0);
+    EXPECT_LE(policy->Distance(), 1);
+    testing::FailingBits broken(0);
+    RealSampler failing(broken);
+    EXPECT_EQ(
+        PlayOnEllipsoid(domain, policy->Center(), policy->Distance(), failing).status().code(),
+        absl::StatusCode::kUnavailable);
+  }
+}
+
+// Centres pressed against the boundary, after few events and after as many as can be counted.
+TEST(BarrierPolicyTest, FactorsAreBounded) {
+  SeededBits bits(5);
+  RealSampler sampler(bits);
+  for (const ConvexDomain& domain : Domains()) {
+    for (const std::uint64_t horizon : {std::uint64_t{0}, std::uint64_t{50}, ~std::uint64_t{0}}) {
+      const ConvexScales scales{.smoothness = 40, .feedback_scale = 0.01, .horizon = horizon};
+      const double bound = BarrierFactorMax(domain, scales);
+      const auto policy = *MakeBarrierPolicy(domain, scales);
+      double largest = 0;
+      for (const double size : {0.0, 1.0, -1e90}) {
+        for (const std::uint64_t events : {std::uint64_t{0}, ~std::uint64_t{0} - 1}) {
+          std::vector<double> sum(domain.dimension, 0.0);
+          sum[0] = size;
+          ASSERT_TRUE(policy->Restore({.vector = sum, .events = events}).ok());
+          for (int i = 0; i < 50; ++i) {
+            const ConvexPlay play = *policy->Play(sampler);
+            for (const double entry : play.factor) largest = std::max(largest, std::abs(entry));
+          }
+        }
+      }
+      EXPECT_LE(largest, bound);
+      EXPECT_GE(largest, bound / 100);  // and no further off than the widths say
+    }
+  }
+}
+
 TEST(TwoPointPolicyTest, TheDifferenceIsBoundedByTheLipschitzConstant) {
   EXPECT_EQ(NormalizedDifference(3, 1, 2, 1), 1);
   EXPECT_EQ(NormalizedDifference(1, 3, 2, 1), -1);

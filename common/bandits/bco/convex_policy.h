@@ -39,6 +39,8 @@ class ConvexPolicy {
 
   // Where the next points lie around: in the domain.
   virtual std::vector<double> Center() const = 0;
+  // rho: how far from there, as each policy counts it.
+  virtual double Distance() const = 0;
   // The next points. `sampler` chooses a direction: exploration, not privacy. Errors: UNAVAILABLE
   // the source failed.
   virtual absl::StatusOr<ConvexPlay> Play(RealSampler& sampler) const = 0;
@@ -96,6 +98,15 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeSphericalPolicy(const ConvexDo
 // Source: [ST11]; [Z20] section 3.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeBarrierPolicy(const ConvexDomain& domain,
                                                                 const ConvexScales& scales);
+// What that policy plays at `center` and `distance` (its Center and Distance): a function of these
+// and the direction alone, so that whoever has them can play for it. Requires a centre of
+// `dimension` entries inside the domain, 0 < distance <= 1. Errors: UNAVAILABLE the source failed.
+absl::StatusOr<ConvexPlay> PlayOnEllipsoid(const ConvexDomain& domain,
+                                           std::span<const double> center, double distance,
+                                           RealSampler& sampler);
+// No play of that policy, however many events it had, has a factor with an entry beyond this:
+// d / rho by the least width of an ellipsoid. Requires what MakeBarrierPolicy checks.
+double BarrierFactorMax(const ConvexDomain& domain, const ConvexScales& scales);
 
 // Two points y +- rho u, gradient d G (normalized difference) u, projected to (1 - rho / r) of the
 // domain, rho = min(r / 2, ln(T) / T).

@@ -19,12 +19,13 @@ double HorizonAt(const ConvexScales& scales, const ConvexState& state) {
 class GradientPolicy : public ConvexPolicy {
  public:
   std::vector<double> Center() const override { return state().vector; }
+  double Distance() const override { return DistanceAt(state()); }
 
  protected:
   GradientPolicy(const ConvexDomain& domain, const ConvexScales& scales, double feedback_middle)
       : ConvexPolicy(domain, feedback_middle), scales_(scales) {}
   // How far from the centre the points are in round `state.events`.
-  virtual double Distance(const ConvexState& state) const = 0;
+  virtual double DistanceAt(const ConvexState& state) const = 0;
   virtual double StepLength(const ConvexState& state) const = 0;
   const ConvexScales& scales() const { return scales_; }
 
@@ -33,10 +34,10 @@ class GradientPolicy : public ConvexPolicy {
     for (std::size_t i = 0; i < gradient.size(); ++i) state.vector[i] -= eta * gradient[i];
     // The next round's distance: with a growing horizon it only shrinks.
     ConvexState next = {.vector = {}, .events = state.events + 1};
-    domain().Project(state.vector, 1 - Distance(next) / domain().radius);
+    domain().Project(state.vector, 1 - DistanceAt(next) / domain().radius);
   }
   bool Holds(const ConvexState& state) const override {
-    return domain().Contains(state.vector, 1 - Distance(state) / domain().radius);
+    return domain().Contains(state.vector, 1 - DistanceAt(state) / domain().radius);
   }
 
  private:
@@ -50,7 +51,7 @@ class SphericalPolicy final : public GradientPolicy {
 
   absl::StatusOr<ConvexPlay> Play(RealSampler& sampler) const override {
     BANDANA_ASSIGN_OR_RETURN(std::vector<double> u, DrawDirection(domain().dimension, sampler));
-    const double rho = Distance(state());
+    const double rho = Distance();
     const std::vector<double>& y = state().vector;
     std::vector<double> x(y.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -62,14 +63,14 @@ class SphericalPolicy final : public GradientPolicy {
 
  private:
   double NoiseFactor() const { return domain().dimension * scales().feedback_scale; }  // d s
-  double Distance(const ConvexState& state) const override {
+  double DistanceAt(const ConvexState& state) const override {
     const double wished =
         std::sqrt(domain().outer_radius() * NoiseFactor() / (3 * scales().lipschitz)) *
         std::pow(HorizonAt(scales(), state), -0.25);
     return std::min(domain().radius / 2, wished);
   }
   double StepLength(const ConvexState& state) const override {
-    return domain().outer_radius() * Distance(state) /
+    return domain().outer_radius() * DistanceAt(state) /
            (NoiseFactor() * std::sqrt(HorizonAt(scales(), state)));
   }
 };
@@ -87,7 +88,7 @@ class TwoPointPolicy final : public GradientPolicy {
 
   absl::StatusOr<ConvexPlay> Play(RealSampler& sampler) const override {
     BANDANA_ASSIGN_OR_RETURN(std::vector<double> u, DrawDirection(domain().dimension, sampler));
-    const double rho = Distance(state());
+    const double rho = Distance();
     ConvexPlay play{.points = {state().vector, state().vector}, .distance = 2 * rho};
     for (std::size_t i = 0; i < u.size(); ++i) {
       play.points[0][i] += rho * u[i];
@@ -99,7 +100,7 @@ class TwoPointPolicy final : public GradientPolicy {
   }
 
  private:
-  double Distance(const ConvexState& state) const override {
+  double DistanceAt(const ConvexState& state) const override {
     const double t = std::max(3.0, HorizonAt(scales(), state));  // ln(t) / t falls from there on
     return std::min(domain().radius / 2, std::log(t) / t);
   }
