@@ -11,6 +11,7 @@
 #include "common/wire/field_checks.h"
 #include "common/wire/model_rules.h"
 #include "common/wire/model_spec.h"
+#include "common/wire/points_policy.h"
 #include "common/wire/privacy_rules.h"
 
 namespace bandana {
@@ -309,6 +310,8 @@ void ParsePoints(const ModelSpec& spec, const FieldChecks& checks) {
     checks.Add("privacy.mechanism", "must be AUTO or REWARD_RANDOMIZER for models of points");
   }
   if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");
+  const absl::Status policy = MakePointsPolicy(spec).status();
+  if (!policy.ok()) checks.Add("points", std::string(policy.message()));
 }
 
 // Contexts stay on the devices: nothing may name a user, and the posterior reads noisy S. Only

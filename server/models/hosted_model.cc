@@ -88,6 +88,10 @@ class Model final : public HostedModel {
       return FailedPrecondition("model ", spec_.public_spec.name,
                                 " is LOCAL_CONTEXT: arms stay on the devices");
     }
+    if (spec_.points) {
+      return FailedPrecondition("model ", spec_.public_spec.name,
+                                " is of points: it has no catalogue");
+    }
     return arms_->Put(arms, out);
   }
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
@@ -261,7 +265,7 @@ absl::Status Model::RecordDecision(const Decision& decision) {
   if (gate_->ids() >= gate_->ids_max()) {
     return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
   }
-  return writer_->Submit({Encode(DecisionRecordOf(spec_.public_spec, decision))}, nullptr);
+  return writer_->Submit({Encode(DecisionRecordOf(spec_, decision))}, nullptr);
 }
 
 void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
@@ -286,7 +290,7 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     }
     const CheckedOutcome& outcome = std::get<CheckedOutcome>(checked);
     if (outcome.decision) records.push_back(Encode(*outcome.decision));
-    asked.push_back({i, records.size(), outcome.reward_clipped, outcome.record.reward});
+    asked.push_back({i, records.size(), outcome.reward_clipped, outcome.reward});
     records.push_back(Encode(outcome.record));
   }
   if (records.empty()) return done(std::move(results));

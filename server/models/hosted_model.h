@@ -170,8 +170,8 @@ class HostedModel {
 
   // All arms take effect together, durable on return. Norms above the bound are clipped or refused
   // like features of a request. Errors: INVALID_ARGUMENT naming the arm, or an id that is there
-  // twice; FAILED_PRECONDITION beyond arms_max, or LOCAL_CONTEXT, where arms stay on the devices;
-  // UNAVAILABLE I/O.
+  // twice; FAILED_PRECONDITION beyond arms_max, a model of points, or LOCAL_CONTEXT, where arms
+  // stay on the devices; UNAVAILABLE I/O.
   virtual absl::Status PutArms(std::span<const CatalogueArm> arms,
                                v1::PutArmsResponse* response) = 0;
   // Ids that are not in the catalogue are ignored. Errors: UNAVAILABLE I/O.

@@ -9,6 +9,7 @@
 #include "server/models/context_sink.h"
 #include "server/models/counter_sink.h"
 #include "server/models/joint_sink.h"
+#include "server/models/points_sink.h"
 #include "server/models/shaped_sink.h"
 
 namespace bandana::server {
@@ -26,6 +27,7 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, cons
     const double variance = path.randomizer() == nullptr ? 0 : path.randomizer()->VarianceMax();
     return ArmsSink::Create(spec, variance, std::move(statistics));
   }
+  if (spec.points) return PointsSink::Create(spec, std::move(statistics));
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));
   BanditModel::Options options = spec.bandit;
   options.nodes_max = std::max(options.nodes_max, static_cast<int>(statistics.size()));

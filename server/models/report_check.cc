@@ -7,6 +7,7 @@
 #include "common/mechanisms/centred_window.h"
 #include "server/models/arms_sink.h"
 #include "server/models/identity.h"
+#include "server/models/points_sink.h"
 
 namespace bandana::server {
 namespace {
@@ -147,25 +148,32 @@ OutcomeResult ResultOf(Admission admission) {
   return {};
 }
 
-DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision) {
-  return {.event = EventOf(decision, 0),
-          .close = TokenTime(decision) + spec.reward_window->duration,
-          .default_reward = spec.reward_window->default_reward};
-}
-
 namespace {
 
-// Models of arms: one arm a token, drawn with the probability that the token says.
-bool FitsArms(const Decision& decision) {
-  return decision.arms.size() == 1 && decision.arms[0].propensity >= kArmProbabilityMin &&
-         ArmOf(decision.arms[0].features) >= 0;
+// Models of arms and of points: one arm a token, drawn with the probability that the token says, or
+// one play's factor.
+bool FitsFamily(const ModelSpec& spec, const Decision& decision) {
+  if (!spec.arms && !spec.points) return true;
+  if (decision.arms.size() != 1 || !(decision.arms[0].propensity >= kArmProbabilityMin))
+    return false;
+  const std::vector<double>& features = decision.arms[0].features;
+  return spec.arms ? ArmOf(features) >= 0 : IsPlayFactor(features);
 }
 
-double ForArms(const ModelSpec& spec, const Decision& decision, double reward) {
-  return spec.arms ? ArmReward(spec, reward, decision.arms[0].propensity) : reward;
+// The reward as the event has it.
+double LoggedReward(const ModelSpec& spec, const Decision& decision, double reward) {
+  if (spec.arms) return ArmReward(spec, reward, decision.arms[0].propensity);
+  return spec.points ? PointReward(spec, reward) : reward;
 }
 
 }  // namespace
+
+DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision) {
+  const RewardWindowSpec& window = *spec.public_spec.reward_window;
+  return {.event = EventOf(decision, 0),
+          .close = TokenTime(decision) + window.duration,
+          .default_reward = LoggedReward(spec, decision, window.default_reward)};
+}
 
 std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spec,
                                                             const RewardRandomizer* randomizer,
@@ -175,7 +183,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   const Decision& decision = outcome.decision;
   if (outcome.shown >= decision.arms.size()) return v1::SHOWN_OUT_OF_RANGE;
   if (!FitsModel(spec, decision)) return v1::TOKEN_INVALID;
-  if (spec.arms && !FitsArms(decision)) return v1::TOKEN_INVALID;
+  if (!FitsFamily(spec, decision)) return v1::TOKEN_INVALID;
   CheckedOutcome checked;
   checked.record.event = EventOf(decision, outcome.shown);
   checked.record.received = now;
@@ -187,7 +195,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
     const bool centred = p.mechanism == v1::CENTRED_RANDOMIZER;
     if (outcome.whole_range && !centred) return v1::OUTPUT_OUT_OF_RANGE;
     if (!centred || outcome.whole_range) {
-      checked.record.reward = ForArms(spec, decision, randomizer->Value(*outcome.output));
+      checked.record.reward = LoggedReward(spec, decision, randomizer->Value(*outcome.output));
       return checked;
     }
     if (!window || !IsWindowOf(p.reward_range, *window)) return v1::TOKEN_INVALID;
@@ -197,11 +205,12 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   const v1::RejectReason reason =
       CheckReward(spec, outcome.reward, checked.record.reward, checked.reward_clipped);
   if (reason != v1::REJECT_REASON_UNSPECIFIED) return reason;
-  checked.record.reward = ForArms(spec, decision, checked.record.reward);
+  checked.reward = checked.record.reward;
+  checked.record.reward = LoggedReward(spec, decision, checked.reward);
   // How often a private reward had to be clipped tells about rewards.
   if (p.mode != v1::NON_PRIVATE) checked.reward_clipped = false;
   if (ClosesWindows(p)) {
-    const DecisionRecord lost = DecisionRecordOf(p, decision);
+    const DecisionRecord lost = DecisionRecordOf(spec, decision);
     checked.record.deadline = std::min(checked.record.deadline, lost.close);
     if (now < checked.record.deadline) checked.decision = lost;
   }

@@ -23,7 +23,8 @@ struct CheckedOutcome {
   OutcomeRecord record;         // views into the outcome, or into `weighed`
   std::vector<double> weighed;  // CENTRED_RANDOMIZER: the features times EventScale
   std::optional<DecisionRecord>
-      decision;  // reward-window models: the decision, should its entry be lost
+      decision;       // reward-window models: the decision, should its entry be lost
+  double reward = 0;  // raw, as it counts; the record's may be another (arms, points)
   bool reward_clipped = false;
 };
 
@@ -32,8 +33,8 @@ struct CheckedOutcome {
 OutcomeResult ResultOf(Admission admission);
 
 // The event that stands in the log for a decision whose window the server closes. Requires arms and
-// ClosesWindows(spec).
-DecisionRecord DecisionRecordOf(const PublicSpec& spec, const Decision& decision);
+// ClosesWindows(spec.public_spec).
+DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision);
 
 // Checks everything that does not depend on the log. `randomizer` is that of a local model. Views
 // into `outcome`.

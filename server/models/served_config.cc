@@ -160,7 +160,8 @@ std::optional<ModelSpec> ParseServedModel(const v1::ModelConfig& config, std::st
   const v1::Privacy& privacy = config.privacy();
   const bool automatic =
       privacy.mechanism() == v1::AUTO || privacy.mechanism() == v1::MECHANISM_UNSPECIFIED;
-  if (!spec || spec->public_spec.mode == v1::NON_PRIVATE || spec->arms || !automatic) return spec;
+  if (!spec || spec->public_spec.mode == v1::NON_PRIVATE || !automatic) return spec;
+  if (spec->arms || spec->points) return spec;  // one mechanism is for them
   if (spec->public_spec.mode == v1::LOCAL_CONTEXT) {
     return PlanContexts(*spec, folder, allow_files, errors);
   }

@@ -25,6 +25,20 @@ std::string KindName(RandomizerKind kind) {
   return "";
 }
 
+std::string ArmsName(const ModelSpec& spec) {
+  const std::string policy = v1::ArmsFamily::Policy_Name(spec.arms->policy);
+  return absl::StrCat(spec.public_spec.dimension, " arms without features, ", policy);
+}
+
+std::string PointsName(const ModelSpec& spec) {
+  const PointsSpec& points = *spec.points;
+  const std::string steps =
+      points.horizon == 0 ? std::string("at any time") : absl::StrCat("tuned to ", points.horizon);
+  return absl::StrFormat("points of a %s of radius %g, rewards' smoothness %g, steps %s",
+                         points.domain.kind == ConvexDomain::Kind::kBall ? "ball" : "box",
+                         points.domain.radius, points.smoothness, steps);
+}
+
 std::string CouplingName(const ModelSpec& spec) {
   switch (spec.config.coupling_case()) {
     case v1::ModelConfig::kIndependent:
@@ -33,6 +47,10 @@ std::string CouplingName(const ModelSpec& spec) {
       return absl::StrCat("CoLin over ", spec.coupling.nodes(), " nodes");
     case v1::ModelConfig::kGoblin:
       return absl::StrCat("GOBLin over ", spec.coupling.nodes(), " nodes");
+    case v1::ModelConfig::kArms:
+      return ArmsName(spec);
+    case v1::ModelConfig::kPoints:
+      return PointsName(spec);
     default:
       return "LinUCB, one model for all users (1 node)";
   }
@@ -45,6 +63,15 @@ std::string UsersText(const ModelSpec& spec) {
   return absl::StrCat(known, "; unknown users ",
                       spec.cold_start_node ? absl::StrCat("share node ", *spec.cold_start_node)
                                            : std::string("are refused"));
+}
+
+std::string FeaturesText(const ModelSpec& spec) {
+  const PublicSpec& out = spec.public_spec;
+  if (spec.points) {
+    return absl::StrCat("none: the server draws the point, ", out.dimension, " numbers");
+  }
+  return absl::StrFormat("dimension %d, |x| at most %g (%s)", out.dimension, out.feature_l2_max,
+                         out.reject_features ? "reject" : "clip");
 }
 
 std::string ReportingText(const PublicSpec& spec) {
@@ -148,8 +175,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   }
   line("coupling", CouplingName(spec));
   line("users", UsersText(spec));
-  line("features", absl::StrFormat("dimension %d, |x| at most %g (%s)", out.dimension,
-                                   out.feature_l2_max, out.reject_features ? "reject" : "clip"));
+  line("features", FeaturesText(spec));
   line("rewards", absl::StrFormat("[%g, %g]%s (%s)", out.reward_range.min, out.reward_range.max,
                                   out.reward_binary ? ", binary" : "",
                                   spec.reject_rewards ? "reject" : "clip"));

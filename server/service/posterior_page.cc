@@ -26,6 +26,11 @@ void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& resp
 
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
+  if (model.spec().arms || model.spec().points) {
+    return FailedPrecondition("model ", model.spec().public_spec.name, " is of ",
+                              model.spec().arms ? "arms" : "points",
+                              ": Select draws them, there is no posterior to rank by");
+  }
   if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT && !request.user().empty()) {
     return InvalidArgument("user: must be empty, the model is LOCAL_CONTEXT: nothing names a user");
   }

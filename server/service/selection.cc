@@ -6,11 +6,11 @@
 
 #include "common/bandits/mab/arm_policy.h"
 #include "common/bandits/scoring.h"
-#include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/mechanisms/centred_window.h"
 #include "server/models/arms_sink.h"
 #include "server/service/arm_set.h"
+#include "server/service/open_decision.h"
 #include "server/service/random_buffer.h"
 
 namespace bandana::server {
@@ -22,17 +22,6 @@ struct Scratch {
   ArmScores scores;
   Decision decision;
 };
-
-absl::Status CheckRequest(const v1::SelectRequest& request) {
-  if (request.top_k() > static_cast<std::uint32_t>(kTopKMax)) {
-    return InvalidArgument("top_k: must be in [0, ", kTopKMax, "], got ", request.top_k());
-  }
-  if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
-    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",
-                           request.user().size());
-  }
-  return absl::OkStatus();
-}
 
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
 // them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
@@ -110,14 +99,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
                        request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
   }
 
-  decision.instance = model.instance();
-  decision.epoch = model.epoch();
-  decision.time = now;
-  // Nodes of independent users are made in the order of the log, so a token names the user instead.
-  const bool independent = spec.coupling.independent();
-  decision.node = independent ? -1 : node;
-  decision.user.clear();
-  if (independent) decision.user = request.user();
+  PlaceDecision(model, request, node, now, decision);
   decision.arms.resize(ranking.size());
   const auto d = static_cast<std::size_t>(rules.dimension);
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
@@ -133,9 +115,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
                         scratch.scores.widths[position], spec.reward_stddev, rules.epsilon);
     }
   }
-  BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
-  // After sealing: an open decision without a token could never be reported.
-  if (rules.reward_window.has_value()) BANDANA_RETURN_IF_ERROR(model.RecordDecision(decision));
+  BANDANA_RETURN_IF_ERROR(SealDecision(model, decision, tokens, *response.mutable_token()));
   FillResponse(scratch, ranking, posterior->version(), response);
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@ bandana_library(NAME model_harness SRCS support/fault_vfs.cc support/model_harne
 set(model_deps bandana::model_harness bandana::server_models bandana::test_support)
 
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
+bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)

@@ -163,7 +163,7 @@ void SimServer::ReportCounter(server::ReportedCounter report,
 
 void SimServer::RecordDecision(const server::Decision& decision) {
   if (!server::ClosesWindows(spec_.public_spec)) return;
-  Submit({server::Encode(server::DecisionRecordOf(spec_.public_spec, decision))}, nullptr);
+  Submit({server::Encode(server::DecisionRecordOf(spec_, decision))}, nullptr);
 }
 
 void SimServer::OpenEpoch() { Submit({server::Encode(server::EpochRecord{epoch() + 1})}, nullptr); }

@@ -57,6 +57,17 @@ TEST_F(ArmsModelTest, TsallisAddsWhatTheProbabilityIsWorth) {
   EXPECT_LT(posterior.mean[2], posterior.mean[0]);
 }
 
+// The default that a window closes with is weighed like any reward.
+TEST_F(ArmsModelTest, TsallisWeighsTheDefaultOfAWindow) {
+  const auto model = Open(
+      ArmsSpecOf("", "mode: NON_PRIVATE reporting { reward_window { duration { seconds: 60 } } }"));
+  ASSERT_THAT(model->RecordDecision(Drawn(*model, 1, 1, 0.25)), IsOk());
+  clock_.Advance(absl::Seconds(61));
+  ASSERT_TRUE(Eventually([&] { return model->Stats().log_sequence() >= 2; }));
+  WaitApplied(*model);
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0, -2, 0));  // (0 - 1/2) / (1/4)
+}
+
 TEST_F(ArmsModelTest, LocalReportsCountByTheRandomizersValue) {
   const ModelSpec spec = ArmsSpecOf("policy: KL_UCB", kLocal);
   EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);

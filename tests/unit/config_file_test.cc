@@ -256,5 +256,20 @@ TEST(Summary, SaysWhatEachModelPromisesAndWhy) {
   EXPECT_EQ(Warning(result.spec->models[0]), "");
 }
 
+TEST(Summary, NamesTheFamiliesWithoutFeatures) {
+  const ConfigResult result = Parse(
+      "models { name: 'a' dimension: 3 arms { policy: KL_UCB } mode: NON_PRIVATE }\n"
+      "models { name: 'b' dimension: 2 points { domain: BOX radius: 0.5 horizon: 900 }\n"
+      "  mode: LOCAL_REWARD reporting { one_per_decision: true } privacy { epsilon: 1 } }");
+  ASSERT_TRUE(result.spec);
+  const std::string summary = Summary(*result.spec);
+  EXPECT_THAT(summary, HasSubstr("coupling   3 arms without features, KL_UCB\n"));
+  EXPECT_THAT(summary, HasSubstr("coupling   points of a box of radius 0.5, rewards' smoothness 1, "
+                                 "steps tuned to 900\n"));
+  EXPECT_THAT(summary, HasSubstr("features   none: the server draws the point, 2 numbers\n"));
+  EXPECT_THAT(summary, HasSubstr("REWARD_RANDOMIZER"));
+  EXPECT_THAT(ModelLine(result.spec->models[1]), HasSubstr("points of a box"));
+}
+
 }  // namespace
 }  // namespace bandana::server

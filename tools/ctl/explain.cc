@@ -69,6 +69,10 @@ absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
     BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainJoint(description));
     return absl::StrCat(InForce(model), planned);
   }
+  if (description.config().has_arms() || description.config().has_points()) {
+    return absl::StrCat(InForce(model), "the one mechanism for models of ",
+                        description.config().has_arms() ? "arms" : "points", "\n");
+  }
   const v1::Privacy& privacy = description.config().privacy();
   PlanRequest request;
   request.scope = model.mode() == v1::CENTRAL_REWARD ? PlanRequest::Scope::kCentral

@@ -1,0 +1,39 @@
+#include "server/service/open_decision.h"
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+
+absl::Status CheckRequest(const v1::SelectRequest& request) {
+  if (request.top_k() > static_cast<std::uint32_t>(kTopKMax)) {
+    return InvalidArgument("top_k: must be in [0, ", kTopKMax, "], got ", request.top_k());
+  }
+  if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
+    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",
+                           request.user().size());
+  }
+  return absl::OkStatus();
+}
+
+void PlaceDecision(const HostedModel& model, const v1::SelectRequest& request, int node,
+                   absl::Time now, Decision& decision) {
+  decision.instance = model.instance();
+  decision.epoch = model.epoch();
+  decision.time = now;
+  // Nodes of independent users are made in the order of the log, so a token names the user instead.
+  const bool independent = model.spec().coupling.independent();
+  decision.node = independent ? -1 : node;
+  decision.user.clear();
+  if (independent) decision.user = request.user();
+}
+
+absl::Status SealDecision(HostedModel& model, const Decision& decision, TokenCodec& tokens,
+                          std::string& token) {
+  BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, token));
+  // After sealing: an open decision without a token could never be reported.
+  if (!model.spec().public_spec.reward_window.has_value()) return absl::OkStatus();
+  return model.RecordDecision(decision);
+}
+
+}  // namespace bandana::server
