@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "client/src/features.h"
 #include "client/src/once.h"
 #include "client/src/policy.h"
 #include "client/src/spent.h"
 #include "common/accounting/composition.h"
 #include "common/base/status.h"
-#include "common/random/bit_source.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
 
@@ -316,156 +314,6 @@ ClientImpl::~ClientImpl() {
     store_->Run([](Store::Transaction&) { return absl::OkStatus(); }).IgnoreError();
   }
   store_->RemoveOwner(owner_);
-}
-
-absl::Status ClientImpl::MaySelect(std::string_view user) {
-  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
-  if (info_.local && events_max_ > 0 && store_->ledger().Exhausted(spec_.name, user)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the user has no events left: events_per_user_max is ", events_max_));
-  }
-  return reporter_->has_window() ? reporter_->Reserve() : absl::OkStatus();
-}
-
-// A counter needs the features of the arm shown, and Select does not send those of a catalogue.
-absl::StatusOr<std::vector<double>> ClientImpl::FeaturesForCounter(const Arms& arms) const {
-  if (!streams_) return std::vector<double>();
-  if (arms.form != Arms::Form::kInline) {
-    return FailedPrecondition("model ", spec_.name, " counts on the device: arms must be inline");
-  }
-  return ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features);
-}
-
-void ClientImpl::CancelSelect() {
-  if (reporter_->has_window()) reporter_->CancelReservation();
-}
-
-absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& arms, int top_k) {
-  Once<absl::StatusOr<Selection>> result;
-  SelectAsync(user, arms, top_k,
-              [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
-  return result.Get();
-}
-
-void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, int top_k, Selected done) {
-  if (contexts_) return SelectHere(user, arms, top_k, std::move(done));
-  auto request = MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k);
-  if (!request.ok()) return done(request.status());
-  auto features = FeaturesForCounter(arms);
-  if (!features.ok()) return done(features.status());
-  if (absl::Status status = MaySelect(user); !status.ok()) return done(std::move(status));
-  selector_->Select(*std::move(request), [this, user = std::string(user),
-                                          features = *std::move(features),
-                                          done = std::move(done)](absl::StatusOr<Ranking> ranking) {
-    if (!ranking.ok()) {
-      CancelSelect();
-      return done(ranking.status());
-    }
-    if (streams_) {
-      for (const RankedArm& arm : ranking->arms) {
-        ranking->features += PackFeatures(FeaturesOfRow(features, arm.position, spec_.dimension));
-      }
-    }
-    Complete(user, *std::move(ranking), done);
-  });
-}
-
-void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected done) {
-  Handle handle = {.identity = store_->identity(),
-                   .number = store_->NextNumber(),
-                   .policy = policy_,
-                   .ranks = static_cast<int>(ranking.arms.size()),
-                   .user = user,
-                   .token = std::move(ranking.token),
-                   .features = std::move(ranking.features),
-                   .windows = std::move(ranking.windows)};
-  Selection selection = {.arms = std::move(ranking.arms),
-                         .posterior_version = ranking.posterior_version};
-  if (!reporter_->has_window()) {
-    selection.handle = Encode(handle);
-    ++counters_.selections;
-    return done(std::move(selection));
-  }
-  Handle stub = handle;  // the store keeps token and features, and the windows for a default
-  stub.token.clear();
-  stub.features.clear();
-  selection.handle = Encode(stub);
-  reporter_->Open(handle, [this, selection = std::move(selection),
-                           done = std::move(done)](absl::Status status) mutable {
-    if (!status.ok()) {
-      // The ledger says FAILED_PRECONDITION; for a Select that is the documented code.
-      if (status.code() == absl::StatusCode::kFailedPrecondition) {
-        status = absl::ResourceExhaustedError(status.message());
-      }
-      return done(std::move(status));
-    }
-    ++counters_.selections;
-    done(std::move(selection));
-  });
-}
-
-// What ranks on the device: the posterior of the clock where contexts are private, else the user's.
-absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& arms, int top_k) {
-  if (arms.form != Arms::Form::kInline) {
-    return InvalidArgument("arms must be inline to be ranked on the device");
-  }
-  BANDANA_RETURN_IF_ERROR(
-      MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k).status());
-  BANDANA_ASSIGN_OR_RETURN(
-      const auto features,
-      ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
-  const auto posterior =
-      posterior_clock_ ? posterior_clock_->Latest() : posteriors_.Find(std::string(user));
-  if (posterior == nullptr) {
-    return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
-  }
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
-  BANDANA_RETURN_IF_ERROR(MaySelect(user));
-  return RankOnDevice(*posterior, features, top_k, tie_key);
-}
-
-void ClientImpl::SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done) {
-  absl::StatusOr<Ranking> ranking = RankHere(user, arms, top_k);
-  if (!ranking.ok()) return done(ranking.status());
-  Complete(std::string(user), *std::move(ranking), std::move(done));
-}
-
-absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
-                                                     int top_k) {
-  if (streams_) {
-    return FailedPrecondition("model ", spec_.name,
-                              " counts on the device: its arms are ranked by Select");
-  }
-  Once<absl::StatusOr<Selection>> result;
-  SelectHere(user, arms, top_k,
-             [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
-  return result.Get();
-}
-
-absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
-  if (contexts_) {
-    return FailedPrecondition("model ", spec_.name,
-                              " has private contexts: its posterior is fetched by the clock");
-  }
-  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
-  const std::string name(user);
-  v1::GetPosteriorRequest request;
-  request.set_model(spec_.name);
-  request.set_user(name);
-  const auto known = posteriors_.Find(name);
-  if (known != nullptr) request.set_if_newer_than(known->version);
-  Once<absl::StatusOr<bool>> result;
-  transport_->GetPosterior(request, {.deadline = options_.select_deadline},
-                           [&](const Answer& answer, v1::GetPosteriorResponse& response) {
-                             if (!answer.status.ok()) return result.Set(answer.status);
-                             if (response.not_modified() && known != nullptr)
-                               return result.Set(false);
-                             auto posterior = ParsePosterior(response, spec_.dimension);
-                             if (!posterior.ok()) return result.Set(posterior.status());
-                             posteriors_.Put(name, *std::move(posterior));
-                             result.Set(true);
-                           });
-  return result.Get();
 }
 
 absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection, int shown) const {

@@ -47,6 +47,9 @@ class ClientImpl final : public Client {
   absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, int top_k) override;
   void SelectAsync(std::string_view user, const Arms& arms, int top_k,
                    std::function<void(absl::StatusOr<Selection>)> done) override;
+  absl::StatusOr<Selection> SelectPoint(std::string_view user) override;
+  void SelectPointAsync(std::string_view user,
+                        std::function<void(absl::StatusOr<Selection>)> done) override;
   absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
                                            int top_k) override;
   absl::StatusOr<bool> RefreshPosterior(std::string_view user) override;
@@ -96,6 +99,9 @@ class ClientImpl final : public Client {
   absl::StatusOr<std::vector<double>> FeaturesForCounter(const Arms& arms) const;
   absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, int top_k);
   void SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done);
+  // Asks the server. `features`: with a counter, of the inline arms; else none.
+  void SelectThere(std::string_view user, v1::SelectRequest request, std::vector<double> features,
+                   Selected done);
   // Gives the ranking its handle; with a reward window after the store has the open decision.
   void Complete(const std::string& user, Ranking ranking, Selected done);
   void CancelSelect();

@@ -1,5 +1,6 @@
 #include "client/src/selector.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -21,14 +22,39 @@ absl::Duration Until(SteadyTime time) {
   return absl::FromChrono(time - std::chrono::steady_clock::now());
 }
 
+absl::Status CheckUser(std::string_view user) {
+  if (!user.empty() && user.size() <= kUserIdBytesMax) return absl::OkStatus();
+  return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+}
+
+absl::StatusOr<Ranking> ParsePoint(int dimension, v1::SelectResponse& response) {
+  Ranking ranking;
+  ranking.point.assign(response.point().begin(), response.point().end());
+  const auto finite = [](double x) { return std::isfinite(x); };
+  if (response.point_size() != dimension || !std::ranges::all_of(ranking.point, finite) ||
+      response.positions_size() != 0 || response.token().empty()) {
+    return Internal("the server's selection is not a point of dimension ", dimension);
+  }
+  ranking.posterior_version = response.posterior_version();
+  ranking.token = std::move(*response.mutable_token());
+  return ranking;
+}
+
 }  // namespace
+
+absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model,
+                                                   std::string_view user) {
+  BANDANA_RETURN_IF_ERROR(CheckUser(user));
+  v1::SelectRequest request;
+  request.set_model(model);
+  request.set_user(user.data(), user.size());
+  return request;
+}
 
 absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                     std::string_view user, const Arms& arms,
                                                     int top_k) {
-  if (user.empty() || user.size() > kUserIdBytesMax) {
-    return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
-  }
+  BANDANA_RETURN_IF_ERROR(CheckUser(user));
   if (top_k < 1 || top_k > kTopKMax) {
     return InvalidArgument("top_k must be in [1, ", kTopKMax, "], got ", top_k);
   }
@@ -60,6 +86,7 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
 absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
                                             const std::optional<RewardRange>& range,
                                             v1::SelectResponse& response) {
+  if (!request.has_arms()) return ParsePoint(dimension, response);
   const int ranks = response.positions_size();
   const bool with_ids = !request.arms().has_inline_arms();
   std::int64_t arms = std::int64_t{1} << 31;  // of a query: unknown here
@@ -71,7 +98,8 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
   if (ranks < 1 || ranks > request.top_k() || response.scores_size() != ranks ||
       response.means_size() != ranks || response.widths_size() != ranks ||
       response.propensities_size() != ranks || response.arm_ids_size() != (with_ids ? ranks : 0) ||
-      response.reward_windows_size() != (range ? 2 * ranks : 0) || response.token().empty()) {
+      response.reward_windows_size() != (range ? 2 * ranks : 0) || response.point_size() != 0 ||
+      response.token().empty()) {
     return Internal("the server's selection does not fit the request");
   }
   Ranking ranking;

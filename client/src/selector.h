@@ -21,7 +21,8 @@ namespace bandana::device {
 
 // What a selection came to before it has a handle.
 struct Ranking {
-  std::vector<RankedArm> arms;  // best first, 1 to top_k
+  std::vector<RankedArm> arms;  // best first, 1 to top_k; none of a point
+  std::vector<double> point;    // d, or none
   std::uint64_t posterior_version = 0;
   std::string token;     // of the server's Select
   std::string features;  // of every ranked arm, of a selection on the device
@@ -33,7 +34,11 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
                                                     std::string_view user, const Arms& arms,
                                                     int top_k);
 
-// `range`: of a centred model's rewards; each ranked arm then has a window inside it. Errors:
+// Of a point: without arms. Errors: INVALID_ARGUMENT user.
+absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model, std::string_view user);
+
+// The answer to a request without arms is a point; to another, arms of it. `range`: of a centred
+// model's rewards; each ranked arm then has a window inside it. Errors:
 // INTERNAL an answer that does not fit the request.
 absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
                                             const std::optional<RewardRange>& range,

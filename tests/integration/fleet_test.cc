@@ -60,6 +60,27 @@ TEST(Fleet, NonPrivateModelsLearnFaster) {
   }
 }
 
+// Continuous actions over the wire, through a crash of the server.
+TEST(Fleet, PointsApproachTheBest) {
+  FleetWorld world({"--environment=points"});
+  world.StartServer();
+  for (const char* model : {"bco", "ldp-bco"}) {
+    const std::vector<std::string> in_flight = {"--in_flight=8"};
+    ProcessResult run = RunProgram("bandana-fleet", world.Flags(model, 1000, in_flight));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    world.server().Kill();
+    world.StartServer();
+    EXPECT_THAT(world.ReportsApplied(model), IsOkAndHolds(1000u));
+    run = RunProgram("bandana-fleet", world.Flags(model, 3000, in_flight));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const FleetWorld::Json json = world.ReadJson();
+    EXPECT_EQ(json.numbers.at("errors"), 0);
+    EXPECT_THAT(world.ReportsApplied(model), IsOkAndHolds(4000u));
+    EXPECT_EQ(json.numbers.at("epsilon_spent"), model == std::string("bco") ? 0 : 2);
+    EXPECT_LT(json.numbers.at("regret"), 0.9 * json.numbers.at("random_regret")) << model;
+  }
+}
+
 TEST(Fleet, OpenLoopReportsItsLateness) {
   FleetWorld world({"--environment=mab"});
   world.StartServer();
@@ -164,7 +185,7 @@ TEST(Fleet, HelpAndVersionSucceed) {
 }
 
 TEST(Fleet, WrittenConfigurationsPassTheServersCheck) {
-  for (const char* environment : {"synthetic", "banditlib", "sphere", "mab"}) {
+  for (const char* environment : {"synthetic", "banditlib", "sphere", "mab", "points"}) {
     FleetWorld world({std::string("--environment=") + environment});
     const ProcessResult check =
         RunProgram("bandana-server",

@@ -80,6 +80,7 @@ struct FakeRecommender::State {
   std::deque<Fault> delivery_faults;
   std::deque<Fault> select_faults;
   RewardRange window{0, 1};
+  std::vector<double> point;
   std::optional<v1::OutcomeResult> result;
   std::optional<v1::CounterResult> counter_result;
   std::vector<v1::CounterReport> counter_reports;
@@ -196,6 +197,8 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
       for (const double end : {state_.window.min, state_.window.max})
         response.add_reward_windows(end + 0.125 * i);
     }
+    if (!request.has_arms())
+      response.mutable_point()->Add(state_.point.begin(), state_.point.end());
     response.set_token("token-" + std::to_string(++state_.next_token));
     response.set_posterior_version(7);
   }
@@ -342,6 +345,11 @@ void FakeRecommender::FailDelivery(const Fault& fault) {
 void FakeRecommender::SetWindow(const RewardRange& window) {
   const std::lock_guard lock(state_->mutex);
   state_->window = window;
+}
+
+void FakeRecommender::SetPoint(std::vector<double> point) {
+  const std::lock_guard lock(state_->mutex);
+  state_->point = std::move(point);
 }
 
 void FakeRecommender::FailSelect(const Fault& fault) {

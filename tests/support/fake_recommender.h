@@ -67,6 +67,8 @@ class FakeRecommender {
   void FailSelect(const Fault& fault);
   // CENTRED_RANDOMIZER: the window of the first ranked arm; that of rank i lies i / 8 above it.
   void SetWindow(const RewardRange& window);
+  // What a Select without arms is answered with.
+  void SetPoint(std::vector<double> point);
   // Answers APPLIED reports with this result instead; nullopt = as usual.
   void SetResult(std::optional<v1::OutcomeResult> result);
   // Answers counter reports with this result instead, and takes nothing of them.

@@ -299,6 +299,31 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
   }
 }
 
+TEST(SelectorTest, APointWhereArmsWereAskedForIsInternal) {
+  const std::vector<double> arms = {1, 0, 0, 1};
+  const auto ranked = MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 1);
+  const auto point = MakePointRequest("m", "u");
+  v1::SelectResponse answer;
+  answer.add_point(0.5);
+  answer.add_point(0.25);
+  answer.set_token("t");
+  v1::SelectResponse same = answer;
+  EXPECT_THAT(ParseSelectResponse(*ranked, 2, std::nullopt, same),
+              StatusIs(absl::StatusCode::kInternal));
+  same = answer;
+  same.add_positions(0);
+  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, same),
+              StatusIs(absl::StatusCode::kInternal));
+  same = answer;
+  same.clear_token();
+  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, same),
+              StatusIs(absl::StatusCode::kInternal));
+  const auto ranking = ParseSelectResponse(*point, 2, std::nullopt, answer);
+  ASSERT_THAT(ranking, IsOk());
+  EXPECT_EQ(ranking->point, (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(ranking->token, "t");
+}
+
 TEST(WireReportsTest, TokenIsAddedLaterToTheSameReport) {
   v1::Outcome outcome;
   outcome.set_token("t");

@@ -201,5 +201,39 @@ TEST(EnvironmentTest, BernoulliArmsAreUnitVectors) {
   EXPECT_THAT(decision.expected, Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(1))));
 }
 
+// The best point is worth 0, a uniform one what the closed form says.
+TEST(PointsTest, RewardsAreConcaveAboutAHiddenPoint) {
+  for (const char* domain : {"domain=ball", "domain=box"}) {
+    const auto environment = *Make("points", {domain, "dimension=3"}, 4);
+    const PointRewards& points = *environment->points();
+    SeededStream stream(9, StreamPurpose::kArm, 0);
+    double mean = 0;
+    double noise = 0;
+    int inside = 0;
+    constexpr int kPoints = 40'000;
+    for (int i = 0; inside < kPoints; ++i) {
+      const std::vector<double> x = {2 * stream.Uniform() - 1, 2 * stream.Uniform() - 1,
+                                     2 * stream.Uniform() - 1};
+      if (!points.domain().Contains(x)) continue;
+      ++inside;
+      const double reward = points.RewardAt(i, x);
+      ASSERT_LE(points.Expected(x), points.BestExpected());
+      ASSERT_GE(reward, environment->info().reward_min);
+      ASSERT_LE(reward, environment->info().reward_max);
+      mean += points.Expected(x) / kPoints;
+      noise += (reward - points.Expected(x)) / kPoints;
+    }
+    EXPECT_NEAR(mean, points.MeanExpected(), 0.01);  // of a deviation below 0.5 / sqrt(kPoints)
+    EXPECT_NEAR(noise, 0, 0.01);
+    Decision decision;
+    environment->DecisionAt(5, decision);
+    EXPECT_EQ(decision.user, "0");
+    EXPECT_TRUE(decision.features.empty());
+  }
+  EXPECT_THAT(Make("points", {"domain=disc"}), StatusIs(kInvalid, "ball, box"));
+  EXPECT_THAT(Make("points", {"dimension=257"}), StatusIs(kInvalid, "dimension"));
+  EXPECT_EQ((*Make("mab"))->points(), nullptr);
+}
+
 }  // namespace
 }  // namespace bandana

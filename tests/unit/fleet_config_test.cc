@@ -75,6 +75,13 @@ TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
   EXPECT_EQ(mab.at("ldp-mab").arms->policy, v1::ArmsFamily::TSALLIS_INF);
   EXPECT_EQ(mab.at("ldp-mab-klucb").arms->policy, v1::ArmsFamily::KL_UCB);
   EXPECT_EQ(mab.at("ldp-mab").public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  const auto points = WriteAndParse("points", {"domain=box", "dimension=3"});
+  EXPECT_THAT(Names(points), ElementsAre("bco", "ldp-bco"));
+  EXPECT_EQ(points.at("bco").points->domain.kind, ConvexDomain::Kind::kBox);
+  EXPECT_EQ(points.at("bco").public_spec.mode, v1::NON_PRIVATE);
+  EXPECT_EQ(points.at("ldp-bco").public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(points.at("ldp-bco").public_spec.epsilon.value, 2);
+  EXPECT_EQ(points.at("ldp-bco").public_spec.dimension, 3);
   const auto sphere = WriteAndParse("sphere", {});
   EXPECT_THAT(Names(sphere), ElementsAre("ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-jdp",
                                          "linucb-shared"));

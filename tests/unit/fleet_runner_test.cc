@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -41,6 +42,14 @@ class FakeClient : public Client {
 
   void SelectAsync(std::string_view user, const Arms&, int,
                    std::function<void(absl::StatusOr<Selection>)> done) override {
+    Take(user, std::move(done));
+  }
+  void SelectPointAsync(std::string_view user,
+                        std::function<void(absl::StatusOr<Selection>)> done) override {
+    ++points;
+    Take(user, std::move(done));
+  }
+  void Take(std::string_view user, std::function<void(absl::StatusOr<Selection>)> done) {
     users.emplace_back(user);
     under_way_max = std::max(under_way_max, ++under_way);
     waiting_.push_back(std::move(done));
@@ -61,6 +70,7 @@ class FakeClient : public Client {
 
   // The fleet uses none of these.
   absl::StatusOr<Selection> Select(std::string_view, const Arms&, int) override { return Unused(); }
+  absl::StatusOr<Selection> SelectPoint(std::string_view) override { return Unused(); }
   absl::StatusOr<Selection> SelectOnDevice(std::string_view, const Arms&, int) override {
     return Unused();
   }
@@ -81,6 +91,7 @@ class FakeClient : public Client {
 
   absl::Status queue_error;
   int selects = 0;
+  int points = 0;  // of these, without arms
   int reports = 0;
   int under_way = 0;
   int under_way_max = 0;
@@ -101,7 +112,7 @@ class RunnerTest : public ::testing::Test {
                         [](const Tally&, absl::Duration) {});
   }
 
-  const std::unique_ptr<Environment> environment_ = *MakeEnvironment("synthetic", {}, 1);
+  std::unique_ptr<Environment> environment_ = *MakeEnvironment("synthetic", {}, 1);
   FakeClient client_;
   RunOptions options_{.rounds = 50};
   std::atomic<bool> stop_{false};
@@ -210,6 +221,39 @@ TEST_F(RunnerTest, RefusesIllegalAnswers) {
   EXPECT_EQ(result.tally.invalid_answers(), 6u);
   EXPECT_EQ(result.tally.sums().decisions, 44u);
   EXPECT_EQ(client_.reports, 44);
+}
+
+TEST_F(RunnerTest, PointsAreCountedByWhatTheyAreWorth) {
+  environment_ = *MakeEnvironment("points", {}, 1);
+  client_.answer = [](int) {
+    Selection selection;
+    selection.point = {0.5, -0.5};
+    return selection;
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(client_.points, 50);
+  const PointRewards& points = *environment_->points();
+  const std::vector<double> point = {0.5, -0.5};
+  EXPECT_NEAR(result.tally.sums().regret, -50 * points.Expected(point), 1e-9);
+  EXPECT_NEAR(result.tally.sums().random_regret, -50 * points.MeanExpected(), 1e-9);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client_.rewards[i], points.RewardAt(i, point));
+}
+
+TEST_F(RunnerTest, RefusesWhatIsNoPointOfTheDomain) {
+  environment_ = *MakeEnvironment("points", {}, 1);
+  client_.answer = [](int select) {
+    Selection selection;
+    if (select == 0) selection.point = {0.9, 0.9};
+    if (select == 1) selection.point = {0.5};
+    if (select == 2) selection.point = {std::nan(""), 0};
+    if (select > 2) selection.point = {0.5, 0.5};
+    if (select == 3) selection.arms.resize(1);
+    return selection;
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.tally.invalid_answers(), 4u);
+  EXPECT_EQ(result.tally.sums().decisions, 46u);
 }
 
 TEST_F(RunnerTest, CountsWhatBecameOfReports) {

@@ -8,6 +8,7 @@
 #include "tools/environments/bernoulli_arms.h"
 #include "tools/environments/collaborative.h"
 #include "tools/environments/hetrec.h"
+#include "tools/environments/quadratic_points.h"
 #include "tools/environments/sparse.h"
 #include "tools/environments/sphere.h"
 
@@ -34,10 +35,12 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view sp
   if (spec == "sphere") return MakeSphere(settings, seed);
   if (spec == "sparse") return MakeSparse(settings, seed);
   if (spec == "mab") return MakeBernoulliArms(settings, seed);
+  if (spec == "points") return MakeQuadraticPoints(settings, seed);
   constexpr std::string_view kHetrec = "hetrec:";
   if (spec.starts_with(kHetrec)) return MakeHetrec(spec.substr(kHetrec.size()), settings, seed);
   return InvalidArgument(
-      "environment must be synthetic, banditlib, sphere, sparse, mab or hetrec:DIR[:replay], got `",
+      "environment must be synthetic, banditlib, sphere, sparse, mab, points or "
+      "hetrec:DIR[:replay], got `",
       ToAbsl(spec), "`");
 }
 

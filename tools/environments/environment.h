@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/bandits/bco/domain.h"
 #include "tools/environments/settings.h"
 
 namespace bandana {
@@ -45,6 +47,22 @@ struct EnvironmentInfo {
       1;  // root mean square of an entry of a user's parameter, before users are mixed
 };
 
+// What actions that are points of a domain are worth. Threads: const methods are safe. Immutable.
+class PointRewards {
+ public:
+  virtual ~PointRewards() = default;
+  virtual const ConvexDomain& domain() const = 0;
+  // The expected reward's gradient is so Lipschitz.
+  virtual double smoothness() const = 0;
+  // E[reward] of the best point, of one drawn uniformly from the domain, and of `point`, which must
+  // lie in the domain. Hidden from any policy.
+  virtual double BestExpected() const = 0;
+  virtual double MeanExpected() const = 0;
+  virtual double Expected(std::span<const double> point) const = 0;
+  // Of taking `point` in decision `index`: the same draw for every point.
+  virtual double RewardAt(std::uint64_t index, std::span<const double> point) const = 0;
+};
+
 // Decision i is a pure function of (settings, seed, i): whatever is in flight, in whatever order,
 // the sequence is the same. Threads: const methods are safe. Immutable.
 class Environment {
@@ -54,8 +72,10 @@ class Environment {
 
   virtual void DecisionAt(std::uint64_t index, Decision& out) const = 0;
   // Reward of showing arm `position` of decision `index`. Its noise is the same whichever arm is
-  // shown.
+  // shown. Requires arms.
   virtual double RewardAt(std::uint64_t index, const Decision& decision, int position) const = 0;
+  // Not null where actions are points: a decision then has a user and no arms.
+  virtual const PointRewards* points() const { return nullptr; }
 
   // W, users x users row-major: entry (j, u) is how much the parameter of user j counts for user u;
   // columns sum to 1. Empty where users do not influence each other.
@@ -64,7 +84,7 @@ class Environment {
   virtual std::vector<double> Similarity() const { return {}; }
 };
 
-// `spec`: synthetic, banditlib, sphere, sparse, mab, or hetrec:DIR[:replay]. Settings are
+// `spec`: synthetic, banditlib, sphere, sparse, mab, points, or hetrec:DIR[:replay]. Settings are
 // documented in docs/fleet.md. Errors: INVALID_ARGUMENT spec, setting or file content (with file
 // and line); NOT_FOUND files.
 absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view spec,

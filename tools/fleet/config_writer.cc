@@ -34,10 +34,16 @@ class ConfigBuilder {
  public:
   explicit ConfigBuilder(const Environment& environment)
       : info_(environment.info()),
+        points_(environment.points()),
         influence_(environment.Influence()),
         similarity_(environment.Similarity()) {}
 
   v1::ServerConfig Build() {
+    if (points_ != nullptr) {
+      AddPoints("bco");
+      AddLocal(AddPoints("ldp-bco"), kStandardEpsilon);
+      return std::move(config_);
+    }
     AddModel("linucb-shared", SharedVariance()).mutable_shared();
     AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
     if (influence_.empty()) {
@@ -99,6 +105,23 @@ class ConfigBuilder {
         ->set_policy(v1::ArmsFamily::KL_UCB);
   }
 
+  // Continuous actions.
+  v1::ModelConfig& AddPoints(std::string_view name) {
+    const ConvexDomain& domain = points_->domain();
+    v1::ModelConfig& model = *config_.add_models();
+    model.set_name(std::string(name));
+    model.set_dimension(info_.dimension);
+    model.set_reward_min(info_.reward_min);
+    model.set_reward_max(info_.reward_max);
+    model.set_mode(v1::NON_PRIVATE);
+    v1::PointsFamily& points = *model.mutable_points();
+    points.set_domain(domain.kind == ConvexDomain::Kind::kBall ? v1::PointsFamily::BALL
+                                                               : v1::PointsFamily::BOX);
+    points.set_radius(domain.radius);
+    points.set_smoothness(points_->smoothness());
+    return model;
+  }
+
   v1::ModelConfig& AddColin(std::string_view name) {
     v1::ModelConfig& model = AddModel(name, ThetaVariance());
     v1::Graph& graph = *model.mutable_colin()->mutable_graph();
@@ -154,6 +177,7 @@ class ConfigBuilder {
   }
 
   const EnvironmentInfo& info_;
+  const PointRewards* const points_;
   const std::vector<double> influence_;
   const std::vector<double> similarity_;
   GoblinPrior goblin_;

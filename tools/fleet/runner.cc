@@ -126,16 +126,19 @@ class Driver {
   }
 
   void Select(std::uint64_t index, const Open& open) {
+    auto done = [index, mailbox = mailbox_](absl::StatusOr<Selection> selection) {
+      mailbox->Send({.kind = Message::Kind::kSelected,
+                     .index = index,
+                     .at = SteadyClock::now(),
+                     .selection = std::move(selection)});
+    };
+    if (environment_.points() != nullptr) {
+      return client_.SelectPointAsync(open.decision.user, std::move(done));
+    }
     const Arms arms = environment_.info().form == ArmForm::kInline
                           ? Arms::Inline(open.decision.features)
                           : Arms::Catalogue(open.decision.arm_ids);
-    client_.SelectAsync(open.decision.user, arms, 1,
-                        [index, mailbox = mailbox_](absl::StatusOr<Selection> selection) {
-                          mailbox->Send({.kind = Message::Kind::kSelected,
-                                         .index = index,
-                                         .at = SteadyClock::now(),
-                                         .selection = std::move(selection)});
-                        });
+    client_.SelectAsync(open.decision.user, arms, 1, std::move(done));
   }
 
   void RetryDue(TimePoint now) {
@@ -198,6 +201,9 @@ class Driver {
   }
 
   bool IsLegal(const Selection& selection, const Decision& decision) const {
+    if (const PointRewards* points = environment_.points(); points != nullptr) {
+      return selection.arms.empty() && points->domain().Contains(selection.point);
+    }
     if (selection.arms.size() != 1) return false;
     const RankedArm& first = selection.arms.front();
     if (first.position < 0 || first.position >= static_cast<int>(decision.expected.size()))
@@ -207,17 +213,29 @@ class Driver {
            first.arm_id == decision.arm_ids[first.position];
   }
 
+  // Of a legal selection: what it was worth, and its reward.
+  double Count(std::uint64_t index, const Decision& decision, const Selection& selection) {
+    if (const PointRewards* points = environment_.points(); points != nullptr) {
+      const double reward = points->RewardAt(index, selection.point);
+      result_.tally.CountDecision(points->BestExpected(), points->MeanExpected(),
+                                  points->Expected(selection.point), reward);
+      return reward;
+    }
+    const int position = selection.arms.front().position;
+    const double reward = environment_.RewardAt(index, decision, position);
+    result_.tally.CountDecision(decision.BestExpected(), decision.MeanExpected(),
+                                decision.expected[position], reward);
+    return reward;
+  }
+
   void Show(std::uint64_t index, Open& open, const Selection& selection, TimePoint at) {
     if (!IsLegal(selection, open.decision)) {
       result_.tally.CountInvalidAnswer();
       Abandon(index);
       return;
     }
-    const int position = selection.arms.front().position;
-    const double reward = environment_.RewardAt(index, open.decision, position);
     result_.tally.select_latency.Record(absl::FromChrono(at - open.start));
-    result_.tally.CountDecision(open.decision.BestExpected(), open.decision.MeanExpected(),
-                                open.decision.expected[position], reward);
+    const double reward = Count(index, open.decision, selection);
     open.report_start = SteadyClock::now();
     client_.ReportAsync(
         selection, reward, 0,

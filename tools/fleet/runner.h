@@ -44,13 +44,14 @@ struct RunResult {
 // Called about four times a second with the counts so far and the time since the start.
 using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed)>;
 
-// Makes options.rounds decisions: Select, check of the answer, reward, Report at once. A Select
-// that fails for the moment (UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED) is tried again
-// until reconnect_timeout; any other failure abandons the decision. Latency of a Select counts from
-// the decision's start, in the open loop from its planned start, through every attempt. Stops early
-// when `stop` is set: starts nothing new and waits two seconds for what is under way. The
-// environment and the client must fit each other (dimension). Blocks. Threads: callbacks of the
-// client only send messages to the calling thread, which does everything.
+// Makes options.rounds decisions: Select (SelectPoint where actions are points), check of the
+// answer, reward, Report at once. A Select that fails for the moment (UNAVAILABLE,
+// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED) is tried again until reconnect_timeout; any other failure
+// abandons the decision. Latency of a Select counts from the decision's start, in the open loop
+// from its planned start, through every attempt. Stops early when `stop` is set: starts nothing new
+// and waits two seconds for what is under way. The environment and the client must fit each other
+// (dimension). Blocks. Threads: callbacks of the client only send messages to the calling thread,
+// which does everything.
 RunResult Run(Client& client, const Environment& environment, const RunOptions& options,
               const std::atomic<bool>& stop, const ProgressFunction& progress);
 

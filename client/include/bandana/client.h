@@ -69,9 +69,10 @@ struct RankedArm {
 
 // One selection. Keep it until its reward is reported; copies mean the same decision.
 struct Selection {
-  std::vector<RankedArm> arms;  // best first
+  std::vector<RankedArm> arms;  // best first; none of a point
   std::uint64_t posterior_version = 0;
-  std::string handle;  // opaque
+  std::string handle;         // opaque
+  std::vector<double> point;  // of SelectPoint: d numbers, the action to take; else none
 };
 
 // What became of one report.
@@ -163,6 +164,14 @@ class Client {
   virtual void SelectAsync(std::string_view user, const Arms& arms, int top_k,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
+  // The next action of a model of points (continuous actions): a point near the best one known,
+  // drawn by the server. Report takes its reward as that of an arm. Deadline, retries and errors as
+  // Select's; INVALID_ARGUMENT also: the model ranks arms.
+  virtual absl::StatusOr<Selection> SelectPoint(std::string_view user) = 0;
+  // The same without blocking.
+  virtual void SelectPointAsync(std::string_view user,
+                                std::function<void(absl::StatusOr<Selection>)> done) = 0;
+
   // Ranks inline arms on the device from the posterior kept by RefreshPosterior: no call is made
   // and the arms that were not chosen never leave the device. The chosen arm's token is fetched
   // when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet, or a model with a
@@ -170,7 +179,8 @@ class Client {
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
                                                    int top_k = 1) = 0;
   // Fetches the user's posterior if the server has a newer one. Returns whether it changed. Errors:
-  // FAILED_PRECONDITION contexts are private: the posterior is fetched by the clock alone.
+  // FAILED_PRECONDITION contexts are private: the posterior is fetched by the clock alone; or a
+  // model of arms without features or of points, whose choices the server draws.
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
   // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward. For a

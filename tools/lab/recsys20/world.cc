@@ -61,6 +61,9 @@ absl::StatusOr<std::unique_ptr<World>> World::Create(const std::string& environm
     BANDANA_RETURN_IF_ERROR(settings.Add("world", absl::StrCat(seed)));
   const std::string spec = environment == "gaussian" ? "synthetic" : environment;
   BANDANA_ASSIGN_OR_RETURN(world->environment_, MakeEnvironment(spec, std::move(settings), seed));
+  if (world->environment_->points() != nullptr) {
+    return InvalidArgument("environment ", environment, " has no arms; the lab's is `convex`");
+  }
   if (world->recorded_) {
     BANDANA_RETURN_IF_ERROR(world->LoadHetrec(environment.substr(kHetrec.size())));
   } else {
