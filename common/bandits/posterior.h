@@ -11,9 +11,11 @@ namespace bandana {
 
 // Posterior of one node's parameter. m_u and K_uu of MECHANISMS section 1, equation (3).
 struct NodePosterior {
-  std::vector<double> mean;        // m_u, d entries, reward units per feature unit
-  std::vector<double> covariance;  // K_uu, d x d, symmetric, full, row-major
-  double alpha = 0;                // exploration factor: score = mean + alpha * width
+  std::vector<double> mean;  // m_u, d entries, reward units per feature unit
+  // K_uu, d x d, symmetric, full, row-major. Empty: there is none (sparse models), every width is
+  // 0.
+  std::vector<double> covariance;
+  double alpha = 0;  // exploration factor: score = mean + alpha * width
 };
 
 // An immutable view of every node at one log position. Copying the tree of pointers is cheap:

@@ -20,11 +20,32 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+double Dot(std::span<const double> mean, const double* x) {
+  // Four sums, because one would wait for each addition in turn; the order is fixed.
+  double sums[4] = {0, 0, 0, 0};
+  std::size_t i = 0;
+  for (; i + 4 <= mean.size(); i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) sums[k] += mean[i + k] * x[i + k];
+  }
+  for (; i < mean.size(); ++i) sums[0] += mean[i] * x[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+void ScoreByMeans(std::span<const double> mean, std::span<const double* const> arms,
+                  ArmScores& out) {
+  BANDANA_CHECK(!mean.empty() && mean.size() <= static_cast<std::size_t>(kSparseDimensionMax));
+  out.means.resize(arms.size());
+  for (std::size_t a = 0; a < arms.size(); ++a) out.means[a] = Dot(mean, arms[a]);
+  out.widths.assign(arms.size(), 0.0);
+  out.scores = out.means;
+}
+
 }  // namespace
 
 void ScoreArms(const NodePosterior& posterior, std::span<const double* const> arms,
                ArmScores& out) {
   const std::size_t d = posterior.mean.size();
+  if (posterior.covariance.empty()) return ScoreByMeans(posterior.mean, arms, out);
   BANDANA_CHECK(d >= 1 && d <= static_cast<std::size_t>(kDimensionMax));
   BANDANA_CHECK(posterior.covariance.size() == d * d);
   const std::size_t n = arms.size();

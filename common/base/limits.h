@@ -10,8 +10,7 @@ namespace bandana {
 // Shapes. 256 features keep one arm's d x d quadratic form under 20 us and a user's statistics at
 // 257 KiB.
 inline constexpr int kDimensionMax = 256;
-// Sparse models have no quadratic form: 4096 features are 32 KiB an arm, and a token of 16 arms 512
-// KiB.
+// Sparse models have no quadratic form: 4096 features are 32 KiB an arm.
 inline constexpr int kSparseDimensionMax = 4096;
 // Coupled users (or clusters). K is (N d)^2 doubles a connected component: the product is what
 // memory bounds.
@@ -39,6 +38,9 @@ inline constexpr int kArmsPerRequestMaxDefault = 1000;
 inline constexpr int kArmsPerRequestMaxMax = 10'000;
 inline constexpr int kBatchDecisionsMax = 64;
 inline constexpr int kTopKMax = 16;
+// Features of the ranked arms of one decision together, which its token carries: 32 KiB, so that
+// tokens, messages and answers of sparse models are as long as those of others.
+inline constexpr int kRankedFeaturesMax = kTopKMax * kDimensionMax;
 inline constexpr int kHotMessageBytesMax = 256 * 1024;  // a batch of 64 is about 160 kB
 inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
 // One PutArms or Import stream, held in memory until it is complete.
@@ -59,6 +61,8 @@ inline constexpr int kErrorMessageBytesMax = 1024;  // of a message sent to a pe
 // Catalogue.
 inline constexpr int kArmsMaxDefault = 100'000;
 inline constexpr int kArmsMaxMax = 1'000'000;
+// Features of all arms together: 2 GiB.
+inline constexpr std::int64_t kCatalogueFeaturesMax = std::int64_t{kArmsMaxMax} * kDimensionMax;
 inline constexpr int kTagsPerArmMax = 16;
 inline constexpr int kTagBytesMax = 64;
 

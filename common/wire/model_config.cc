@@ -1,4 +1,5 @@
 // ModelConfig -> ModelSpec, with every mistake.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "common/wire/model_spec.h"
 #include "common/wire/points_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/sparse_policy.h"
 
 namespace bandana {
 namespace {
@@ -300,6 +302,13 @@ void ParseSparse(const ModelSpec& spec, const FieldChecks& checks) {
   }
 }
 
+// Whether the algorithm runs with these parameters. Only called without mistakes so far.
+void CheckSparseDesign(const ModelSpec& spec, const FieldChecks& checks) {
+  if (!spec.sparse) return;
+  const auto fliphat = MakeFliphat(spec);
+  if (!fliphat.ok()) checks.Add("sparse", std::string(fliphat.status().message()));
+}
+
 // Actions are points, without features. Only called without mistakes so far.
 void ParsePoints(const ModelSpec& spec, const FieldChecks& checks) {
   if (!spec.points) return;
@@ -351,8 +360,12 @@ void CheckCounterDesign(const ModelSpec& spec, const FieldChecks& checks) {
 
 void ParseArms(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                const FieldChecks& checks) {
+  const auto most =
+      static_cast<int>(kCatalogueFeaturesMax /
+                       std::clamp(spec.public_spec.dimension, kDimensionMax, kSparseDimensionMax));
   spec.arms_max = static_cast<int>(checks.Count(
-      "arms_max", OrDefault<std::uint64_t>(config.arms_max(), kArmsMaxDefault), 1, kArmsMaxMax));
+      "arms_max", OrDefault<std::uint64_t>(config.arms_max(), std::min(kArmsMaxDefault, most)), 1,
+      most));
   spec.config.clear_arms_file();
   if (config.arms_file().empty()) return;
   if (!files.allowed) {
@@ -384,6 +397,7 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   if (found.empty()) ParseSparse(spec, checks);
   if (found.empty()) ParsePoints(spec, checks);
   if (found.empty()) ParseJoint(spec, checks);
+  if (found.empty()) CheckSparseDesign(spec, checks);
   if (found.empty()) CheckCounterDesign(spec, checks);
   if (found.empty()) ParseContext(spec, checks);
   if (found.empty()) return spec;

@@ -67,6 +67,25 @@ TEST(ScoreArms, NegativeRoundingIsAWidthOfZero) {
   EXPECT_THAT(out.scores, ElementsAre(0));
 }
 
+TEST(ScoreArms, WithoutACovarianceScoresAreMeans) {
+  TestRng rng(2);
+  for (int d : {1, 3, 400, 4096}) {
+    const NodePosterior posterior{.mean = rng.UnitVector(d), .alpha = 0};
+    std::vector<double> features = rng.UnitVector(d);
+    const std::vector<double> second = rng.UnitVector(d);
+    features.insert(features.end(), second.begin(), second.end());
+    ArmScores out;
+    ScoreArms(posterior, features, out);
+    for (int a = 0; a < 2; ++a) {
+      double mean = 0;
+      for (int i = 0; i < d; ++i) mean += posterior.mean[i] * features[a * d + i];
+      EXPECT_NEAR(out.means[a], mean, 1e-14);
+    }
+    EXPECT_EQ(out.scores, out.means);
+    EXPECT_THAT(out.widths, ElementsAre(0, 0));
+  }
+}
+
 TEST(ScoreArms, ReusesItsOutput) {
   ArmScores out;
   ScoreArms({{1}, {1}, 0}, std::vector<double>{1, 2, 3}, out);

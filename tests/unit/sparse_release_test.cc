@@ -182,5 +182,22 @@ TEST(SparseReleaseTest, RefusesOtherCoordinatesAndDrawsNothing) {
               StatusIs(absl::StatusCode::kUnavailable));
 }
 
+TEST(SparseSumsTest, SealedSumsReleaseTheSame) {
+  SparseSums sums(kDimension);
+  TestRng rng(5);
+  for (const Row& row : HostileRows(rng)) sums.Add(row.x, row.residual, 0.5, kClip);
+  const SealedState sealed = sums.Seal();
+  EXPECT_EQ(sealed.bytes().size(), (3 + kDimension) * 8);
+  const SparseSums back = *SparseSums::Restore(kDimension, sealed.bytes());
+  EXPECT_EQ(back.rows(), sums.rows());
+  EXPECT_EQ(ReleaseAll(back).sums, ReleaseAll(sums).sums);
+  EXPECT_EQ(ReleaseAll(back).unclipped, ReleaseAll(sums).unclipped);
+  EXPECT_EQ(ReleaseAll(back).energy, ReleaseAll(sums).energy);
+  EXPECT_THAT(SparseSums::Restore(kDimension + 1, sealed.bytes()),
+              StatusIs(absl::StatusCode::kDataLoss, "sparse sums: 80 bytes for 8 coordinates"));
+  EXPECT_THAT(SparseSums::Restore(kDimension, sealed.bytes().subspan(1)),
+              StatusIs(absl::StatusCode::kDataLoss, "sparse sums: 79 bytes for 7 coordinates"));
+}
+
 }  // namespace
 }  // namespace bandana

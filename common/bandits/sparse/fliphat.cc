@@ -7,6 +7,7 @@
 #include "common/accounting/zcdp.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/canonical_text.h"
 
 namespace bandana {
 namespace {
@@ -17,8 +18,6 @@ constexpr int kDimensionMaxSparse = 1 << 20;
 constexpr double kNoiseMax = 0.25;
 // The count is believed when its noise is below this share of the rows.
 constexpr double kCountNoiseMax = 1.0 / 16;
-// Unclipped share at R = one standard deviation of the residuals.
-constexpr double kShareExpected = 0.683;
 
 absl::Status CheckRange(const char* name, double value, double min, double max) {
   if (!(value >= min && value <= max)) {
@@ -67,6 +66,19 @@ FliphatState Fliphat::Start() const {
   return {.episode = 0,
           .belief = {.residual_abs_max = options_.reward_abs_max},
           .sums = SparseSums(options_.dimension)};
+}
+
+Sha256Digest Fliphat::digest() const {
+  return CanonicalText("bandana fliphat 1")
+      .Add(static_cast<std::uint64_t>(options_.dimension))
+      .Add(options_.epsilon.value)
+      .Add(options_.delta.value)
+      .Add(std::uint64_t{options_.form == FliphatForm::kForgetting})
+      .Add(static_cast<std::uint64_t>(options_.sparsity))
+      .Add(options_.reward_abs_max)
+      .Add(options_.context_stddev)
+      .Add(options_.context_abs_max)
+      .Hash();
 }
 
 // PROOF: fliphat begin

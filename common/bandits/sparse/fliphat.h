@@ -10,6 +10,7 @@
 #include "common/accounting/types.h"
 #include "common/bandits/sparse/residual_update.h"
 #include "common/bandits/sparse/sparse_estimate.h"
+#include "common/base/sha256.h"
 #include "common/mechanisms/guarantee.h"
 #include "common/mechanisms/sparse/sparse_release.h"
 #include "common/random/bit_source.h"
@@ -58,6 +59,7 @@ using EpisodeBits = std::function<absl::StatusOr<BitSource*>(std::uint64_t episo
 class Fliphat {
  public:
   static constexpr std::uint64_t kEpisodesMax = 40;
+  static constexpr std::uint64_t kRowsMax = (std::uint64_t{1} << kEpisodesMax) - 1;  // of them all
   // Errors: INVALID_ARGUMENT naming the option.
   static absl::StatusOr<Fliphat> Create(const FliphatOptions& options);
 
@@ -74,6 +76,8 @@ class Fliphat {
   const FliphatOptions& options() const { return options_; }
   // Of one event, all episodes together: zero-concentrated, converted to (epsilon, delta) tightly.
   Rho rho() const { return rho_; }
+  // Of all parameters: what the noise of an episode is addressed by, beside its belief and rows.
+  Sha256Digest digest() const;
 
  private:
   Fliphat(const FliphatOptions& options, Rho rho) : options_(options), rho_(rho) {}

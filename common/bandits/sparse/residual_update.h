@@ -19,6 +19,9 @@ struct ResidualUpdateOptions {
   double residual_abs_max = 2;   // R never grows beyond this
 };
 
+// Unclipped share at R = one standard deviation of the residuals.
+inline constexpr double kShareExpected = 0.683;
+
 // How far theta_j moves, per contribution of u_j, when n rows were summed and a share `unclipped`
 // of their residuals was below R: for jointly normal (x_j, residual), E a b = x-slope x b-slope x
 // covariance (Stein), so theta_j - estimate_j = u_j x_max R / (n P(|x_j| < x_max) unclipped s^2).

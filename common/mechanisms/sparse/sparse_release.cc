@@ -1,7 +1,9 @@
 #include "common/mechanisms/sparse/sparse_release.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "common/base/check.h"
@@ -146,6 +148,52 @@ absl::StatusOr<ReleasedSums> SparseRelease::Release(const SparseSums& sums,
   return released;
 }
 // PROOF: fliphat end
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they stand");
+
+SealedState SparseSums::Seal() const {
+  std::vector<std::byte> bytes((3 + sums_.size()) * sizeof(std::int64_t));
+  std::byte* out = bytes.data();
+  const auto put = [&out](const void* from, std::size_t size) {
+    std::memcpy(out, from, size);
+    out += size;
+  };
+  put(&rows_, sizeof rows_);
+  put(&unclipped_, sizeof unclipped_);
+  put(&energy_, sizeof energy_);
+  put(sums_.data(), sums_.size() * sizeof(std::int64_t));
+  return SealedState(std::move(bytes));
+}
+
+absl::StatusOr<SparseSums> SparseSums::Restore(int dimension, std::span<const std::byte> sealed) {
+  SparseSums read(dimension);
+  if (sealed.size() != (3 + read.sums_.size()) * sizeof(std::int64_t)) {
+    return DataLoss("sparse sums: ", sealed.size(), " bytes for ", dimension, " coordinates");
+  }
+  const std::byte* in = sealed.data();
+  const auto take = [&in](void* to, std::size_t size) {
+    std::memcpy(to, in, size);
+    in += size;
+  };
+  take(&read.rows_, sizeof read.rows_);
+  take(&read.unclipped_, sizeof read.unclipped_);
+  take(&read.energy_, sizeof read.energy_);
+  take(read.sums_.data(), read.sums_.size() * sizeof(std::int64_t));
+  if (read.rows_ > kRowsMax) return DataLoss("sparse sums: more than 2^40 rows");
+  const auto rows = static_cast<std::int64_t>(read.rows_);
+  const auto within = [](std::int64_t value, std::int64_t min, std::int64_t max) {
+    return value >= min && value <= max;
+  };
+  if (!within(read.unclipped_, 0, rows) || !within(read.energy_, 0, rows << kResidualBits)) {
+    return DataLoss("sparse sums: the count or the energy is out of range");
+  }
+  const std::int64_t most = rows << kProductBits;
+  if (!std::all_of(read.sums_.begin(), read.sums_.end(),
+                   [&](std::int64_t sum) { return within(sum, -most, most); })) {
+    return DataLoss("sparse sums: a sum is out of range");
+  }
+  return read;
+}
 
 double SparseRelease::stddev() const {
   return std::ldexp(std::sqrt(static_cast<double>(noise_.sigma_squared())), -kProductBits);

@@ -1,11 +1,13 @@
 // Sums of clipped rows in high dimension, and the release of a few of their coordinates.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/mechanisms/counters/sealed_state.h"
 #include "common/mechanisms/guarantee.h"
 #include "common/random/bit_source.h"
 #include "common/random/discrete_gaussian.h"
@@ -18,8 +20,8 @@ namespace bandana {
 // 1] in steps of 2^-10. The whole memory of an episode: rows are not kept.
 //
 // One row changes each coordinate of u by at most 2, the count and the energy by at most 1,
-// whatever it holds: NaN counts as 0. No accessor: only SparseRelease reads the sums. Not
-// thread-safe.
+// whatever it holds: NaN counts as 0. No accessor: only SparseRelease reads the sums; sealed, they
+// are for the store of whoever runs the episode. Not thread-safe.
 class SparseSums {
  public:
   static constexpr std::uint64_t kRowsMax = std::uint64_t{1} << 40;
@@ -45,6 +47,12 @@ class SparseSums {
   void Add(std::span<const double> x, double residual, double energy, const Clip& clip);
   // Erases: the sums are those of no rows.
   void Clear();
+
+  // The sums between runs of a program. Layout: rows, count, energy, then the d sums, 8 bytes each,
+  // little-endian. Whoever stores them checks that they come back whole.
+  SealedState Seal() const;
+  // Errors: DATA_LOSS another length, or numbers that no rows sum to.
+  static absl::StatusOr<SparseSums> Restore(int dimension, std::span<const std::byte> sealed);
 
   int dimension() const { return static_cast<int>(sums_.size()); }
   std::uint64_t rows() const { return rows_; }  // public: every decision is a row
