@@ -301,6 +301,7 @@ ApplyLoop::Captured ApplyLoop::CaptureNow() const {
   CheckpointSource source{.instance = instance_,
                           .fixed = fixed_,
                           .dimension = learner_->dimension(),
+                          .events_only = StatisticsDimension(spec_) == 0,
                           .state = &state_,
                           .nodes = learner_->nodes(),
                           .counters = hooks_.counters(),

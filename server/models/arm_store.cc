@@ -43,7 +43,8 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) 
   ByteReader in(body);
   CatalogueArm arm{.id = in.U32()};
   const std::uint32_t dimension = in.U32();
-  if (arm.id != id || dimension > kDimensionMax) return DataLoss("arm ", id, ": wrong content");
+  if (arm.id != id || dimension > kSparseDimensionMax)
+    return DataLoss("arm ", id, ": wrong content");
   arm.features.resize(dimension);
   in.Doubles(arm.features);
   const int tags = in.U8();

@@ -12,7 +12,11 @@ namespace bandana::server {
 namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
+
+// The form of nodes.
+constexpr std::uint8_t kNamed = 1;
+constexpr std::uint8_t kEventsOnly = 2;
 
 void PutWindows(ByteWriter& out, const OpenWindows& windows) {
   out.U64(windows.all().size());
@@ -50,7 +54,7 @@ absl::Status TakeWindows(ByteReader& in, int dimension, OpenWindows& windows) {
 void PutNodes(ByteWriter& out, const CheckpointSource& source) {
   const std::vector<std::uint64_t>& at_epoch = source.state->events_at_epoch;
   out.U32(static_cast<std::uint32_t>(source.nodes));
-  out.U8(source.users != nullptr ? 1 : 0);
+  out.U8((source.users != nullptr ? kNamed : 0) | (source.events_only ? kEventsOnly : 0));
   for (int node = 0; node < source.nodes; ++node) {
     const NodeStatistics& s = source.statistics(node);
     if (source.users != nullptr) out.Block(source.users->Name(node));
@@ -63,8 +67,13 @@ void PutNodes(ByteWriter& out, const CheckpointSource& source) {
 
 absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
   const std::uint32_t nodes = in.U32();
-  const bool named = in.U8() != 0;
-  const auto d = static_cast<std::size_t>(checkpoint.dimension);
+  const std::uint8_t form = in.U8();
+  const bool named = (form & kNamed) != 0;
+  checkpoint.events_only = (form & kEventsOnly) != 0;
+  if (!checkpoint.events_only && checkpoint.dimension > kDimensionMax) {
+    return DataLoss("checkpoint: of wrong dimension");
+  }
+  const auto d = static_cast<std::size_t>(checkpoint.events_only ? 0 : checkpoint.dimension);
   // Bounds what is allocated by what is there.
   const std::size_t bytes_each = 16 + (d * (d + 1) / 2 + d) * sizeof(double);
   if (!in.ok() || nodes > in.remaining() / bytes_each) {
@@ -93,6 +102,13 @@ void PutStreams(ByteWriter& out, const CheckpointSource& source) {
   out.Block(central);
   out.U64(source.published.sequence);
   out.Fixed(source.published.hash);
+}
+
+void PutSparse(ByteWriter& out, const CheckpointSource& source) {
+  std::string sparse(source.sparse);
+  ByteWriter sparse_out(sparse);
+  if (sparse.empty()) source.state->sparse.Encode(sparse_out);
+  out.Block(sparse);
 }
 
 absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
@@ -129,7 +145,7 @@ absl::Status TakeShape(ByteReader& in, int nodes, std::optional<UserShape>& shap
 std::string EncodeCheckpoint(const CheckpointSource& source) {
   const ModelState& state = *source.state;
   std::string bytes;
-  const auto d = static_cast<std::size_t>(source.dimension);
+  const auto d = static_cast<std::size_t>(source.events_only ? 0 : source.dimension);
   bytes.reserve(1024 + source.nodes * (64 + (d * (d + 1) / 2 + d) * sizeof(double)));
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
@@ -148,6 +164,7 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
   PutStreams(out, source);
   state.held.Encode(out);
   PutShape(out, state.shape);
+  PutSparse(out, source);
   out.Fixed(Sha256Of(bytes));
   return bytes;
 }
@@ -175,7 +192,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   state.graph = in.Block();
   checkpoint.counters = in.Block();
   checkpoint.dimension = static_cast<int>(in.U32());
-  if (!in.ok() || checkpoint.dimension < 1 || checkpoint.dimension > kDimensionMax) {
+  if (!in.ok() || checkpoint.dimension < 1 || checkpoint.dimension > kSparseDimensionMax) {
     return DataLoss("checkpoint: truncated or of wrong dimension");
   }
   BANDANA_RETURN_IF_ERROR(TakeNodes(in, checkpoint));
@@ -186,11 +203,19 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     const int nodes = static_cast<int>(checkpoint.statistics.size());
     BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
   }
+  if (version >= 5) checkpoint.sparse = in.Block();
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }
 
 absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint) {
+  if (checkpoint.state.position.sequence == 0) return absl::OkStatus();  // nothing has happened
+  if (path.sparse() != nullptr) {
+    ByteReader in(checkpoint.sparse);
+    BANDANA_RETURN_IF_ERROR(checkpoint.state.sparse.Decode(in, *path.sparse()));
+    if (!in.Done()) return DataLoss("checkpoint: the sparse state has a wrong length");
+    checkpoint.sparse.clear();
+  }
   if (path.counter() == nullptr || !path.central()) return absl::OkStatus();
   ByteReader in(checkpoint.central);
   BANDANA_RETURN_IF_ERROR(checkpoint.state.central.Decode(in, *path.counter()));
@@ -205,10 +230,12 @@ std::string EncodeAgain(const Checkpoint& checkpoint) {
   CheckpointSource source{.instance = checkpoint.instance,
                           .fixed = checkpoint.fixed,
                           .dimension = checkpoint.dimension,
+                          .events_only = checkpoint.events_only,
                           .state = &checkpoint.state,
                           .nodes = static_cast<int>(checkpoint.statistics.size()),
                           .counters = checkpoint.counters,
                           .central = checkpoint.central,
+                          .sparse = checkpoint.sparse,
                           .published = checkpoint.published};
   source.statistics = [&](int node) -> const NodeStatistics& {
     return checkpoint.statistics[node];

@@ -19,35 +19,42 @@ struct CheckpointSource {
   InstanceId instance{};
   Sha256Digest fixed{};  // FixedDigest of the identity
   int dimension = 0;
+  bool events_only = false;  // of a node its number of events is all that is kept: sparse models
   const ModelState* state = nullptr;
   int nodes = 0;
   std::function<const NodeStatistics&(int)> statistics;
   const UserIndex* users = nullptr;  // independent models: at least `nodes` names; else nullptr
   std::string counters;
   std::string_view central;  // state->central where it is still encoded
+  std::string_view sparse;   // state->sparse, too
   LogPosition published;     // central models: the newest position that a release was published at
 };
-// Of a central counter the bytes hold raw sums: they are for the model's own folder.
+// Of a central counter or an episode the bytes hold raw sums: they are for the model's own folder.
 std::string EncodeCheckpoint(const CheckpointSource& source);
 
 struct Checkpoint {
   InstanceId instance{};
   Sha256Digest fixed{};
   int dimension = 0;
+  bool events_only = false;
   ModelState state;
   std::vector<NodeStatistics> statistics;
   std::vector<std::string> users;  // by node; empty unless independent
   std::string counters;
   std::string central;  // state.central, encoded: RestoreCentral
+  std::string sparse;   // state.sparse, too
   LogPosition published;
 };
 // Reads version 1, too, which has no ledger and no streams, 2, which holds no contexts back, and 3,
-// which has no shape.
-// `state.central` stays empty. Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
+// which has no shape, and 4, which has no sparse models.
+// `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
-// Moves `central` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
+// Moves `central` and `sparse` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another
+// design.
 absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint);
-// Encodes a checkpoint that was decoded, and restored where it has a central counter.
+// Encodes a checkpoint that was decoded, and restored where it has a central counter or an
+// episode.
 std::string EncodeAgain(const Checkpoint& checkpoint);
 
 }  // namespace bandana::server

@@ -8,6 +8,10 @@
 
 namespace bandana::server {
 
+int StatisticsDimension(const ModelSpec& spec) {
+  return spec.sparse ? 0 : spec.public_spec.dimension;
+}
+
 void JoinContexts(const NodeStatistics& held, NodeStatistics& node) {
   for (std::size_t i = 0; i < node.gram.size(); ++i) node.gram[i] += held.gram[i];
   for (std::size_t i = 0; i < node.moment.size(); ++i) node.moment[i] += held.moment[i];

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/bandits/model.h"
+#include "common/bandits/sparse/sparse_estimate.h"
 #include "common/wire/model_spec.h"
 #include "server/models/released.h"
 #include "server/models/user_shape.h"
@@ -35,11 +36,16 @@ class EventSink {
   virtual const NodeStatistics& statistics(int node) const = 0;
   // `graph`: serialized v1::Graph, empty = the configuration's.
   virtual absl::Status SetGraph(std::string_view graph) = 0;
+  // Sparse models: an episode has released.
+  virtual void SetEstimate(const Released<SparseEstimate>&) {}
   // One counter over all users: how its noise is spread.
   virtual void SetShape(const UserShape&) {}
   // Hands on what is held back for speed.
   virtual void Flush() {}
 };
+
+// Dimension of the sums that a model keeps of a node: 0 where it keeps but the number of events.
+int StatisticsDimension(const ModelSpec& spec);
 
 // S and moment of `held` added to those of the node.
 void JoinContexts(const NodeStatistics& held, NodeStatistics& node);

@@ -86,7 +86,8 @@ class Restorer {
     checkpoint_.fixed = fixed;
     checkpoint_.dimension = spec_.public_spec.dimension;
     const int nodes = spec_.coupling.independent() ? 0 : spec_.coupling.nodes();
-    checkpoint_.statistics.assign(nodes, EmptyStatistics(checkpoint_.dimension));
+    checkpoint_.events_only = StatisticsDimension(spec_) == 0;
+    checkpoint_.statistics.assign(nodes, EmptyStatistics(StatisticsDimension(spec_)));
     checkpoint_.state.events_at_epoch.assign(nodes, 0);
     return absl::OkStatus();
   }
@@ -102,7 +103,7 @@ class Restorer {
     if (!(*log)->counters().empty()) checkpoint_.counters = (*log)->counters();
     UserIndex users;
     for (const std::string& user : checkpoint_.users) users.Add(user);
-    StatisticsSink sink(checkpoint_.dimension, std::move(checkpoint_.statistics));
+    StatisticsSink sink(StatisticsDimension(spec_), std::move(checkpoint_.statistics));
     absl::Status sound;
     bool more = true;
     while (more && sound.ok()) {

@@ -32,7 +32,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path) {
           .ids_max = spec.decisions_open_max,
           .token_lifetime = spec.public_spec.token_lifetime,
           .counter = path.central() ? nullptr : path.counter(),
-          .steps_max = path.counter() == nullptr ? 0 : path.counter()->step_cap(),
+          .steps_max = path.steps_max(),
           .debits = path.debits(),
           .cost = path.Cost()};
 }

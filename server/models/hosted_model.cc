@@ -79,7 +79,7 @@ class Model final : public HostedModel {
   void ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) override;
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
   void CountFeaturesClipped(std::uint64_t count) override {
-    if (path_->joint() != nullptr) return;  // it would tell about contexts
+    if (spec_.public_spec.mode == v1::JOINT) return;  // it would tell about contexts
     counters_.Add(Counters::kFeaturesClipped, count);
   }
 
@@ -114,8 +114,7 @@ class Model final : public HostedModel {
          .events_of_one = gate_->events_of_one_max(),
          .epoch = gate_->epoch(),
          .debits = path_->debits(),
-         .stream =
-             path_->counter() == nullptr ? std::nullopt : std::optional(path_->counter()->cost()),
+         .stream = path_->stream_cost(),
          .event = path_->contexts() == nullptr ? PrivacyCost::Pure(spec_.public_spec.epsilon)
                                                : path_->contexts()->cost()},
         *loop_->ledger());
@@ -391,10 +390,11 @@ absl::Status Model::NoRoom() const {
 }
 
 absl::Status Model::Exhausted() const {
-  return FailedPrecondition("privacy.counter.steps_max = ", path_->counter()->step_cap(),
-                            " events of ", path_->shaped() ? "all users" : "this user",
-                            " are counted in this epoch; the model serves on as it is, a new epoch "
-                            "opens a new debit");
+  return FailedPrecondition(
+      path_->sparse() != nullptr ? "" : "privacy.counter.steps_max = ", path_->steps_max(),
+      " events of ", path_->shaped() ? "all users" : "this user",
+      " are counted in this epoch; the model serves on as it is, a new epoch "
+      "opens a new debit");
 }
 
 void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/sparse_policy.h"
 
 namespace bandana::server {
 namespace {
@@ -44,6 +45,14 @@ std::string CouplingName(const v1::ModelConfig& config) {
 std::string ContextText(const PublicSpec& spec) {
   return absl::StrCat(spec.context->grid_bits, " ", ToHex(spec.context->parameters), " l2 ",
                       Exact(spec.feature_l2_max));
+}
+
+// All that an episode's sums and their noise depend on.
+std::string SparseText(const ModelSpec& spec) {
+  return absl::StrCat("entries ", spec.sparse->sparsity, " feature ",
+                      Exact(spec.sparse->context_stddev), " at most ",
+                      Exact(spec.sparse->context_abs_max), " residual at most ",
+                      Exact(ResidualAbsMax(spec)));
 }
 
 std::string GraphDigest(const ModelSpec& spec) {
@@ -88,6 +97,7 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
                                                : "none");
   }
   if (p.context) identity.fixed.emplace_back("context", ContextText(p));
+  if (spec.sparse) identity.fixed.emplace_back("sparse", SparseText(spec));
   // Its shape follows from the graph and is fixed with it.
   if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec));
   identity.reward_window =

@@ -11,6 +11,7 @@
 #include "server/models/joint_sink.h"
 #include "server/models/points_sink.h"
 #include "server/models/shaped_sink.h"
+#include "server/models/sparse_sink.h"
 
 namespace bandana::server {
 
@@ -22,6 +23,9 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, cons
     auto sink = std::make_unique<ShapedSink>(spec, state.shape, std::move(statistics));
     BANDANA_RETURN_IF_ERROR(sink->Refresh(release_of));
     return sink;
+  }
+  if (path.sparse() != nullptr) {
+    return SparseSink::Create(spec, state.sparse.estimate(), std::move(statistics));
   }
   if (spec.arms) {
     const double variance = path.randomizer() == nullptr ? 0 : path.randomizer()->VarianceMax();

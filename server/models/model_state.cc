@@ -119,6 +119,7 @@ struct Transition {
 
   // One event, with the reward as the log has it.
   absl::Status Use(int node, std::string_view features, double reward) {
+    if (path.sparse() != nullptr) return UseSparse(node, features, reward);
     if (path.counter() == nullptr) {
       const std::uint64_t index = path.central() ? sink.events(node) + 1 : 0;
       BANDANA_ASSIGN_OR_RETURN(const Released<double> released,
@@ -148,6 +149,20 @@ struct Transition {
     UseContext({node, {}}, features, releases);
     return absl::OkStatus();
   }
+
+  // PROOF: sparse_served begin
+  // Context and reward enter the open episode: that there was an event is all that is kept beside.
+  absl::Status UseSparse(int node, std::string_view features, double reward) {
+    std::vector<double> x(path.dimension());
+    std::memcpy(x.data(), features.data(), features.size());
+    BANDANA_ASSIGN_OR_RETURN(
+        const bool released,
+        state.sparse.Step(x, reward, *path.sparse(), path.OriginOf(state.epoch, position.hash)));
+    sink.Hold(node);
+    if (released) sink.SetEstimate(state.sparse.estimate());
+    return absl::OkStatus();
+  }
+  // PROOF: sparse_served end
 
   // Contexts that the release of the node's stream covers.
   void JoinCovered(int node) {
@@ -211,6 +226,7 @@ Released<NodeRelease> ModelState::ReleaseOf(int node, const RewardPath& path) co
 }
 
 void ModelState::CloseStreams(const RewardPath& path) {
+  sparse.Close();
   if (path.counter() == nullptr) return;
   local.Close(*path.counter());
   central.Close();

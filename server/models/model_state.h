@@ -20,6 +20,7 @@
 #include "server/models/local_streams.h"
 #include "server/models/records.h"
 #include "server/models/reward_path.h"
+#include "server/models/sparse_stream.h"
 #include "server/models/user_index.h"
 #include "server/models/user_shape.h"
 
@@ -64,6 +65,7 @@ struct ModelState {
   Ledger ledger;
   LocalStreams local;      // models with a counter on the devices
   CentralStreams central;  // models with a counter here
+  SparseStream sparse;     // sparse models
   HeldContexts held;       // of events that no release covers yet
 
   // Models with a counter: what the node's streams have released (RewardPath::StreamOf).

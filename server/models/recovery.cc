@@ -167,7 +167,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
                            StartOf(recovered.stored, *recovered.log, store, warn));
   std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
-                                         EmptyStatistics(spec.public_spec.dimension));
+                                         EmptyStatistics(StatisticsDimension(spec)));
   if (start) {
     for (const std::string& user : start->users) users.Add(user);
     // An imported state brings its counters with it; later ones are stored with the log.
@@ -179,7 +179,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);
   }
-  StatisticsSink sink(spec.public_spec.dimension, std::move(statistics));
+  StatisticsSink sink(StatisticsDimension(spec), std::move(statistics));
   BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));
   PublishedCheck check(recovered.published, recovered.state.position,
                        start ? start->published : LogPosition{});

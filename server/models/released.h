@@ -18,6 +18,7 @@ class Released {
   friend class RewardPath;      // rewards: raw where the model is not private; devices' reports
   friend class LocalStreams;    // noised on the devices
   friend class CentralStreams;  // noised here
+  friend class SparseStream;    // noised here, at the ends of episodes
   explicit Released(T value) : value_(std::move(value)) {}
   T value_;
 };

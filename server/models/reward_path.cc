@@ -9,6 +9,7 @@
 #include "common/mechanisms/canonical_text.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/sparse_policy.h"
 
 namespace bandana::server {
 
@@ -28,7 +29,9 @@ absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const Inst
     if (key == nullptr) return FailedPrecondition("a central model needs the server's noise key");
     path.key_ = std::move(key);
   }
-  if (spec.mode == v1::LOCAL_CONTEXT) {
+  if (model.sparse) {
+    BANDANA_ASSIGN_OR_RETURN(path.sparse_, MakeFliphat(model));
+  } else if (spec.mode == v1::LOCAL_CONTEXT) {
     BANDANA_ASSIGN_OR_RETURN(path.contexts_, ContextMechanism::Create(spec));
   } else if (spec.mode == v1::JOINT) {
     BANDANA_ASSIGN_OR_RETURN(path.joint_, MakeJointCounter(spec));
@@ -50,6 +53,7 @@ absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const Inst
 
 Debits RewardPath::debits() const {
   if (shaped_) return Debits::kModelStream;
+  if (sparse_) return Debits::kNodeStreams;
   if (counter_) return central_ ? Debits::kNodeStreams : Debits::kDeviceStreams;
   return central_ ? Debits::kBlocks : Debits::kNone;
 }
@@ -62,8 +66,18 @@ DebitRecord RewardPath::Cost() const {
       return {.releases = 1, .rho = rho, .mu = cost.mu->value, .slack = cost.slack.value};
     return {.releases = 1, .rho = rho};
   }
-  if (counter_) return {.releases = 1, .rho = counter_->cost().value};
+  if (const std::optional<Rho> rho = stream_cost()) return {.releases = 1, .rho = rho->value};
   return {.releases = kDebitBlock, .pure = epsilon_.value};
+}
+
+std::uint64_t RewardPath::steps_max() const {
+  if (sparse_) return Fliphat::kRowsMax;
+  return counter_ ? counter_->step_cap() : 0;
+}
+
+std::optional<Rho> RewardPath::stream_cost() const {
+  if (sparse_) return sparse_->rho();
+  return counter_ ? std::optional(counter_->cost()) : std::nullopt;
 }
 
 NoiseOrigin RewardPath::OriginOf(std::uint64_t epoch, const Sha256Digest& history) const {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/bandits/sparse/fliphat.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/joint/joint_counter.h"
 #include "common/mechanisms/reward_randomizer.h"
@@ -25,7 +26,7 @@ namespace bandana::server {
 enum class Debits {
   kNone,           // nothing is released by streams: per-event accounting by the number of events
   kDeviceStreams,  // one a stream that a device opens
-  kNodeStreams,    // one a node and epoch, before its first event
+  kNodeStreams,    // one a node and epoch, before its first event; sparse models: their node's
   kModelStream,    // one an epoch, before its first event, under node 0
   kBlocks,         // kDebitBlock events of a node at a time
 };
@@ -48,6 +49,11 @@ class RewardPath {
   bool shaped() const { return shaped_; }
   // nullptr unless contexts are private and enter the counter with the rewards.
   const JointCounter* joint() const { return joint_ ? &*joint_ : nullptr; }
+  // nullptr unless the model is sparse: contexts are private and enter its episodes.
+  const Fliphat* sparse() const { return sparse_ ? &*sparse_ : nullptr; }
+  // Events that one debit of a stream pays for, 0 = there are no streams; and its zCDP cost.
+  std::uint64_t steps_max() const;
+  std::optional<Rho> stream_cost() const;
   // nullptr where no randomizer runs, on the device or here.
   const RewardRandomizer* randomizer() const { return randomizer_ ? &*randomizer_ : nullptr; }
   // nullptr unless contexts are private, too.
@@ -92,6 +98,7 @@ class RewardPath {
   std::shared_ptr<const NoiseKey> key_;
   std::optional<CounterDesign> counter_;
   std::optional<JointCounter> joint_;
+  std::optional<Fliphat> sparse_;
   std::optional<RewardRandomizer> randomizer_;
   std::optional<ContextMechanism> contexts_;
   Sha256Digest randomizer_parameters_{};

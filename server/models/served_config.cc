@@ -161,7 +161,7 @@ std::optional<ModelSpec> ParseServedModel(const v1::ModelConfig& config, std::st
   const bool automatic =
       privacy.mechanism() == v1::AUTO || privacy.mechanism() == v1::MECHANISM_UNSPECIFIED;
   if (!spec || spec->public_spec.mode == v1::NON_PRIVATE || !automatic) return spec;
-  if (spec->arms || spec->points) return spec;  // one mechanism is for them
+  if (spec->arms || spec->points || spec->sparse) return spec;  // one mechanism is for them
   if (spec->public_spec.mode == v1::LOCAL_CONTEXT) {
     return PlanContexts(*spec, folder, allow_files, errors);
   }

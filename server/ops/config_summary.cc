@@ -9,6 +9,7 @@
 #include "common/wire/context_policy.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/sparse_policy.h"
 
 namespace bandana::server {
 namespace {
@@ -51,6 +52,9 @@ std::string CouplingName(const ModelSpec& spec) {
       return ArmsName(spec);
     case v1::ModelConfig::kPoints:
       return PointsName(spec);
+    case v1::ModelConfig::kSparse:
+      return absl::StrCat("FLIPHAT, one parameter of at most ", spec.sparse->sparsity,
+                          " entries for all users (1 node)");
     default:
       return "LinUCB, one model for all users (1 node)";
   }
@@ -124,9 +128,21 @@ std::string ContextText(const ModelSpec& model) {
       model.theta_l2_max);
 }
 
+std::string SparseText(const ModelSpec& model) {
+  const auto fliphat = MakeFliphat(model);
+  if (!fliphat.ok()) return std::string(fliphat.status().message());
+  const FliphatOptions& options = fliphat->options();
+  return absl::StrFormat(
+      "%s by the server at the ends of episodes of 1, 2, 4, .. events; features clipped at %g, "
+      "residuals at %.4g at first; rho %.4g of an event",
+      v1::Mechanism_Name(model.public_spec.mechanism), options.context_abs_max,
+      options.reward_abs_max, fliphat->rho().value);
+}
+
 // Why this mechanism, and what it costs.
 std::string MechanismText(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
+  if (spec.sparse) return SparseText(spec);
   if (out.counter) return CounterText(spec);
   if (out.context) return ContextText(spec);
   const auto randomizer = MakeRandomizer(out);

@@ -1,13 +1,19 @@
 #include "server/service/open_decision.h"
 
+#include <algorithm>
+
 #include "common/base/limits.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
 
-absl::Status CheckRequest(const v1::SelectRequest& request) {
-  if (request.top_k() > static_cast<std::uint32_t>(kTopKMax)) {
-    return InvalidArgument("top_k: must be in [0, ", kTopKMax, "], got ", request.top_k());
+static_assert(kRankedFeaturesMax == 4096);  // in the message
+
+absl::Status CheckRequest(const v1::SelectRequest& request, int dimension) {
+  const int top_k_max = std::min(kTopKMax, kRankedFeaturesMax / dimension);
+  if (request.top_k() > static_cast<std::uint32_t>(top_k_max)) {
+    return InvalidArgument("top_k: must be in [0, ", top_k_max, "], got ", request.top_k(),
+                           top_k_max < kTopKMax ? ": a token carries at most 4096 features" : "");
   }
   if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
     return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",

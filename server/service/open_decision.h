@@ -12,8 +12,9 @@
 
 namespace bandana::server {
 
-// Errors: INVALID_ARGUMENT the request's top_k is above kTopKMax, or its user id's length.
-absl::Status CheckRequest(const v1::SelectRequest& request);
+// Errors: INVALID_ARGUMENT the request's top_k is above kTopKMax, or so many arms of the model's
+// dimension have more features than a token carries; or its user id's length.
+absl::Status CheckRequest(const v1::SelectRequest& request, int dimension);
 
 // Fills in all but id and arms. `node`: what ResolveUser says of the request's user.
 void PlaceDecision(const HostedModel& model, const v1::SelectRequest& request, int node,

@@ -14,7 +14,7 @@ namespace bandana::server {
 absl::Status SelectPoint(HostedModel& model, const v1::SelectRequest& request, absl::Time now,
                          TokenCodec& tokens, v1::SelectResponse& response) {
   const ModelSpec& spec = model.spec();
-  BANDANA_RETURN_IF_ERROR(CheckRequest(request));
+  BANDANA_RETURN_IF_ERROR(CheckRequest(request, model.spec().public_spec.dimension));
   if (request.has_arms()) {
     return InvalidArgument("arms: must be absent, model ", spec.public_spec.name, " is of points");
   }

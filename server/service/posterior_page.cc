@@ -31,6 +31,10 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
                               model.spec().arms ? "arms" : "points",
                               ": Select draws them, there is no posterior to rank by");
   }
+  if (model.spec().sparse) {
+    return FailedPrecondition(
+        "model is sparse: its estimate has no covariance; the server ranks arms, by Select");
+  }
   if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT && !request.user().empty()) {
     return InvalidArgument("user: must be empty, the model is LOCAL_CONTEXT: nothing names a user");
   }

@@ -13,7 +13,7 @@ inline constexpr int kPosteriorPageBytes = 192 * 1024;
 
 // Fills `response` (empty before). A zero if_newer_than asks unconditionally, also for version 0.
 // Errors: INVALID_ARGUMENT user id's length, first_node beyond the last node; NOT_FOUND unknown
-// user; FAILED_PRECONDITION a model of arms or of points.
+// user; FAILED_PRECONDITION a model of arms or of points, or a sparse one.
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response);
 

@@ -1,5 +1,6 @@
 #include "server/service/selection.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -72,7 +73,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
     return FailedPrecondition(
         "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
   }
-  BANDANA_RETURN_IF_ERROR(CheckRequest(request));
+  BANDANA_RETURN_IF_ERROR(CheckRequest(request, model.spec().public_spec.dimension));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   const ModelSpec& spec = model.spec();
   const PublicSpec& rules = spec.public_spec;

@@ -13,9 +13,9 @@
 namespace bandana::server {
 
 // Longest token: 33 bytes of framing, below 256 bytes of names and numbers, kTopKMax arms of 8 + 16
-// + 8 d bytes.
+// bytes, kRankedFeaturesMax features of theirs.
 inline constexpr std::size_t kTokenBytesMax =
-    33 + 256 + static_cast<std::size_t>(kTopKMax) * 8 * (3 + kDimensionMax);
+    33 + 256 + 8 * (std::size_t{kTopKMax} * 3 + kRankedFeaturesMax);
 
 // Layout: version (1 byte), key id (4, little endian), nonce (12, random), ciphertext, tag (16).
 // Version and key id are authenticated too. Threads: all methods are safe; ciphers are kept per
@@ -30,8 +30,9 @@ class TokenCodec {
 
   // Total: any bytes give a Decision that some replica sealed, or INVALID_ARGUMENT, which does not
   // say what was wrong with them. The Decision's shape is checked: 1 to kTopKMax arms of equal
-  // dimension in [1, kDimensionMax], finite numbers, propensities in [0, 1]. Whether it belongs to
-  // the model, and is in time, is the caller's question.
+  // dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, finite numbers,
+  // propensities in [0, 1]. Whether it belongs to the model, and is in time, is the caller's
+  // question.
   absl::StatusOr<Decision> Open(std::string_view token);
 
  private:

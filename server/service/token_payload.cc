@@ -57,6 +57,10 @@ bool AllFinite(const std::vector<double>& values) {
   return true;
 }
 
+bool FitRanked(std::size_t arms, std::size_t dimension) {
+  return dimension <= kSparseDimensionMax && arms * dimension <= kRankedFeaturesMax;
+}
+
 std::size_t ArmBytes(std::size_t dimension, bool windows) {
   return 8 * (1 + dimension + (windows ? 2 : 0));
 }
@@ -73,7 +77,7 @@ bool DecodeArms(Reader& in, std::vector<RankedArm>& arms) {
   if (!in.Number(count) || !in.Number(dimension)) return false;
   const bool windows = (count & kWindows) != 0;
   count &= kWindows - 1;
-  if (count < 1 || count > kTopKMax || dimension < 1 || dimension > kDimensionMax) return false;
+  if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
   if (in.left() != count * ArmBytes(dimension, windows)) return false;
   arms.resize(count);
   for (RankedArm& arm : arms) {
@@ -93,7 +97,7 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kTopKMax);
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
-  BANDANA_CHECK(dimension >= 1 && dimension <= kDimensionMax);
+  BANDANA_CHECK(dimension >= 1 && FitRanked(decision.arms.size(), dimension));
   const bool windows = decision.arms.front().window.has_value();
   const std::size_t start = out.size();
   const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +

@@ -17,8 +17,9 @@ namespace bandana::server {
 void EncodeDecision(const Decision& decision, std::string& out);
 
 // The inverse. Total: nullopt on anything that is not exactly one encoding with 1 to kTopKMax arms
-// of one dimension in [1, kDimensionMax], user at most kUserIdBytesMax bytes, node >= -1, features
-// finite, propensities in [0, 1], windows finite with low < high.
+// of one dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, user at most
+// kUserIdBytesMax bytes, node >= -1, features finite, propensities in [0, 1], windows finite with
+// low < high.
 std::optional<Decision> DecodeDecision(std::string_view bytes);
 
 }  // namespace bandana::server

@@ -23,6 +23,11 @@ bandana_test(NAME context_model_test SRCS unit/context_model_test.cc DEPS ${mode
 bandana_test(NAME central_model_test SRCS unit/central_model_test.cc DEPS ${model_deps} bandana::counters bandana::random)
 bandana_test(NAME shaped_model_test SRCS unit/shaped_model_test.cc DEPS ${model_deps} bandana::counters bandana::planner bandana::random)
 bandana_test(NAME joint_served_test SRCS unit/joint_served_test.cc DEPS ${model_deps} bandana::joint_counter bandana::random)
+bandana_test(NAME sparse_served_test SRCS unit/sparse_served_test.cc DEPS ${model_deps} bandana::sparse_bandits bandana::random)
+add_test(NAME sparse_types_test COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tests/compile_fail/sparse_types_test.py ${CMAKE_CXX_COMPILER}
+  ${PROJECT_SOURCE_DIR})
+set_tests_properties(sparse_types_test PROPERTIES LABELS "unit;compile" TIMEOUT 300)
 bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model_deps} bandana::counters bandana::wire
   LABELS fault TIMEOUT 300)
 bandana_test(NAME central_kill_test SRCS fault/central_kill_test.cc DEPS ${model_deps} bandana::counters LABELS fault TIMEOUT 300)

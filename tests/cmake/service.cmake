@@ -9,6 +9,8 @@ bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
 bandana_test(NAME point_selection_test SRCS unit/point_selection_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+bandana_test(NAME sparse_select_test SRCS unit/sparse_select_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
 bandana_test(NAME context_reports_test SRCS unit/context_reports_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
 bandana_test(NAME counter_reports_test SRCS unit/counter_reports_test.cc

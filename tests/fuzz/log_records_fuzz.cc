@@ -44,6 +44,8 @@ const Model& ModelOf(std::uint8_t number) {
         "name: 'm' dimension: 2 mode: LOCAL_REWARD independent {} " + counter + once)));
     all->push_back(std::make_unique<Model>(testing::SpecOf(
         "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} " + counter + once)));
+    all->push_back(std::make_unique<Model>(testing::SpecOf(
+        "name: 'm' dimension: 2 mode: JOINT sparse {} privacy { epsilon: 2 delta: 1e-6 }" + once)));
     return all;
   }();
   return *(*models)[number % models->size()];

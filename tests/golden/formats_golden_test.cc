@@ -40,6 +40,12 @@ ModelSpec CentralSpec() {
       " reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }");
 }
 
+ModelSpec SparseModelSpec() {
+  return SpecOf(
+      "name: 'm' dimension: 5 mode: JOINT sparse { sparsity: 2 } feature_l2_max: 9 reward_min: -2"
+      " reward_max: 2 privacy { epsilon: 18 delta: 1e-5 } reporting { one_per_decision: true }");
+}
+
 server::HostedModelOptions OptionsIn(const std::string& data_dir) {
   SeededBits bits(5);
   server::HostedModelOptions options;
@@ -89,6 +95,20 @@ void WriteCentral(const std::string& data_dir, FakeClock& clock) {
   ASSERT_THAT(model->Checkpoint(), IsOk());
 }
 
+// Five episodes and nine events of the sixth, a checkpoint in its middle.
+void WriteSparse(const std::string& data_dir, FakeClock& clock) {
+  auto model = *HostedModel::Open(SparseModelSpec(), data_dir + "/m", clock, OptionsIn(data_dir));
+  for (int i = 1; i <= 40; ++i) {
+    const double x = i % 3 == 0 ? 1 : -1;
+    const auto decision = DecisionOf(*model, clock, i, {0.5, 0.25, x, -0.5, 0.125});
+    ASSERT_EQ(CodeOf(ReportOne(*model, decision, x)), v1::APPLIED);
+    if (i != 36) continue;
+    Settle(*model);
+    ASSERT_THAT(model->Checkpoint(), IsOk());
+  }
+  Settle(*model);
+}
+
 void WriteDevice(const std::string& path) {
   auto store = *DeviceStore::Open(path);
   auto* body = static_cast<device::Store*>(store.get());
@@ -111,9 +131,11 @@ void WriteDevice(const std::string& path) {
 
 TEST(FormatsWriter, TodaysFilesOnRequest) {
   FakeClock clock;
-  for (const char* name : {"plain", "central"}) fs::create_directories(write_to + "/" + name);
+  for (const char* name : {"plain", "central", "sparse"})
+    fs::create_directories(write_to + "/" + name);
   WritePlain(write_to + "/plain/m", clock);
   WriteCentral(write_to + "/central", clock);
+  WriteSparse(write_to + "/sparse", clock);
   WriteDevice(write_to + "/device.db");
 }
 
@@ -168,6 +190,27 @@ TEST_F(FormatsTest, ACentralModelOfFormat3) {
   // The open window closes with its report.
   clock_.Advance(absl::Seconds(61));
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(**model)[0].events == 3; }));
+}
+
+TEST_F(FormatsTest, ASparseModelOfFormat5) {
+  const std::string data_dir = Copy("sparse");
+  const auto model =
+      HostedModel::Open(SparseModelSpec(), data_dir + "/m", clock_, OptionsIn(data_dir));
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(StatisticsOf(**model)[0].events, 40);
+  EXPECT_EQ((*model)->Ledger().entries_size(), 1);
+  const std::vector<double> mean = (*model)->posterior()->node(0).mean;
+  ASSERT_EQ(mean.size(), 5);
+  EXPECT_NEAR(mean[2], 1.424843, 1e-6);
+  // The episode goes on where it was: its 32nd event is the 63rd of all.
+  const std::uint64_t version = (*model)->posterior()->version();
+  for (int i = 41; i <= 63; ++i) {
+    EXPECT_EQ((*model)->posterior()->version(), version);
+    const auto decision = DecisionOf(**model, clock_, i, {0.5, 0.25, 1, -0.5, 0.125});
+    ASSERT_EQ(CodeOf(ReportOne(**model, decision, 1)), v1::APPLIED);
+    Settle(**model);
+  }
+  EXPECT_GT((*model)->posterior()->version(), version);
 }
 
 // Format 2 had no contexts that wait, 1 neither ledger nor streams: what came later stands at the

@@ -285,7 +285,7 @@ TEST(JointConfigTest, RefusesWhatWouldTellAboutContextsOrHasNoProof) {
       {JointText("mechanism: COUNTER counter { kind: TREE horizon: 10 steps_max: 10 }"),
        "privacy.counter", "kind must be EPOCHS or BLT"},
       {JointText(kBlt, "colin { graph { users: 2 rows: 0 columns: 1 weights: 1 } }"), "coupling",
-       "must be shared or independent"},
+       "must be shared, independent or sparse"},
       {JointText(kBlt) + " feature_out_of_range: REJECT", "feature_out_of_range", "must be CLIP"},
       {JointText(kBlt) + " reward_out_of_range: REJECT", "reward_out_of_range", "must be CLIP"},
       {JointText(kBlt, "shared {}", ""), "reporting", "is required for a private model"},

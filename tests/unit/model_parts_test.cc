@@ -309,8 +309,9 @@ TEST(CheckpointTest, Version2IsRead) {
   CheckpointFixture fixture;
   fixture.state.held.Clear();
   std::string bytes = fixture.Bytes();
-  // None held, no shape.
-  bytes.resize(bytes.size() - sizeof(Sha256Digest) - sizeof(std::uint64_t) - sizeof(std::int32_t));
+  // None held, no shape, no episode.
+  bytes.resize(bytes.size() - sizeof(Sha256Digest) - sizeof(std::uint64_t) - sizeof(std::int32_t) -
+               sizeof(std::uint64_t) - 1);
   bytes[8] = 2;
   const Sha256Digest digest = Sha256Of(bytes);
   bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());

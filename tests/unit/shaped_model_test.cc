@@ -286,14 +286,14 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
   }
 }
 
-// A checkpoint of format 3 is one of format 4 without the shape.
+// A checkpoint of format 3 is one of format 5 without the shape and an episode.
 TEST_F(ShapedModelTest, CheckpointsOfFormat3AreStillRead) {
   const auto model = Open(SharedSpec());
   const auto exported = *server::DecodeExport(*model->Export());
   std::string bytes = server::EncodeAgain(exported.checkpoint);
-  ASSERT_EQ(bytes[8], 4);
+  ASSERT_EQ(bytes[8], 5);
   bytes[8] = 3;
-  bytes.resize(bytes.size() - 32 - 4);
+  bytes.resize(bytes.size() - 32 - 4 - 9);
   bytes += AsChars(Sha256Of(bytes));
   const auto old = server::DecodeCheckpoint(bytes);
   ASSERT_THAT(old, IsOk());

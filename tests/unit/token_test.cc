@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
@@ -84,8 +85,8 @@ class TokenTest : public ::testing::Test {
 };
 
 TEST_F(TokenTest, OpensWhatItSealed) {
-  for (const auto& [arms, dimension] :
-       std::vector<std::pair<int, int>>{{1, 1}, {1, 25}, {3, 25}, {16, 256}}) {
+  for (const auto& [arms, dimension] : std::vector<std::pair<int, int>>{
+           {1, 1}, {1, 25}, {3, 25}, {16, 256}, {10, 400}, {1, 4096}}) {
     const Decision decision = MakeDecision(arms, dimension);
     auto opened = codec_.Open(Sealed(decision));
     ASSERT_THAT(opened, IsOk());
@@ -114,6 +115,24 @@ TEST_F(TokenTest, LongestTokenIsWithinTheStatedBound) {
   decision.user.assign(128, 'u');
   EXPECT_LE(Sealed(decision).size(), kTokenBytesMax);
   EXPECT_THAT(codec_.Open(Sealed(decision)), IsOk());
+}
+
+// As many features as 16 arms of 256 have.
+TEST_F(TokenTest, TokensOfManyFeaturesHaveFewArms) {
+  EXPECT_LE(Sealed(WithWindows(MakeDecision(1, 4096))).size(), kTokenBytesMax);
+  std::string payload;
+  EncodeDecision(MakeDecision(2, 2048), payload);
+  ASSERT_TRUE(DecodeDecision(payload).has_value());
+  const std::size_t shape = payload.size() - 2 * 8 * 2049 - 3;  // arms 1, dimension 2
+  payload[shape] = 3;
+  payload.append(8 * 2049, '\0');
+  EXPECT_FALSE(DecodeDecision(payload).has_value());
+  std::string wide;
+  EncodeDecision(MakeDecision(1, 4096), wide);
+  const std::uint16_t dimension = 4097;
+  std::memcpy(wide.data() + wide.size() - 8 * 4097 - 2, &dimension, sizeof dimension);
+  wide.append(8, '\0');
+  EXPECT_FALSE(DecodeDecision(wide).has_value());
 }
 
 TEST_F(TokenTest, RefusesEveryChangeOfAByte) {

@@ -1,0 +1,120 @@
+// Select and GetPosterior of a sparse model: a mean of 400 numbers and no covariance.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "common/bandits/sparse/sparse_estimate.h"
+#include "server/service/recommender.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_model.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::server {
+namespace {
+
+using ::bandana::testing::FakeClock;
+using ::bandana::testing::FakeModel;
+using ::bandana::testing::FakeRegistry;
+using ::bandana::testing::IsOk;
+using ::bandana::testing::PlainSpec;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::TempDir;
+using ::testing::ElementsAre;
+using Code = absl::StatusCode;
+
+constexpr int kDimension = 400;
+
+class SparseSelectTest : public ::testing::Test {
+ protected:
+  SparseSelectTest() { SetEstimate({}); }
+
+  static ModelSpec Spec() {
+    ModelSpec spec = PlainSpec("m", kDimension);
+    spec.public_spec.mode = v1::JOINT;
+    spec.public_spec.feature_l2_max = 1e6;
+    spec.sparse.emplace();
+    return spec;
+  }
+  void SetEstimate(const SparseEstimate& estimate) {
+    NodePosterior node{.mean = std::vector<double>(kDimension)};
+    for (const SparseEntry& entry : estimate) node.mean[entry.coordinate] = entry.value;
+    model_.SetPosterior(std::make_shared<const PosteriorSnapshot>(kDimension, node, 1));
+  }
+  absl::Status Select(const std::vector<double>& features, int top_k = 0) {
+    v1::SelectRequest request;
+    request.set_model("m");
+    request.set_user("u");
+    request.set_top_k(static_cast<std::uint32_t>(top_k));
+    request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(features.begin(),
+                                                                           features.end());
+    response_.Clear();
+    return recommender_.Select(request, response_);
+  }
+
+  TempDir folder_;
+  FakeClock clock_;
+  FakeRegistry registry_;
+  FakeModel& model_ = registry_.Add(Spec());
+  std::unique_ptr<TokenKeys> keys_ = *TokenKeys::Open({.file = folder_.File("keys")}, clock_);
+  TokenCodec tokens_{*keys_};
+  Recommender recommender_{{}, registry_, tokens_, clock_};
+  v1::SelectResponse response_;
+};
+
+TEST_F(SparseSelectTest, RanksByMeansAlone) {
+  SetEstimate({{3, 2.0}});
+  std::vector<double> features(3 * kDimension);
+  features[kDimension + 3] = 1;       // of the second arm
+  features[2 * kDimension + 3] = -1;  // of the third
+  ASSERT_THAT(Select(features, 3), IsOk());
+  EXPECT_THAT(response_.positions(), ElementsAre(1, 0, 2));
+  EXPECT_THAT(response_.means(), ElementsAre(2, 0, -2));
+  EXPECT_THAT(response_.scores(), ElementsAre(2, 0, -2));
+  EXPECT_THAT(response_.widths(), ElementsAre(0, 0, 0));
+}
+
+// Nothing is known at first, and equal arms, one of zeros among them, are equal: each is shown
+// about as often. 600 draws of three: a count below 140 has a chance of 2e-7.
+TEST_F(SparseSelectTest, ShowsEqualArmsEquallyOften) {
+  std::vector<double> features(3 * kDimension);
+  features[0] = features[kDimension] = 1;  // the same arm twice
+  std::vector<int> shown(3);
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_THAT(Select(features), IsOk());
+    ++shown[response_.positions(0)];
+  }
+  for (const int count : shown) EXPECT_GE(count, 140);
+}
+
+TEST_F(SparseSelectTest, RanksAsManyArmsAsATokenCarries) {
+  const std::vector<double> features(20 * kDimension);
+  ASSERT_THAT(Select(features, 10), IsOk());
+  EXPECT_EQ(response_.positions_size(), 10);
+  EXPECT_LE(response_.token().size(), kTokenBytesMax);
+  EXPECT_THAT(Select(features, 11),
+              StatusIs(Code::kInvalidArgument, "top_k: must be in [0, 10], got 11"));
+}
+
+TEST_F(SparseSelectTest, RefusesNumbersThatAreNoFeatures) {
+  std::vector<double> features(kDimension);
+  features[7] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(Select(features), StatusIs(Code::kInvalidArgument, "arm 0 has a NaN"));
+  EXPECT_THAT(Select(std::vector<double>(kDimension - 1)),
+              StatusIs(Code::kInvalidArgument, "a multiple of the model's dimension 400"));
+  EXPECT_THAT(Select({}), StatusIs(Code::kInvalidArgument, "at least one arm"));
+}
+
+TEST_F(SparseSelectTest, ThereIsNoPosteriorToFetch) {
+  v1::GetPosteriorRequest request;
+  request.set_model("m");
+  v1::GetPosteriorResponse response;
+  EXPECT_THAT(recommender_.GetPosterior(request, response),
+              StatusIs(Code::kFailedPrecondition, "model is sparse"));
+}
+
+}  // namespace
+}  // namespace bandana::server
