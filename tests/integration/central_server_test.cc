@@ -1,8 +1,9 @@
-// Modes in which the real server adds the noise: joint privacy of contexts and rewards, and one
-// counter over all users of a graph.
+// Modes in which the real server adds the noise: joint privacy of contexts and rewards, by a
+// counter or by episodes, and one counter over all users of a graph.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/test_rng.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/explain.h"
 
@@ -26,6 +28,7 @@ using testing::RunProgram;
 using testing::ServerProcess;
 using testing::StatusIs;
 using testing::TempDir;
+using testing::TestRng;
 
 // Little noise: what is learnt can be seen after a few hundred events.
 constexpr char kConfig[] =
@@ -33,6 +36,9 @@ constexpr char kConfig[] =
     "  exploration { alpha: 0 } reward_stddev: 0.1 refresh_interval {}\n"
     "  privacy { epsilon: 18 delta: 1e-6 planned_events_per_user: 1000 }\n"
     "  reporting { one_per_decision: true } }\n"
+    "models { name: 'sparse' dimension: 300 sparse { sparsity: 4 } mode: JOINT\n"
+    "  feature_l2_max: 50 reward_min: -6 reward_max: 6 reward_stddev: 0.1 prior_stddev: 0.08\n"
+    "  privacy { epsilon: 18 delta: 1e-6 } reporting { one_per_decision: true } }\n"
     "models { name: 'shaped' dimension: 2 mode: CENTRAL_REWARD\n"
     "  colin { graph { users: 3 rows: [0, 1, 2, 0, 1] columns: [0, 1, 2, 1, 2]\n"
     "    weights: [1, 1, 1, 0.5, 0.5] } }\n"
@@ -75,13 +81,13 @@ class CentralServerTest : public ::testing::Test {
     ASSERT_TRUE(client.Flush(absl::Seconds(60)));
   }
   // Means of the two arms, in their order, once everything is applied.
-  std::vector<double> Means(Client& client, const std::string& model) {
+  std::vector<double> Means(Client& client, const std::string& model,
+                            const std::vector<double>& arms = {1, 0, 0, 1}) {
     for (int i = 0; i < 1000; ++i) {
       const auto stats = admin_->GetStats(model);
       if (stats.ok() && stats->applied_sequence() == stats->log_sequence()) break;
       absl::SleepFor(absl::Milliseconds(10));
     }
-    const std::vector<double> arms = {1, 0, 0, 1};
     const auto selection = client.Select("1", Arms::Inline(arms), 2);
     EXPECT_THAT(selection, IsOk());
     std::vector<double> means(2);
@@ -131,6 +137,41 @@ TEST_F(CentralServerTest, JointModelsLearnAndPublishTheSameAfterAKill) {
   for (int i = 0; i < 2; ++i) EXPECT_NEAR(again[i], means[i], 1e-9);
 }
 
+TEST_F(CentralServerTest, SparseModelsFindWhatMattersAndPublishTheSameAfterAKill) {
+  constexpr int kFeatures = 300;
+  std::vector<double> arms(2 * kFeatures);  // one that shows feature 3, one that shows feature 200
+  arms[3] = arms[kFeatures + 200] = 1;
+  std::vector<double> means;
+  {
+    const auto client = Connect("sparse");
+    ASSERT_NE(client, nullptr);
+    EXPECT_EQ(client->model().mechanism, "sparse_release");
+    TestRng rng(1);
+    std::vector<double> x(kFeatures);
+    for (int i = 0; i < 520; ++i) {  // nine episodes end at 511
+      for (double& value : x) value = rng.Normal();
+      const auto selection = client->Select(std::to_string(i % 3), Arms::Inline(x));
+      ASSERT_THAT(selection, IsOk());
+      ASSERT_THAT(client->Report(*selection, x[3] - x[200]), IsOk());
+    }
+    ASSERT_TRUE(client->Flush(absl::Seconds(60)));
+    means = Means(*client, "sparse", arms);
+    EXPECT_GT(means[0], 0.5);
+    EXPECT_LT(means[1], -0.5);
+    EXPECT_THAT(client->RefreshPosterior("1").status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition, "model is sparse"));
+    EXPECT_THAT(client->Select("1", Arms::Inline(arms), 14),
+                StatusIs(absl::StatusCode::kInvalidArgument, "top_k: must be in [0, 13]"));
+  }
+  EXPECT_EQ(admin_->GetLedger("sparse")->entries_size(), 1);
+  EXPECT_EQ(admin_->GetStats("sparse")->nodes(), 1);
+  server_->Kill();
+  StartServer();
+  const auto client = Connect("sparse");
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(Means(*client, "sparse", arms), means);
+}
+
 TEST_F(CentralServerTest, OneCounterServesAllUsersUntilItIsExhausted) {
   std::vector<double> means;
   {
@@ -174,15 +215,18 @@ TEST_F(CentralServerTest, OneCounterServesAllUsersUntilItIsExhausted) {
 
 TEST_F(CentralServerTest, OperatorsAreToldWhatRunsAndWhy) {
   const auto models = *admin_->ListModels();
-  ASSERT_EQ(models.models_size(), 2);
+  ASSERT_EQ(models.models_size(), 3);
+  const std::map<std::string, std::vector<std::string>> parts = {
+      {"joint", {"joint: JOINT, COUNTER, epsilon 18", "counter (epochs)"}},
+      {"shaped", {"shaped: CENTRAL_REWARD, SHAPED_COUNTER, epsilon 18", "one counter over all"}},
+      {"sparse",
+       {"sparse: JOINT, SPARSE_RELEASE, epsilon 18", "at most 4 entries", "of  1024 ev"}}};
   for (const v1::ModelDescription& model : models.models()) {
     const auto text = Explain(model);
     ASSERT_THAT(text, IsOk());
-    EXPECT_THAT(*text, HasSubstr(model.model().model() == "joint"
-                                     ? "joint: JOINT, COUNTER, epsilon 18"
-                                     : "shaped: CENTRAL_REWARD, SHAPED_COUNTER, epsilon 18"));
-    EXPECT_THAT(*text, HasSubstr(model.model().model() == "joint" ? "counter (epochs)"
-                                                                  : "one counter over all users"));
+    for (const std::string& part : parts.at(model.model().model())) {
+      EXPECT_THAT(*text, HasSubstr(part));
+    }
   }
 }
 

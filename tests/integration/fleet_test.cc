@@ -108,6 +108,19 @@ TEST(Fleet, OtherEnvironmentsRunOnTheirOwnConfigurations) {
   }
 }
 
+// More features than a model with a covariance has. What 2000 rounds are enough for is in
+// docs/findings.md.
+TEST(Fleet, SparseModelsAreServedAtTheirDimension) {
+  FleetWorld world({"--environment=sparse", "--set=dimension=1000"});
+  world.StartServer();
+  const ProcessResult run =
+      RunProgram("bandana-fleet", world.Flags("fliphat", 2000, {"--in_flight=2"}));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const FleetWorld::Json json = world.ReadJson();
+  EXPECT_EQ(json.numbers.at("reports_acknowledged"), 2000);
+  EXPECT_LT(json.numbers.at("regret"), json.numbers.at("random_regret"));
+}
+
 TEST(Fleet, InterruptedRunsWriteTheirResults) {
   FleetWorld world({"--environment=mab"});
   world.StartServer();
@@ -165,7 +178,8 @@ TEST(Fleet, ExplainsMistakesInItsArguments) {
        "--reconnect_timeout"},
       {{"--environment=synthetic", "--users=3", "--set=users=4"}, "`users` is given twice"},
       {{"--environment=synthetic", "--set", "colour=red"}, "unknown setting `colour`"},
-      {{"--environment=sparse", "--write_config=/tmp/unused"}, "at most 256 features"},
+      {{"--environment=sparse", "--set=dimension=4097", "--write_config=/tmp/unused"},
+       "at most 4096 features"},
   };
   for (const auto& c : kCases) {
     const ProcessResult run = RunProgram("bandana-fleet", c.flags);

@@ -91,7 +91,10 @@ TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
   EXPECT_EQ(sphere.at("ldp-linucb-reward").public_spec.mode, v1::LOCAL_REWARD);
   const auto sparse = WriteAndParse("sparse", {"dimension=64"});
   EXPECT_THAT(Names(sparse),
-              ElementsAre("ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-shared"));
+              ElementsAre("fliphat", "ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-shared"));
+  EXPECT_EQ(sparse.at("fliphat").public_spec.mechanism, v1::SPARSE_RELEASE);
+  EXPECT_EQ(sparse.at("fliphat").sparse->sparsity, 10);
+  EXPECT_THAT(Names(WriteAndParse("sparse", {})), ElementsAre("fliphat"));
   EXPECT_EQ(sparse.at("linucb").public_spec.feature_l2_max, 14);  // sqrt(64) + 6
   EXPECT_TRUE(WriteAndParse("sphere", {}).at("linucb").public_spec.reward_binary);
 }
@@ -110,10 +113,11 @@ TEST(FleetConfigTest, NoiselessEnvironmentsAreLegal) {
 
 TEST(FleetConfigTest, RefusesWhatNoServerHosts) {
   const TempDir folder;
-  const auto environment = *MakeEnvironment("sparse", {}, 1);
+  const auto environment =
+      *MakeEnvironment("sparse", *Settings::Parse(std::vector<std::string>{"dimension=4097"}), 1);
   EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "at most 256 features, the environment has 400"));
+                       "at most 4096 features, the environment has 4097"));
 }
 
 }  // namespace

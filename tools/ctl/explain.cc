@@ -7,9 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/bandits/joint/joint_choice.h"
+#include "common/bandits/sparse/residual_update.h"
 #include "common/base/status.h"
+#include "common/mechanisms/sparse/sparse_release.h"
 #include "common/planner/planner.h"
+#include "common/wire/field_checks.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/sparse_policy.h"
 
 namespace bandana {
 namespace {
@@ -58,12 +62,43 @@ absl::StatusOr<std::string> ExplainJoint(const v1::ModelDescription& description
   return text;
 }
 
+// What an episode says about an entry, before anything is known.
+absl::StatusOr<std::string> ExplainSparse(const v1::ModelDescription& description) {
+  std::vector<ConfigError> errors;
+  const auto spec = ParseModelConfig(description.config(), "", /*allow_files=*/false, errors);
+  if (!spec) return ToStatus(errors);
+  BANDANA_ASSIGN_OR_RETURN(const Fliphat fliphat, MakeFliphat(*spec));
+  const FliphatOptions& o = fliphat.options();
+  BANDANA_ASSIGN_OR_RETURN(
+      const SparseRelease release,
+      SparseRelease::Create({.picks = (o.sparsity + 1) / 2, .rho = fliphat.rho()}));
+  const ResidualUpdateOptions update = {.dimension = o.dimension,
+                                        .context_abs_max = o.context_abs_max,
+                                        .context_stddev = o.context_stddev,
+                                        .residual_abs_max = o.reward_abs_max};
+  std::string text = absl::StrFormat(
+      "at most %d entries; features clipped at %g, residuals at %.4g at first; rho %.4g of an "
+      "event\nnoise of an entry, released at the end of an episode:\n",
+      o.sparsity, o.context_abs_max, o.reward_abs_max, fliphat.rho().value);
+  for (int length = 8; length <= 16; length += 2) {
+    const double rows = std::ldexp(1, length);
+    absl::StrAppendFormat(
+        &text, "  of %5.0f events: sd %.3g\n", rows,
+        release.stddev() * StepPerContribution(update, o.reward_abs_max, rows, kShareExpected));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
   const v1::GetModelResponse& model = description.model();
   if (model.mode() == v1::NON_PRIVATE) {
     return absl::StrCat(model.model(), ": NON_PRIVATE, no mechanism\n");
+  }
+  if (model.mechanism() == v1::SPARSE_RELEASE) {
+    BANDANA_ASSIGN_OR_RETURN(const std::string episodes, ExplainSparse(description));
+    return absl::StrCat(InForce(model), episodes);
   }
   if (model.mode() == v1::JOINT) {
     BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainJoint(description));

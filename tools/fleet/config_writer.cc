@@ -44,6 +44,8 @@ class ConfigBuilder {
       AddLocal(AddPoints("ldp-bco"), kStandardEpsilon);
       return std::move(config_);
     }
+    if (info_.name == "sparse") AddSparse();
+    if (info_.dimension > kDimensionMax) return std::move(config_);
     AddModel("linucb-shared", SharedVariance()).mutable_shared();
     AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
     if (influence_.empty()) {
@@ -94,6 +96,17 @@ class ConfigBuilder {
     model.mutable_exploration()->set_alpha(kAlpha);
     model.set_mode(v1::NON_PRIVATE);
     return model;
+  }
+
+  // Many features, few that matter; the server releases at the ends of episodes.
+  void AddSparse() {
+    v1::ModelConfig& model = AddModel("fliphat", SharedVariance());
+    model.mutable_sparse();
+    model.clear_exploration();
+    model.set_mode(v1::JOINT);
+    model.mutable_privacy()->set_epsilon(kStandardEpsilon);
+    model.mutable_privacy()->set_delta(kStandardDelta);
+    model.mutable_reporting()->set_one_per_decision(true);
   }
 
   // The classical bandit, over the arms' numbers.
@@ -205,8 +218,9 @@ absl::Status WriteServerConfig(const Environment& environment, const std::string
     return InvalidArgument(
         "the configuration of a recorded data set is written by bandana-import, beside its arms");
   }
-  if (info.dimension > kDimensionMax) {
-    return InvalidArgument("a server hosts models of at most ", kDimensionMax,
+  const int dimension_max = info.name == "sparse" ? kSparseDimensionMax : kDimensionMax;
+  if (info.dimension > dimension_max) {
+    return InvalidArgument("a server hosts models of at most ", dimension_max,
                            " features, the environment has ", info.dimension,
                            ": use --set dimension=N");
   }
