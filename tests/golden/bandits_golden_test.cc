@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"
@@ -146,7 +147,7 @@ std::vector<Line> RunTrace(const Config& config) {
 }
 
 std::string PathOf(const Config& config) {
-  return std::string(BANDANA_GOLDEN_DIR) + "/bandits/" + config.name + ".txt";
+  return absl::StrCat(BANDANA_GOLDEN_DIR, "/bandits/", config.name, ".txt");
 }
 
 void Write(const Config& config, const std::vector<Line>& lines) {
