@@ -8,7 +8,7 @@ target_include_directories(client_public_headers PRIVATE ${PROJECT_SOURCE_DIR}/c
 target_link_libraries(client_public_headers PRIVATE absl::statusor absl::time)
 bandana_warnings(client_public_headers)
 bandana_test(NAME client_headers_test SRCS unit/client_headers_test.cc $<TARGET_OBJECTS:client_public_headers>
-  DEPS bandana::client)
+  DEPS bandana::client OWN_HEADERS)
 bandana_test(NAME device_store_test SRCS unit/device_store_test.cc DEPS bandana::client bandana::test_support)
 bandana_test(NAME device_safety_test SRCS unit/device_safety_test.cc
   DEPS bandana::client bandana::test_support SQLite::SQLite3)

@@ -74,7 +74,7 @@ std::unique_ptr<v1::Recommender::Stub> Connect(const std::string& address) {
 grpc::Status HonestCall(v1::Recommender::Stub& stub) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-  context.AddMetadata("authorization", std::string("Bearer ") + kToken);
+  context.AddMetadata("authorization", absl::StrCat("Bearer ", kToken));
   v1::SelectResponse response;
   return stub.Select(&context, SelectOf(10), &response);
 }
@@ -238,7 +238,7 @@ void LargeMessages::Send(const char* name) {
       threads.emplace_back([&] {
         while (!over) {
           grpc::ClientContext context;
-          context.AddMetadata("authorization", std::string("Bearer ") + kToken);
+          context.AddMetadata("authorization", absl::StrCat("Bearer ", kToken));
           v1::SelectResponse response;
           admitted += stub->Select(&context, request, &response).ok();
           ++sent;
