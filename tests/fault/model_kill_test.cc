@@ -31,6 +31,16 @@ ModelSpec SpecUnderTest() {
 
 std::string UserOf(std::uint64_t number) { return "user" + std::to_string(number % 7); }
 
+// A decision's token carries its time: whoever repeats a report repeats the time. The children
+// inherit it.
+const absl::Time kDecided = absl::Now();
+
+server::Decision Decide(const HostedModel& model, std::uint64_t number) {
+  server::Decision decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8}, UserOf(number));
+  decision.time = kDecided;
+  return decision;
+}
+
 // Never returns: reports from `first` on until it is killed. One write a number: whole up to
 // PIPE_BUF.
 [[noreturn]] void RunChild(const std::string& folder, std::uint64_t first, int pipe) {
@@ -41,7 +51,7 @@ std::string UserOf(std::uint64_t number) { return "user" + std::to_string(number
   for (std::uint64_t number = first;; ++number) {
     while (in_flight.load() >= kInFlight) std::this_thread::yield();
     ++in_flight;
-    const auto decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8}, UserOf(number));
+    const auto decision = Decide(model, number);
     model.Report({{.decision = decision, .reward = 1}}, [&in_flight, pipe, number](auto results) {
       if (!results.ok() || results->front().code != v1::APPLIED) _exit(4);
       if (::write(pipe, &number, sizeof number) != sizeof number) _exit(5);
@@ -97,7 +107,7 @@ TEST(ModelKillTest, AcknowledgedReportsArePresentExactlyOnceAfterKills) {
     EXPECT_GE(events, acknowledged.size());
     EXPECT_LE(events, acknowledged.size() + kInFlight * (cycle + 1));
     for (const std::uint64_t number : numbers) {
-      const auto decision = DecisionOf(**model, SystemClock(), number, {0.6, 0.8}, UserOf(number));
+      const auto decision = Decide(**model, number);
       ASSERT_EQ(CodeOf(ReportOne(**model, decision, 1)), v1::DUPLICATE) << number;
     }
     first = numbers.back() + 10 * kInFlight;  // beyond everything that was in flight
