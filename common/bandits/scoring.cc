@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include "common/base/check.h"
@@ -74,12 +75,19 @@ std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   const std::size_t kept = std::min(order.size(), static_cast<std::size_t>(std::max(0, top_k)));
+  // Without NaN this is an order, as partial_sort demands.
+  const auto value = [scores](int position) {
+    const double score = scores[position];
+    return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
+  };
   const auto tie_rank = [tie_key](int position) {
     return Mix(tie_key + Mix(static_cast<std::uint64_t>(position) + 1));
   };
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
                     [&](int a, int b) {
-                      if (scores[a] != scores[b]) return scores[a] > scores[b];
+                      const double score_a = value(a);
+                      const double score_b = value(b);
+                      if (score_a != score_b) return score_a > score_b;
                       const std::uint64_t rank_a = tie_rank(a);
                       const std::uint64_t rank_b = tie_rank(b);
                       return rank_a != rank_b ? rank_a < rank_b : a < b;

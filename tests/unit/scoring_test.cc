@@ -105,6 +105,15 @@ TEST(RankArms, BestFirst) {
   EXPECT_THAT(RankArms({}, 3, 1), IsEmpty());
 }
 
+TEST(RankArms, WhatIsNoNumberComesLast) {
+  const double nan = std::nan("");
+  const std::vector<double> scores = {nan, -1e308, nan, 3, nan, 7, -2};
+  for (std::uint64_t key = 0; key < 20; ++key) {
+    EXPECT_THAT(RankArms(scores, 4, key), ElementsAre(5, 3, 6, 1));
+    EXPECT_EQ(RankArms(scores, 7, key).size(), 7);
+  }
+}
+
 TEST(RankArms, TiesFallTheSameWayForAKeyAndEvenlyOverKeys) {
   const std::vector<double> scores = {2, 1, 2, 2, 2};
   std::map<int, int> first;
