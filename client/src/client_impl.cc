@@ -56,6 +56,7 @@ ModelInfo ToModelInfo(const PublicSpec& spec) {
   info.reward_binary = spec.reward_binary;
   info.local = IsLocalMode(spec.mode);
   info.local_context = spec.mode == v1::LOCAL_CONTEXT;
+  info.link = std::string(LinkName(spec.link));
   info.epsilon = spec.epsilon.value;
   info.delta = spec.delta.value;
   info.guarantee = spec.guarantee;
@@ -130,6 +131,7 @@ absl::StatusOr<ClientImpl::Mechanism> ClientImpl::MakeMechanism(const PublicSpec
     BANDANA_ASSIGN_OR_RETURN(mechanism.contexts,
                              ContextPrivatizer::Create({.mechanism = std::move(drawing),
                                                         .range = spec.reward_range,
+                                                        .link = spec.link,
                                                         .default_reward = spec.default_reward(),
                                                         .dimension = spec.dimension,
                                                         .model = spec.name,

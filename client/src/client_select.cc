@@ -136,7 +136,7 @@ absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& 
   }
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
   BANDANA_RETURN_IF_ERROR(MaySelect(user));
-  return RankOnDevice(*posterior, features, top_k, tie_key);
+  return RankOnDevice(*posterior, spec_.link, features, top_k, tie_key);
 }
 
 void ClientImpl::SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done) {

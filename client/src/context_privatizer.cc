@@ -36,8 +36,9 @@ absl::StatusOr<std::string> ContextPrivatizer::Draw(const ReportRow& row,
   std::array<std::byte, 16> id{};
   BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
   const ContextMechanism& mechanism = options_.mechanism;
-  const ClippedStatistics phi = mechanism.statistic().Clip(
-      RawInteraction(FeaturesOfRank(row.features, 0, options_.dimension), reward.value_));
+  const ClippedStatistics phi =
+      mechanism.statistic().Clip(RawInteraction(FeaturesOfRank(row.features, 0, options_.dimension),
+                                                StraightReward(options_.link, reward.value_)));
   const std::uint64_t epoch = options_.epoch->value;
   if (mechanism.privunit() != nullptr) {
     BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection drawn,

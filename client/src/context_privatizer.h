@@ -30,6 +30,7 @@ class ContextPrivatizer {
   struct Options {
     ContextMechanism mechanism;
     RewardRange range;
+    Link link = Link::kLinear;
     double default_reward = 0;  // what missing and NaN rewards mean
     int dimension = 0;
     std::string model;
@@ -49,9 +50,9 @@ class ContextPrivatizer {
   absl::Status Debit(Store::Transaction& transaction, const std::string& user) const;
 
   // Draws the report of the decision `row` (number, owner, state, times, user, features of the arm
-  // shown), writes the row without its features and remembers until `forget_at` that it was drawn.
-  // Errors: FAILED_PRECONDITION the user's events are used up; UNAVAILABLE entropy failed: nothing
-  // drawn or written, a debit made stands.
+  // shown, straightened), writes the row without its features and remembers until `forget_at` that
+  // it was drawn. Errors: FAILED_PRECONDITION the user's events are used up; UNAVAILABLE entropy
+  // failed: nothing drawn or written, a debit made stands.
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
                                           const ContextReward& reward, Payment payment,
                                           absl::Time forget_at) const;

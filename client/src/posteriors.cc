@@ -36,24 +36,29 @@ absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& res
   return posterior;
 }
 
-Ranking RankOnDevice(const UserPosterior& posterior, std::span<const double> features, int top_k,
-                     std::uint64_t tie_key) {
-  const std::size_t dimension = posterior.node.mean.size();
+// PROOF: context_release begin
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
+                     int top_k, std::uint64_t tie_key) {
+  const int dimension = static_cast<int>(posterior.node.mean.size());
+  const double slope = LinkSlope(link, 0);
   ArmScores scores;
   ScoreArms(posterior.node, features, scores);
   Ranking ranking;
   ranking.posterior_version = posterior.version;
   for (const int position : RankArms(scores.scores, top_k, tie_key)) {
+    const double predictor = scores.means[position] / slope;
     ranking.arms.push_back({.position = position,
                             .arm_id = 0,
-                            .score = scores.scores[position],
-                            .mean = scores.means[position],
-                            .width = scores.widths[position],
+                            .score = LinkMean(link, scores.scores[position] / slope),
+                            .mean = LinkMean(link, predictor),
+                            .width = LinkSlope(link, predictor) * scores.widths[position] / slope,
                             .propensity = ranking.arms.empty() ? 1.0 : 0.0});
-    ranking.features += PackFeatures(features.subspan(position * dimension, dimension));
+    const auto x = FeaturesOfRow(features, position, dimension);
+    ranking.features += PackFeatures(StraightFeatures(link, {x.begin(), x.end()}, predictor));
   }
   return ranking;
 }
+// PROOF: context_release end
 
 std::shared_ptr<const UserPosterior> PosteriorCache::Find(const std::string& user) {
   const std::lock_guard lock(mutex_);

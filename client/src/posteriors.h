@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/recommender.pb.h"
 #include "client/src/selector.h"
+#include "common/bandits/link.h"
 #include "common/bandits/posterior.h"
 
 namespace bandana::device {
@@ -26,9 +27,11 @@ absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& res
                                              int dimension);
 
 // Scores and ranks n x d finite, clipped features; ties fall by `tie_key`. Ranked arms have
-// propensity 1 (the first) or 0.
-Ranking RankOnDevice(const UserPosterior& posterior, std::span<const double> features, int top_k,
-                     std::uint64_t tie_key);
+// propensity 1 (the first) or 0. With a curved link the posterior is of its slope at 0 times theta;
+// scores, means and widths are in reward units, and the ranking's features are straightened
+// (StraightFeatures) by the posterior that they were ranked by.
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
+                     int top_k, std::uint64_t tie_key);
 
 // The posteriors of the kUsersMax users that were used last. Threads: safe.
 class PosteriorCache {

@@ -13,6 +13,8 @@ absl::StatusOr<Link> ParseLink(std::string_view name) {
   return InvalidArgument("link must be linear or logistic, got `", ToAbsl(name), "`");
 }
 
+std::string_view LinkName(Link link) { return link == Link::kLinear ? "linear" : "logistic"; }
+
 double LinkMean(Link link, double z) {
   if (link == Link::kLinear) return z;
   // e^-|z| never overflows.
@@ -35,10 +37,16 @@ double ChordShare(Link link, double z) {
   return std::tanh(half) / half;
 }
 
-StraightEvent Straighten(Link link, std::vector<double> x, double reward, double predictor) {
+std::vector<double> StraightFeatures(Link link, std::vector<double> x, double predictor) {
   const double share = ChordShare(link, predictor);
   for (double& value : x) value *= share;
-  return {std::move(x), link == Link::kLinear ? reward : reward - LinkMean(link, 0)};
+  return x;
+}
+
+double StraightReward(Link link, double reward) { return reward - LinkMean(link, 0); }
+
+StraightEvent Straighten(Link link, std::vector<double> x, double reward, double predictor) {
+  return {StraightFeatures(link, std::move(x), predictor), StraightReward(link, reward)};
 }
 // PROOF: generalized_linear end
 

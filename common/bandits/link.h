@@ -17,6 +17,7 @@ enum class Link {
 
 // Errors: INVALID_ARGUMENT lists the names, `linear` and `logistic`.
 absl::StatusOr<Link> ParseLink(std::string_view name);
+std::string_view LinkName(Link link);
 
 // mu(z); for kLogistic within [0, 1] and exact to rounding for every z, infinite ones included.
 double LinkMean(Link link, double z);
@@ -39,5 +40,8 @@ struct StraightEvent {
 };
 // `predictor` is x . theta-hat, where the NaN of a bad estimate gives features of 0.
 StraightEvent Straighten(Link link, std::vector<double> x, double reward, double predictor);
+// The two halves, for who has the features before the reward.
+std::vector<double> StraightFeatures(Link link, std::vector<double> x, double predictor);
+double StraightReward(Link link, double reward);
 
 }  // namespace bandana

@@ -22,9 +22,8 @@ absl::StatusOr<JointStatistic> StatisticOf(const PublicSpec& spec, int grid_bits
 }  // namespace
 
 double ReportedRewardAbsMax(const PublicSpec& spec) {
-  const double middle = LinkMean(spec.link, 0);
-  return std::max(std::abs(spec.reward_range.min - middle),
-                  std::abs(spec.reward_range.max - middle));
+  return std::max(std::abs(StraightReward(spec.link, spec.reward_range.min)),
+                  std::abs(StraightReward(spec.link, spec.reward_range.max)));
 }
 
 absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec) {

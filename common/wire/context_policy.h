@@ -22,7 +22,7 @@ inline constexpr int kJointGaussianDimensionMax = 128;
 // Normals that a device draws for one report of PRIVUNIT at most, on average: about a second.
 inline constexpr double kPrivUnitNormalsMax = 1 << 24;
 
-// Of what a report says of a reward: with a curved link its middle mu(0) is taken off (Straighten).
+// Of what a report says of a reward: StraightReward of the range's ends.
 double ReportedRewardAbsMax(const PublicSpec& spec);
 
 // x is clipped to feature_l2_max and r to ReportedRewardAbsMax; phi is as in

@@ -210,6 +210,14 @@ void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChec
   spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
 }
 
+// Reports of a curved link are of a linear model of slope theta (Straighten); the configuration
+// speaks of theta.
+void ScaleByLink(ModelSpec& spec) {
+  const double slope = LinkSlope(spec.public_spec.link, 0);
+  spec.bandit.prior_variance *= slope * slope;
+  spec.bandit.exploration.theta_l2_max *= slope;
+}
+
 // s2 = sigma_r^2 + v_r (noise-aware posterior). Only called without mistakes so far.
 void AddRandomizerVariance(ModelSpec& spec, const FieldChecks& checks) {
   if (!HasRandomizer(spec.public_spec)) return;
@@ -389,6 +397,7 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   ParseBandit(config, spec, checks);
   ParsePrivacy(config, spec, checks);
   spec.public_spec.link = CheckLink(config.link(), spec.public_spec, checks);
+  ScaleByLink(spec);
   ParseTiming(config, spec, checks);
   ParseArms(config, files, spec, checks);
   if (found.empty()) AddRandomizerVariance(spec, checks);

@@ -126,7 +126,8 @@ struct ModelSpec {
   absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior
   // Noisy contexts (MECHANISMS section 7): the bound on |theta| that scales S's noise in the
   // residual. exploration.confidence.theta_l2_max where it is given, else sqrt(d) prior_stddev, the
-  // root mean square of |theta| under the prior.
+  // root mean square of |theta| under the prior. With a curved link this, the prior and the
+  // confidence bound are of what the reports are linear in: its slope at 0 times theta.
   double theta_l2_max = 0;
   std::uint64_t checkpoint_events = 0;
   absl::Duration checkpoint_interval;

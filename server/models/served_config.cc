@@ -1,15 +1,14 @@
 #include "server/models/served_config.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/planner/context_plan.h"
 #include "common/planner/planner.h"
 #include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
+#include "server/models/context_request.h"
 #include "server/models/joint_plan.h"
 
 namespace bandana::server {
@@ -80,19 +79,7 @@ void NameCounter(v1::Mechanism mechanism, v1::CounterKind kind, std::uint64_t pl
 
 std::optional<ModelSpec> PlanContexts(const ModelSpec& spec, std::string_view folder,
                                       bool allow_files, std::vector<ConfigError>& errors) {
-  const v1::Privacy& privacy = spec.config.privacy();
-  const PublicSpec& p = spec.public_spec;
-  const std::uint64_t planned = privacy.planned_events_per_user();
-  const auto plan = MakeContextPlan(
-      {.dimension = p.dimension,
-       .context_l2_max = p.feature_l2_max,
-       .reward_abs_max = std::max(std::abs(p.reward_range.min), std::abs(p.reward_range.max)),
-       .theta_l2_max = spec.theta_l2_max,
-       .reward_stddev = std::sqrt(spec.bandit.observation_variance),
-       .prior_stddev = std::sqrt(spec.bandit.prior_variance),
-       .reports = planned == 0 ? kPlannedEventsDefault : planned,
-       .epsilon = p.epsilon,
-       .delta = Delta{privacy.delta()}});
+  const auto plan = MakeContextPlan(ContextRequestOf(spec));
   if (!plan.ok()) {
     errors.push_back({"privacy.mechanism", "AUTO: " + std::string(plan.status().message())});
     return std::nullopt;

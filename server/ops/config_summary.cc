@@ -123,9 +123,11 @@ std::string ContextText(const ModelSpec& model) {
   if (!mechanism.ok()) return std::string(mechanism.status().message());
   const ReportVariance one = mechanism->variance();
   return absl::StrFormat(
-      "%s on the device, noise sd of a report %.3g in x x', %.3g in r x; |theta| up to %g weighed",
-      v1::Mechanism_Name(spec.mechanism), std::sqrt(one.gram), std::sqrt(one.moment),
-      model.theta_l2_max);
+      "%s on the device%s, noise sd of a report %.3g in x x', %.3g in r x; |theta| up to %g "
+      "weighed",
+      v1::Mechanism_Name(spec.mechanism),
+      spec.link == Link::kLogistic ? " of straightened events" : "", std::sqrt(one.gram),
+      std::sqrt(one.moment), model.theta_l2_max / LinkSlope(spec.link, 0));
 }
 
 std::string SparseText(const ModelSpec& model) {
@@ -192,9 +194,11 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("coupling", CouplingName(spec));
   line("users", UsersText(spec));
   line("features", FeaturesText(spec));
-  line("rewards", absl::StrFormat("[%g, %g]%s (%s)", out.reward_range.min, out.reward_range.max,
-                                  out.reward_binary ? ", binary" : "",
-                                  spec.reject_rewards ? "reject" : "clip"));
+  line("rewards",
+       absl::StrFormat(
+           "[%g, %g]%s (%s)%s", out.reward_range.min, out.reward_range.max,
+           out.reward_binary ? ", binary" : "", spec.reject_rewards ? "reject" : "clip",
+           out.link == Link::kLogistic ? ", expected 1 / (1 + e^-z) of z = x . theta" : ""));
   line("reporting", ReportingText(out));
   if (const std::string warning = Warning(spec); !warning.empty()) line("WARNING", warning);
   return text;

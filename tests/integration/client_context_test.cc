@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -14,10 +16,12 @@
 
 #include "bandana/client.h"
 #include "client/src/seams.h"
+#include "common/bandits/link.h"
 #include "common/wire/context_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -196,6 +200,66 @@ TEST_F(ClientContextTest, GaussianReportsAreIntegersThatFit) {
   ASSERT_THAT(readings, IsOk());
   EXPECT_FALSE(readings->epsilon_pure.has_value());
   EXPECT_TRUE(readings->epsilon_zcdp.has_value());
+}
+
+// A model of logistic rewards: what is drawn is the event made straight at the posterior that it
+// was chosen by, bit for bit.
+TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
+  for (const v1::Mechanism kind : {v1::PRIVUNIT, v1::JOINT_GAUSSIAN}) {
+    PublicSpec spec = ContextModelSpec(kind);
+    spec.link = Link::kLogistic;
+    spec.context = ContextMechanism::Create(spec)->spec();
+    FakeRecommender server(spec);
+    server.SetPosterior(Posterior(1, 1, 0.5));
+    testing::SeededBits bits(7);
+    device::Seams seams;
+    seams.bits = &bits;
+    const auto client = MustConnect(OptionsFor(server), seams);
+    EXPECT_EQ(client->model().link, "logistic");
+    // At rank 0 and at rank 1 in turn, rewarded by 1, by 0, by more than 1 and not at all.
+    const std::optional<double> rewards[] = {1.0, 0.0, 7.0, std::nullopt};
+    std::vector<StraightEvent> events;
+    for (int i = 0; i < 4; ++i) {
+      const auto selection = client->Select("u", Arms::Inline(kArms), 2);
+      ASSERT_THAT(selection, IsOk());
+      const RankedArm& arm = selection->arms[i % 2];
+      const std::vector<double> x(&kArms[2 * arm.position], &kArms[2 * arm.position] + 2);
+      const double logit = 4 * (x[0] + 0.5 * x[1]);  // the posterior's mean is theta / 4
+      EXPECT_NEAR(arm.mean, 1 / (1 + std::exp(-logit)), 1e-12);
+      events.push_back(
+          Straighten(Link::kLogistic, x, rewards[i] ? std::min(*rewards[i], 1.0) : 0.0, logit));
+      ASSERT_THAT(client->Report(*selection, rewards[i], i % 2), IsOk());
+    }
+    ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+    const auto mechanism = ContextMechanism::Create(spec);
+    ASSERT_EQ(mechanism->statistic().reward_abs_max(), 0.5);
+    testing::SeededBits same(7);
+    std::map<std::string, std::string> expected;  // by report id
+    for (const StraightEvent& event : events) {
+      std::array<std::byte, 16> id{};
+      ASSERT_THAT(same.Fill(id), IsOk());
+      const ClippedStatistics phi =
+          mechanism->statistic().Clip(RawInteraction(event.features, event.reward));
+      v1::ContextReport report;
+      report.set_report_id(std::string(AsChars(id)));
+      report.set_epoch(1);
+      if (kind == v1::PRIVUNIT) {
+        const auto drawn = mechanism->privunit()->Randomize(phi, same);
+        ASSERT_THAT(drawn, IsOk());
+        report.set_seed(std::string(AsChars(drawn->seed())));
+      } else {
+        const auto drawn = mechanism->gaussian()->Perturb(phi, same);
+        ASSERT_THAT(drawn, IsOk());
+        report.mutable_values()->Assign(drawn->grid().begin(), drawn->grid().end());
+      }
+      expected[report.report_id()] = report.SerializeAsString();
+    }
+    std::map<std::string, std::string> sent;
+    for (const auto& report : server.applied_contexts()) {
+      sent[report.report_id()] = report.SerializeAsString();
+    }
+    EXPECT_EQ(sent, expected);
+  }
 }
 
 TEST_F(ClientContextTest, ARetrySendsTheSameBytes) {

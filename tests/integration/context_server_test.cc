@@ -16,11 +16,14 @@
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/test_rng.h"
 #include "tools/ctl/admin_client.h"
+#include "tools/ctl/explain.h"
 
 namespace bandana {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::ServerProcess;
 using testing::TempDir;
@@ -34,6 +37,10 @@ constexpr char kConfig[] =
     "models { name: 'gaussian' dimension: 2 shared {} mode: LOCAL_CONTEXT\n"
     "  reward_min: -1 reward_max: 1 reward_stddev: 0.1 exploration { alpha: 0 }\n"
     "  refresh_interval {} privacy { epsilon: 8 delta: 1e-6 mechanism: JOINT_GAUSSIAN }\n"
+    "  reporting { one_per_decision: true } }\n"
+    "models { name: 'logistic' dimension: 2 shared {} mode: LOCAL_CONTEXT link: LOGISTIC\n"
+    "  reward_stddev: 0.5 prior_stddev: 3 exploration { alpha: 0 }\n"
+    "  refresh_interval {} privacy { epsilon: 8 }\n"
     "  reporting { one_per_decision: true } }\n";
 
 class ContextServerTest : public ::testing::Test {
@@ -115,6 +122,44 @@ TEST_F(ContextServerTest, WhatDevicesSeeIsLearntAndChosenByOnTheDevice) {
     ASSERT_THAT(ledger, IsOk());
     EXPECT_EQ(ledger->epsilon_spent_event(), 8);
     EXPECT_EQ(ledger->events(), 600);
+  }
+}
+
+// theta = (3, -3): of the arms (1, 0) and (0, 1) one is rewarded with probability 0.95, one with
+// 0.05.
+TEST_F(ContextServerTest, LogisticRewardsAreLearntAsProbabilities) {
+  constexpr int kEvents = 700;
+  const auto client = MustConnect("logistic");
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(client->model().link, "logistic");
+  testing::TestRng rng(11);
+  for (int i = 0; i < kEvents; ++i) {
+    const double a = 0.7 * i;
+    const std::vector<double> arms = {std::cos(a), std::sin(a), -std::sin(a), std::cos(a)};
+    const auto selection = client->Select("u", Arms::Inline(arms));
+    ASSERT_THAT(selection, IsOk());
+    const double* x = &arms[2 * selection->arms[0].position];
+    const double expected = 1 / (1 + std::exp(-3 * x[0] + 3 * x[1]));
+    ASSERT_THAT(client->Report(*selection, rng.Uniform() < expected ? 1 : 0), IsOk());
+  }
+  ASSERT_TRUE(client->Flush(absl::Seconds(60)));
+  EXPECT_EQ(Stats("logistic").reports_applied(), kEvents);
+  const std::vector<double> mean = Mean(*client, Stats("logistic").log_sequence());
+  EXPECT_NEAR(mean[0], 0.95, 0.1);
+  EXPECT_NEAR(mean[1], 0.05, 0.1);
+}
+
+TEST_F(ContextServerTest, OperatorsAreToldWhatRunsAndWhy) {
+  const auto models = *admin_->ListModels();
+  ASSERT_EQ(models.models_size(), 3);
+  for (const v1::ModelDescription& model : models.models()) {
+    const std::string name = model.model().model();
+    const auto text = Explain(model);
+    ASSERT_THAT(text, IsOk());
+    EXPECT_THAT(*text, HasSubstr(name + ": LOCAL_CONTEXT, " +
+                                 (name == "gaussian" ? "JOINT_GAUSSIAN" : "PRIVUNIT")));
+    EXPECT_THAT(*text, HasSubstr("* privunit"));
+    EXPECT_EQ(text->find("logistic in x . theta") != std::string::npos, name == "logistic");
   }
 }
 

@@ -231,7 +231,7 @@ TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
   EXPECT_THAT(posterior->node.covariance, ElementsAre(4, 1, 1, 9));
   // (1,0): 0.5 + 2 * 2 = 4.5; (0,1): -1 + 2 * 3 = 5; (0,0): 0; (1,1): -0.5 + 2 sqrt(15) = 7.246.
   const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
-  const Ranking ranking = RankOnDevice(*posterior, arms, 3, 1);
+  const Ranking ranking = RankOnDevice(*posterior, Link::kLinear, arms, 3, 1);
   ASSERT_EQ(ranking.arms.size(), 3);
   EXPECT_EQ(ranking.arms[0].position, 3);
   EXPECT_NEAR(ranking.arms[0].score, -0.5 + 2 * std::sqrt(15.0), 1e-12);
@@ -242,6 +242,47 @@ TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
   EXPECT_EQ(ranking.posterior_version, 5);
   EXPECT_EQ(ranking.features, PackFeatures(std::vector<double>{1, 1, 0, 1, 1, 0}));
   EXPECT_TRUE(ranking.token.empty());
+}
+
+// The same posterior, read as one of theta / 4: the arms' logits are 4 times their means.
+TEST(PosteriorsTest, LogisticRanksAlikeInRewardUnitsAndStraightensItsFeatures) {
+  const auto posterior = ParsePosterior(SomePosterior(), 2);
+  const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
+  const Ranking ranking = RankOnDevice(*posterior, Link::kLogistic, arms, 4, 1);
+  const Ranking linear = RankOnDevice(*posterior, Link::kLinear, arms, 4, 1);
+  ASSERT_EQ(ranking.arms.size(), 4);
+  const auto mu = [](double z) { return 1 / (1 + std::exp(-z)); };
+  std::string features;
+  for (int i = 0; i < 4; ++i) {
+    const RankedArm& arm = ranking.arms[i];
+    EXPECT_EQ(arm.position, linear.arms[i].position);
+    EXPECT_EQ(arm.propensity, linear.arms[i].propensity);
+    const double z = 4 * linear.arms[i].mean;
+    EXPECT_NEAR(arm.mean, mu(z), 1e-12);
+    EXPECT_NEAR(arm.score, mu(4 * linear.arms[i].score), 1e-12);
+    // The derivative of mu(z), by a difference, times the width of z.
+    const double slope = (mu(z + 1e-5) - mu(z - 1e-5)) / 2e-5;
+    EXPECT_NEAR(arm.width, slope * 4 * linear.arms[i].width, 1e-8);
+    const std::vector<double> x(&arms[2 * arm.position], &arms[2 * arm.position] + 2);
+    features += PackFeatures(Straighten(Link::kLogistic, x, 0, z).features);
+  }
+  EXPECT_EQ(ranking.features, features);
+}
+
+// Posteriors without any sense, from a hostile server.
+TEST(PosteriorsTest, SaturatedEstimatesShrinkFeaturesAndStayFinite) {
+  const std::vector<double> arms = {0.6, 0.8, 0.8, -0.6};
+  for (const double huge : {1e6, 1e300, -1e300, 1.7e308}) {
+    auto response = SomePosterior();
+    response.set_means(0, huge);
+    response.set_means(1, huge);
+    const Ranking ranking = RankOnDevice(*ParsePosterior(response, 2), Link::kLogistic, arms, 2, 1);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_GE(ranking.arms[i].mean, 0);
+      EXPECT_LE(ranking.arms[i].mean, 1);
+      for (const double x : FeaturesOfRank(ranking.features, i, 2)) EXPECT_LE(std::abs(x), 1e-5);
+    }
+  }
 }
 
 TEST(PosteriorsTest, RefusesWhatDoesNotFit) {

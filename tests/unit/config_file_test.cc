@@ -271,5 +271,16 @@ TEST(Summary, NamesTheFamiliesWithoutFeatures) {
   EXPECT_THAT(ModelLine(result.spec->models[1]), HasSubstr("points of a box"));
 }
 
+TEST(Summary, SaysWhatALogisticModelReports) {
+  const ConfigResult result = Parse(
+      "models { name: 'm' dimension: 4 shared {} mode: LOCAL_CONTEXT link: LOGISTIC\n"
+      "  prior_stddev: 2 reporting { one_per_decision: true } privacy { epsilon: 2 } }");
+  ASSERT_TRUE(result.spec);
+  const std::string summary = Summary(*result.spec);
+  EXPECT_THAT(summary, HasSubstr("PRIVUNIT on the device of straightened events"));
+  EXPECT_THAT(summary, HasSubstr("|theta| up to 4 weighed"));
+  EXPECT_THAT(summary, HasSubstr("[0, 1] (clip), expected 1 / (1 + e^-z) of z = x . theta"));
+}
+
 }  // namespace
 }  // namespace bandana::server

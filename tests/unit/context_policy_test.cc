@@ -28,7 +28,8 @@ constexpr char kBase[] =
 
 std::optional<ModelSpec> Parse(const std::string& more, std::vector<ConfigError>& errors) {
   v1::ModelConfig config;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kBase + more, &config)) << more;
+  // A field that is given twice takes the later value.
+  EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(kBase + more, &config)) << more;
   return ParseModelConfig(config, "", true, errors);
 }
 ModelSpec MustParse(const std::string& more) {
@@ -78,6 +79,65 @@ TEST(ContextConfigTest, RefusesWhatWouldNameAUserOrAnArm) {
     EXPECT_EQ(errors[0].field, each.field) << each.more;
     EXPECT_THAT(errors[0].message, HasSubstr(each.message));
   }
+}
+
+constexpr char kLogistic[] =
+    "dimension: 4 shared {} link: LOGISTIC reward_min: 0 reward_max: 1 prior_stddev: 2"
+    " privacy { epsilon: 2 delta: 1e-6 } ";
+
+// theta has prior deviation 2 an entry; the server's model learns theta / 4 from rewards in
+// [-1/2, 1/2].
+TEST(ContextConfigTest, ALogisticModelLearnsAQuarterOfTheta) {
+  const ModelSpec spec = MustParse(kLogistic);
+  EXPECT_EQ(spec.public_spec.link, Link::kLogistic);
+  EXPECT_EQ(spec.bandit.prior_variance, 0.25);
+  EXPECT_EQ(spec.theta_l2_max, 1);
+  EXPECT_EQ(ReportedRewardAbsMax(spec.public_spec), 0.5);
+  EXPECT_EQ(ContextMechanism::Create(spec.public_spec)->statistic().reward_abs_max(), 0.5);
+  const ModelSpec bound =
+      MustParse(std::string(kLogistic) + "exploration { confidence { theta_l2_max: 6 } }");
+  EXPECT_EQ(bound.theta_l2_max, 1.5);
+  // What the bound says in units of the width is the same for theta and for theta / 4.
+  EXPECT_EQ(bound.bandit.exploration.theta_l2_max / std::sqrt(bound.bandit.prior_variance), 3);
+  // Nothing is scaled with a straight line.
+  EXPECT_EQ(MustParse("dimension: 4 shared {} link: LINEAR prior_stddev: 2 privacy { epsilon: 2 }")
+                .bandit.prior_variance,
+            4);
+}
+
+TEST(ContextConfigTest, LogisticIsForPrivateContextsAndRewardsBetweenZeroAndOne) {
+  const struct {
+    std::string more, message;
+  } cases[] = {
+      {"dimension: 2 shared {} link: LOGISTIC privacy { epsilon: 1 }", "[0, 1], got [-1, 1]"},
+      {"dimension: 2 shared {} link: LOGISTIC mode: LOCAL_REWARD reward_min: 0"
+       " privacy { epsilon: 1 }",
+       "mode LOCAL_CONTEXT"},
+      {"dimension: 2 shared {} link: 7 reward_min: 0 privacy { epsilon: 1 }",
+       "LINEAR or LOGISTIC, got 7"},
+  };
+  for (const auto& each : cases) {
+    std::vector<ConfigError> errors;
+    EXPECT_FALSE(Parse(each.more, errors).has_value()) << each.more;
+    ASSERT_EQ(errors.size(), 1) << each.more;
+    EXPECT_EQ(errors[0].field, "link");
+    EXPECT_THAT(errors[0].message, HasSubstr(each.message));
+  }
+}
+
+TEST(ContextConfigTest, TheDeviceIsToldTheLinkAndHoldsTheServerToIt) {
+  const PublicSpec spec = MustParse(kLogistic).public_spec;
+  v1::GetModelResponse response = ToProto(spec);
+  EXPECT_EQ(response.link(), v1::LOGISTIC);
+  const auto parsed = ParsePublicSpec(response);
+  ASSERT_THAT(parsed, IsOk());
+  EXPECT_EQ(parsed->link, Link::kLogistic);
+  EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
+  response.set_link(v1::LINEAR);
+  EXPECT_THAT(ParsePublicSpec(response), StatusIs(Code::kFailedPrecondition, "policy_hash"));
+  PublicSpec reward = spec;
+  reward.mode = v1::LOCAL_REWARD;
+  EXPECT_THAT(ParsePublicSpec(ToProto(reward)), StatusIs(Code::kInvalidArgument, "LOCAL_CONTEXT"));
 }
 
 TEST(ContextConfigTest, OtherModesRefuseItsMechanisms) {

@@ -16,6 +16,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Link, NamesAreParsedAndOthersRefused) {
+  for (const Link link : {Link::kLinear, Link::kLogistic}) {
+    EXPECT_EQ(ParseLink(LinkName(link)).value(), link);
+  }
   EXPECT_EQ(ParseLink("linear").value(), Link::kLinear);
   EXPECT_EQ(ParseLink("logistic").value(), Link::kLogistic);
   EXPECT_THAT(ParseLink("probit"), StatusIs(absl::StatusCode::kInvalidArgument));

@@ -90,6 +90,33 @@ TEST(PublicSpec, HashOfACounterIsFormat2) {
   EXPECT_EQ(ToHex(WithCounter().PolicyHash()), ToHex(Sha256Of(text)));
 }
 
+PublicSpec Logistic() {
+  PublicSpec spec = Local();
+  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mechanism = v1::PRIVUNIT;
+  spec.context = ContextSpec{.grid_bits = 20, .parameters = Sha256Of("design")};
+  spec.link = Link::kLogistic;
+  return spec;
+}
+
+TEST(PublicSpec, HashOfACurvedLinkIsFormat4) {
+  const std::string text =
+      "bandana-policy-4\nmodel=ldp-colin\ndimension=25\nfeature_l2_max=1\n"
+      "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
+      "mode=LOCAL_CONTEXT\nmechanism=PRIVUNIT\nepsilon=2\ndelta=0\n"
+      "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
+      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "token_lifetime_ns=86400000000000\ncontext_grid_bits=20\ncontext_parameters=" +
+      ToHex(Sha256Of("design")) + "\nlink=LOGISTIC\n";
+  EXPECT_EQ(ToHex(Logistic().PolicyHash()), ToHex(Sha256Of(text)));
+  // What devices have spent under a linear model stays theirs.
+  PublicSpec linear = Logistic();
+  linear.link = Link::kLinear;
+  const std::string before =
+      "bandana-policy-3" + text.substr(text.find('\n'), text.find("link=") - text.find('\n'));
+  EXPECT_EQ(ToHex(linear.PolicyHash()), ToHex(Sha256Of(before)));
+}
+
 TEST(PublicSpec, HashBindsEveryField) {
   const std::vector<std::function<void(PublicSpec&)>> changes = {
       [](PublicSpec& s) { s.name = "other"; },

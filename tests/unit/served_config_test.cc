@@ -5,7 +5,11 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+
+#include "common/planner/context_plan.h"
+#include "common/wire/privacy_rules.h"
 
 namespace bandana::server {
 namespace {
@@ -15,7 +19,7 @@ using ::testing::IsEmpty;
 
 ModelSpec Served(const std::string& privacy, const std::string& mode = "CENTRAL_REWARD") {
   v1::ModelConfig config;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+  EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
       "name: 'm' dimension: 2 shared {} mode: " + mode +
           " reward_min: -1 reward_max: 1 "
           "reward_stddev: 0.1 reporting { one_per_decision: true } privacy { " +
@@ -64,6 +68,28 @@ TEST(ServedConfig, AutoPerturbsContextsByTheLeastNoise) {
     EXPECT_EQ(spec.config.privacy().mechanism(), v1::PRIVUNIT);
     EXPECT_THAT(spec.plan, HasSubstr("* privunit"));
   }
+}
+
+// What is planned is the model of the straightened events: R = 1/2, theta / 4.
+TEST(ServedConfig, AutoPlansALogisticModelForWhatIsReported) {
+  const std::string logistic =
+      "} reward_min: 0 link: LOGISTIC prior_stddev: 2 "
+      "reporting { one_per_decision: true ";
+  const ModelSpec spec = Served("epsilon: 1 delta: 1e-5 " + logistic, "LOCAL_CONTEXT");
+  EXPECT_EQ(spec.public_spec.link, Link::kLogistic);
+  EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+  EXPECT_THAT(spec.plan, HasSubstr("* privunit"));
+  const auto plan = MakeContextPlan({.dimension = 2,
+                                     .context_l2_max = 1,
+                                     .reward_abs_max = 0.5,
+                                     .theta_l2_max = std::sqrt(2) / 2,
+                                     .reward_stddev = 0.1,
+                                     .prior_stddev = 0.5,
+                                     .reports = kPlannedEventsDefault,
+                                     .epsilon = {1},
+                                     .delta = {1e-5}});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(spec.plan, HasSubstr(ExplainContextPlan(*plan)));
 }
 
 TEST(ServedConfig, AutoRandomizesBinaryRewards) {

@@ -40,7 +40,7 @@ ALLOWED = {
 }
 
 # The SDK scores arms but never learns: of the bandits it may see only this.
-CLIENT_BANDITS = {"common/bandits/posterior.h", "common/bandits/scoring.h"}
+CLIENT_BANDITS = {"common/bandits/link.h", "common/bandits/posterior.h", "common/bandits/scoring.h"}
 
 
 def room_of(path):
@@ -86,7 +86,7 @@ def problems_of(path, text):
         if target not in allowed:
             found.append(where + f"{room} may not include {target} ({include})")
         elif room == "client/src" and target == "common/bandits" and include not in CLIENT_BANDITS:
-            found.append(where + f"the SDK may include only scoring and posterior of bandits ({include})")
+            found.append(where + f"the SDK may include only link, posterior and scoring of bandits ({include})")
     return found
 
 

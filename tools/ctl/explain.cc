@@ -14,6 +14,7 @@
 #include "common/wire/field_checks.h"
 #include "common/wire/privacy_rules.h"
 #include "common/wire/sparse_policy.h"
+#include "server/models/context_request.h"
 
 namespace bandana {
 namespace {
@@ -27,6 +28,9 @@ std::string InForce(const v1::GetModelResponse& model) {
     absl::StrAppendFormat(&text, "counter %s, tuned to %d steps, at most %d\n",
                           v1::CounterKind_Name(model.counter().kind()), model.counter().horizon(),
                           model.counter().steps_max());
+  }
+  if (model.link() == v1::LOGISTIC) {
+    text += "expected reward logistic in x . theta: devices report straightened events\n";
   }
   return text;
 }
@@ -89,6 +93,16 @@ absl::StatusOr<std::string> ExplainSparse(const v1::ModelDescription& descriptio
   return text;
 }
 
+// The mechanisms that a device may perturb its context and reward by.
+absl::StatusOr<std::string> ExplainContexts(const v1::ModelDescription& description) {
+  std::vector<ConfigError> errors;
+  const auto spec = ParseModelConfig(description.config(), "", /*allow_files=*/false, errors);
+  if (!spec) return ToStatus(errors);
+  BANDANA_ASSIGN_OR_RETURN(const ContextPlan plan,
+                           MakeContextPlan(server::ContextRequestOf(*spec)));
+  return absl::StrCat("planned over all reports of the model:\n", ExplainContextPlan(plan));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
@@ -107,6 +121,10 @@ absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
   if (description.config().has_arms() || description.config().has_points()) {
     return absl::StrCat(InForce(model), "the one mechanism for models of ",
                         description.config().has_arms() ? "arms" : "points", "\n");
+  }
+  if (model.mode() == v1::LOCAL_CONTEXT) {
+    BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainContexts(description));
+    return absl::StrCat(InForce(model), planned);
   }
   const v1::Privacy& privacy = description.config().privacy();
   PlanRequest request;

@@ -28,6 +28,7 @@ struct ModelInfo {
   bool reward_binary = false;
   bool local = false;          // rewards are randomized, or counted with noise, on this device
   bool local_context = false;  // so are features, and the arm is chosen on this device
+  std::string link;            // of the expected reward: "linear" or "logistic"
   double epsilon = 0;          // per event; 0 when non-private
   double delta = 0;
   std::string guarantee;  // "proven", "published" or ""
@@ -58,12 +59,14 @@ struct Arms {
   Form form = Form::kInline;
 };
 
+// Reward units. With the logistic link z = x . theta is normal a posteriori, of mean m and standard
+// deviation s; mu(z) = 1 / (1 + e^-z); arms are ranked by m + alpha s.
 struct RankedArm {
   int position = 0;          // in the Arms given; for a query, among the matching arms by id
   std::uint32_t arm_id = 0;  // catalogue id, 0 for inline arms
-  double score = 0;
-  double mean = 0;
-  double width = 0;
+  double score = 0;          // mean + alpha width; logistic: mu(m + alpha s)
+  double mean = 0;           // expected reward at the posterior mean; logistic: mu(m)
+  double width = 0;          // posterior standard deviation; logistic: mu'(m) s, to first order
   double propensity = 0;
 };
 
