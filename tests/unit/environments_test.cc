@@ -181,6 +181,31 @@ TEST(EnvironmentTest, SphereRewardsAreSigns) {
   }
 }
 
+TEST(EnvironmentTest, ALogisticSphereRewardsOneOrNothing) {
+  const auto environment = *Make("sphere", {"link=logistic", "pool=3"});
+  EXPECT_EQ(environment->info().link, Link::kLogistic);
+  EXPECT_EQ(environment->info().reward_min, 0);
+  EXPECT_TRUE(environment->info().reward_binary);
+  EXPECT_EQ(environment->info().reward_stddev, 0.5);
+  EXPECT_NEAR(environment->info().theta_stddev, 4 / std::sqrt(5.0), 1e-12);
+  Decision decision;
+  double sum = 0;
+  double expected = 0;
+  constexpr int kRounds = 4000;
+  for (int i = 0; i < kRounds; ++i) {
+    environment->DecisionAt(i, decision);
+    EXPECT_LE(decision.BestExpected(), 1 / (1 + std::exp(-4.0)) + 1e-12);
+    expected += decision.expected[1];
+    const double reward = environment->RewardAt(i, decision, 1);
+    EXPECT_TRUE(reward == 0 || reward == 1);
+    sum += reward;
+  }
+  // Five deviations of a mean of values in [0, 1].
+  EXPECT_NEAR(sum / kRounds, expected / kRounds, 5 * 0.5 / std::sqrt(kRounds));
+  EXPECT_THAT(Make("sphere", {"link=logistic", "noise=0.1"}), StatusIs(kInvalid, "noise"));
+  EXPECT_THAT(Make("sphere", {"link=probit"}), StatusIs(kInvalid, "link"));
+}
+
 TEST(EnvironmentTest, SparseParameterIsThePapers) {
   // The expectation of an arm is its first five features times beta*.
   const auto environment = *Make("sparse");

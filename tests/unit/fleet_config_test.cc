@@ -89,6 +89,11 @@ TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
   EXPECT_EQ(sphere.at("ldp-linucb").public_spec.mode, v1::LOCAL_CONTEXT);
   EXPECT_NEAR(sphere.at("ldp-linucb").theta_l2_max, 0.75, 1e-12);
   EXPECT_EQ(sphere.at("ldp-linucb-reward").public_spec.mode, v1::LOCAL_REWARD);
+  const auto logistic = WriteAndParse("sphere", {"link=logistic"});
+  EXPECT_THAT(Names(logistic), ElementsAre("ldp-glm"));
+  EXPECT_EQ(logistic.at("ldp-glm").public_spec.link, Link::kLogistic);
+  EXPECT_EQ(logistic.at("ldp-glm").public_spec.mode, v1::LOCAL_CONTEXT);
+  EXPECT_NEAR(logistic.at("ldp-glm").theta_l2_max, 1, 1e-12);  // of theta / 4
   const auto sparse = WriteAndParse("sparse", {"dimension=64"});
   EXPECT_THAT(Names(sparse),
               ElementsAre("fliphat", "ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-shared"));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/status_matchers.h"
+#include "tools/environments/environment.h"
 #include "tools/lab/neurips20/context_learner.h"
 #include "tools/lab/neurips20/context_run.h"
 #include "tools/lab/neurips20/context_world.h"
@@ -183,6 +184,32 @@ TEST(PublishedLinear, RepairsWhatTheShiftDoesNotCover) {
   EXPECT_NEAR(posterior.mean[0], 1 / y, 1e-12);
   EXPECT_NEAR(posterior.covariance[0], 1 / y, 1e-12);
   EXPECT_NEAR(posterior.covariance[3], 1 / (2 * y), 1e-12);
+}
+
+// docs/findings.md compares runs over the wire with the lab's.
+TEST(ContextWorld, IsTheFleetsSphereArmForArm) {
+  const struct {
+    Link link;
+    double theta_l2;
+    std::vector<std::string> fleet;
+  } cases[] = {{Link::kLinear, 1, {"pool=10", "theta_l2=1", "noise=0.05"}},
+               {Link::kLogistic, 4, {"pool=10", "link=logistic"}}};
+  for (const auto& each : cases) {
+    Settings none;
+    const auto world = ContextWorld::Create(each.link, each.theta_l2, none, 5);
+    const auto sphere = MakeEnvironment("sphere", Settings::Parse(each.fleet).value(), 5);
+    ASSERT_THAT(world, IsOk());
+    ASSERT_THAT(sphere, IsOk());
+    ContextWorld::Round round;
+    Decision decision;
+    for (int t = 0; t < 50; ++t) {
+      world->RoundAt(t, round);
+      (*sphere)->DecisionAt(t, decision);
+      EXPECT_EQ(round.features, decision.features);
+      EXPECT_EQ(round.expected, decision.expected);
+      EXPECT_EQ(world->RewardAt(t, round, t % 10), (*sphere)->RewardAt(t, decision, t % 10));
+    }
+  }
 }
 
 TEST(ContextWorld, RoundsRepeatAndRewardsAreClipped) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/bco/domain.h"
+#include "common/bandits/link.h"
 #include "tools/environments/settings.h"
 
 namespace bandana {
@@ -42,6 +43,7 @@ struct EnvironmentInfo {
   double reward_min = 0;      // every reward lies in [reward_min, reward_max]
   double reward_max = 1;
   bool reward_binary = false;  // every reward is one of the two
+  Link link = Link::kLinear;   // of the expected reward, in x . theta
   double reward_stddev = 1;    // of a reward around its expectation, reward units
   double theta_stddev =
       1;  // root mean square of an entry of a user's parameter, before users are mixed

@@ -44,6 +44,10 @@ class ConfigBuilder {
       AddLocal(AddPoints("ldp-bco"), kStandardEpsilon);
       return std::move(config_);
     }
+    if (info_.link != Link::kLinear) {
+      AddLogistic(AddModel("ldp-glm", ThetaVariance())).mutable_shared();
+      return std::move(config_);
+    }
     if (info_.name == "sparse") AddSparse();
     if (info_.dimension > kDimensionMax) return std::move(config_);
     AddModel("linucb-shared", SharedVariance()).mutable_shared();
@@ -163,6 +167,11 @@ class ConfigBuilder {
   // Contexts and rewards are private, by noise that the devices add.
   v1::ModelConfig& AddContexts(v1::ModelConfig& model) {
     AddLocal(model, kStandardEpsilon).set_mode(v1::LOCAL_CONTEXT);
+    return model;
+  }
+
+  v1::ModelConfig& AddLogistic(v1::ModelConfig& model) {
+    AddContexts(model).set_link(v1::LOGISTIC);
     return model;
   }
 
