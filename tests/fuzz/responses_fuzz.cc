@@ -1,0 +1,150 @@
+// What a hostile server may answer to a device: a model, a posterior, a selection. Each is refused,
+// or the device goes on with numbers that are safe to use. The first byte says which it is.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/src/features.h"
+#include "client/src/handle.h"
+#include "client/src/policy.h"
+#include "client/src/posteriors.h"
+#include "client/src/selector.h"
+#include "common/base/check.h"
+#include "common/mechanisms/centred_window.h"
+#include "common/wire/context_policy.h"
+#include "common/wire/counter_policy.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/model_spec.h"
+#include "common/wire/privacy_rules.h"
+
+namespace {
+
+using namespace bandana;          // NOLINT
+using namespace bandana::device;  // NOLINT
+
+constexpr int kDimension = 2;
+const std::vector<double> kArms = {1, 0, 0, 1, 0.6, -0.8};
+
+// Any server can hash what it sends: the fields as they are, unchecked, except what a device
+// derives. One whose duration is no time keeps the hash that it came with.
+void SetHash(v1::GetModelResponse& response) {
+  PublicSpec spec;
+  spec.name = response.model();
+  spec.dimension = static_cast<int>(response.dimension());
+  spec.feature_l2_max = response.feature_l2_max();
+  spec.reject_features = response.feature_out_of_range() == v1::REJECT;
+  spec.reward_range = {response.reward_min(), response.reward_max()};
+  spec.reward_binary = response.reward_binary();
+  spec.mode = response.mode();
+  spec.mechanism = response.mechanism();
+  spec.epsilon = {response.epsilon()};
+  spec.delta = {response.delta()};
+  if (response.has_counter()) {
+    spec.counter = CounterSpec{response.counter().kind(), response.counter().horizon(),
+                               response.counter().steps_max()};
+  }
+  if (response.link() == v1::LOGISTIC) spec.link = Link::kLogistic;
+  spec.unit_of_privacy = response.unit_of_privacy();
+  spec.guarantee = response.guarantee();
+  spec.events_per_user_max = response.events_per_user_max();
+  spec.research = response.research();
+  spec.one_per_decision = response.reporting().one_per_decision();
+  const auto span = [](const google::protobuf::Duration& d) {
+    return absl::Seconds(d.seconds()) + absl::Nanoseconds(d.nanos());
+  };
+  if (response.reporting().has_reward_window()) {
+    const v1::RewardWindow& window = response.reporting().reward_window();
+    spec.reward_window = RewardWindowSpec{span(window.duration()), window.default_reward()};
+  }
+  spec.token_lifetime = span(response.token_lifetime());
+  if (spec.mode == v1::LOCAL_CONTEXT && spec.dimension >= 1 &&
+      spec.dimension <= DimensionMax(spec.mechanism)) {
+    const auto mechanism = ContextMechanism::Create(spec);
+    if (mechanism.ok()) spec.context = mechanism->spec();
+  }
+  response.set_policy_hash(std::string(AsChars(spec.PolicyHash())));
+}
+
+void TryModel(v1::GetModelResponse& response) {
+  // Large designs take milliseconds: not what is looked for here.
+  if (response.dimension() > 64) response.set_dimension(64);
+  if (response.policy_hash().empty()) SetHash(response);
+  const auto spec = ParsePublicSpec(response);
+  if (!spec.ok()) return;
+  BANDANA_CHECK(AsChars(spec->PolicyHash()) == response.policy_hash());
+  CheckPolicy(*spec, {}).IgnoreError();
+  // What Connect makes of it next.
+  if (HasRandomizer(*spec)) {
+    const auto randomizer = MakeRandomizer(*spec);
+    BANDANA_CHECK(!randomizer.ok() || std::isfinite(randomizer->VarianceMax()));
+  }
+  if (spec->mode == v1::LOCAL_REWARD && spec->counter) MakeCounterDesign(*spec).IgnoreError();
+  if (spec->context) {
+    const auto mechanism = ContextMechanism::Create(*spec);
+    BANDANA_CHECK(mechanism.ok() && mechanism->spec() == *spec->context);
+    BANDANA_CHECK(ReportedRewardAbsMax(*spec) > 0);
+  }
+}
+
+void TryPosterior(const v1::GetPosteriorResponse& response) {
+  const auto posterior = ParsePosterior(response, kDimension);
+  if (!posterior.ok()) return;
+  for (const Link link : {Link::kLinear, Link::kLogistic}) {
+    const Ranking ranking = RankOnDevice(*posterior, link, kArms, 2, 1);
+    BANDANA_CHECK(ranking.arms.size() == 2);
+    for (int rank = 0; rank < 2; ++rank) {
+      BANDANA_CHECK(ranking.arms[rank].position >= 0 && ranking.arms[rank].position < 3);
+      const std::vector<double> x = FeaturesOfRank(ranking.features, rank, kDimension);
+      BANDANA_CHECK(std::hypot(x.at(0), x.at(1)) <= 1 + 1e-12);
+    }
+  }
+}
+
+void TrySelection(v1::SelectResponse& response) {
+  v1::SelectRequest request;
+  request.set_top_k(2);
+  request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(kArms.begin(),
+                                                                         kArms.end());
+  // With and without windows.
+  for (const std::optional<RewardRange>& range :
+       {std::optional<RewardRange>(), std::optional<RewardRange>({0, 1})}) {
+    v1::SelectResponse answer = response;
+    const auto ranking = ParseSelectResponse(request, kDimension, range, answer);
+    if (!ranking.ok()) continue;
+    const int ranks = static_cast<int>(ranking->arms.size());
+    BANDANA_CHECK(ranks >= 1 && ranks <= 2 && !ranking->token.empty());
+    for (int rank = 0; rank < ranks; ++rank) {
+      BANDANA_CHECK(ranking->arms[rank].position >= 0 && ranking->arms[rank].position < 3);
+      const auto window = WindowOf(ranking->windows, rank);
+      BANDANA_CHECK(window.has_value() == range.has_value());
+      if (window) BANDANA_CHECK(IsWindowOf(*range, *window));
+    }
+  }
+}
+
+template <typename Response, typename Try>
+void Parse(std::string_view bytes, const Try& go_on) {
+  Response response;
+  if (response.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) go_on(response);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0] % 3) {
+    case 0:
+      Parse<v1::GetModelResponse>(bytes, TryModel);
+      break;
+    case 1:
+      Parse<v1::GetPosteriorResponse>(bytes, TryPosterior);
+      break;
+    default:
+      Parse<v1::SelectResponse>(bytes, TrySelection);
+  }
+  return 0;
+}
