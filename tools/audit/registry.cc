@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "tools/audit/context_report.h"
 #include "tools/audit/directions.h"
 #include "tools/audit/joint_stream.h"
 #include "tools/audit/porous.h"
@@ -57,6 +58,9 @@ constexpr Subject kSubjects[] = {
     {"privunit", kProven, kPure, true,
      "directions for phi(x, r), d = 2, cos(x, x') = -1/2; inside P's cap and outside Q's",
      AttackPrivUnit},
+    {"context-report", kProven, kPure, true,
+     "privunit through the SDK's store: the bytes that a device sends; inside P's cap, outside Q's",
+     AttackContextReport},
     {"straight-privunit", kProven, kPure, false,
      "directions for straightened logistic events, d = 2, one arm saturated; inside P's cap, off Q",
      AttackStraightPrivUnit},

@@ -31,6 +31,7 @@ ALLOWED = {
     "client/include": [],
     "client/src": COMMON + ["client/include", "common/channel"],
     "tools/environments": COMMON,
+    "tools/audit": TOOLS + ["client/src"],  # what a device sends of private contexts
     "tools/ctl": TOOLS + ["server/models", "server/ops"],  # data folders of a stopped server
     "tools": TOOLS,
     "examples": ["client/include"],

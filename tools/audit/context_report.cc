@@ -1,0 +1,105 @@
+#include "tools/audit/context_report.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "bandana/v1/recommender.pb.h"
+#include "client/src/context_privatizer.h"
+#include "client/src/features.h"
+#include "client/src/stream_privatizer.h"
+#include "common/base/status.h"
+#include "common/wire/context_policy.h"
+#include "tools/audit/directions.h"
+
+namespace bandana::audit {
+namespace {
+
+constexpr double kReward = 1;
+constexpr char kUser[] = "u";
+
+class Device {
+ public:
+  static absl::StatusOr<std::shared_ptr<Device>> Create(const Claim& claim) {
+    PublicSpec spec;
+    spec.name = "audit";
+    spec.dimension = 2;
+    spec.reward_range = {-1, 1};
+    spec.mode = v1::LOCAL_CONTEXT;
+    spec.mechanism = v1::PRIVUNIT;
+    spec.epsilon = claim.epsilon;
+    BANDANA_ASSIGN_OR_RETURN(ContextMechanism mechanism, ContextMechanism::Create(spec));
+    auto device = std::shared_ptr<Device>(new Device(spec, std::move(mechanism)));
+    BANDANA_RETURN_IF_ERROR(device->store_->Run([&](device::Store::Transaction& transaction) {
+      device->policy_ = transaction.tables.AddPolicy(
+          {.model = spec.name, .hash = std::string(32, 'h'), .epsilon = spec.epsilon.value});
+      return absl::OkStatus();
+    }));
+    return device;
+  }
+
+  // One event, from its selection to the bytes that would leave.
+  absl::StatusOr<bool> Report(Neighbour neighbour, BitSource& bits) const {
+    BANDANA_ASSIGN_OR_RETURN(const auto privatizer,
+                             device::ContextPrivatizer::Create({.mechanism = mechanism_,
+                                                                .range = spec_.reward_range,
+                                                                .dimension = spec_.dimension,
+                                                                .model = spec_.name,
+                                                                .policy = policy_,
+                                                                .bits = &bits,
+                                                                .epoch = &epoch_}));
+    device::ReportRow row = {
+        .number = store_->NextNumber(),
+        .policy = policy_,
+        .state = device::ReportState::kReady,
+        .user = kUser,
+        .features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ)};
+    BANDANA_RETURN_IF_ERROR(store_->Run([&](device::Store::Transaction& transaction) {
+      return privatizer.Debit(transaction, kUser);
+    }));
+    BANDANA_RETURN_IF_ERROR(
+        store_->Run([&](device::Store::Transaction& transaction) -> absl::Status {
+          BANDANA_ASSIGN_OR_RETURN(const device::Release released,
+                                   privatizer.Release(transaction, row, privatizer.Clip(kReward),
+                                                      device::Payment::kDebited, absl::Now()));
+          if (released != device::Release::kDone) return Internal("a fresh decision was not drawn");
+          transaction.tables.DeleteReport(row.number);  // answered: the store does not grow
+          return absl::OkStatus();
+        }));
+    return Happened(row.report);
+  }
+
+ private:
+  Device(PublicSpec spec, ContextMechanism mechanism)
+      : spec_(std::move(spec)), mechanism_(std::move(mechanism)) {}
+
+  absl::StatusOr<bool> Happened(const std::string& bytes) const {
+    v1::ContextReport report;
+    PublicSeed seed;
+    if (!report.ParseFromString(bytes) || report.seed().size() != seed.size()) {
+      return Internal("what the device sends is no report of a seed");
+    }
+    std::memcpy(seed.data(), report.seed().data(), seed.size());
+    BANDANA_ASSIGN_OR_RETURN(const JointEstimate estimate, mechanism_.Decode(seed));
+    return InCapOfPAlone(*mechanism_.privunit(), estimate);
+  }
+
+  const PublicSpec spec_;
+  const ContextMechanism mechanism_;
+  const std::shared_ptr<device::Store> store_ =
+      std::static_pointer_cast<device::Store>(DeviceStore::InMemory());
+  device::ModelEpoch epoch_;
+  device::PolicyId policy_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Attack> AttackContextReport(const Claim& claim) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, Device::Create(claim));
+  return Attack(
+      [device](Neighbour neighbour, BitSource& bits) { return device->Report(neighbour, bits); });
+}
+
+}  // namespace bandana::audit

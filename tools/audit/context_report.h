@@ -1,0 +1,14 @@
+// The attack on what a device sends of a model whose contexts are private.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "tools/audit/subject.h"
+
+namespace bandana::audit {
+
+// The events of AttackPrivUnit through the SDK's own last step, client/src/context_privatizer.h,
+// over a store in memory: the ledger is debited, the report drawn and written, and its bytes, those
+// that Submit would carry, are all that the attacker reads. Its event is AttackPrivUnit's.
+absl::StatusOr<Attack> AttackContextReport(const Claim& claim);
+
+}  // namespace bandana::audit
