@@ -12,10 +12,10 @@ namespace bandana {
 // private forms, as far as they make sense in the environment: for `points` bco and ldp-bco alone;
 // for `sphere` also linucb-jdp (mode JOINT), with a logistic link ldp-glm alone (LOCAL_CONTEXT);
 // for `sparse` fliphat (mode JOINT; above 256 features alone); where users influence each other
-// dp-colin-shaped (one central counter over all users) and also
-// DIR/graph.mtx (W, for CoLin) and DIR/similarity.mtx (edge weights, for GOBLin). `command` is
-// quoted in a comment at the top. Errors: INVALID_ARGUMENT what no server hosts (a dimension above
-// its limit), or a recorded data set, whose configuration bandana-import writes; UNAVAILABLE I/O.
+// dp-colin-shaped (one central counter over all users) and also DIR/graph.mtx (W, for CoLin) and
+// DIR/similarity.mtx (edge weights, for GOBLin). `command` is quoted in a comment at the top.
+// Errors: INVALID_ARGUMENT what no server hosts (a dimension above its limit), or a recorded data
+// set, whose configuration bandana-import writes; UNAVAILABLE I/O.
 absl::Status WriteServerConfig(const Environment& environment, const std::string& command,
                                const std::string& folder);
 
