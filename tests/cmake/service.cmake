@@ -16,6 +16,8 @@ bandana_test(NAME context_reports_test SRCS unit/context_reports_test.cc
 bandana_test(NAME counter_reports_test SRCS unit/counter_reports_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
 bandana_test(NAME access_test SRCS unit/access_test.cc DEPS bandana::server_access)
+bandana_test(NAME gatekeeper_test SRCS unit/gatekeeper_test.cc
+  DEPS bandana::server_access bandana::test_support gRPC::grpc++)
 bandana_test(NAME tls_files_test SRCS unit/tls_files_test.cc
   DEPS bandana::channel bandana::server_tls bandana::test_certificates bandana::test_support)
 bandana_test(NAME slow_reader_test SRCS integration/slow_reader_test.cc support/raw_http2.cc LABELS integration

@@ -33,7 +33,7 @@ Caller CallerOfSubjects(const AccessRules& rules, const std::vector<std::string_
   for (const Principal& principal : rules.principals) {
     if (principal.certificate_subject.empty()) continue;
     const auto found = std::find(subjects.begin(), subjects.end(), principal.certificate_subject);
-    if (found != subjects.end()) return {&principal};
+    if (found != subjects.end()) return {.principal = &principal};
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Who may do what: pure functions of rules, credentials, rpc and model.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ struct Credentials {
 // Null: a caller that is no principal.
 struct Caller {
   const Principal* principal = nullptr;
+  std::shared_ptr<const void> owner;  // of the principal, where rules may be replaced
 };
 
 // For logs. Never a credential.

@@ -38,33 +38,65 @@ std::uint32_t OneSecond(double calls_per_second) {
 }  // namespace
 
 Gatekeeper::Gatekeeper(AccessRules rules, const Clock& clock)
-    : rules_(std::move(rules)), clock_(clock), by_certificate_(HasCertificateSubjects(rules_)) {
-  for (const Principal& principal : rules_.principals) {
-    rates_.push_back(std::make_unique<RateLimit>(principal.calls_per_second, principal.burst));
+    : clock_(clock), current_(MakeRuleSet(std::move(rules), nullptr)) {}
+
+void Gatekeeper::Replace(AccessRules rules) {
+  current_.store(MakeRuleSet(std::move(rules), current_.load().get()));
+}
+
+std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules rules,
+                                                                   const RuleSet* before) {
+  auto set = std::make_shared<RuleSet>();
+  set->by_certificate = HasCertificateSubjects(rules);
+  for (const Principal& principal : rules.principals) {
+    std::shared_ptr<RateLimit> rate = before == nullptr ? nullptr : before->RateOf(principal);
+    if (rate == nullptr) {
+      rate = std::make_shared<RateLimit>(principal.calls_per_second, principal.burst);
+    }
+    set->rates.push_back(std::move(rate));
   }
-  rates_.push_back(std::make_unique<RateLimit>(rules_.anonymous_calls_per_second,
-                                               OneSecond(rules_.anonymous_calls_per_second)));
+  const double others = rules.anonymous_calls_per_second;
+  const bool kept = before != nullptr && before->rules.anonymous_calls_per_second == others;
+  set->rates.push_back(kept ? before->rates.back()
+                            : std::make_shared<RateLimit>(others, OneSecond(others)));
+  set->rules = std::move(rules);
+  return set;
+}
+
+std::shared_ptr<RateLimit> Gatekeeper::RuleSet::RateOf(const Principal& principal) const {
+  for (std::size_t i = 0; i < rules.principals.size(); ++i) {
+    const Principal& mine = rules.principals[i];
+    if (mine.name == principal.name && mine.calls_per_second == principal.calls_per_second &&
+        mine.burst == principal.burst) {
+      return rates[i];
+    }
+  }
+  return nullptr;
 }
 
 Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRule* rule) {
+  std::shared_ptr<const RuleSet> set = current_.load(std::memory_order_acquire);
+  const AccessRules& rules = set->rules;
   Credentials credentials;
   const auto [first, last] = context.client_metadata().equal_range("authorization");
   for (auto it = first; it != last; ++it) credentials.authorization.push_back(ToStd(it->second));
-  if (by_certificate_ && credentials.authorization.empty()) AppendSubjects(context, credentials);
+  if (set->by_certificate && credentials.authorization.empty())
+    AppendSubjects(context, credentials);
 
   Admittance admittance;
-  const auto caller = Identify(rules_, credentials);
+  const auto caller = Identify(rules, credentials);
   if (!caller.ok()) {
     admittance.status = caller.status();
     return admittance;
   }
   admittance.caller = *caller;
-  admittance.status = AuthorizeRpc(rules_, *caller, rule);
+  admittance.caller.owner = set;
+  admittance.status = AuthorizeRpc(rules, *caller, rule);
   if (!admittance.status.ok()) return admittance;
   const std::size_t bucket = caller->principal == nullptr
-                                 ? rules_.principals.size()
-                                 : caller->principal - rules_.principals.data();
-  admittance.retry_after = rates_[bucket]->Take(clock_.Now());
+                                 ? rules.principals.size()
+                                 : caller->principal - rules.principals.data();
+  admittance.retry_after = set->rates[bucket]->Take(clock_.Now());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");
   }

@@ -1,6 +1,7 @@
 // Who may come in, for the calls of gRPC: access rules, and the rates that go with them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -19,14 +20,19 @@ namespace bandana::server {
 
 struct Admittance {
   absl::Status status;
-  Caller caller;               // when OK
+  Caller caller;               // when OK, or of a known caller
   absl::Duration retry_after;  // with RESOURCE_EXHAUSTED: when the caller's rate allows a call
 };
 
-// Threads: all methods are safe. Callers point into it.
+// Threads: all methods are safe.
 class Gatekeeper {
  public:
   Gatekeeper(AccessRules rules, const Clock& clock);
+
+  // Takes other rules. Calls that were let in go on under the rules before; every later one, on
+  // whatever connection, meets these. A principal whose name and rate stay keeps what it has used
+  // of its rate.
+  void Replace(AccessRules rules);
 
   // Identifies the caller, checks its roles, and counts the call against its rate, in this order: a
   // call that is refused for another reason costs nothing. Errors: of Identify and AuthorizeRpc;
@@ -34,10 +40,20 @@ class Gatekeeper {
   Admittance Admit(const grpc::ServerContextBase& context, const RpcRule* rule);
 
  private:
-  const AccessRules rules_;
+  // Rules and what belongs to them; never changed.
+  struct RuleSet {
+    AccessRules rules;
+    bool by_certificate = false;                    // some principal is
+    std::vector<std::shared_ptr<RateLimit>> rates;  // by principal; the last is of all others
+
+    // Of the principal with this name and rate; null: none.
+    std::shared_ptr<RateLimit> RateOf(const Principal& principal) const;
+  };
+  // `before` may be null.
+  static std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before);
+
   const Clock& clock_;
-  const bool by_certificate_;                      // some principal is
-  std::vector<std::unique_ptr<RateLimit>> rates_;  // by principal; the last is of all others
+  std::atomic<std::shared_ptr<const RuleSet>> current_;
 };
 
 }  // namespace bandana::server

@@ -1,0 +1,96 @@
+// Rules that are replaced while calls come in.
+#include "server/service/access/gatekeeper.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/test/server_context_test_spouse.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::server {
+namespace {
+
+using testing::FakeClock;
+using testing::IsOk;
+using testing::StatusIs;
+
+Principal ByToken(const std::string& name, const std::string& token, double rate = 0) {
+  Principal principal{.name = name, .token_digest = Sha256Of(token)};
+  principal.roles = Role::kSelect;
+  principal.calls_per_second = rate;
+  return principal;
+}
+
+AccessRules Rules(std::vector<Principal> principals) {
+  return {.principals = std::move(principals), .anonymous_roles = {}};
+}
+
+Admittance Admit(Gatekeeper& gatekeeper, const std::string& token) {
+  grpc::ServerContext context;
+  grpc::testing::ServerContextTestSpouse spouse(&context);
+  spouse.AddClientMetadata("authorization", "Bearer " + token);
+  return gatekeeper.Admit(context, FindRule("bandana.v1.Recommender/Select"));
+}
+
+TEST(Gatekeeper, NewRulesHoldFromTheNextCallOn) {
+  const FakeClock clock;
+  Gatekeeper gatekeeper(Rules({ByToken("app", "old-token")}), clock);
+  EXPECT_THAT(Admit(gatekeeper, "old-token").status, IsOk());
+  gatekeeper.Replace(Rules({ByToken("app", "old-token"), ByToken("app-2", "new-token")}));
+  EXPECT_THAT(Admit(gatekeeper, "old-token").status, IsOk());
+  EXPECT_THAT(Admit(gatekeeper, "new-token").status, IsOk());
+  gatekeeper.Replace(Rules({ByToken("app-2", "new-token")}));
+  EXPECT_THAT(Admit(gatekeeper, "old-token").status,
+              StatusIs(absl::StatusCode::kUnauthenticated, "not known"));
+  EXPECT_THAT(Admit(gatekeeper, "new-token").status, IsOk());
+}
+
+TEST(Gatekeeper, ACallerOutlivesTheRulesThatLetItIn) {
+  const FakeClock clock;
+  Gatekeeper gatekeeper(Rules({ByToken("app", "old-token")}), clock);
+  const Caller caller = Admit(gatekeeper, "old-token").caller;
+  for (int i = 0; i < 3; ++i) gatekeeper.Replace(Rules({ByToken("other", "new-token")}));
+  EXPECT_EQ(NameOf(caller), "app");
+  EXPECT_THAT(AuthorizeModel(caller, "news"), IsOk());
+}
+
+TEST(Gatekeeper, AReloadDoesNotRefillARate) {
+  const FakeClock clock;
+  Gatekeeper gatekeeper(Rules({ByToken("app", "old-token", 1)}), clock);
+  EXPECT_THAT(Admit(gatekeeper, "old-token").status, IsOk());
+  gatekeeper.Replace(Rules({ByToken("more", "other-token"), ByToken("app", "new-token", 1)}));
+  const Admittance refused = Admit(gatekeeper, "new-token");
+  EXPECT_THAT(refused.status, StatusIs(absl::StatusCode::kResourceExhausted, "rate"));
+  EXPECT_EQ(refused.retry_after, absl::Seconds(1));
+  gatekeeper.Replace(Rules({ByToken("app", "new-token", 2)}));  // another rate starts full
+  EXPECT_THAT(Admit(gatekeeper, "new-token").status, IsOk());
+}
+
+TEST(Gatekeeper, RulesMayChangeWhileCallsComeIn) {
+  const FakeClock clock;
+  Gatekeeper gatekeeper(Rules({ByToken("app", "token")}), clock);
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const Admittance admittance = Admit(gatekeeper, "token");
+        EXPECT_THAT(admittance.status, IsOk());
+        EXPECT_EQ(NameOf(admittance.caller), "app");
+      }
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    gatekeeper.Replace(Rules({ByToken("extra", std::to_string(i)), ByToken("app", "token")}));
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace bandana::server
