@@ -1,0 +1,243 @@
+#include "server/service/connections/acceptor.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/base/address.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr int kBacklog = 1024;
+// Between attempts while no descriptor is left.
+constexpr int kFailurePauseMs = 50;
+// Connections taken from one listener before the others are looked at.
+constexpr int kAcceptsInARow = 64;
+// Unacknowledged data after which a connection is given up.
+constexpr unsigned kUserTimeoutMs = 20'000;
+
+void SetOption(int socket, int level, int name, int value) {
+  ::setsockopt(socket, level, name, &value, sizeof value);
+}
+
+// 0 of what is no open descriptor.
+std::uint64_t Inode(int descriptor) {
+  struct stat status = {};
+  return ::fstat(descriptor, &status) == 0 ? status.st_ino : 0;
+}
+
+bool IsOpen(const SocketId& socket) { return Inode(socket.descriptor) == socket.inode; }
+
+// By a copy of the descriptor: gRPC may close its own at any moment, and the number may then be
+// another file's.
+void CloseConnection(const SocketId& socket) {
+  const int copy = ::fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  if (Inode(copy) == socket.inode) ::shutdown(copy, SHUT_RDWR);
+  ::close(copy);
+}
+
+// With a reset: nothing of it lingers in the kernel.
+void Reset(int connection) {
+  const linger now = {.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  ::close(connection);
+}
+
+std::string Reason(int error = errno) { return std::strerror(error); }
+
+// The listening socket, or -errno. Accepted connections inherit the options.
+int Listen(const addrinfo& info, int port) {
+  sockaddr_storage address = {};
+  std::memcpy(&address, info.ai_addr, info.ai_addrlen);
+  if (info.ai_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(address).sin6_port = htons(static_cast<std::uint16_t>(port));
+  } else {
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(static_cast<std::uint16_t>(port));
+  }
+  const int listener =
+      ::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+  if (listener < 0) return -errno;
+  SetOption(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+  SetOption(listener, IPPROTO_TCP, TCP_NODELAY, 1);
+  SetOption(listener, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+  if (::bind(listener, reinterpret_cast<const sockaddr*>(&address), info.ai_addrlen) != 0 ||
+      ::listen(listener, kBacklog) != 0) {
+    const int error = errno;
+    ::close(listener);
+    return -error;
+  }
+  return listener;
+}
+
+// Of a name with addresses of both families where the machine has only one.
+bool IsMissingFamily(int error) { return error == EADDRNOTAVAIL || error == EAFNOSUPPORT; }
+
+// Names give an address twice where /etc/hosts has them on two lines.
+bool IsRepeated(const addrinfo& first, const addrinfo& info) {
+  for (const addrinfo* other = &first; other != &info; other = other->ai_next) {
+    if (other->ai_addrlen == info.ai_addrlen &&
+        std::memcmp(other->ai_addr, info.ai_addr, info.ai_addrlen) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int PortOf(int listener) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+std::string_view RefusalName(Refusal refusal) {
+  constexpr std::string_view kNames[kRefusals] = {"", "full", "address_full", "too_fast",
+                                                  "offender"};
+  return kNames[static_cast<int>(refusal)];
+}
+
+Acceptor::Acceptor(const ConnectionLimits& limits) : book_(limits, IsOpen) {}
+
+absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Bind(const std::string& listen,
+                                                         const ConnectionLimits& limits) {
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(limits));
+  BANDANA_RETURN_IF_ERROR(acceptor->BindAll(listen));
+  acceptor->wake_ = ::eventfd(0, EFD_CLOEXEC);
+  if (acceptor->wake_ < 0) return Unavailable("eventfd: ", Reason());
+  return acceptor;
+}
+
+absl::Status Acceptor::BindAll(const std::string& listen) {
+  BANDANA_ASSIGN_OR_RETURN(const Address address, ParseAddress(listen));
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  if (const int error = ::getaddrinfo(address.host.c_str(), nullptr, &hints, &first); error != 0) {
+    return Unavailable("cannot listen on ", listen, ": ", ::gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(first, ::freeaddrinfo);
+  port_ = address.port;
+  int error = 0;
+  for (const addrinfo* info = first; info != nullptr; info = info->ai_next) {
+    if (IsRepeated(*first, *info)) continue;
+    const int listener = Listen(*info, port_);
+    if (listener >= 0) {
+      listeners_.push_back(listener);
+      port_ = PortOf(listener);  // the same one for a name's further addresses
+      continue;
+    }
+    error = -listener;
+    if (!IsMissingFamily(error)) break;
+  }
+  if (listeners_.empty() || (error != 0 && !IsMissingFamily(error))) {
+    return Unavailable("cannot listen on ", listen, ": ", Reason(error));
+  }
+  return absl::OkStatus();
+}
+
+Acceptor::~Acceptor() {
+  Stop();
+  if (wake_ >= 0) ::close(wake_);
+}
+
+void Acceptor::Start(std::function<void(int listener, int connection)> take) {
+  thread_ = std::thread([this, take = std::move(take)] { Run(take); });
+}
+
+void Acceptor::Stop() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+    thread_.join();
+  }
+  for (const int listener : listeners_) ::close(listener);
+  listeners_.clear();
+}
+
+void Acceptor::Run(const std::function<void(int, int)>& take) {
+  std::vector<pollfd> waited = {{.fd = wake_, .events = POLLIN}};
+  for (const int listener : listeners_) waited.push_back({.fd = listener, .events = POLLIN});
+  for (;;) {
+    if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) return;
+    if (waited[0].revents != 0) return;
+    for (std::size_t i = 1; i < waited.size(); ++i) {
+      for (int n = 0; waited[i].revents != 0 && n < kAcceptsInARow; ++n) {
+        if (!AcceptOne(waited[i].fd, take)) break;
+      }
+    }
+  }
+}
+
+bool Acceptor::AcceptOne(int listener, const std::function<void(int, int)>& take) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  const int connection = ::accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
+                                   SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (connection < 0) {
+    // A connection that went away is no failure; without descriptors the rest has to wait.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      {
+        const absl::MutexLock lock(&mutex_);
+        ++stats_.accept_failures;
+      }
+      pollfd stop = {.fd = wake_, .events = POLLIN};
+      ::poll(&stop, 1, kFailurePauseMs);
+    }
+    return false;
+  }
+  const auto peer = PeerOf(address);
+  const SocketId socket = {.descriptor = connection, .inode = Inode(connection)};
+  if (peer && Judge(*peer, socket) == Refusal::kNone) {
+    take(listener, connection);
+  } else {
+    Reset(connection);
+  }
+  return true;
+}
+
+Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
+  const absl::MutexLock lock(&mutex_);
+  const Refusal refusal = book_.Enter(peer, socket, absl::Now());
+  if (refusal == Refusal::kNone) {
+    ++stats_.accepted;
+  } else {
+    ++stats_.refused[static_cast<std::size_t>(refusal)];
+  }
+  return refusal;
+}
+
+void Acceptor::Offence(std::string_view grpc_peer) {
+  const std::string name = PeerName(grpc_peer);
+  const absl::MutexLock lock(&mutex_);
+  const SocketId* const socket = book_.Offence(name, absl::Now());
+  if (socket == nullptr || !IsOpen(*socket)) return;
+  CloseConnection(*socket);
+  ++stats_.closed_offenders;
+}
+
+ConnectionStats Acceptor::stats() {
+  const absl::MutexLock lock(&mutex_);
+  book_.Sweep(absl::Now());
+  stats_.open = static_cast<std::int64_t>(book_.open());
+  return stats_;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,74 @@
+// Accepts a listener's connections and hands them to gRPC, which can bound neither their number nor
+// their rate, and stops listening for good when descriptors run out (1.51).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/service/connections/connection_book.h"
+
+namespace bandana::server {
+
+struct ConnectionStats {
+  std::int64_t open = 0;
+  std::int64_t accepted = 0;                         // all that follow are since the start
+  std::array<std::int64_t, kRefusals> refused = {};  // by Refusal
+  std::int64_t closed_offenders = 0;
+  std::int64_t accept_failures = 0;  // no descriptor or memory was left
+};
+
+// What Refusal is called in metrics.
+std::string_view RefusalName(Refusal refusal);
+
+// Threads: all methods are safe; one thread accepts. A connection that is not taken is reset at
+// once, before anything is read of it.
+class Acceptor {
+ public:
+  // Binds and listens on every address that `listen` (host:port, IPv6 in brackets, port 0: any free
+  // one) names. Errors: INVALID_ARGUMENT; UNAVAILABLE with the system's reason: one of the
+  // addresses is in use, or none of them is of this machine.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Bind(const std::string& listen,
+                                                        const ConnectionLimits& limits);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  int port() const { return port_; }
+  // `take` gets each connection that was let in, and owns it. Call once.
+  void Start(std::function<void(int listener, int connection)> take);
+  // Takes no more, and stops listening. Connections stay open. Idempotent.
+  void Stop();
+
+  // A call by `grpc_peer` (ServerContext::peer) was refused for what it brought. Closes its
+  // connection when that was too often.
+  void Offence(std::string_view grpc_peer);
+
+  ConnectionStats stats();
+
+ private:
+  explicit Acceptor(const ConnectionLimits& limits);
+  absl::Status BindAll(const std::string& listen);
+  void Run(const std::function<void(int, int)>& take);
+  // False when nothing waits on this listener.
+  bool AcceptOne(int listener, const std::function<void(int, int)>& take);
+  Refusal Judge(const Peer& peer, const SocketId& socket);
+
+  std::vector<int> listeners_;
+  int port_ = 0;
+  int wake_ = -1;  // an eventfd; readable when the thread shall stop
+  absl::Mutex mutex_;
+  ConnectionBook book_ ABSL_GUARDED_BY(mutex_);
+  ConnectionStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace bandana::server

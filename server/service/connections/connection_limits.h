@@ -1,0 +1,32 @@
+// Limits of a listener's connections, beside those of common/base/limits.h.
+#pragma once
+
+#include "absl/time/time.h"
+
+namespace bandana::server {
+
+// Each holds about 30 KiB and a descriptor.
+inline constexpr int kConnectionsMaxDefault = 4096;
+inline constexpr int kConnectionsMaxMin = 16;
+inline constexpr int kConnectionsMaxMax = 65'536;
+// New connections of one address in a second; each costs the thread of the selections about 0.1 ms,
+// with TLS a millisecond of some thread.
+inline constexpr double kArrivalsPerSecondMax = 256;
+// Refused credentials and oversized messages on one connection: a client that heeds its answers
+// stops long before.
+inline constexpr double kOffencesPerSecondDefault = 20;
+inline constexpr double kOffencesPerSecondMaxMax = 1e6;
+// An address of which a connection was closed for them gets so many new ones a second, each closed
+// at the first offence, until it has not offended for so long.
+inline constexpr double kOffenderArrivalsPerSecond = 2;
+inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
+
+struct ConnectionLimits {
+  int connections_max = kConnectionsMaxDefault;
+  int per_group_max = 0;  // of one address (Peer::group); 0: half of connections_max, at least 1,
+                          // so that one machine cannot shut out the others
+  double arrivals_per_second = kArrivalsPerSecondMax;      // of one address; as many at once
+  double offences_per_second = kOffencesPerSecondDefault;  // of one connection; as many at once
+};
+
+}  // namespace bandana::server

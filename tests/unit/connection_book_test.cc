@@ -1,0 +1,179 @@
+// Which connections a listener takes: number, address, rate, offences.
+#include "server/service/connections/connection_book.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
+namespace bandana::server {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+
+Peer At(const std::string& group, int port) {
+  return {.name = absl::StrCat(group, ":", port), .group = group};
+}
+
+// Sockets are numbered; those in `closed` are gone.
+class BookTest : public ::testing::Test {
+ protected:
+  ConnectionBook Book(const ConnectionLimits& limits) {
+    return ConnectionBook(limits, [this](const SocketId& s) { return !closed_.contains(s.inode); });
+  }
+  Refusal Enter(ConnectionBook& book, const std::string& group, absl::Time now = kStart) {
+    ++next_;
+    return book.Enter(At(group, next_), {.descriptor = next_, .inode = std::uint64_t(next_)}, now);
+  }
+  int next_ = 0;
+  std::set<std::uint64_t> closed_;
+};
+
+TEST_F(BookTest, OneAddressHasHalf) {
+  ConnectionBook book = Book({.connections_max = 8});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kGroupFull);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Enter(book, "b"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "c"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "c"), Refusal::kFull);
+  EXPECT_EQ(book.open(), 8);
+}
+
+TEST_F(BookTest, OneAddressMayHaveAllByOption) {
+  ConnectionBook book = Book({.connections_max = 4, .per_group_max = 4});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kFull);
+}
+
+TEST_F(BookTest, ClosedConnectionsMakeRoom) {
+  ConnectionBook book = Book({.connections_max = 4});
+  EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(30)), Refusal::kGroupFull);
+  closed_ = {1};
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(31)), Refusal::kGroupFull);  // not again
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(60)), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(90)), Refusal::kGroupFull);
+}
+
+TEST_F(BookTest, ArrivalsOfAnAddressHaveARate) {
+  ConnectionBook book = Book({.arrivals_per_second = 10});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kTooFast);
+  EXPECT_EQ(Enter(book, "b"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(100)), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(100)), Refusal::kTooFast);
+}
+
+TEST_F(BookTest, TooManyOffencesCloseAConnectionAndSlowItsAddress) {
+  ConnectionBook book = Book({.offences_per_second = 3});
+  ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(book.Offence("a:1", kStart), nullptr);
+  const SocketId* const closing = book.Offence("a:1", kStart);
+  ASSERT_NE(closing, nullptr);
+  EXPECT_EQ(closing->descriptor, 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kOffender);
+  EXPECT_EQ(Enter(book, "b"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(500)), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(500)), Refusal::kOffender);
+  // From now on the first offence is enough, and begins the time anew.
+  EXPECT_NE(book.Offence("a:2", kStart + absl::Seconds(1)), nullptr);
+  EXPECT_NE(book.Offence("a:2", kStart + absl::Seconds(2)), nullptr);
+  EXPECT_EQ(book.Offence("b:5", kStart + absl::Seconds(2)), nullptr);
+  const absl::Time over = kStart + absl::Seconds(2) + kOffenderTime;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Enter(book, "a", over), Refusal::kNone);
+  EXPECT_EQ(book.Offence("a:2", over), nullptr);
+}
+
+TEST_F(BookTest, OffencesAtALowRateAndOfStrangersAreNothing) {
+  ConnectionBook book = Book({.offences_per_second = 2});
+  ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(book.Offence("a:1", kStart + i * absl::Milliseconds(500)), nullptr);
+    EXPECT_EQ(book.Offence("b:1", kStart), nullptr);
+  }
+}
+
+TEST_F(BookTest, APeerThatComesBackIsCountedOnce) {
+  ConnectionBook book = Book({.connections_max = 4});
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(book.Enter(At("a", 1), {.descriptor = i, .inode = 100u + i}, kStart), Refusal::kNone);
+  }
+  EXPECT_EQ(book.open(), 1);
+}
+
+// Against a model: a list of connections, scanned.
+TEST_F(BookTest, CountsAsAListDoes) {
+  ConnectionBook book = Book({.connections_max = 20, .per_group_max = 6, .arrivals_per_second = 0});
+  std::vector<std::pair<std::uint64_t, std::string>> open;
+  std::uint32_t state = 1;
+  absl::Time now = kStart;
+  for (int step = 0; step < 3000; ++step) {
+    state = state * 1664525 + 1013904223;
+    now += absl::Seconds(1);  // every step sweeps
+    if (state % 3 == 0 && !open.empty()) {
+      const std::size_t at = (state >> 8) % open.size();
+      closed_.insert(open[at].first);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+      continue;
+    }
+    const std::string group(1, static_cast<char>('a' + (state >> 16) % 5));
+    const auto mine =
+        std::count_if(open.begin(), open.end(), [&](const auto& c) { return c.second == group; });
+    const Refusal expected = open.size() >= 20 ? Refusal::kFull
+                             : mine >= 6       ? Refusal::kGroupFull
+                                               : Refusal::kNone;
+    ASSERT_EQ(Enter(book, group, now), expected) << "step " << step;
+    if (expected == Refusal::kNone) open.emplace_back(next_, group);
+    ASSERT_EQ(book.open(), open.size());
+  }
+}
+
+sockaddr_storage Ipv4(const char* host, std::uint16_t port) {
+  sockaddr_storage storage = {};
+  auto& four = reinterpret_cast<sockaddr_in&>(storage);
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  EXPECT_EQ(::inet_pton(AF_INET, host, &four.sin_addr), 1);
+  return storage;
+}
+sockaddr_storage Ipv6(const char* host, std::uint16_t port) {
+  sockaddr_storage storage = {};
+  auto& six = reinterpret_cast<sockaddr_in6&>(storage);
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  EXPECT_EQ(::inet_pton(AF_INET6, host, &six.sin6_addr), 1);
+  return storage;
+}
+
+TEST(Peer, HasTheNameThatGrpcGivesIt) {
+  struct Row {
+    sockaddr_storage address;
+    const char *name, *group, *uri;
+  };
+  const Row rows[] = {
+      {Ipv4("192.0.2.1", 4711), "192.0.2.1:4711", "192.0.2.1", "ipv4:192.0.2.1:4711"},
+      {Ipv6("::ffff:192.0.2.1", 4711), "192.0.2.1:4711", "192.0.2.1", "ipv4:192.0.2.1:4711"},
+      {Ipv6("2001:db8:1:2:3:4:5:6", 80), "[2001:db8:1:2:3:4:5:6]:80", "2001:db8:1:2::/64",
+       "ipv6:%5B2001:db8:1:2:3:4:5:6%5D:80"},
+      {Ipv6("::1", 9), "[::1]:9", "::/64", "ipv6:%5B::1%5D:9"},
+  };
+  for (const Row& row : rows) {
+    const auto peer = PeerOf(row.address);
+    ASSERT_TRUE(peer.has_value());
+    EXPECT_EQ(peer->name, row.name);
+    EXPECT_EQ(peer->group, row.group);
+    EXPECT_EQ(PeerName(row.uri), row.name);
+  }
+  EXPECT_FALSE(PeerOf({}).has_value());
+  EXPECT_EQ(PeerName("unix:/tmp/x"), "");
+  EXPECT_EQ(PeerName(""), "");
+}
+
+}  // namespace
+}  // namespace bandana::server
