@@ -54,6 +54,11 @@ absl::Status LogWriter::Health() const {
   return absl::ResourceExhaustedError(full_disk_.message());
 }
 
+int LogWriter::queued() const {
+  std::lock_guard lock(mutex_);
+  return queued_records_;
+}
+
 void LogWriter::Run() {
   bool trim = false;
   while (WaitForWork(trim)) {

@@ -87,6 +87,9 @@ class LogWriter {
   // more (UNAVAILABLE).
   absl::Status Health() const;
 
+  // Records that wait for the disk now, at most queue_records_max.
+  int queued() const;
+
  private:
   struct Request {
     std::vector<std::string> records;

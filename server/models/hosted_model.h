@@ -196,6 +196,8 @@ class HostedModel {
   // selections go on from what was published before; or why no report will be taken until a
   // restart.
   virtual absl::Status Health() const = 0;
+  // Records that wait for the disk, at most kAppendQueueMax.
+  virtual int log_queue() const = 0;
 };
 
 }  // namespace bandana::server

@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/status.h"
 
 namespace bandana::server {
 namespace {
@@ -35,16 +37,31 @@ std::size_t Sequence(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : size;
 }
 
+// Of lines about calls (`call: ` and `admin: `, server/ops/call_lines.h) the words key=value, as
+// further members of the object.
+std::string CallMembers(std::string_view text) {
+  std::string members;
+  if (!text.starts_with("call: ") && !text.starts_with("admin: ")) return members;
+  for (const absl::string_view word : absl::StrSplit(ToAbsl(text), ' ')) {
+    const std::size_t equals = word.find('=');
+    if (equals == absl::string_view::npos) continue;
+    absl::StrAppend(&members, ",", JsonString({word.data(), equals}), ":",
+                    JsonString({word.data() + equals + 1, word.size() - equals - 1}));
+  }
+  return members;
+}
+
 class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto level = spdlog::level::to_string_view(message.level);
     const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
                                               absl::FromChrono(message.time), absl::UTCTimeZone());
+    const std::string_view text(message.payload.data(), message.payload.size());
     const std::string line = absl::StrCat(
         R"({"time":")", time, R"(","level":")", std::string(level.data(), level.size()),
         R"(","logger":")", kLogger, R"(","thread":)", message.thread_id, R"(,"message":)",
-        JsonString(std::string_view(message.payload.data(), message.payload.size())), "}\n");
+        JsonString(text), CallMembers(text), "}\n");
     out.append(line.data(), line.data() + line.size());
   }
   std::unique_ptr<spdlog::formatter> clone() const override {

@@ -9,7 +9,8 @@
 namespace bandana::server {
 
 // Puts the default logger in place. JSON: one object a line with time (RFC 3339, UTC,
-// milliseconds), level, logger, thread and message.
+// milliseconds), level, logger, thread and message; of lines about calls also their words
+// key=value.
 void SetUpLog(v1::LogFormat format);
 
 // A JSON string with its quotes; control characters and invalid UTF-8 are escaped.

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -40,7 +41,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
-SIGTERM and SIGINT drain; a second one cuts the drain delay short.
+SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the access rules of the file again.
 )";
 
 constexpr int kExitFailure = 1;
@@ -101,23 +102,49 @@ sigset_t StopSignals() {
   return set;
 }
 
-// Waits for a stop signal at most `timeout`; true when one came.
-bool WaitForSignal(absl::Duration timeout) {
-  const sigset_t set = StopSignals();
-  const timespec time = absl::ToTimespec(timeout);
-  return sigtimedwait(&set, nullptr, &time) > 0;
+sigset_t WithReload(sigset_t set) {
+  sigaddset(&set, SIGHUP);
+  return set;
 }
 
-// Until a signal, or until a model's log has failed: nothing can be acknowledged then, and a
+// Waits for a signal of the set at most `timeout`; 0 when none came.
+int WaitForSignal(const sigset_t& set, absl::Duration timeout) {
+  const timespec time = absl::ToTimespec(timeout);
+  return std::max(0, sigtimedwait(&set, nullptr, &time));
+}
+
+// Reads the configuration again and takes its access rules. One with a mistake anywhere changes
+// nothing.
+void ReloadAccess(const std::string& path, Server& server) {
+  auto result = LoadConfig(path, OptionsFromFlags());
+  if (!result.ok()) spdlog::error("reload: {}", std::string(result.status().message()));
+  std::optional<AccessRules> access;
+  if (result.ok()) {
+    for (const ConfigMistake& mistake : result->mistakes) {
+      spdlog::error("reload: {}", ToString(path, mistake));
+    }
+    if (result->spec) access = std::move(result->spec->access);
+  }
+  if (const absl::Status taken = server.TakeAccess(std::move(access)); !taken.ok()) {
+    return spdlog::error("reload: {}; the rules before stay in use", std::string(taken.message()));
+  }
+  spdlog::info("reload: took the access rules; everything else needs a restart");
+}
+
+// Until a stop signal, or until a model's log has failed: nothing can be acknowledged then, and a
 // restart recovers.
-absl::Status ServeUntilStopped(Server& server) {
+absl::Status ServeUntilStopped(const std::string& path, Server& server) {
   constexpr absl::Duration kHealthInterval = absl::Seconds(1);
-  server.Tick();
-  while (!WaitForSignal(kHealthInterval)) {
+  for (;;) {
     server.Tick();
     if (absl::Status health = server.Health(); !health.ok()) return health;
+    const int signal = WaitForSignal(WithReload(StopSignals()), kHealthInterval);
+    if (signal == SIGHUP) {
+      ReloadAccess(path, server);
+    } else if (signal > 0) {
+      return absl::OkStatus();
+    }
   }
-  return absl::OkStatus();
 }
 
 int Run(const std::string& path) {
@@ -135,12 +162,12 @@ int Run(const std::string& path) {
               (*server)->http_listen().c_str(), admin.empty() ? "" : " admin=", admin.c_str());
   std::fflush(stdout);
   spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
-  if (const absl::Status failed = ServeUntilStopped(**server); !failed.ok()) {
+  if (const absl::Status failed = ServeUntilStopped(path, **server); !failed.ok()) {
     spdlog::critical("stopping: {}", std::string(failed.message()));
     return kExitFailure;
   }
   spdlog::info("draining");
-  const absl::Status drained = (*server)->Drain([&] { WaitForSignal(drain_delay); });
+  const absl::Status drained = (*server)->Drain([&] { WaitForSignal(StopSignals(), drain_delay); });
   if (!drained.ok()) {
     spdlog::error("{}", std::string(drained.message()));
     return kExitFailure;
@@ -160,7 +187,7 @@ int Main(int argc, char** argv) {
     return kExitUsage;
   }
   // Threads inherit the mask: the signals reach sigtimedwait alone.
-  const sigset_t set = StopSignals();
+  const sigset_t set = WithReload(StopSignals());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   SetUpLog(v1::TEXT);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/ops/model_view.h"
@@ -21,13 +22,19 @@ struct CallTotals {
   std::array<std::vector<std::uint64_t>, kMethods> buckets;
 };
 
-// Threads: all methods are safe. OnCall costs one atomic addition and one uncontended lock.
+// Threads: all methods are safe. OnCall costs one atomic addition and one uncontended lock, OnStart
+// such a lock.
 class Metrics final : public CallObserver {
  public:
   Metrics();
   ~Metrics() override;
 
+  void OnStart(Method method, absl::Duration waited) override;
   void OnCall(Method method, int status_code, absl::Duration duration) override;
+  // A call of Admin; `method` is one of its rpcs.
+  void OnAdminCall(std::string_view method, int status_code, absl::Duration duration);
+  // Samples how far models are behind. To be called about once a second.
+  void Tick(const ServerView& view);
 
   CallTotals Totals() const;
 

@@ -70,6 +70,9 @@ const ModelFigure kFigures[] = {
     {MetricType::Gauge, "bandana_model_apply_lag_entries",
      "Durable log entries that are not in the statistics yet",
      [](const ModelView& m) { return static_cast<double>(m.apply_lag()); }},
+    {MetricType::Gauge, "bandana_model_log_queue_records",
+     "Records that wait for the disk; reports are answered UNAVAILABLE beyond 16384",
+     [](const ModelView& m) { return static_cast<double>(m.log_queue); }},
     {MetricType::Gauge, "bandana_model_posterior_version",
      "Last log entry in the published posterior",
      [](const ModelView& m) { return static_cast<double>(m.posterior_version); }},
@@ -99,6 +102,32 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.failure.empty() ? 1.0 : 0.0; }},
 };
 
+void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
+  Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
+  Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
+                  "Connections that were let in");
+  Family refused(MetricType::Counter, "bandana_connections_refused_total",
+                 "Connections that were reset at once, by reason");
+  Family closed(MetricType::Counter, "bandana_connections_closed_total",
+                "Connections closed for refused credentials and oversized messages");
+  Family failures(MetricType::Counter, "bandana_accept_failures_total",
+                  "Times that no descriptor or memory was left for a connection");
+  const auto add = [&](const char* listener, const ConnectionStats& stats) {
+    open.Add({{"listener", listener}}, static_cast<double>(stats.open));
+    accepted.Add({{"listener", listener}}, static_cast<double>(stats.accepted));
+    for (int r = 1; r < kRefusals; ++r) {
+      refused.Add(
+          {{"listener", listener}, {"reason", std::string(RefusalName(static_cast<Refusal>(r)))}},
+          static_cast<double>(stats.refused[r]));
+    }
+    closed.Add({{"listener", listener}}, static_cast<double>(stats.closed_offenders));
+    failures.Add({{"listener", listener}}, static_cast<double>(stats.accept_failures));
+  };
+  add("listen", view.connections);
+  if (view.admin_connections) add("admin_listen", *view.admin_connections);
+  for (Family* family : {&open, &accepted, &refused, &closed, &failures}) family->MoveTo(out);
+}
+
 }  // namespace
 
 void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
@@ -116,6 +145,13 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
               "Looks at changed certificate files that were not taken",
               static_cast<double>(view.tls_reload_failures), out);
   }
+  AddSingle(MetricType::Counter, "bandana_access_reload_failures_total",
+            "Reloads of the configuration (SIGHUP) whose access rules were not taken",
+            static_cast<double>(view.access_reload_failures), out);
+  AddSingle(MetricType::Counter, "bandana_call_lines_dropped_total",
+            "Failed or slow calls that have no line in the log because there were too many",
+            static_cast<double>(view.call_lines_dropped), out);
+  AppendConnections(view, out);
   AddSingle(MetricType::Gauge, "bandana_models", "Models served",
             static_cast<double>(view.models.size()), out);
   AddSingle(MetricType::Gauge, "process_resident_memory_bytes", "Resident memory",

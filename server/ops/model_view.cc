@@ -69,6 +69,7 @@ ModelView ViewOf(const HostedModel& model) {
   view.log_sequence = std::max(stats.log_sequence(), stats.applied_sequence());
   view.applied_sequence = stats.applied_sequence();
   view.posterior_version = stats.posterior_version();
+  view.log_queue = model.log_queue();
   view.decisions_open = stats.decisions_open();
   view.features_clipped = stats.features_clipped();
   view.grams_repaired = stats.grams_repaired();

@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "server/models/registry.h"
+#include "server/service/connections/acceptor.h"
 
 namespace bandana::server {
 
@@ -40,6 +41,7 @@ struct ModelView {
   std::uint64_t log_sequence = 0;
   std::uint64_t applied_sequence = 0;
   std::uint64_t posterior_version = 0;
+  int log_queue = 0;  // records that wait for the disk
   std::uint64_t decisions_open = 0;
   std::uint64_t features_clipped = 0;
   std::uint64_t grams_repaired = 0;
@@ -59,7 +61,11 @@ struct ServerView {
   int calls_in_flight = 0;
   double tls_expiry_seconds = 0;  // Unix time at which the present certificate ends; 0 = plaintext
   std::int64_t tls_reload_failures = 0;  // changed certificate files that were not taken
-  std::vector<ModelView> models;         // by name
+  std::int64_t access_reload_failures = 0;
+  std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
+  ConnectionStats connections;           // of `listen`
+  std::optional<ConnectionStats> admin_connections;  // of `admin_listen`
+  std::vector<ModelView> models;                     // by name
 };
 
 std::vector<ModelView> ViewModels(const ModelRegistry& registry);

@@ -209,17 +209,9 @@ std::string ToString(Roles roles) {
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
-std::string SecuritySummary(const std::optional<TlsSpec>& tls,
-                            const std::optional<AccessRules>& access) {
-  std::string text = "transport plaintext\n";
-  if (tls) {
-    const char* clients = tls->files.client_ca_file.empty() ? "no client certificates"
-                          : tls->require_client_certificate ? "client certificates required"
-                                                            : "client certificates optional";
-    text = absl::StrCat("transport TLS, ", clients, ", certificate ", tls->files.certificate_file,
-                        "\n");
-  }
-  if (!access) return absl::StrCat(text, "access every caller has every role\n");
+std::string AccessSummary(const std::optional<AccessRules>& access) {
+  if (!access) return "access every caller has every role\n";
+  std::string text;
   for (const Principal& principal : access->principals) {
     absl::StrAppend(&text, "access ", principal.name, " by ",
                     principal.token_digest ? "token" : "certificate", ": ",
@@ -230,6 +222,19 @@ std::string SecuritySummary(const std::optional<TlsSpec>& tls,
   absl::StrAppend(&text, "access anybody else: ", ToString(access->anonymous_roles),
                   RateText(access->anonymous_calls_per_second), "\n");
   return text;
+}
+
+std::string SecuritySummary(const std::optional<TlsSpec>& tls,
+                            const std::optional<AccessRules>& access) {
+  std::string text = "transport plaintext\n";
+  if (tls) {
+    const char* clients = tls->files.client_ca_file.empty() ? "no client certificates"
+                          : tls->require_client_certificate ? "client certificates required"
+                                                            : "client certificates optional";
+    text = absl::StrCat("transport TLS, ", clients, ", certificate ", tls->files.certificate_file,
+                        "\n");
+  }
+  return text + AccessSummary(access);
 }
 
 }  // namespace bandana::server

@@ -29,6 +29,9 @@ AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
 // `select, report`; `none` of an empty set.
 std::string ToString(Roles roles);
 
+// The lines of SecuritySummary about who may come in.
+std::string AccessSummary(const std::optional<AccessRules>& access);
+
 // Two or more lines in words, for --check_config and the start-up log: transport, who may come in.
 // Never a token or a digest.
 std::string SecuritySummary(const std::optional<TlsSpec>& tls,

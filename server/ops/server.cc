@@ -12,8 +12,10 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "server/models/registry.h"
+#include "server/ops/call_lines.h"
 #include "server/ops/config_summary.h"
 #include "server/ops/data_dir.h"
+#include "server/ops/descriptors.h"
 #include "server/ops/history.h"
 #include "server/ops/http_server.h"
 #include "server/ops/metrics.h"
@@ -51,13 +53,6 @@ void LogModel(const HostedModel& model) {
 void LogReload(const absl::Status& status) {
   if (status.ok()) return spdlog::info("tls: took the changed certificate files");
   spdlog::error("{}; the files before stay in use", std::string(status.message()));
-}
-
-// What changed, by whom; reading is not worth a line.
-void LogAdminCall(const AdminCall& call) {
-  if (call.method.starts_with("Get") || call.method.starts_with("List")) return;
-  spdlog::info("admin: caller={} method={} model={} code={}", call.caller, call.method, call.model,
-               absl::StatusCodeToString(call.code));
 }
 
 // Members are in order of construction; destruction goes the other way: first the listeners, last
@@ -99,7 +94,26 @@ class RunningServer final : public Server {
   }
 
   void Tick() override {
-    history_.Tick(View(), metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
+    const ServerView view = View();
+    metrics_.Tick(view);
+    history_.Tick(view, metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
+    call_lines_.Flush();
+  }
+
+  absl::Status TakeAccess(std::optional<AccessRules> access) override {
+    if (access && gatekeeper_ != nullptr) {
+      for (const absl::string_view line :
+           absl::StrSplit(AccessSummary(access), '\n', absl::SkipEmpty())) {
+        spdlog::info("{}", std::string(line));
+      }
+      gatekeeper_->Replace(*std::move(access));
+      return absl::OkStatus();
+    }
+    ++access_reload_failures_;
+    return FailedPrecondition(
+        access
+            ? "access: the server was started without rules; they need a restart"
+            : "access: the configuration has no valid rules; opening the server needs a restart");
   }
 
   absl::Status Drain(const std::function<void()>& wait) override {
@@ -108,6 +122,7 @@ class RunningServer final : public Server {
     wait();
     grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
+    call_lines_.Flush();
     absl::Status first;
     for (const auto& model : registry_->List()) {
       first.Update(Annotate(model->Checkpoint().status(),
@@ -147,15 +162,24 @@ class RunningServer final : public Server {
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_);
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
+    BANDANA_RETURN_IF_ERROR(FitConnections());
     admin_ = std::make_unique<AdminService>(
-        *registry_, AdminOptions{.token_lifetime_max = spec_.token_rotation_interval,
-                                 .on_models_changed = [this] { HealthChanged(); },
-                                 .door = {.gatekeeper = gatekeeper_.get(),
-                                          .overloaded = [this] { return Overloaded(); },
-                                          .on_call = LogAdminCall}});
+        *registry_,
+        AdminOptions{
+            .token_lifetime_max = spec_.token_rotation_interval,
+            .on_models_changed = [this] { HealthChanged(); },
+            .door = {.gatekeeper = gatekeeper_.get(),
+                     .overloaded = [this] { return Overloaded(); },
+                     .log = &call_lines_,
+                     .on_end =
+                         [this](std::string_view method, int code, absl::Duration duration) {
+                           metrics_.OnAdminCall(method, code, duration);
+                         },
+                     .offence = [this](const std::string& peer) { AdminOffence(peer); }}});
     GrpcServerOptions options;
     options.listen = ToString(spec_.listen);
     options.credentials = Credentials();
+    options.connections = spec_.limits.connections;
     options.gatekeeper = gatekeeper_.get();
     options.queues = QueueCount();
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
@@ -166,17 +190,45 @@ class RunningServer final : public Server {
       options.services = {admin_->service()};
     }
     options.observer = &metrics_;
+    options.log = &call_lines_;
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
     if (spec_.admin_listen) {
-      BANDANA_ASSIGN_OR_RETURN(
-          admin_listener_,
-          AdminListener::Start(ToString(*spec_.admin_listen), Credentials(), admin_->service()));
+      BANDANA_ASSIGN_OR_RETURN(admin_listener_,
+                               AdminListener::Start(ToString(*spec_.admin_listen), Credentials(),
+                                                    spec_.limits.connections, admin_->service()));
+      administering_ = admin_listener_.get();
     }
     BANDANA_ASSIGN_OR_RETURN(
         http_, HttpServer::Start(spec_.http_listen,
                                  [this](std::string_view path) { return Answer(path); }));
     return absl::OkStatus();
+  }
+
+  // What the listeners may have together, beside everything else.
+  absl::Status FitConnections() {
+    const int listeners = spec_.admin_listen ? 2 : 1;
+    ConnectionLimits& limits = spec_.limits.connections;
+    const int wanted = listeners * limits.connections_max;
+    const int models = spec_.limits.models_max;
+    const std::uint64_t descriptors = RaiseDescriptorLimit(
+        kDescriptorsReserved + std::uint64_t{kDescriptorsPerModel} * models + wanted);
+    BANDANA_ASSIGN_OR_RETURN(const int fit, ConnectionsThatFit(wanted, models, descriptors));
+    if (fit == wanted) return absl::OkStatus();
+    spdlog::warn(
+        "connections_max is {} instead of {}: this process may have {} file descriptors (ulimit "
+        "-n, LimitNOFILE)",
+        fit / listeners, limits.connections_max, descriptors);
+    limits.connections_max = fit / listeners;
+    return absl::OkStatus();
+  }
+
+  // Calls of Admin may come before Listen has returned.
+  void AdminOffence(const std::string& peer) {
+    if (AdminListener* const admin = administering_.load(); admin != nullptr) {
+      return admin->Offence(peer);
+    }
+    if (GrpcServer* const server = serving_.load(); server != nullptr) server->Offence(peer);
   }
 
   absl::Status OpenSecurity() {
@@ -221,6 +273,10 @@ class RunningServer final : public Server {
       view.tls_expiry_seconds = absl::ToDoubleSeconds(tls_->not_after() - absl::UnixEpoch());
       view.tls_reload_failures = tls_->failures();
     }
+    view.access_reload_failures = access_reload_failures_;
+    view.call_lines_dropped = call_lines_.dropped();
+    view.connections = grpc_->connections();
+    if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
     ages_.See(view.models, clock_.Now());
     return view;
   }
@@ -230,7 +286,10 @@ class RunningServer final : public Server {
   const absl::Time started_;
   std::atomic<bool> draining_ = false;
   std::atomic<GrpcServer*> serving_ = nullptr;
+  std::atomic<AdminListener*> administering_ = nullptr;
+  std::atomic<std::int64_t> access_reload_failures_ = 0;
   Metrics metrics_;
+  CallLines call_lines_{clock_};
   History history_;
   PosteriorAges ages_;
   std::unique_ptr<DataDirLock> lock_;

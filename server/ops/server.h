@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -29,8 +30,15 @@ class Server {
   // OK, or why a model can take no more reports.
   virtual absl::Status Health() const = 0;
 
-  // To be called about once a second: samples for the status page, ages of posteriors.
+  // To be called about once a second: samples for the status page and metrics, ages of posteriors,
+  // lines about calls.
   virtual void Tick() = 0;
+
+  // Takes the access rules of a configuration that was read again, nothing else of it; absent ones
+  // are those of a configuration that does not parse or has none. Errors: FAILED_PRECONDITION there
+  // are none, or there were none at the start (a server does not open or close itself while it
+  // runs); the rules before stay.
+  virtual absl::Status TakeAccess(std::optional<AccessRules> access) = 0;
 
   // Turns health to NOT_SERVING, calls `wait`, refuses new calls, finishes those in flight and
   // writes checkpoints. Errors: of the checkpoints; what was acknowledged is durable all the same.

@@ -67,6 +67,28 @@ void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, Serv
   }
 }
 
+ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChecks& checks) {
+  ConnectionLimits parsed;
+  if (limits.connections_max() != 0) {
+    parsed.connections_max = static_cast<int>(checks.Count(
+        "connections_max", limits.connections_max(), kConnectionsMaxMin, kConnectionsMaxMax));
+  }
+  if (limits.connections_per_address_max() != 0) {
+    parsed.per_group_max =
+        static_cast<int>(checks.Count("connections_per_address_max",
+                                      limits.connections_per_address_max(), 1, kConnectionsMaxMax));
+  }
+  const double refusals = limits.refusals_per_connection_max();
+  if (refusals != 0) {
+    parsed.offences_per_second = refusals;
+    if (!(refusals >= 1 && refusals <= kOffencesPerSecondMaxMax)) {
+      checks.Add("refusals_per_connection_max",
+                 absl::StrCat("must be in [1, ", kOffencesPerSecondMaxMax, "], got ", refusals));
+    }
+  }
+  return parsed;
+}
+
 LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks) {
   const auto bounded = [&](std::string_view field, std::uint32_t given, int fallback, int max) {
     return static_cast<int>(
@@ -82,6 +104,7 @@ LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks
       .models_max = bounded("models_max", limits.models_max(), kModelsMaxDefault, kModelsMaxMax),
       .watches_max =
           bounded("watches_max", limits.watches_max(), kWatchesMaxDefault, kWatchesMaxMax),
+      .connections = ParseConnections(limits, checks),
   };
 }
 

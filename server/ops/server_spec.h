@@ -11,6 +11,7 @@
 #include "common/base/address.h"
 #include "common/wire/model_spec.h"
 #include "server/ops/security_spec.h"
+#include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
 
@@ -20,6 +21,7 @@ struct LimitsSpec {
   int batch_decisions_max = 0;
   int models_max = 0;
   int watches_max = 0;
+  ConnectionLimits connections;
 };
 
 struct ServerSpec {

@@ -34,11 +34,21 @@ inline std::string RpcName(Method method) {
   return service + std::string(MethodName(method));
 }
 
+// What waits together, and is served in this order.
+enum class CallClass { kSelect, kReport };
+inline constexpr int kCallClasses = 2;
+constexpr CallClass ClassOf(Method method) {
+  return method == Method::kReport || method == Method::kSubmit ? CallClass::kReport
+                                                                : CallClass::kSelect;
+}
+
 // Threads: OnCall is called by the queue threads and, for Report and Submit, by the thread that
 // completes them; it must be safe and must not block.
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
+  // Once a call that is not refused on arrival, when its work begins: how long it waited.
+  virtual void OnStart(Method method, absl::Duration waited) = 0;
   // Once a call, when its answer is handed to gRPC. `status_code` is a grpc::StatusCode; `duration`
   // runs from the moment the transport took the call in, waiting included.
   virtual void OnCall(Method method, int status_code, absl::Duration duration) = 0;

@@ -58,7 +58,8 @@ class GrpcServerImpl final : public GrpcServer {
         handlers_(handlers),
         state_(options.calls_in_flight_max,
                {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
-               options.gatekeeper, options.observer) {}
+               options.gatekeeper, options.observer, options.log,
+               [this](const std::string& peer) { listener_.Offence(peer); }) {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -66,10 +67,8 @@ class GrpcServerImpl final : public GrpcServer {
     if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     SetListenerLimits(builder, options_.receive_bytes_max);
-    int port = 0;
-    builder.AddListeningPort(
-        options_.listen,
-        options_.credentials ? options_.credentials : grpc::InsecureServerCredentials(), &port);
+    BANDANA_RETURN_IF_ERROR(
+        listener_.Open(options_.listen, options_.credentials, options_.connections, builder));
     builder.RegisterService(&services_.recommender);
     builder.RegisterService(&services_.health);
     for (grpc::Service* service : options_.services) builder.RegisterService(service);
@@ -81,18 +80,20 @@ class GrpcServerImpl final : public GrpcServer {
       return Unavailable("cannot listen on ", options_.listen,
                          ": the address is in use, not of this machine, or not permitted");
     }
-    address_ = WithPort(options_.listen, port);
     watches_ =
         std::make_unique<HealthWatches>(HealthWatches::Options{.watches_max = options_.watches_max,
                                                                .interval = options_.watch_interval},
                                         services_.health, serving_, *queues_.front());
     watches_->Start();
     for (auto& queue : queues_) queue->Start(MakePorts(services_, handlers_, serving_));
+    listener_.Start();
     return absl::OkStatus();
   }
 
-  const std::string& address() const override { return address_; }
+  const std::string& address() const override { return listener_.address(); }
+  ConnectionStats connections() const override { return listener_.stats(); }
   int calls_in_flight() const override { return state_.admission.in_flight(); }
+  void Offence(const std::string& grpc_peer) override { listener_.Offence(grpc_peer); }
   void HealthChanged() override { watches_->Refresh(); }
   void SetDraining() override {
     draining_.store(true);
@@ -111,6 +112,7 @@ class GrpcServerImpl final : public GrpcServer {
     }
     AwaitQuiet(std::min(std::max(deadline, absl::Now() + kQuiet), absl::Now() + kQuietWaitMax));
     watches_->Close();
+    listener_.Stop();
     state_.stopping.store(true);
     // Cancels at its deadline what is still open, and returns when every call and connection is
     // gone; the queue threads go on meanwhile.
@@ -140,7 +142,7 @@ class GrpcServerImpl final : public GrpcServer {
     return draining_.load() && serving == Serving::kServing ? Serving::kNotServing : serving;
   };
   QueueServices services_;
-  std::string address_;
+  Listener listener_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<HealthWatches> watches_;
   std::unique_ptr<grpc::Server> server_;

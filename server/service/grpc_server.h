@@ -10,7 +10,9 @@
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
+#include "server/service/call_log.h"
 #include "server/service/call_observer.h"
+#include "server/service/connections/acceptor.h"
 #include "server/service/handlers.h"
 
 namespace grpc {
@@ -23,6 +25,7 @@ namespace bandana::server {
 struct GrpcServerOptions {
   std::string listen = "127.0.0.1:7070";  // host:port (port 0: any free one) or unix:PATH
   std::shared_ptr<grpc::ServerCredentials> credentials;  // null: plaintext
+  ConnectionLimits connections;                          // not of unix:PATH
   Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role; must outlive the server
   // Completion queues, each with one thread. More than one pays only with more than two cores.
   int queues = 1;                                      // [1, 64]
@@ -41,12 +44,15 @@ struct GrpcServerOptions {
   std::int64_t unread_bytes_max = kUnsentBytesMax;
   absl::Duration unread_time_max = absl::Seconds(10);
   CallObserver* observer = nullptr;  // may be null; must outlive the server
+  CallLog* log = nullptr;            // may be null; must outlive the server
 };
 
 // Threads: all methods are safe.
 //
 // Limits it enforces on Recommender's calls, before any work is done:
 //   draining                      UNAVAILABLE
+//   connections                   reset before anything is read; closed when too many of a
+//                                 connection's calls bring wrong credentials or are too large
 //   gatekeeper                    UNAUTHENTICATED, PERMISSION_DENIED; RESOURCE_EXHAUSTED with the
 //                                 pushback after which the caller's rate allows a call
 //   calls_in_flight_max           RESOURCE_EXHAUSTED, trailing metadata grpc-retry-pushback-ms.
@@ -74,6 +80,9 @@ class GrpcServer {
   virtual const std::string& address() const = 0;
   // Admitted calls that are not answered yet.
   virtual int calls_in_flight() const = 0;
+  virtual ConnectionStats connections() const = 0;
+  // A call of a synchronous service, by `grpc_peer`, was refused: see Acceptor::Offence.
+  virtual void Offence(const std::string& grpc_peer) = 0;
   // Compares open health watches with the handlers' answers now.
   virtual void HealthChanged() = 0;
   // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn

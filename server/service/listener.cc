@@ -1,6 +1,7 @@
 #include "server/service/listener.h"
 
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include "absl/time/time.h"
@@ -17,8 +18,6 @@ int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds
 void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
   grpc::ResourceQuota quota("connections");
   builder.SetResourceQuota(quota.Resize(kTransportBytesMax));
-  // Without this, a second server on the port would silently take half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
@@ -40,9 +39,45 @@ void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
 }
 
-std::string WithPort(const std::string& listen, int port) {
-  if (listen.rfind("unix:", 0) == 0) return listen;
-  return absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+Listener::Listener() = default;
+Listener::~Listener() = default;
+
+absl::Status Listener::Open(const std::string& listen,
+                            const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                            const ConnectionLimits& limits, grpc::ServerBuilder& builder) {
+  const auto known = credentials ? credentials : grpc::InsecureServerCredentials();
+  if (listen.starts_with("unix:")) {
+    address_ = listen;
+    builder.AddListeningPort(listen, known);
+    return absl::OkStatus();
+  }
+  BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, limits));
+  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", acceptor_->port());
+  grpc_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, known);
+  return absl::OkStatus();
+}
+
+void Listener::Start() {
+  if (acceptor_ == nullptr) return;
+  acceptor_->Start([this](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    grpc_->HandleNewConnection(&parameters);
+  });
+}
+
+void Listener::Stop() {
+  if (acceptor_ != nullptr) acceptor_->Stop();
+}
+
+void Listener::Offence(const std::string& grpc_peer) {
+  if (acceptor_ != nullptr) acceptor_->Offence(grpc_peer);
+}
+
+ConnectionStats Listener::stats() const {
+  return acceptor_ == nullptr ? ConnectionStats{} : acceptor_->stats();
 }
 
 }  // namespace bandana::server

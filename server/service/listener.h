@@ -1,21 +1,55 @@
 // What all gRPC listeners of a server have in common.
 #pragma once
 
+#include <memory>
 #include <string>
+
+#include "absl/status/status.h"
+#include "server/service/connections/acceptor.h"
 
 namespace grpc {
 class ServerBuilder;
+class ServerCredentials;
+namespace experimental {
+class ExternalConnectionAcceptor;
 }
+}  // namespace grpc
 
 namespace bandana::server {
 
 // Bounds on connections: half-open ones are closed after ten seconds, idle ones after ten minutes,
 // all after half an hour; silent peers are asked each minute and dropped when they do not answer;
-// 128 streams a connection; kTransportBytesMax of memory, beyond which new connections are dropped
-// (gRPC 1.51 cannot bound their number).
+// 128 streams a connection; kTransportBytesMax of memory, beyond which new connections are dropped.
+// Their number is Listener's to bound.
 void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max);
 
-// `listen` with the port that was bound; unix:PATH stays as it is.
-std::string WithPort(const std::string& listen, int port);
+// An address that a gRPC server listens on. host:port goes through an Acceptor; unix:PATH is
+// gRPC's own, without limits: who may open it is the file system's to say.
+// Threads: Open first; then all methods are safe.
+class Listener {
+ public:
+  Listener();
+  ~Listener();
+  // Binds, before the server is built. Null credentials: plaintext; they must outlive the server.
+  // Errors: of Acceptor::Bind.
+  absl::Status Open(const std::string& listen,
+                    const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                    const ConnectionLimits& limits, grpc::ServerBuilder& builder);
+  // After the server was built: takes connections.
+  void Start();
+  // Before the server shuts down: takes no more.
+  void Stop();
+
+  // With the port that was bound.
+  const std::string& address() const { return address_; }
+  // See Acceptor::Offence.
+  void Offence(const std::string& grpc_peer);
+  ConnectionStats stats() const;
+
+ private:
+  std::string address_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
+  std::unique_ptr<Acceptor> acceptor_;  // null: unix. Destroyed first: it calls grpc_
+};
 
 }  // namespace bandana::server

@@ -114,6 +114,7 @@ bool UnaryCall::Admitted() {
   if (state().gatekeeper != nullptr) {
     const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
     if (!admittance.status.ok()) {
+      if (absl::IsUnauthenticated(admittance.status)) state().offence(context_->peer());
       const bool later = admittance.retry_after > absl::ZeroDuration();
       Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
              std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
@@ -122,6 +123,7 @@ bool UnaryCall::Admitted() {
     caller_ = admittance.caller;
   }
   if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
+    state().offence(context_->peer());
     Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
            kDoNotRetry);
     return false;
@@ -134,7 +136,10 @@ bool UnaryCall::Admitted() {
   return true;
 }
 
-void UnaryCall::Run() {
+void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
+  if (CallObserver* observer = state().observer) {
+    observer->OnStart(port_.method, absl::FromChrono(now - arrival_));
+  }
   if (context_->deadline() <= std::chrono::system_clock::now()) {
     return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
                   "deadline passed before the call was looked at", "");
@@ -173,11 +178,12 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* respo
 }
 
 void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
-  if (CallObserver* observer = state().observer) {
-    observer->OnCall(port_.method, status.error_code(),
-                     absl::FromChrono(std::chrono::steady_clock::now() - arrival_));
-  }
   sent_ = std::chrono::steady_clock::now();
+  const absl::Duration duration = absl::FromChrono(sent_ - arrival_);
+  if (CallObserver* observer = state().observer) {
+    observer->OnCall(port_.method, status.error_code(), duration);
+  }
+  if (HasLine(status.error_code(), duration)) WriteLine(status.error_code(), duration);
   if (std::exchange(admitted_, false)) state().admission.Leave(port_.append);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
@@ -185,6 +191,18 @@ void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* respons
   } else {
     responder_->FinishWithError(status, static_cast<Event*>(this));
   }
+}
+
+void UnaryCall::WriteLine(int status_code, absl::Duration duration) {
+  if (state().log == nullptr) return;
+  CallRecord record{.method = MethodName(port_.method),
+                    .caller = std::string(NameOf(caller_)),
+                    .status_code = status_code,
+                    .duration = duration,
+                    .request_id = NewRequestId(),
+                    .trace_id = TraceIdOf(*context_)};
+  context_->AddTrailingMetadata(kRequestIdKey, record.request_id);
+  state().log->Write(record);
 }
 
 Queue::~Queue() { Stop(); }
@@ -233,14 +251,15 @@ void Queue::Recycle(UnaryCall* call, Port& port) {
 }
 
 bool Queue::RunBacklog() {
-  const auto end = std::chrono::steady_clock::now() + kSlice;
+  auto now = std::chrono::steady_clock::now();
+  const auto end = now + kSlice;
   for (auto& calls : backlog_) {
     while (!calls.empty()) {
       UnaryCall* const call = calls.front();
       calls.pop_front();
-      call->Run();
-      if (std::chrono::steady_clock::now() >= end)
-        return backlog_[0].empty() && backlog_[1].empty();
+      call->Run(now);
+      now = std::chrono::steady_clock::now();
+      if (now >= end) return backlog_[0].empty() && backlog_[1].empty();
     }
   }
   return true;

@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
+#include "server/service/call_log.h"
 #include "server/service/call_observer.h"
 
 namespace bandana::server {
@@ -89,13 +90,22 @@ struct UnreadLimits {
 
 // What all queues and calls of a server share.
 struct TransportState {
-  TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o)
-      : admission(calls_max), unread(u), gatekeeper(g), observer(o) {}
+  TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
+                 std::function<void(const std::string& peer)> f)
+      : admission(calls_max),
+        unread(u),
+        gatekeeper(g),
+        observer(o),
+        log(l),
+        offence(std::move(f)) {}
   Admission admission;
   const UnreadLimits unread;
   Gatekeeper* const gatekeeper;  // null: everybody may do everything
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
-  CallObserver* const observer;               // may be null
+  CallObserver* const observer;  // may be null
+  CallLog* const log;            // may be null
+  // A call of this peer was refused for wrong credentials or its size.
+  const std::function<void(const std::string& peer)> offence;
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew
@@ -137,7 +147,7 @@ class UnaryCall final : public Event {
   void Post();
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
-  void Run();
+  void Run(std::chrono::steady_clock::time_point now);
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.
@@ -156,6 +166,8 @@ class UnaryCall final : public Event {
   bool Admitted();
   void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
   void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
+  // The call's line in the log, and its name for the caller.
+  void WriteLine(int status_code, absl::Duration duration);
 
   Queue& queue_;
   Port& port_;

@@ -1,3 +1,4 @@
+find_package(spdlog REQUIRED)
 # Tests of ops; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME config_file_test SRCS unit/config_file_test.cc
   DEPS bandana::server_config bandana::test_support)
@@ -9,6 +10,8 @@ bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.c
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)
+bandana_test(NAME call_lines_test SRCS unit/call_lines_test.cc
+  DEPS bandana::server_ops bandana::test_support gRPC::grpc++ spdlog::spdlog)
 bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_ops)
 bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)

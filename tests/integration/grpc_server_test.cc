@@ -146,6 +146,36 @@ TEST_F(GrpcServerTest, PassesErrorsOnCappedAndPrintable) {
   EXPECT_THAT(status.error_message(), ::testing::StartsWith("field: ?? xxx"));
 }
 
+TEST_F(GrpcServerTest, AFailedCallHasANameThatTheLogKnows) {
+  ::bandana::testing::RecordingLog log;
+  const std::string trace = "0af7651916cd43dd8448eb211c80319c";
+  GrpcServerOptions options;
+  options.log = &log;
+  Start(options);
+  v1::SelectRequest request;
+  EXPECT_TRUE(Select(request).ok());
+  EXPECT_EQ(log.records().size(), 0);
+  request.set_user("error");
+  auto context = Context();
+  context->AddMetadata("traceparent", "00-" + trace + "-b7ad6b7169203331-01");
+  EXPECT_FALSE(stub_->Select(context.get(), request, &response_).ok());
+  auto without = Context();
+  EXPECT_FALSE(stub_->Select(without.get(), request, &response_).ok());
+
+  const auto records = log.records();
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].method, "Select");
+  EXPECT_EQ(records[0].caller, "anonymous");
+  EXPECT_EQ(records[0].status_code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(records[0].trace_id, trace);
+  EXPECT_EQ(records[0].request_id, Trailer(*context, "request-id"));
+  EXPECT_EQ(records[0].request_id.size(), 16);
+  EXPECT_EQ(records[1].request_id, Trailer(*without, "request-id"));
+  EXPECT_NE(records[0].request_id, records[1].request_id);
+  EXPECT_EQ(records[1].trace_id, "");
+  server_.reset();  // before the log
+}
+
 TEST_F(GrpcServerTest, RefusesBytesThatAreNotTheMessage) {
   Start();
   const auto channel = Connect(server_->address());

@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
 #include <thread>
@@ -45,6 +46,8 @@ constexpr char kSlowToken[] = "slow-token-0a1b2c3d4e5f6071";
 constexpr char kModels[] =
     "models { name: 'news' dimension: 2 shared {} mode: NON_PRIVATE }\n"
     "models { name: 'shop' dimension: 2 shared {} mode: NON_PRIVATE }\n";
+
+grpc::StatusCode CodeOf(const grpc::Status& status) { return status.error_code(); }
 
 std::string Digest(const std::string& token) { return ToHex(Sha256Of(token)); }
 
@@ -127,6 +130,24 @@ class SecurityTest : public ::testing::Test {
     return v1::Recommender::NewStub(connection.channel())->Select(&context, request, &response);
   }
 
+  // A call with features of a wrong shape; its request id.
+  std::string FailedCall() {
+    const auto connection = *Connect(server_->listen(), Security("ranker"));
+    grpc::ClientContext context;
+    v1::SelectRequest request;
+    request.set_model("news");
+    request.set_user("user-whom-no-line-names");
+    for (int i = 0; i < 3; ++i)
+      request.mutable_arms()->mutable_inline_arms()->add_features(0.123456789);
+    v1::SelectResponse response;
+    const auto stub = v1::Recommender::NewStub(connection.channel());
+    EXPECT_EQ(CodeOf(stub->Select(&context, request, &response)),
+              grpc::StatusCode::INVALID_ARGUMENT);
+    const auto& trailers = context.GetServerTrailingMetadata();
+    const auto found = trailers.find("request-id");
+    return found == trailers.end() ? "" : std::string(found->second.data(), found->second.size());
+  }
+
   absl::Status ListModels(const ChannelSecurity& security, const std::string& target) {
     return (*AdminClient::Connect(target, absl::Seconds(60), security))->ListModels().status();
   }
@@ -135,8 +156,6 @@ class SecurityTest : public ::testing::Test {
   const TestAuthority authority_{"authority"};
   std::unique_ptr<ServerProcess> server_;
 };
-
-grpc::StatusCode CodeOf(const grpc::Status& status) { return status.error_code(); }
 
 TEST_F(SecurityTest, TokensAndCertificatesGetWhatTheirRolesSay) {
   Start(Tls() + Access() + kModels);
@@ -321,6 +340,48 @@ TEST_F(SecurityTest, RotatedCertificatesAreTakenWithoutAFailedCall) {
   EXPECT_THAT(server_->process().err(), HasSubstr("tls: took the changed certificate files"));
 }
 
+// What an operator does to rotate a token, and what a typing error may not do.
+TEST_F(SecurityTest, AccessRulesAreTakenAgainOnHangup) {
+  constexpr char kNextToken[] = "next-token-77aa88bb99cc00dd";
+  Start(Tls() + Access() + kModels);
+  Write("next.token", kNextToken);
+  const std::string before = Tls() + Access() + kModels;
+  const std::string next = absl::StrReplaceAll(before, {{Digest(kAppToken), Digest(kNextToken)}});
+  ASSERT_NE(before, next);
+  const std::string config = ResolvePath("server.textproto", folder_.File("server"));
+  const auto reload = [&](const std::string& text) {
+    ASSERT_THAT(WriteFileDurably(config, text, 0600), IsOk());
+    server_->process().Signal(SIGHUP);
+  };
+  const auto connection = *Connect(server_->listen(), Security("", "app.token"));
+  const auto code = [&](const std::string& token) {
+    grpc::ClientContext context;
+    return token.empty() ? CodeOf(Select(connection, "news", context))  // open since the start
+                         : CodeOf(Select(Security("", token)));
+  };
+  EXPECT_EQ(code("next.token"), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(code(""), grpc::StatusCode::OK);
+
+  reload(next);
+  while (code("next.token") != grpc::StatusCode::OK) absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(code(""), grpc::StatusCode::UNAUTHENTICATED);
+
+  reload(absl::StrReplaceAll(before, {{"ROLE_SELECT", "ROLE_SELEKT"}}));  // does not parse
+  reload(Tls() + kModels);                                                // would open the server
+  const auto failures = [&] { return HttpRequest(server_->http_listen(), "/metrics").body; };
+  // Two signals may be taken as one.
+  while (failures().find("bandana_access_reload_failures_total 0\n") != std::string::npos) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  EXPECT_EQ(code("next.token"), grpc::StatusCode::OK);
+  EXPECT_EQ(code("app.token"), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(server_->Terminate(), 0);
+  const std::string log = server_->process().err();
+  EXPECT_THAT(log, HasSubstr("reload: took the access rules"));
+  EXPECT_THAT(log, HasSubstr("the rules before stay in use"));
+  EXPECT_THAT(log, Not(HasSubstr(Digest(kNextToken))));
+}
+
 TEST_F(SecurityTest, ARateIsEnforcedWithTheTimeToWait) {
   Start(Tls() + Access() + kModels);
   const auto connection = *Connect(server_->listen(), Security("", "slow.token"));
@@ -369,7 +430,7 @@ TEST_F(SecurityTest, TheProgramsTakeTheirCredentialsFromFiles) {
   EXPECT_THAT(bad.err, HasSubstr("PERMISSION_DENIED"));
 }
 
-TEST_F(SecurityTest, NothingThatIsWrittenHoldsASecret) {
+TEST_F(SecurityTest, NothingThatIsWrittenHoldsASecretOrAContext) {
   Start(Tls() + Access() + kModels);
   Write("wrong.token", "a-token-that-nobody-gave-me");
   EXPECT_TRUE(Select(Security("", "app.token")).ok());
@@ -380,6 +441,8 @@ TEST_F(SecurityTest, NothingThatIsWrittenHoldsASecret) {
   EXPECT_THAT(ListModels(Security("ops"), server_->listen()), IsOk());
   const auto admin = *AdminClient::Connect(server_->listen(), absl::Seconds(60), Security("ops"));
   EXPECT_THAT(admin->Checkpoint("news"), IsOk());
+  const std::string request_id = FailedCall();
+  EXPECT_EQ(request_id.size(), 16);
   WriteServerPair(authority_);
   Write("server.key", "-----BEGIN PRIVATE KEY-----\nnonsense\n-----END PRIVATE KEY-----\n");
   absl::SleepFor(absl::Milliseconds(1500));  // a reload that fails has its line in the log
@@ -392,11 +455,14 @@ TEST_F(SecurityTest, NothingThatIsWrittenHoldsASecret) {
   const std::string log = server_->process().err() + server_->process().out();
   EXPECT_THAT(log, HasSubstr("access app by token"));
   EXPECT_THAT(log, HasSubstr("admin: caller=ops method=Checkpoint model=news code=OK"));
+  EXPECT_THAT(log, HasSubstr("call: caller=ranker method=Select code=INVALID_ARGUMENT"));
+  EXPECT_THAT(log, HasSubstr(request_id));
   for (const std::string& text : {log, metrics, page}) {
     for (const std::string& secret :
          {std::string(kAppToken), Digest(kAppToken), Digest(kSlowToken),
           std::string("a-token-that-nobody-gave-me"), Digest("a-token-that-nobody-gave-me"),
-          std::string("PRIVATE KEY"), std::string("nonsense"), std::string("Bearer")}) {
+          std::string("PRIVATE KEY"), std::string("nonsense"), std::string("Bearer"),
+          std::string("user-whom-no-line-names"), std::string("0.123456789")}) {
       EXPECT_THAT(text, Not(HasSubstr(secret)));
     }
   }

@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "tests/support/child_process.h"
 #include "tests/support/http_request.h"
+#include "tests/support/raw_http2.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -18,11 +22,13 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::Http2Preface;
 using testing::HttpRequest;
 using testing::IsOk;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using testing::ProcessResult;
+using testing::RawSocket;
 using testing::RunProgram;
 using testing::ServerProcess;
 using testing::StatusIs;
@@ -99,6 +105,49 @@ TEST(Server, RefusesAPortThatIsTaken) {
       ServerProcess::Start({.folder = second_folder.path(), .http_listen = first->http_listen()}),
       StatusIs(absl::StatusCode::kUnavailable, first->http_listen()));
   EXPECT_EQ(HttpRequest(first->http_listen(), "/readyz").status, 200);
+}
+
+// gRPC's own listener is deaf for good after one connection too many.
+TEST(Server, OutlivesRunningOutOfDescriptors) {
+  const TempDir folder;
+  const auto server = Start(folder, kModels);
+  ASSERT_NE(server, nullptr);
+  const rlimit few = {.rlim_cur = 100, .rlim_max = 100};
+  ASSERT_EQ(::prlimit(server->process().pid(), RLIMIT_NOFILE, &few, nullptr), 0);
+  {
+    std::vector<RawSocket> sockets;
+    for (int i = 0; i < 200; ++i) sockets.emplace_back(server->listen());
+    absl::SleepFor(absl::Milliseconds(300));
+  }
+  bool served = false;
+  for (int i = 0; i < 100 && !served; ++i) {
+    RawSocket socket(server->listen());
+    bool closed = false;
+    served = socket.Send(Http2Preface(65'535)) && !socket.Receive(closed).empty();
+    if (!served) absl::SleepFor(absl::Milliseconds(50));
+  }
+  EXPECT_TRUE(served);
+  EXPECT_EQ(server->Terminate(), 0);
+}
+
+TEST(Server, TakesAsManyConnectionsAsDescriptorsAllow) {
+  const TempDir folder;
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = std::min<rlim_t>(1000, before.rlim_max),
+                      .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);  // inherited
+  const auto server = Start(folder, "limits { models_max: 10 }");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_NE(server, nullptr);
+  rlimit raised = {};
+  ASSERT_EQ(::prlimit(server->process().pid(), RLIMIT_NOFILE, nullptr, &raised), 0);
+  const rlim_t wanted = 64 + 8 * 10 + 4096;
+  EXPECT_EQ(raised.rlim_cur, std::min<rlim_t>(wanted, before.rlim_max));
+  server->Kill();
+  if (before.rlim_max < wanted) {
+    EXPECT_THAT(server->process().err(), HasSubstr("connections_max is"));
+  }
 }
 
 TEST(Server, RefusesADataDirThatIsInUse) {

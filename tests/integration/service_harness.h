@@ -150,6 +150,11 @@ class ScriptedHandlers final : public server::Handlers {
 
 class CountingObserver final : public server::CallObserver {
  public:
+  void OnStart(server::Method, absl::Duration waited) override {
+    std::lock_guard lock(mutex_);
+    ++started_;
+    if (waited < absl::ZeroDuration()) ++negative_;
+  }
   void OnCall(server::Method method, int status_code, absl::Duration duration) override {
     std::lock_guard lock(mutex_);
     ++calls_[{method, status_code}];
@@ -160,6 +165,10 @@ class CountingObserver final : public server::CallObserver {
     const auto found = calls_.find({method, status_code});
     return found == calls_.end() ? 0 : found->second;
   }
+  int started() const {
+    std::lock_guard lock(mutex_);
+    return started_;
+  }
   int negative() const {
     std::lock_guard lock(mutex_);
     return negative_;
@@ -168,7 +177,25 @@ class CountingObserver final : public server::CallObserver {
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<server::Method, int>, int> calls_;
+  int started_ = 0;
   int negative_ = 0;
+};
+
+// Keeps what is written.
+class RecordingLog final : public server::CallLog {
+ public:
+  void Write(const server::CallRecord& record) override {
+    std::lock_guard lock(mutex_);
+    records_.push_back(record);
+  }
+  std::vector<server::CallRecord> records() const {
+    std::lock_guard lock(mutex_);
+    return records_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<server::CallRecord> records_;
 };
 
 // A connection of its own: equal arguments would share one.

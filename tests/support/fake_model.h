@@ -156,6 +156,7 @@ class FakeModel final : public server::HostedModel {
     std::lock_guard lock(mutex_);
     features_clipped_ += count;
   }
+  int log_queue() const override { return 0; }
   absl::Status Health() const override {
     std::lock_guard lock(mutex_);
     return health_;

@@ -39,12 +39,21 @@ std::string Field(const std::string& name, const std::string& value) {
 
 }  // namespace
 
-RawSocket::RawSocket(const std::string& address) {
+RawSocket::RawSocket(const std::string& address, const std::string& source) {
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return;
   const timeval limit = {.tv_sec = 10, .tv_usec = 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (!source.empty()) {
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    ::inet_pton(AF_INET, source.c_str(), &own.sin_addr);
+    // The port is chosen when it connects: one to this address may also be used to others.
+    const int late = 1;
+    ::setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof late);
+    ::bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own);
+  }
   sockaddr_in peer = {};
   peer.sin_family = AF_INET;
   peer.sin_port = htons(static_cast<std::uint16_t>(std::atoi(&address[address.rfind(':') + 1])));

@@ -8,11 +8,11 @@
 
 namespace bandana::testing {
 
-// A TCP connection to 127.0.0.1:PORT. Not thread-safe. Sends and reads block for ten seconds at
-// most.
+// A TCP connection to 127.0.0.1:PORT, from `source` (of 127.0.0.0/8; empty: 127.0.0.1). Not
+// thread-safe. Sends and reads block for ten seconds at most.
 class RawSocket {
  public:
-  explicit RawSocket(const std::string& address);
+  explicit RawSocket(const std::string& address, const std::string& source = "");
   ~RawSocket();
   RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   RawSocket& operator=(RawSocket&&) = delete;

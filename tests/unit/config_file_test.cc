@@ -55,6 +55,9 @@ TEST(ParseConfig, AnEmptyFileIsAServerWithDefaults) {
   EXPECT_EQ(result.spec->limits.batch_decisions_max, 64);
   EXPECT_EQ(result.spec->limits.models_max, 100);
   EXPECT_EQ(result.spec->limits.watches_max, 64);
+  EXPECT_EQ(result.spec->limits.connections.connections_max, 4096);
+  EXPECT_EQ(result.spec->limits.connections.per_group_max, 0);  // half of them
+  EXPECT_EQ(result.spec->limits.connections.offences_per_second, 20);
 }
 
 TEST(ParseConfig, FlagsReplaceTheFilesValues) {
@@ -156,6 +159,13 @@ TEST(ParseConfig, ReportsServerLevelMistakes) {
       {"limits { batch_decisions_max: 65 }", "limits.batch_decisions_max", "[1, 64]"},
       {"limits { models_max: 1001 }", "limits.models_max", "[1, 1000]"},
       {"limits { watches_max: 1025 }", "limits.watches_max", "[1, 1024]"},
+      {"limits { connections_max: 15 }", "limits.connections_max", "[16, 65536]"},
+      {"limits { connections_per_address_max: 65537 }", "limits.connections_per_address_max",
+       "[1, 65536]"},
+      {"limits { refusals_per_connection_max: 0.5 }", "limits.refusals_per_connection_max",
+       "must be in [1, 1e+06], got 0.5"},
+      {"limits { refusals_per_connection_max: nan }", "limits.refusals_per_connection_max",
+       "must be in"},
       {"tokens { rotation_interval { seconds: 60 } }", "tokens.rotation_interval", "[1h, 720h]"},
       {"drain_delay { seconds: -1 }", "drain_delay", "[0, 1m]"},
       {std::string(kModel) + kModel, "models[1].name", "is the name of models[0] already"},

@@ -55,6 +55,56 @@ TEST(Metrics, CountsCallsByMethodAndCode) {
                     Not(HasSubstr("ABORTED"))));
 }
 
+TEST(Metrics, CountsWaitsByClassAndCallsOfAdmin) {
+  Metrics metrics;
+  metrics.OnStart(Method::kBatchSelect, absl::Microseconds(30));
+  metrics.OnStart(Method::kGetModel, absl::Microseconds(30));
+  metrics.OnStart(Method::kSubmit, absl::Milliseconds(30));
+  metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
+  metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
+  metrics.OnAdminCall("Checkpoint", 16, absl::ZeroDuration());
+  EXPECT_THAT(
+      metrics.Render(ViewOf(Local()), {}),
+      AllOf(HasSubstr("bandana_call_wait_seconds_count{class=\"select\"} 2\n"),
+            HasSubstr("bandana_call_wait_seconds_bucket{class=\"report\",le=\"0.025\"} 0\n"),
+            HasSubstr("bandana_call_wait_seconds_bucket{class=\"report\",le=\"0.05\"} 1\n"),
+            HasSubstr("bandana_admin_calls_total{code=\"OK\",method=\"Checkpoint\"} 2\n"),
+            HasSubstr(
+                "bandana_admin_calls_total{code=\"UNAUTHENTICATED\",method=\"Checkpoint\"} 1\n"),
+            HasSubstr("bandana_admin_call_duration_seconds_count 3\n")));
+}
+
+TEST(Metrics, SamplesHowFarModelsAreBehind) {
+  Metrics metrics;
+  ServerView view = ViewOf(Local());  // 7 entries behind
+  view.models[0].log_queue = 300;
+  metrics.Tick(view);
+  view.models[0].log_queue = 0;
+  metrics.Tick(view);
+  EXPECT_THAT(metrics.Render(view, {}),
+              AllOf(HasSubstr("bandana_apply_lag_entries_bucket{le=\"4\"} 0\n"),
+                    HasSubstr("bandana_apply_lag_entries_bucket{le=\"16\"} 2\n"),
+                    HasSubstr("bandana_log_queue_records_bucket{le=\"0\"} 1\n"),
+                    HasSubstr("bandana_log_queue_records_bucket{le=\"1024\"} 2\n"),
+                    HasSubstr("bandana_model_log_queue_records{model=\"ldp\"} 0\n")));
+}
+
+TEST(Metrics, ShowsConnectionsByListenerAndReason) {
+  ServerView view = ViewOf(Local());
+  view.connections.open = 5;
+  view.connections.refused[static_cast<int>(Refusal::kGroupFull)] = 9;
+  EXPECT_THAT(
+      Get("/metrics", view).body,
+      AllOf(
+          HasSubstr("bandana_connections_open{listener=\"listen\"} 5\n"),
+          HasSubstr(
+              "bandana_connections_refused_total{listener=\"listen\",reason=\"address_full\"} 9\n"),
+          Not(HasSubstr("admin_listen"))));
+  view.admin_connections = ConnectionStats{.open = 1};
+  EXPECT_THAT(Get("/metrics", view).body,
+              HasSubstr("bandana_connections_open{listener=\"admin_listen\"} 1\n"));
+}
+
 TEST(Metrics, ShowsModelsWithWhatTheyPromise) {
   const std::string text = Get("/metrics", ViewOf(Local())).body;
   EXPECT_THAT(

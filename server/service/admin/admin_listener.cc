@@ -7,39 +7,34 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "server/service/listener.h"
 
 namespace bandana::server {
 
+AdminListener::AdminListener(std::shared_ptr<grpc::ServerCredentials> credentials)
+    : credentials_(std::move(credentials)) {}
+
 absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
     const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
-    grpc::Service* service) {
+    const ConnectionLimits& connections, grpc::Service* service) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  std::unique_ptr<AdminListener> admin(new AdminListener(std::move(credentials)));
   grpc::ServerBuilder builder;
   SetListenerLimits(builder, kAdminMessageBytesMax);
-  int port = 0;
-  if (credentials == nullptr) credentials = grpc::InsecureServerCredentials();
-  builder.AddListeningPort(listen, credentials, &port);
+  BANDANA_RETURN_IF_ERROR(Annotate(
+      admin->listener_.Open(listen, admin->credentials_, connections, builder), "admin_listen"));
   builder.RegisterService(service);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) {
-    return Unavailable("admin_listen: cannot listen on ", listen,
-                       ": the address is in use, not of this machine, or not permitted");
-  }
-  return std::unique_ptr<AdminListener>(
-      new AdminListener(WithPort(listen, port), std::move(credentials), std::move(server)));
+  admin->server_ = builder.BuildAndStart();
+  if (admin->server_ == nullptr) return Unavailable("admin_listen: cannot serve on ", listen);
+  admin->listener_.Start();
+  return admin;
 }
 
-AdminListener::AdminListener(std::string address,
-                             std::shared_ptr<grpc::ServerCredentials> credentials,
-                             std::unique_ptr<grpc::Server> server)
-    : address_(std::move(address)),
-      credentials_(std::move(credentials)),
-      server_(std::move(server)) {}
-
-AdminListener::~AdminListener() { Shutdown(absl::InfinitePast()); }
+AdminListener::~AdminListener() {
+  if (server_ != nullptr) Shutdown(absl::InfinitePast());
+}
 
 void AdminListener::Shutdown(absl::Time deadline) {
+  listener_.Stop();
   server_->Shutdown(absl::ToChronoTime(deadline));
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/service/listener.h"
 
 namespace grpc {
 class Server;
@@ -22,21 +23,23 @@ class AdminListener {
   // the listener. Errors: UNAVAILABLE the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<AdminListener>> Start(
       const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
-      grpc::Service* service);
+      const ConnectionLimits& connections, grpc::Service* service);
   // As Shutdown(now).
   ~AdminListener();
 
   // Where it listens, with the real port.
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return listener_.address(); }
+  // See Acceptor::Offence.
+  void Offence(const std::string& grpc_peer) { listener_.Offence(grpc_peer); }
+  ConnectionStats connections() const { return listener_.stats(); }
   // Takes no new calls, and cancels at `deadline` those that are open.
   void Shutdown(absl::Time deadline);
 
  private:
-  AdminListener(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials,
-                std::unique_ptr<grpc::Server> server);
-  const std::string address_;
+  explicit AdminListener(std::shared_ptr<grpc::ServerCredentials> credentials);
   const std::shared_ptr<grpc::ServerCredentials> credentials_;  // the server does not keep them
-  const std::unique_ptr<grpc::Server> server_;
+  Listener listener_;
+  std::unique_ptr<grpc::Server> server_;
 };
 
 }  // namespace bandana::server

@@ -3,9 +3,10 @@
 #include <grpcpp/server_context.h>
 
 #include <algorithm>
+#include <cctype>
 
+#include "absl/time/clock.h"
 #include "common/base/status.h"
-#include "server/service/error_text.h"
 
 namespace bandana::server {
 namespace {
@@ -18,16 +19,24 @@ void PushBack(grpc::ServerContext& context, absl::Duration pause) {
       kPushbackKey, absl::StrCat(std::max<std::int64_t>(1, absl::ToInt64Milliseconds(pause))));
 }
 
+// For the log: names of models have no other characters.
+std::string Name(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return !std::isalnum(c) && c != '-'; }, '?');
+  return text;
+}
+
 }  // namespace
 
 Door::Visit::Visit(Door& door, grpc::ServerContext& context, std::string_view method)
-    : door_(door), method_(method) {
+    : door_(door), context_(context), method_(method), arrival_(absl::Now()) {
   if (door_.options_.gatekeeper != nullptr) {
     const std::string rpc = absl::StrCat("bandana.v1.Admin/", ToAbsl(method));
     const Admittance admittance = door_.options_.gatekeeper->Admit(context, FindRule(rpc));
     caller_ = admittance.caller;
     status_ = admittance.status;
     if (admittance.retry_after > absl::ZeroDuration()) PushBack(context, admittance.retry_after);
+    if (absl::IsUnauthenticated(status_)) door_.options_.offence(context.peer());
     if (!status_.ok()) return;
   }
   inside_ = door_.inside_.fetch_add(1) < door_.options_.calls_max && !door_.options_.overloaded();
@@ -39,11 +48,25 @@ Door::Visit::Visit(Door& door, grpc::ServerContext& context, std::string_view me
 
 Door::Visit::~Visit() {
   if (inside_) door_.inside_.fetch_sub(1);
-  if (!inside_ && caller_.principal == nullptr) return;
-  door_.options_.on_call({.method = method_,
-                          .caller = NameOf(caller_),
-                          .model = TextForPeer(model_),
-                          .code = status_.code()});
+  const absl::Duration duration = absl::Now() - arrival_;
+  door_.options_.on_end(method_, status_.raw_code(), duration);
+  const bool reads = method_.starts_with("Get") || method_.starts_with("List");
+  const bool known = inside_ || caller_.principal != nullptr;
+  if ((known && !reads) || HasLine(status_.raw_code(), duration)) WriteLine(duration);
+}
+
+void Door::Visit::WriteLine(absl::Duration duration) {
+  if (door_.options_.log == nullptr) return;
+  const CallRecord record = {.admin = true,
+                             .method = method_,
+                             .caller = std::string(NameOf(caller_)),
+                             .model = Name(model_),
+                             .status_code = status_.raw_code(),
+                             .duration = duration,
+                             .request_id = NewRequestId(),
+                             .trace_id = TraceIdOf(context_)};
+  if (!status_.ok()) context_.AddTrailingMetadata(kRequestIdKey, record.request_id);
+  door_.options_.log->Write(record);
 }
 
 absl::Status Door::Visit::AllowModel(const std::string& model) {

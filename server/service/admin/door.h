@@ -7,22 +7,16 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
+#include "server/service/call_log.h"
 
 namespace grpc {
 class ServerContext;
 }
 
 namespace bandana::server {
-
-// One call, for the log. Nothing in it is a credential.
-struct AdminCall {
-  std::string_view method;  // of bandana.v1.Admin
-  std::string_view caller;  // a principal's name, or anonymous
-  std::string model;        // as the caller named it, printable and cut; may be empty
-  absl::StatusCode code{};
-};
 
 // Selections come before reports, and reports before administration: at most calls_max calls are
 // inside at a time, and none comes in while `overloaded` says so. Threads: safe.
@@ -32,11 +26,18 @@ class Door {
     Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role
     std::function<bool()> overloaded = [] { return false; };
     int calls_max = kAdminCallsMax;
-    // After each call that came in, and each that a known principal was refused.
-    std::function<void(const AdminCall&)> on_call = [](const AdminCall&) {};
+    // Gets calls that change something, if they came in or a known principal was refused, and those
+    // with a line (HasLine). May be null.
+    CallLog* log = nullptr;
+    // After each call; `status_code` is a grpc::StatusCode.
+    std::function<void(std::string_view method, int status_code, absl::Duration duration)> on_end =
+        [](std::string_view, int, absl::Duration) {};
+    // A call of this peer was refused for wrong credentials.
+    std::function<void(const std::string& peer)> offence = [](const std::string&) {};
   };
 
-  // One call. Its destructor tells on_call.
+  // One call. Its destructor tells `log` and on_end; a failed call gets its name as trailing
+  // metadata.
   class Visit {
    public:
     Visit(Door& door, grpc::ServerContext& context, std::string_view method);
@@ -53,8 +54,12 @@ class Door {
     absl::Status Answer(const absl::Status& status) { return status_ = status; }
 
    private:
+    void WriteLine(absl::Duration duration);
+
     Door& door_;
+    grpc::ServerContext& context_;
     const std::string_view method_;
+    const absl::Time arrival_;
     Caller caller_;
     std::string model_;
     bool inside_ = false;

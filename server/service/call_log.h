@@ -1,0 +1,68 @@
+// What may be written about one call, and the names by which its caller finds it again.
+//
+// This file is the whole of it: a line about a call is made of a CallRecord, whose fields are
+// numbers, enumerators, names that the operator configured, and hexadecimal digits. The text of an
+// error is not among them: it may quote what the caller sent. Nothing of a request or an answer is
+// a parameter of anything here, except the model's name in calls of Admin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+
+namespace grpc {
+class ServerContextBase;
+}
+
+namespace bandana::server {
+
+// Trailing metadata of a failed call: the name of its line in the log.
+inline constexpr char kRequestIdKey[] = "request-id";
+// A call that takes longer has a line although it is answered OK.
+inline constexpr absl::Duration kSlowCall = absl::Seconds(1);
+
+// Who has to look at a failed call.
+enum class Fault {
+  kNone,    // OK, or refused as it should be: credentials, rates, load. Metrics count them
+  kCaller,  // the request was wrong
+  kServer   // the server could not do what it should
+};
+// `status_code` is a grpc::StatusCode.
+Fault FaultOf(int status_code);
+
+// Whether a call has a line. The hot path asks nothing else about calls that succeed.
+inline bool HasLine(int status_code, absl::Duration duration) {
+  return (status_code != 0 && FaultOf(status_code) != Fault::kNone) || duration >= kSlowCall;
+}
+
+struct CallRecord {
+  bool admin = false;       // of bandana.v1.Admin, else of Recommender or health
+  std::string_view method;  // without its service
+  std::string caller;       // the name of a configured principal, or anonymous
+  std::string model;        // Admin's: as the caller named it, printable and cut; else empty
+  int status_code = 0;      // a grpc::StatusCode
+  absl::Duration duration;  // from taking the call in to its answer
+  std::string request_id;   // 16 hexadecimal digits, drawn here
+  std::string trace_id;     // 32 of the caller's choice; empty: none came
+};
+
+// 16 random hexadecimal digits; zeros when the system generator fails: no call fails for its name.
+std::string NewRequestId();
+
+// The trace id of the call's `traceparent` (W3C): 32 lower-case hexadecimal digits; empty when
+// there is none, or it is malformed. gRPC 1.51 keeps `grpc-trace-bin` to itself.
+std::string TraceIdOf(const grpc::ServerContextBase& context);
+// Of the header's value; the pure part.
+std::string TraceIdOfTraceparent(std::string_view value);
+
+// Threads: Write is called by every thread that answers calls, must be safe and must not block.
+class CallLog {
+ public:
+  virtual ~CallLog() = default;
+  // A call with a line (HasLine), or a change by Admin.
+  virtual void Write(const CallRecord& record) = 0;
+};
+
+}  // namespace bandana::server

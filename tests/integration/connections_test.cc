@@ -1,0 +1,168 @@
+// The transport's connections: how many, whose, and which are closed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/service/access/gatekeeper.h"
+#include "tests/integration/service_harness.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/raw_http2.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana {
+namespace {
+
+using server::AccessRules;
+using server::Gatekeeper;
+using server::GrpcServer;
+using server::GrpcServerOptions;
+using server::Refusal;
+using testing::CallBytes;
+using testing::Connect;
+using testing::Context;
+using testing::Eventually;
+using testing::Http2Call;
+using testing::Http2Preface;
+using testing::RawSocket;
+using testing::ScriptedHandlers;
+using testing::StartServer;
+
+constexpr char kSelect[] = "/bandana.v1.Recommender/Select";
+constexpr char kToken[] = "a-good-token-0123456789";
+
+class ConnectionsTest : public ::testing::Test {
+ protected:
+  void Start(server::ConnectionLimits limits, Gatekeeper* gatekeeper = nullptr) {
+    GrpcServerOptions options;
+    options.connections = limits;
+    options.gatekeeper = gatekeeper;
+    server_ = StartServer(handlers_, options);
+  }
+  std::int64_t Refused(Refusal refusal) const {
+    return server_->connections().refused[static_cast<std::size_t>(refusal)];
+  }
+  // True when the server answered its preface; false when it reset the connection.
+  static bool TakenIn(RawSocket& socket) {
+    bool closed = false;
+    return socket.connected() && socket.Send(Http2Preface(65'535)) &&
+           !socket.Receive(closed).empty();
+  }
+  static grpc::Status Select(const std::shared_ptr<grpc::Channel>& channel,
+                             const std::string& token = kToken) {
+    const auto context = Context();
+    context->AddMetadata("authorization", "Bearer " + token);
+    v1::SelectResponse response;
+    return v1::Recommender::NewStub(channel)->Select(context.get(), {}, &response);
+  }
+
+  const testing::FakeClock clock_;
+  Gatekeeper gatekeeper_{[] {
+                           server::Principal app{.name = "app", .token_digest = Sha256Of(kToken)};
+                           app.roles = server::Role::kSelect;
+                           return AccessRules{.principals = {app}, .anonymous_roles = {}};
+                         }(),
+                         clock_};
+  ScriptedHandlers handlers_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+TEST_F(ConnectionsTest, AreBoundedAndMakeRoomWhenTheyClose) {
+  Start({.connections_max = 4, .per_group_max = 4});
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 4; ++i) {
+    sockets.emplace_back(server_->address());
+    EXPECT_TRUE(TakenIn(sockets.back()));
+  }
+  EXPECT_EQ(server_->connections().open, 4);
+  RawSocket fifth(server_->address());
+  EXPECT_FALSE(TakenIn(fifth));
+  EXPECT_GE(Refused(Refusal::kFull), 1);
+  sockets.clear();
+  EXPECT_TRUE(Eventually([&] { return server_->connections().open == 0; }));
+  EXPECT_TRUE(Select(Connect(server_->address())).ok());
+}
+
+TEST_F(ConnectionsTest, OneAddressLeavesRoomForOthers) {
+  Start({.connections_max = 4});
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 10; ++i) sockets.emplace_back(server_->address(), "127.0.0.2");
+  EXPECT_TRUE(Eventually([&] { return Refused(Refusal::kGroupFull) == 8; }));
+  EXPECT_EQ(server_->connections().open, 2);
+  EXPECT_TRUE(Select(Connect(server_->address())).ok());  // from 127.0.0.1
+}
+
+TEST_F(ConnectionsTest, ArriveAtABoundedRate) {
+  Start({.arrivals_per_second = 5});
+  std::vector<RawSocket> sockets;
+  for (int i = 0; i < 50; ++i) sockets.emplace_back(server_->address(), "127.0.0.2");
+  EXPECT_TRUE(Eventually([&] { return Refused(Refusal::kTooFast) >= 40; }));
+  EXPECT_TRUE(Select(Connect(server_->address())).ok());
+}
+
+TEST_F(ConnectionsTest, ThatTryTokensAreClosedAndOthersAreNot) {
+  Start({.offences_per_second = 5}, &gatekeeper_);
+  const auto honest = Connect(server_->address());
+  ASSERT_TRUE(Select(honest).ok());
+  RawSocket guesser(server_->address(), "127.0.0.2");
+  std::string calls = Http2Preface(65'535);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    calls += Http2Call(2 * i + 1, kSelect, "", {{"authorization", "Bearer guess"}});
+  }
+  guesser.Send(calls);
+  EXPECT_TRUE(Eventually([&] { return server_->connections().closed_offenders >= 1; }));
+  bool closed = false;
+  while (!closed) guesser.Receive(closed);
+  EXPECT_TRUE(Select(honest).ok());
+  EXPECT_EQ(handlers_.selects, 2);
+  for (int i = 0; i < 10; ++i) RawSocket(server_->address(), "127.0.0.2");
+  EXPECT_TRUE(Eventually([&] { return Refused(Refusal::kOffender) >= 7; }));
+  EXPECT_TRUE(Select(Connect(server_->address())).ok());
+}
+
+TEST_F(ConnectionsTest, AWrongTokenNowAndThenClosesNothing) {
+  Start({.offences_per_second = 1000}, &gatekeeper_);
+  const auto channel = Connect(server_->address());
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(Select(channel, "old-token").error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  }
+  EXPECT_EQ(server_->connections().closed_offenders, 0);
+  EXPECT_EQ(server_->connections().accepted, 1);
+}
+
+TEST_F(ConnectionsTest, ThatSendOversizedMessagesAreClosed) {
+  Start({.offences_per_second = 3});
+  const auto channel = Connect(server_->address());
+  v1::SelectRequest request;
+  request.set_user(std::string(300'000, 'u'));
+  bool cut = false;
+  for (int i = 0; i < 20 && !cut; ++i) {
+    const auto context = Context();
+    cut = CallBytes(channel, kSelect, request.SerializeAsString(), *context).error_code() ==
+          grpc::StatusCode::UNAVAILABLE;
+  }
+  EXPECT_TRUE(cut);
+  EXPECT_EQ(handlers_.selects, 0);
+}
+
+TEST_F(ConnectionsTest, TheNameOfALocalhostListensOnEveryAddressOfIt) {
+  GrpcServerOptions options;
+  options.listen = "localhost:0";
+  const auto server = GrpcServer::Start(options, handlers_);
+  ASSERT_THAT(server, testing::IsOk());
+  EXPECT_TRUE(Select(Connect((*server)->address())).ok());
+  EXPECT_TRUE(
+      Select(Connect("127.0.0.1" + (*server)->address().substr(sizeof "localhost" - 1))).ok());
+}
+
+TEST_F(ConnectionsTest, AnAddressIsTakenOnce) {
+  Start({});
+  GrpcServerOptions options;
+  options.listen = server_->address();
+  EXPECT_THAT(GrpcServer::Start(options, handlers_),
+              testing::StatusIs(absl::StatusCode::kUnavailable, "cannot listen on 127.0.0.1"));
+  options.listen = "no-such-host.invalid:0";
+  EXPECT_THAT(GrpcServer::Start(options, handlers_),
+              testing::StatusIs(absl::StatusCode::kUnavailable, "cannot listen on no-such-host"));
+}
+
+}  // namespace
+}  // namespace bandana
