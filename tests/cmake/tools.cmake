@@ -40,3 +40,10 @@ bandana_test(NAME recsys22_test SRCS unit/recsys22_test.cc
   DEPS bandana::lab_recsys22 bandana::test_support Eigen3::Eigen)
 bandana_test(NAME lab_test SRCS unit/lab_test.cc DEPS bandana::lab bandana::test_support)
 bandana_test(NAME neurips20_mab_test SRCS unit/neurips20_mab_test.cc DEPS bandana::lab bandana::test_support)
+# 20 s by day; half an hour, with a picture, by night.
+bandana_test(NAME soak_test SRCS integration/soak_test.cc DEPS bandana::environments bandana::fleet_run
+  LABELS integration slow TIMEOUT 2400 ENV SOAK_SECONDS=1800 SOAK_SVG=${CMAKE_CURRENT_BINARY_DIR}/soak.svg)
+if(BANDANA_BUILD_TESTS)
+  add_test(NAME soak_smoke_test COMMAND soak_test)
+  set_tests_properties(soak_smoke_test PROPERTIES LABELS integration TIMEOUT 300 ENVIRONMENT SOAK_SECONDS=20)
+endif()
