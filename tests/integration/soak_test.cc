@@ -40,7 +40,7 @@ constexpr int kRate = 150;
 constexpr int kSamples = 120;
 // Ids of decisions are remembered so long: it bounds what the server has to hold.
 constexpr char kPolicy[] =
-    "models {\n  token_lifetime { seconds: 5 }\n  checkpoint { interval { seconds: 5 } }";
+    "models {\n  token_lifetime { seconds: 30 }\n  checkpoint { interval { seconds: 5 } }";
 
 struct Sample {
   double seconds = 0;
@@ -152,7 +152,10 @@ TEST(Soak, NothingGrowsUnderASteadyLoad) {
         flags.push_back("--json=" + world.folder().File(absl::StrCat(model, ".json")));
         flags.push_back(absl::StrCat("--seed=", ++runs));
         const ProcessResult run = RunProgram("bandana-fleet", flags);
-        if (run.exit_code != 0 && ++failed == 1) std::printf("%s\n", run.err.c_str());
+        if (run.exit_code != 0 && ++failed == 1) {
+          std::printf("%s: exit code %d\n%s%s\n", model, run.exit_code, run.out.c_str(),
+                      run.err.c_str());
+        }
       }
     });
   }
