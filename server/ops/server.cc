@@ -226,9 +226,10 @@ class RunningServer final : public Server {
   // Calls of Admin may come before Listen has returned.
   void AdminOffence(const std::string& peer) {
     if (AdminListener* const admin = administering_.load(); admin != nullptr) {
-      return admin->Offence(peer);
+      return admin->Report(peer, Offence::kRefused);
     }
-    if (GrpcServer* const server = serving_.load(); server != nullptr) server->Offence(peer);
+    if (GrpcServer* const server = serving_.load(); server != nullptr)
+      server->Report(peer, Offence::kRefused);
   }
 
   absl::Status OpenSecurity() {

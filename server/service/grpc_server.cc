@@ -56,10 +56,12 @@ class GrpcServerImpl final : public GrpcServer {
   GrpcServerImpl(const GrpcServerOptions& options, Handlers& handlers)
       : options_(options),
         handlers_(handlers),
-        state_(options.calls_in_flight_max,
-               {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
-               options.gatekeeper, options.observer, options.log,
-               [this](const std::string& peer) { listener_.Offence(peer); }) {}
+        state_(
+            options.calls_in_flight_max,
+            {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
+            options.gatekeeper, options.observer, options.log,
+            [this](const std::string& peer, Offence offence) { listener_.Report(peer, offence); }) {
+  }
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -93,7 +95,9 @@ class GrpcServerImpl final : public GrpcServer {
   const std::string& address() const override { return listener_.address(); }
   ConnectionStats connections() const override { return listener_.stats(); }
   int calls_in_flight() const override { return state_.admission.in_flight(); }
-  void Offence(const std::string& grpc_peer) override { listener_.Offence(grpc_peer); }
+  void Report(const std::string& grpc_peer, Offence offence) override {
+    listener_.Report(grpc_peer, offence);
+  }
   void HealthChanged() override { watches_->Refresh(); }
   void SetDraining() override {
     draining_.store(true);

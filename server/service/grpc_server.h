@@ -51,6 +51,7 @@ struct GrpcServerOptions {
 //
 // Limits it enforces on Recommender's calls, before any work is done:
 //   draining                      UNAVAILABLE
+//   streams of a connection       closed, when there are four times as many as a client may open
 //   connections                   reset before anything is read; closed when too many of a
 //                                 connection's calls bring wrong credentials or are too large
 //   gatekeeper                    UNAUTHENTICATED, PERMISSION_DENIED; RESOURCE_EXHAUSTED with the
@@ -81,8 +82,8 @@ class GrpcServer {
   // Admitted calls that are not answered yet.
   virtual int calls_in_flight() const = 0;
   virtual ConnectionStats connections() const = 0;
-  // A call of a synchronous service, by `grpc_peer`, was refused: see Acceptor::Offence.
-  virtual void Offence(const std::string& grpc_peer) = 0;
+  // A call of a synchronous service, by `grpc_peer`, was at fault: see Acceptor::Report.
+  virtual void Report(const std::string& grpc_peer, Offence offence) = 0;
   // Compares open health watches with the handlers' answers now.
   virtual void HealthChanged() = 0;
   // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn

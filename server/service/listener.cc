@@ -11,6 +11,8 @@
 namespace bandana::server {
 namespace {
 
+constexpr int kReadBytesMax = 64 * 1024;
+
 int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
 
 }  // namespace
@@ -23,6 +25,8 @@ void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
+  // What is read at once is parsed at once, before any call of it is looked at.
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
   // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Millis(absl::Seconds(30)));
@@ -72,8 +76,8 @@ void Listener::Stop() {
   if (acceptor_ != nullptr) acceptor_->Stop();
 }
 
-void Listener::Offence(const std::string& grpc_peer) {
-  if (acceptor_ != nullptr) acceptor_->Offence(grpc_peer);
+void Listener::Report(const std::string& grpc_peer, Offence offence) {
+  if (acceptor_ != nullptr) acceptor_->Report(grpc_peer, offence);
 }
 
 ConnectionStats Listener::stats() const {

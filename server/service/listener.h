@@ -42,8 +42,8 @@ class Listener {
 
   // With the port that was bound.
   const std::string& address() const { return address_; }
-  // See Acceptor::Offence.
-  void Offence(const std::string& grpc_peer);
+  // See Acceptor::Report.
+  void Report(const std::string& grpc_peer, Offence offence);
   ConnectionStats stats() const;
 
  private:

@@ -19,6 +19,12 @@ constexpr std::chrono::seconds kDropInterval(1);
 // Calls are run so long before the queue looks for arrivals again: what it cannot serve is refused
 // soon, and selections that arrive meanwhile come before reports that wait.
 constexpr std::chrono::microseconds kSlice(2000);
+// A client that keeps to HTTP/2 has kStreamsPerConnectionMax calls open on a connection at most;
+// gRPC 1.51 does not hold those to it that never acknowledge its settings.
+constexpr int kFloodStreams = 4 * kStreamsPerConnectionMax;
+constexpr std::size_t kFloodLookMin = 2048;  // calls that gRPC holds, waiting ones included
+constexpr std::size_t kFloodLookMax = 4096;  // of the newest
+constexpr std::chrono::milliseconds kFloodInterval(20);
 constexpr int kEmptyLooks = 16;  // in a row; about 3 us each
 
 std::string Millis(absl::Duration pause) {
@@ -114,7 +120,8 @@ bool UnaryCall::Admitted() {
   if (state().gatekeeper != nullptr) {
     const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
     if (!admittance.status.ok()) {
-      if (absl::IsUnauthenticated(admittance.status)) state().offence(context_->peer());
+      if (absl::IsUnauthenticated(admittance.status))
+        state().offence(context_->peer(), Offence::kRefused);
       const bool later = admittance.retry_after > absl::ZeroDuration();
       Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
              std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
@@ -123,7 +130,7 @@ bool UnaryCall::Admitted() {
     caller_ = admittance.caller;
   }
   if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
-    state().offence(context_->peer());
+    state().offence(context_->peer(), Offence::kRefused);
     Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
            kDoNotRetry);
     return false;
@@ -151,6 +158,11 @@ void UnaryCall::DropIfUnread(std::chrono::steady_clock::time_point now,
                              std::chrono::steady_clock::duration patience) {
   if (stage_.load(std::memory_order_acquire) != Stage::kFinishing) return;
   if (now - sent_ > patience) context_->TryCancel();
+}
+
+std::string UnaryCall::Peer() const {
+  const Stage stage = stage_.load(std::memory_order_acquire);
+  return stage == Stage::kTakenIn || stage == Stage::kFinishing ? context_->peer() : "";
 }
 
 void UnaryCall::Refuse(grpc::StatusCode code, const std::string& message,
@@ -276,11 +288,27 @@ void Queue::DropUnread() {
   for (UnaryCall* call : live_) call->DropIfUnread(now, patience);
 }
 
+// Only where many calls are open; each looked at costs 0.4 us.
+void Queue::ReportFloods() {
+  if (live_.size() < kFloodLookMin) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_flood_look_) return;
+  next_flood_look_ = now + kFloodInterval;
+  std::unordered_map<std::string, int> streams;
+  const std::size_t oldest = live_.size() - std::min(live_.size(), kFloodLookMax);
+  for (std::size_t i = live_.size(); i > oldest; --i) {
+    const std::string peer = live_[i - 1]->Peer();
+    if (!peer.empty() && ++streams[peer] == kFloodStreams) {
+      state_.offence(peer, Offence::kTooManyStreams);
+    }
+  }
+}
+
 // Takes in what has arrived before it starts on any of it. Otherwise calls would wait inside gRPC,
 // where they cannot be counted, and an overloaded server could not refuse what it will not get to,
 // nor run selections before reports. One look handles one socket, and may give no call although
 // others have some: while there is more to do than time it looks again, but for a fifth of the time
-// at most, or refusing would leave none for serving.
+// at most, or refusing would leave none for serving and for dropping what nobody reads.
 void Queue::TakeInArrivals(bool idle) {
   const auto end = std::chrono::steady_clock::now() + kSlice / 4;
   void* tag = nullptr;
@@ -293,8 +321,7 @@ void Queue::TakeInArrivals(bool idle) {
     } else {
       ++empty;
     }
-    const bool work = !backlog_[0].empty() || !backlog_[1].empty();
-    if (work && std::chrono::steady_clock::now() >= end) return;
+    if (std::chrono::steady_clock::now() >= end) return;
   }
 }
 
@@ -310,6 +337,7 @@ void Queue::Loop() {
     TakeInArrivals(idle);
     idle = RunBacklog();
     DropUnread();
+    ReportFloods();
   }
 }
 

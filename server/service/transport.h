@@ -29,6 +29,7 @@
 #include "server/service/access/gatekeeper.h"
 #include "server/service/call_log.h"
 #include "server/service/call_observer.h"
+#include "server/service/connections/acceptor.h"
 
 namespace bandana::server {
 
@@ -88,10 +89,13 @@ struct UnreadLimits {
       absl::Seconds(1);  // while they hold more than half of bytes_max
 };
 
+// Told of calls that are at fault, by ServerContext::peer.
+using OffenceSink = std::function<void(const std::string& peer, Offence offence)>;
+
 // What all queues and calls of a server share.
 struct TransportState {
   TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
-                 std::function<void(const std::string& peer)> f)
+                 OffenceSink f)
       : admission(calls_max),
         unread(u),
         gatekeeper(g),
@@ -104,8 +108,7 @@ struct TransportState {
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
   CallObserver* const observer;  // may be null
   CallLog* const log;            // may be null
-  // A call of this peer was refused for wrong credentials or its size.
-  const std::function<void(const std::string& peer)> offence;
+  const OffenceSink offence;
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew
@@ -155,6 +158,9 @@ class UnaryCall final : public Event {
   // Drops an answer that was not read within `patience`. Queue thread.
   void DropIfUnread(std::chrono::steady_clock::time_point now,
                     std::chrono::steady_clock::duration patience);
+
+  // Of a call that gRPC has handed over and not yet taken back: its peer; else empty. Queue thread.
+  std::string Peer() const;
 
   TransportState& state();
 
@@ -212,6 +218,7 @@ class Queue {
   // Runs what was admitted, for a slice of time; false when there is more.
   bool RunBacklog();
   void DropUnread();
+  void ReportFloods();
 
   TransportState& state_;
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
@@ -219,6 +226,7 @@ class Queue {
   std::array<std::deque<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
   std::vector<UnaryCall*> live_;                   // all that gRPC holds
   std::chrono::steady_clock::time_point next_drop_{};
+  std::chrono::steady_clock::time_point next_flood_look_{};
   std::thread thread_;
 };
 

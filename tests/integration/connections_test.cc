@@ -35,6 +35,7 @@ class ConnectionsTest : public ::testing::Test {
     GrpcServerOptions options;
     options.connections = limits;
     options.gatekeeper = gatekeeper;
+    options.observer = &observer_;
     server_ = StartServer(handlers_, options);
   }
   std::int64_t Refused(Refusal refusal) const {
@@ -62,6 +63,7 @@ class ConnectionsTest : public ::testing::Test {
                          }(),
                          clock_};
   ScriptedHandlers handlers_;
+  testing::CountingObserver observer_;
   std::unique_ptr<GrpcServer> server_;
 };
 
@@ -141,6 +143,43 @@ TEST_F(ConnectionsTest, ThatSendOversizedMessagesAreClosed) {
   }
   EXPECT_TRUE(cut);
   EXPECT_EQ(handlers_.selects, 0);
+}
+
+// A client that never acknowledges the server's settings, and opens streams without end, as fast as
+// a network would carry them. Its calls are right ones.
+TEST_F(ConnectionsTest, WithMoreStreamsThanAClientMayOpenAreClosed) {
+  Start({});
+  const auto honest = Connect(server_->address());
+  ASSERT_TRUE(Select(honest).ok());
+  RawSocket socket(server_->address(), "127.0.0.2");
+  ASSERT_TRUE(socket.Send(Http2Preface(0)));
+  std::uint32_t stream = 1;
+  bool open = true;
+  for (int i = 0; i < 200'000 && open; ++i, stream += 2) {
+    open = socket.Send(Http2Call(stream, kSelect, ""));
+    if (i % 20 == 0) absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_FALSE(open);
+  EXPECT_GE(server_->connections().closed_offenders, 1);
+  EXPECT_TRUE(Select(honest).ok());
+}
+
+TEST_F(ConnectionsTest, ManyHonestStreamsStayOpen) {
+  Start({});
+  std::vector<RawSocket> sockets;
+  for (int c = 0; c < 40; ++c) {
+    sockets.emplace_back(server_->address(), "127.0.0.2");
+    std::string calls = Http2Preface(0);  // nothing is read: all stay open
+    for (std::uint32_t i = 0; i < 100; ++i) calls += Http2Call(2 * i + 1, kSelect, "");
+    ASSERT_TRUE(sockets.back().Send(calls));
+  }
+  // Some are refused: there are more than may be in flight.
+  EXPECT_TRUE(Eventually([&] {
+    return observer_.calls(server::Method::kSelect, grpc::StatusCode::OK) +
+               observer_.calls(server::Method::kSelect, grpc::StatusCode::RESOURCE_EXHAUSTED) ==
+           4000;
+  }));
+  EXPECT_EQ(server_->connections().closed_offenders, 0);
 }
 
 TEST_F(ConnectionsTest, TheNameOfALocalhostListensOnEveryAddressOfIt) {

@@ -318,6 +318,37 @@ TEST_F(HostileClients, ThatTryTokens) {
   EXPECT_EQ(admitted, 0);
 }
 
+// Writes calls at a few MB a second, reads nothing, keeps no limit on its streams, and comes back
+// when it is closed: costs the attacker next to nothing. (Without the pause, at the speed of
+// memory, gRPC 1.51 reads for ever on the queue's thread: SECURITY.md.)
+TEST_F(HostileClients, ThatTryTokensWithoutWaiting) {
+  std::atomic<std::int64_t> bytes = 0;
+  std::atomic<int> connections = 0;
+  const std::string request = SelectOf(10).SerializeAsString();
+  Measure("4 floods of wrong tokens", [&](const std::atomic<bool>& over) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        while (!over) {
+          RawSocket socket(server_->listen(), kAttacker);
+          if (!socket.connected() || !socket.Send(Http2Preface(65'535))) continue;
+          ++connections;
+          for (std::uint32_t stream = 1; !over; stream += 2) {
+            const std::string call =
+                Http2Call(stream, kSelectPath, request, Bearer("guess-0123456789"));
+            if (!socket.Send(call)) break;
+            if (stream % 20 == 1) absl::SleepFor(absl::Milliseconds(1));
+            bytes += static_cast<std::int64_t>(call.size());
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  std::printf("  %d connections, %.1f MB sent\n", connections.load(),
+              static_cast<double>(bytes) / 1e6);
+}
+
 TEST_F(HostileClients, ThatOpenTenThousandConnections) {
   rlimit limit = {};
   ::getrlimit(RLIMIT_NOFILE, &limit);

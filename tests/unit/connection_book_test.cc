@@ -99,6 +99,15 @@ TEST_F(BookTest, OffencesAtALowRateAndOfStrangersAreNothing) {
   }
 }
 
+TEST_F(BookTest, AGraveOffenceIsNotForgiven) {
+  ConnectionBook book = Book({});
+  ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(book.GraveOffence("b:1", kStart), nullptr);
+  ASSERT_NE(book.GraveOffence("a:1", kStart), nullptr);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a"), Refusal::kOffender);
+}
+
 TEST_F(BookTest, APeerThatComesBackIsCountedOnce) {
   ConnectionBook book = Book({.connections_max = 4});
   for (int i = 0; i < 10; ++i) {

@@ -29,8 +29,10 @@ class AdminListener {
 
   // Where it listens, with the real port.
   const std::string& address() const { return listener_.address(); }
-  // See Acceptor::Offence.
-  void Offence(const std::string& grpc_peer) { listener_.Offence(grpc_peer); }
+  // See Acceptor::Report.
+  void Report(const std::string& grpc_peer, Offence offence) {
+    listener_.Report(grpc_peer, offence);
+  }
   ConnectionStats connections() const { return listener_.stats(); }
   // Takes no new calls, and cancels at `deadline` those that are open.
   void Shutdown(absl::Time deadline);

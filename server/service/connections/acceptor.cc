@@ -26,6 +26,9 @@ constexpr int kBacklog = 1024;
 constexpr int kFailurePauseMs = 50;
 // Connections taken from one listener before the others are looked at.
 constexpr int kAcceptsInARow = 64;
+// What the kernel holds of a connection that gRPC has not read; it doubles the figure. One that is
+// closed for what it sent has no more than this to be worked off.
+constexpr int kReceiveBufferBytes = 128 * 1024;
 // Unacknowledged data after which a connection is given up.
 constexpr unsigned kUserTimeoutMs = 20'000;
 
@@ -72,6 +75,7 @@ int Listen(const addrinfo& info, int port) {
       ::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
   if (listener < 0) return -errno;
   SetOption(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+  SetOption(listener, SOL_SOCKET, SO_RCVBUF, kReceiveBufferBytes);
   SetOption(listener, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(listener, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
   if (::bind(listener, reinterpret_cast<const sockaddr*>(&address), info.ai_addrlen) != 0 ||
@@ -224,10 +228,12 @@ Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
   return refusal;
 }
 
-void Acceptor::Offence(std::string_view grpc_peer) {
+void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
   const std::string name = PeerName(grpc_peer);
   const absl::MutexLock lock(&mutex_);
-  const SocketId* const socket = book_.Offence(name, absl::Now());
+  const SocketId* const socket = offence == Offence::kRefused
+                                     ? book_.Offence(name, absl::Now())
+                                     : book_.GraveOffence(name, absl::Now());
   if (socket == nullptr || !IsOpen(*socket)) return;
   CloseConnection(*socket);
   ++stats_.closed_offenders;

@@ -29,6 +29,11 @@ struct ConnectionStats {
 // What Refusal is called in metrics.
 std::string_view RefusalName(Refusal refusal);
 
+enum class Offence {
+  kRefused,        // a call with wrong credentials or an oversized message; some are forgiven
+  kTooManyStreams  // more calls open at a time than any honest client can have
+};
+
 // Threads: all methods are safe; one thread accepts. A connection that is not taken is reset at
 // once, before anything is read of it.
 class Acceptor {
@@ -48,9 +53,9 @@ class Acceptor {
   // Takes no more, and stops listening. Connections stay open. Idempotent.
   void Stop();
 
-  // A call by `grpc_peer` (ServerContext::peer) was refused for what it brought. Closes its
-  // connection when that was too often.
-  void Offence(std::string_view grpc_peer);
+  // A call by `grpc_peer` (ServerContext::peer) was at fault. Closes its connection when that was
+  // too often, or worse than often.
+  void Report(std::string_view grpc_peer, Offence offence);
 
   ConnectionStats stats();
 

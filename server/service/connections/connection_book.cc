@@ -77,6 +77,13 @@ const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time
   return &connection.socket;
 }
 
+const SocketId* ConnectionBook::GraveOffence(const std::string& peer_name, absl::Time now) {
+  const auto found = connections_.find(peer_name);
+  if (found == connections_.end()) return nullptr;
+  groups_.at(found->second.group).offender_until = now + kOffenderTime;
+  return &found->second.socket;
+}
+
 ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterator at) {
   --groups_.at(at->second.group).open;
   return connections_.erase(at);

@@ -38,6 +38,8 @@ class ConnectionBook {
   // (kOffenderTime); it stays in the book until it is.
   // Null: none such, or of no connection that is known.
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
+  // The same of an offence that needs no second one.
+  const SocketId* GraveOffence(const std::string& peer_name, absl::Time now);
   // Forgets connections that are closed, and addresses of which nothing is to be remembered.
   // Enter calls it often enough; O(connections).
   void Sweep(absl::Time now);
