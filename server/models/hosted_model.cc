@@ -393,7 +393,7 @@ absl::Status Model::NoRoom() const {
 absl::Status Model::Exhausted() const {
   return FailedPrecondition(
       path_->sparse() != nullptr ? "" : "privacy.counter.steps_max = ", path_->steps_max(),
-      " events of ", path_->shaped() ? "all users" : "this user",
+      " events of ", path_->shaped() || path_->sparse() != nullptr ? "all users" : "this user",
       " are counted in this epoch; the model serves on as it is, a new epoch "
       "opens a new debit");
 }
