@@ -1,0 +1,1 @@
+// Owner of the libraries' precompiled headers (common/CMakeLists.txt); there is nothing in it.
