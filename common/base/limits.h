@@ -43,6 +43,10 @@ inline constexpr int kTopKMax = 16;
 inline constexpr int kRankedFeaturesMax = kTopKMax * kDimensionMax;
 inline constexpr int kHotMessageBytesMax = 256 * 1024;  // a batch of 64 is about 160 kB
 inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
+// gRPC's bound where only calls of the queues are: larger messages are refused inside it, where
+// nobody counts them, but not before they were received whole (1.51). So this saves no memory; it
+// is what still becomes a call, and an offence.
+inline constexpr int kReceivedMessageBytesMax = 64 * 1024 * 1024;
 // One PutArms or Import stream, held in memory until it is complete.
 inline constexpr std::uint64_t kAdminStreamBytesMax = 512ull << 20;
 inline constexpr int kCallsInFlightMaxDefault = 128;  // p99 is 2-3 ms at 64 in flight
@@ -68,6 +72,8 @@ inline constexpr int kTagBytesMax = 64;
 
 // Log. Appends waiting for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;
+// Their bytes together: an entry is about 100 bytes, of a sparse model up to 33 KiB.
+inline constexpr std::size_t kAppendQueueBytesMax = 64ull << 20;
 inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
 inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
 

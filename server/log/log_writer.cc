@@ -20,6 +20,8 @@ LogWriter::~LogWriter() {
 }
 
 absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done) {
+  std::size_t bytes = 0;
+  for (const std::string& record : records) bytes += record.size();
   {
     std::lock_guard lock(mutex_);
     if (!failed_.ok()) return failed_;
@@ -30,8 +32,13 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
       return Unavailable("the log's queue is full: ", queued_records_, " records wait, at most ",
                          options_.queue_records_max, " may");
     }
+    if (queued_bytes_ + bytes > options_.queue_bytes_max) {
+      return Unavailable("the log's queue is full: ", queued_bytes_, " bytes wait, at most ",
+                         options_.queue_bytes_max, " may");
+    }
     queued_records_ += count;
-    queue_.push_back({std::move(records), std::move(done)});
+    queued_bytes_ += bytes;
+    queue_.push_back({std::move(records), std::move(done), bytes});
     fresh_ = true;
   }
   changed_.notify_one();
@@ -93,6 +100,7 @@ LogWriter::Requests LogWriter::TakeGroup() {
     const int records = static_cast<int>(queue_.front().records.size());
     if (count > 0 && count + records > options_.group_records_max) break;
     count += records;
+    queued_bytes_ -= queue_.front().bytes;
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
@@ -190,6 +198,7 @@ void LogWriter::Finish(Requests group, std::span<const Admission> verdicts,
   if (!failed_.ok() || stop_) return;
   for (auto request = waiting.rbegin(); request != waiting.rend(); ++request) {
     queued_records_ += static_cast<int>(request->records.size());
+    queued_bytes_ += request->bytes;
     queue_.push_front(std::move(*request));
   }
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -63,6 +64,7 @@ class LogWriter {
  public:
   struct Options {
     int queue_records_max = kAppendQueueMax;
+    std::size_t queue_bytes_max = kAppendQueueBytesMax;
     int group_records_max = kGroupCommitMax;
     absl::Duration idle_interval =
         absl::Seconds(1);    // between stores of counters, and retries on a full disk
@@ -94,6 +96,7 @@ class LogWriter {
   struct Request {
     std::vector<std::string> records;
     AppendDone done;
+    std::size_t bytes = 0;  // of its records
   };
   using Requests = std::deque<Request>;
 
@@ -115,6 +118,7 @@ class LogWriter {
   std::condition_variable changed_;
   Requests queue_;
   int queued_records_ = 0;
+  std::size_t queued_bytes_ = 0;
   std::uint64_t trim_through_ = 0;
   bool trimming_ = false;
   bool fresh_ = false;  // something came since the last group was taken

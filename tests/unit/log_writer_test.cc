@@ -201,6 +201,20 @@ TEST_F(LogWriterTest, AFullQueueIsUnavailable) {
   EXPECT_THAT(second.get().status, IsOk());
 }
 
+TEST_F(LogWriterTest, SoIsOneThatIsFullOfBytes) {
+  Start({.queue_bytes_max = 10});
+  log_.Hold(true);
+  auto first = Submit({"12345678"});
+  log_.AwaitAppends(1);
+  auto second = Submit({"12345", "12345"});  // what is being written waits no more
+  EXPECT_THAT(Submit({"1"}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "10 bytes wait, at most 10 may"));
+  log_.Hold(false);
+  EXPECT_THAT(first.get().status, IsOk());
+  EXPECT_THAT(second.get().status, IsOk());
+  EXPECT_THAT(Submit({"1234567890"}).get().status, IsOk());
+}
+
 TEST_F(LogWriterTest, DuplicatesAloneNeedNoTransaction) {
   Start();
   EXPECT_THAT(Submit({"no"}).get().admissions, ElementsAre(Admission::kDuplicate));
