@@ -1,7 +1,6 @@
 #include "server/models/arms_sink.h"
 
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "common/bandits/mab/index_policy.h"
@@ -58,44 +57,26 @@ absl::StatusOr<std::unique_ptr<ArmPolicy>> MakePolicy(const ModelSpec& spec, dou
 
 absl::StatusOr<std::unique_ptr<ArmsSink>> ArmsSink::Create(const ModelSpec& spec, double variance,
                                                            std::vector<NodeStatistics> statistics) {
-  if (statistics.size() != 1) {
-    return DataLoss("a model of arms has ", statistics.size(), " nodes");
-  }
+  BANDANA_ASSIGN_OR_RETURN(NodeStatistics sums, TakeOnlyNode(std::move(statistics)));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<ArmPolicy> policy, MakePolicy(spec, variance));
-  std::unique_ptr<ArmsSink> sink(
-      new ArmsSink(spec, std::move(policy), std::move(statistics.front())));
-  if (const absl::Status read = sink->Read(); !read.ok()) {
-    return DataLoss("the recovered statistics: ", read.message());
-  }
+  std::unique_ptr<ArmsSink> sink(new ArmsSink(spec, std::move(policy), std::move(sums)));
+  BANDANA_RETURN_IF_ERROR(AsRecovered(sink->Read()));
   return sink;
 }
 
 ArmsSink::ArmsSink(const ModelSpec& spec, std::unique_ptr<ArmPolicy> policy,
                    NodeStatistics statistics)
-    : spec_(spec),
-      policy_(std::move(policy)),
-      statistics_(std::move(statistics)),
-      x_(spec.public_spec.dimension) {}
-
-absl::Status ArmsSink::AddNode() { return Internal("a model of arms has one node"); }
-
-absl::Status ArmsSink::SetGraph(std::string_view) {
-  return Internal("a model of arms has no graph");
-}
-
-void ArmsSink::Add(int node, std::string_view features, const Released<double>& reward) {
-  std::memcpy(x_.data(), features.data(), features.size());
-  AddEvent({.node = node, .features = x_, .reward = reward.value()}, statistics_);
-  changed_ = true;
-}
+    : SumSink(spec.public_spec.dimension, std::move(statistics)),
+      spec_(spec),
+      policy_(std::move(policy)) {}
 
 absl::Status ArmsSink::Read() const {
   const bool losses = spec_.arms->policy == v1::ArmsFamily::TSALLIS_INF;
   std::vector<ArmStatistics> arms(dimension());
   for (int a = 0; a < dimension(); ++a) {
-    const double count = statistics_.gram[PackedIndex(a, a)];
+    const double count = sums().gram[PackedIndex(a, a)];
     if (!(count >= 0 && count <= 0x1p53)) return InvalidArgument("arm ", a, " has no count");
-    arms[a] = {.sum = losses ? -statistics_.moment[a] : statistics_.moment[a],
+    arms[a] = {.sum = losses ? -sums().moment[a] : sums().moment[a],
                .events = static_cast<std::uint64_t>(std::llround(count))};
   }
   return policy_->Restore(std::move(arms));
@@ -113,10 +94,6 @@ NodePosterior ArmsSink::Posterior(int) const {
 std::optional<int> ArmsSink::best_arm() const {
   const auto* lil = dynamic_cast<const LilUcb*>(policy_.get());
   return lil == nullptr ? std::nullopt : lil->Decision();
-}
-
-std::vector<int> ArmsSink::TakeChangedNodes() {
-  return std::exchange(changed_, false) ? std::vector<int>{0} : std::vector<int>{};
 }
 
 double ArmReward(const ModelSpec& spec, double reward, double probability) {

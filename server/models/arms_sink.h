@@ -2,44 +2,30 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "common/bandits/mab/arm_policy.h"
-#include "server/models/learner.h"
+#include "server/models/sum_sink.h"
 
 namespace bandana::server {
 
 // Arms are the d unit vectors. One node holds, where a linear model has S and beta, the number of
 // events of each arm on S's diagonal and in beta the sum that the policy reads: of rewards, or for
 // Tsallis-INF of (r - c) / p, c the middle of the reward range and p the probability that the arm
-// was drawn with (ArmReward), so that -beta is the estimated cumulative loss. Both are plain sums:
-// recovery adds them up without knowing the policy.
+// was drawn with (ArmReward), so that -beta is the estimated cumulative loss.
 //
 // Its posterior's mean is the law of the next arm, d probabilities; width and alpha are 0.
 // Source: [Z20] Algorithm 1, appendix B. Not thread-safe.
-class ArmsSink final : public Learner {
+class ArmsSink final : public SumSink {
  public:
   // `variance`: the randomizer's VarianceMax, 0 without one. Errors: INVALID_ARGUMENT the policy's
   // options; DATA_LOSS statistics that no events can have.
   static absl::StatusOr<std::unique_ptr<ArmsSink>> Create(const ModelSpec& spec, double variance,
                                                           std::vector<NodeStatistics> statistics);
 
-  int nodes() const override { return 1; }
-  int dimension() const override { return spec_.public_spec.dimension; }
-  std::uint64_t events(int) const override { return statistics_.events; }
-  absl::Status AddNode() override;
-  void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int) override {}
-  void Join(int, const NodeStatistics&) override {}
-  void Touch(int) override {}
-  const NodeStatistics& statistics(int) const override { return statistics_; }
-  absl::Status SetGraph(std::string_view) override;
-
-  NodePosterior Prior() const override { return Posterior(0); }
   NodePosterior Posterior(int node) const override;
-  std::vector<int> TakeChangedNodes() override;
-  void Rebuild() override {}
   std::optional<int> best_arm() const override;
 
  private:
@@ -49,9 +35,6 @@ class ArmsSink final : public Learner {
 
   const ModelSpec& spec_;
   const std::unique_ptr<ArmPolicy> policy_;
-  NodeStatistics statistics_;
-  std::vector<double> x_;
-  bool changed_ = true;
 };
 
 // Least probability of a drawn arm that a token may say: Tsallis-INF divides by it.

@@ -3,46 +3,30 @@
 
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "common/bandits/bco/convex_policy.h"
-#include "server/models/learner.h"
+#include "server/models/sum_sink.h"
 
 namespace bandana::server {
 
 // An event's features are the gradient factor of its play (ConvexPlay::factor, d numbers), its
 // reward is the released one less the middle of the reward range (PointReward). One node holds, as
 // a linear model does, S = sum of factor factor' and beta = sum of factor x reward, which is the
-// negated sum of the losses' gradient estimates: all that the barrier policy remembers. Recovery
-// adds both up without knowing the policy.
+// negated sum of the losses' gradient estimates: all that the barrier policy remembers.
 //
 // Its posterior is what a play is drawn from (PlayOnEllipsoid): the mean is the centre of play, d
 // numbers inside the domain, alpha the distance in (0, 1]; there is no covariance.
 // Domain, smoothness and horizon may change between two runs: the sum means the same under all.
 // Source: [ST11]; [Z20] Algorithm 1, section 3. Not thread-safe.
-class PointsSink final : public Learner {
+class PointsSink final : public SumSink {
  public:
   // `spec` must outlive the sink. Errors: INVALID_ARGUMENT as MakePointsPolicy; DATA_LOSS
   // statistics that no events can have.
   static absl::StatusOr<std::unique_ptr<PointsSink>> Create(const ModelSpec& spec,
                                                             std::vector<NodeStatistics> statistics);
 
-  int nodes() const override { return 1; }
-  int dimension() const override { return policy_->domain().dimension; }
-  std::uint64_t events(int) const override { return statistics_.events; }
-  absl::Status AddNode() override;
-  void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int) override {}
-  void Join(int, const NodeStatistics&) override {}
-  void Touch(int) override {}
-  const NodeStatistics& statistics(int) const override { return statistics_; }
-  absl::Status SetGraph(std::string_view) override;
-
-  NodePosterior Prior() const override { return Posterior(0); }
   NodePosterior Posterior(int node) const override;
-  std::vector<int> TakeChangedNodes() override;
-  void Rebuild() override {}
 
  private:
   PointsSink(std::unique_ptr<ConvexPolicy> policy, NodeStatistics statistics);
@@ -50,9 +34,6 @@ class PointsSink final : public Learner {
   absl::Status Read() const;
 
   const std::unique_ptr<ConvexPolicy> policy_;
-  NodeStatistics statistics_;
-  std::vector<double> x_;
-  bool changed_ = true;
 };
 
 // What an event of a model of points adds its factor times to the sum.

@@ -175,6 +175,16 @@ TEST_F(SparseServedTest, KeepsNoContextBesideTheLogAndTheEpisode) {
   EXPECT_EQ(Dense(state.sparse.estimate().value()), model->posterior()->node(0).mean);
 }
 
+TEST_F(SparseServedTest, AnExportBeforeTheFirstEventHasNoState) {
+  const ModelSpec spec = SpecOf(SparseText());
+  auto exported = *server::DecodeExport(*Open(spec)->Export());
+  ASSERT_EQ(exported.checkpoint.state.position.sequence, 0);
+  const auto path = *server::RewardPath::Create(spec, exported.checkpoint.instance, Key());
+  ASSERT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
+  EXPECT_EQ(exported.checkpoint.state.sparse.rows(), 0);
+  EXPECT_EQ(exported.checkpoint.state.sparse.episodes(), 0);
+}
+
 TEST_F(SparseServedTest, WhatIsCountedDoesNotTellAboutContextsOrRewards) {
   const auto model = Open(SpecOf(SparseText()));
   model->CountFeaturesClipped(3);
