@@ -191,6 +191,27 @@ TEST_F(RunnerTest, TriesPassingFailuresAgainAndCountsThem) {
                           Pair(absl::StatusCode::kUnavailable, 2u)));
 }
 
+TEST_F(RunnerTest, EndsWhenTheServerCallsTheFirstDecisionInvalid) {
+  client_.answer = [](int) -> absl::StatusOr<Selection> {
+    return absl::InvalidArgumentError("arms: absent");
+  };
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kMisfit);
+  EXPECT_EQ(result.misfit, absl::InvalidArgumentError("arms: absent"));
+  EXPECT_EQ(result.tally.sums().decisions, 0u);
+}
+
+TEST_F(RunnerTest, AnInvalidDecisionLaterIsAbandoned) {
+  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+    if (select % 2 == 1) return absl::InvalidArgumentError("arms: absent");
+    return FakeClient::Legal();
+  };
+  options_.in_flight = 1;
+  const RunResult result = Go();
+  EXPECT_EQ(result.end, RunEnd::kCompleted);
+  EXPECT_EQ(result.tally.abandoned(), 25u);
+}
+
 TEST_F(RunnerTest, AbandonsDecisionsThatFailForGood) {
   client_.answer = [](int select) -> absl::StatusOr<Selection> {
     if (select % 2 == 0) return absl::NotFoundError("user");

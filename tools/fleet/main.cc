@@ -220,6 +220,11 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
       Run(*client, environment, options, stop_requested,
           [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); });
   progress.Finish();
+  if (result.end == RunEnd::kMisfit) {
+    return Annotate(result.misfit,
+                    absl::StrCat("model ", client->model().name,
+                                 " takes no decisions of environment ", environment.info().name));
+  }
   const RunReport report = {.result = result,
                             .options = options,
                             .environment = environment.info(),

@@ -15,6 +15,8 @@ const char* Name(RunEnd end) {
       return "interrupted";
     case RunEnd::kServerAway:
       return "server_away";
+    case RunEnd::kMisfit:
+      return "misfit";
   }
   return "";
 }

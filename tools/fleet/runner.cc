@@ -79,6 +79,10 @@ class Driver {
       }
       Tick(now);
       for (Message& message : mailbox_->Receive(NextWake(now))) Handle(message);
+      if (!result_.misfit.ok()) {
+        result_.end = RunEnd::kMisfit;
+        break;
+      }
     }
     if (result_.end == RunEnd::kInterrupted) Drain();
     result_.elapsed = absl::FromChrono(SteadyClock::now() - started_);
@@ -190,6 +194,9 @@ class Driver {
     if (IsPassing(status.code()) && in_time) {
       retries_.emplace(at + kRetryPause, index);
       return;
+    }
+    if (absl::IsInvalidArgument(status) && result_.tally.sums().decisions == 0) {
+      result_.misfit = status;
     }
     Abandon(index);
   }

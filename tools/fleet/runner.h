@@ -30,10 +30,13 @@ struct RunOptions {
   absl::Duration reconnect_timeout = absl::Seconds(30);
 };
 
-enum class RunEnd { kCompleted, kInterrupted, kServerAway };
+// kMisfit: the server called the first decision invalid, so all of them are: an environment of
+// points and a model that ranks, say.
+enum class RunEnd { kCompleted, kInterrupted, kServerAway, kMisfit };
 
 struct RunResult {
   RunEnd end = RunEnd::kCompleted;
+  absl::Status misfit;  // what the server said, of kMisfit
   Tally tally;
   absl::Duration elapsed;
   std::uint64_t late_sends =
@@ -47,9 +50,10 @@ using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed
 // Makes options.rounds decisions: Select (SelectPoint where actions are points), check of the
 // answer, reward, Report at once. A Select that fails for the moment (UNAVAILABLE,
 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED) is tried again until reconnect_timeout; any other failure
-// abandons the decision. Latency of a Select counts from the decision's start, in the open loop
-// from its planned start, through every attempt. Stops early when `stop` is set: starts nothing new
-// and waits two seconds for what is under way. The environment and the client must fit each other
+// abandons the decision, but INVALID_ARGUMENT before anything was decided ends the run. Latency of
+// a Select counts from the decision's start, in the open loop from its planned start, through every
+// attempt. Stops early when `stop` is set: starts nothing new and waits two seconds for what is
+// under way. The environment and the client must fit each other
 // (dimension). Blocks. Threads: callbacks of the client only send messages to the calling thread,
 // which does everything.
 RunResult Run(Client& client, const Environment& environment, const RunOptions& options,
