@@ -108,8 +108,10 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
                   "Connections that were let in");
   Family refused(MetricType::Counter, "bandana_connections_refused_total",
                  "Connections that were reset at once, by reason");
-  Family closed(MetricType::Counter, "bandana_connections_closed_total",
-                "Connections closed for refused credentials and oversized messages");
+  Family closed(
+      MetricType::Counter, "bandana_connections_closed_total",
+      "Connections closed for refused credentials and oversized messages (offender), or for "
+      "holding a thread with what they sent (flood)");
   Family failures(MetricType::Counter, "bandana_accept_failures_total",
                   "Times that no descriptor or memory was left for a connection");
   const auto add = [&](const char* listener, const ConnectionStats& stats) {
@@ -120,7 +122,10 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
           {{"listener", listener}, {"reason", std::string(RefusalName(static_cast<Refusal>(r)))}},
           static_cast<double>(stats.refused[r]));
     }
-    closed.Add({{"listener", listener}}, static_cast<double>(stats.closed_offenders));
+    closed.Add({{"listener", listener}, {"reason", "offender"}},
+               static_cast<double>(stats.closed_offenders));
+    closed.Add({{"listener", listener}, {"reason", "flood"}},
+               static_cast<double>(stats.closed_floods));
     failures.Add({{"listener", listener}}, static_cast<double>(stats.accept_failures));
   };
   add("listen", view.connections);

@@ -185,7 +185,7 @@ class RunningServer final : public Server {
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
     options.watches_max = spec_.limits.watches_max;
     if (spec_.admin_listen) {
-      options.receive_bytes_max = kHotMessageBytesMax;
+      options.receive_bytes_max = kReceivedMessageBytesMax;
     } else {
       options.services = {admin_->service()};
     }

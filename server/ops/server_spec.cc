@@ -78,6 +78,7 @@ ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChe
         static_cast<int>(checks.Count("connections_per_address_max",
                                       limits.connections_per_address_max(), 1, kConnectionsMaxMax));
   }
+  parsed.close_floods = !limits.keep_flooding_connections();
   const double refusals = limits.refusals_per_connection_max();
   if (refusals != 0) {
     parsed.offences_per_second = refusals;

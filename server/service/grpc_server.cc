@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -88,7 +90,8 @@ class GrpcServerImpl final : public GrpcServer {
                                         services_.health, serving_, *queues_.front());
     watches_->Start();
     for (auto& queue : queues_) queue->Start(MakePorts(services_, handlers_, serving_));
-    listener_.Start();
+    listener_.Start(options_.connections.close_floods ? [this] { return Held(); }
+                                                      : std::function<bool()>());
     return absl::OkStatus();
   }
 
@@ -127,6 +130,13 @@ class GrpcServerImpl final : public GrpcServer {
   }
 
  private:
+  // Whether a queue's thread does nothing but read.
+  bool Held() const {
+    const auto now = std::chrono::steady_clock::now();
+    return std::any_of(queues_.begin(), queues_.end(),
+                       [now](const auto& queue) { return queue->Held(now); });
+  }
+
   // gRPC answers calls that arrive while it closes the connections with a bare CANCELLED, which no
   // client retries. So let the clients see our UNAVAILABLE first.
   void AwaitQuiet(absl::Time deadline) const {

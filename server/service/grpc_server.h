@@ -60,9 +60,11 @@ struct GrpcServerOptions {
 //   Report and Submit together may
 //                                 hold three quarters of it, so that a slow disk cannot shut out
 //                                 Select
-//   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry). gRPC's own limit,
-//   receive_bytes_max, acts
-//                                 first on what is larger still, with the same code
+//   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry); an offence, and
+//   of
+//                                 more than kAdminMessageBytesMax a grave one. gRPC's own limit,
+//                                 receive_bytes_max, acts first on what is larger still, with the
+//                                 same code and without an offence
 //   unread_bytes_max              RESOURCE_EXHAUSTED in place of an answer; an answer that is not
 //                                 read for unread_time_max (a second, above half of it) is dropped
 //   deadline passed on arrival    DEADLINE_EXCEEDED

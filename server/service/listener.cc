@@ -4,6 +4,8 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
+#include <utility>
+
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -62,14 +64,16 @@ absl::Status Listener::Open(const std::string& listen,
   return absl::OkStatus();
 }
 
-void Listener::Start() {
+void Listener::Start(std::function<bool()> held) {
   if (acceptor_ == nullptr) return;
-  acceptor_->Start([this](int listener, int connection) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
-    parameters.listener_fd = listener;
-    parameters.fd = connection;
-    grpc_->HandleNewConnection(&parameters);
-  });
+  acceptor_->Start(
+      [this](int listener, int connection) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+        parameters.listener_fd = listener;
+        parameters.fd = connection;
+        grpc_->HandleNewConnection(&parameters);
+      },
+      std::move(held));
 }
 
 void Listener::Stop() {

@@ -1,6 +1,7 @@
 // What all gRPC listeners of a server have in common.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,8 +36,8 @@ class Listener {
   absl::Status Open(const std::string& listen,
                     const std::shared_ptr<grpc::ServerCredentials>& credentials,
                     const ConnectionLimits& limits, grpc::ServerBuilder& builder);
-  // After the server was built: takes connections.
-  void Start();
+  // After the server was built: takes connections. `held` as in Acceptor::Start.
+  void Start(std::function<bool()> held);
   // Before the server shuts down: takes no more.
   void Stop();
 

@@ -16,6 +16,8 @@ constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 constexpr char kOverloadPushback[] = "50";
 constexpr char kDoNotRetry[] = "-1";
 constexpr std::chrono::seconds kDropInterval(1);
+// Far below kHeldTimeMax: whoever waits for arrivals that long is not held.
+constexpr std::chrono::milliseconds kWaitMax(50);
 // Calls are run so long before the queue looks for arrivals again: what it cannot serve is refused
 // soon, and selections that arrive meanwhile come before reports that wait.
 constexpr std::chrono::microseconds kSlice(2000);
@@ -84,9 +86,14 @@ TransportState& UnaryCall::state() { return queue_.state(); }
 void UnaryCall::Post() {
   context_.emplace();
   responder_.emplace(&*context_);
-  request_.Clear();
   stage_.store(Stage::kPosted, std::memory_order_release);
   port_.request(&*context_, &request_, &*responder_, queue_.cq(), static_cast<Event*>(this));
+}
+
+void UnaryCall::Release() {
+  responder_.reset();
+  context_.reset();
+  request_.Clear();
 }
 
 void UnaryCall::Happened(bool ok) {
@@ -107,8 +114,18 @@ void UnaryCall::TakeIn() {
   arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
   caller_ = {};
-  if (port_.limited && !Admitted()) return;
+  if (TooLarge() || (port_.limited && !Admitted())) return;
   queue_.AddToBacklog(this, port_.append);
+}
+
+bool UnaryCall::TooLarge() {
+  const std::size_t bytes = request_.Length();
+  if (bytes <= std::size_t{kHotMessageBytesMax}) return false;
+  state().offence(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
+                                        ? Offence::kRefused
+                                        : Offence::kMuchTooLarge);
+  Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes", kDoNotRetry);
+  return true;
 }
 
 bool UnaryCall::Admitted() {
@@ -128,12 +145,6 @@ bool UnaryCall::Admitted() {
       return false;
     }
     caller_ = admittance.caller;
-  }
-  if (request_.Length() > static_cast<std::size_t>(kHotMessageBytesMax)) {
-    state().offence(context_->peer(), Offence::kRefused);
-    Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes",
-           kDoNotRetry);
-    return false;
   }
   if (!state().admission.Enter(port_.append)) {
     Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight", kOverloadPushback);
@@ -257,8 +268,10 @@ void Queue::Recycle(UnaryCall* call, Port& port) {
   live_[call->slot_] = live_.back();
   live_[call->slot_]->slot_ = call->slot_;
   live_.pop_back();
-  if (port.idle.size() < static_cast<std::size_t>(port.posted))
+  if (port.idle.size() < static_cast<std::size_t>(port.posted)) {
+    owned->Release();
     port.idle.push_back(std::move(owned));
+  }
   state_.objects.fetch_sub(1, std::memory_order_release);
 }
 
@@ -304,6 +317,24 @@ void Queue::ReportFloods() {
   }
 }
 
+bool Queue::Held(std::chrono::steady_clock::time_point now) const {
+  const auto entered = entered_.load(std::memory_order_relaxed);
+  return entered != 0 &&
+         now.time_since_epoch().count() - entered > absl::ToChronoNanoseconds(kHeldTimeMax).count();
+}
+
+template <class Deadline>
+grpc::CompletionQueue::NextStatus Queue::Next(const Deadline& deadline) {
+  void* tag = nullptr;
+  bool ok = false;
+  entered_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                 std::memory_order_relaxed);
+  const auto status = cq_->AsyncNext(&tag, &ok, deadline);
+  entered_.store(0, std::memory_order_relaxed);
+  if (status == grpc::CompletionQueue::GOT_EVENT) static_cast<Event*>(tag)->Happened(ok);
+  return status;
+}
+
 // Takes in what has arrived before it starts on any of it. Otherwise calls would wait inside gRPC,
 // where they cannot be counted, and an overloaded server could not refuse what it will not get to,
 // nor run selections before reports. One look handles one socket, and may give no call although
@@ -311,12 +342,8 @@ void Queue::ReportFloods() {
 // at most, or refusing would leave none for serving and for dropping what nobody reads.
 void Queue::TakeInArrivals(bool idle) {
   const auto end = std::chrono::steady_clock::now() + kSlice / 4;
-  void* tag = nullptr;
-  bool ok = false;
   for (int empty = 0; empty < (idle ? 1 : kEmptyLooks);) {
-    if (cq_->AsyncNext(&tag, &ok, gpr_inf_past(GPR_CLOCK_MONOTONIC)) ==
-        grpc::CompletionQueue::GOT_EVENT) {
-      static_cast<Event*>(tag)->Happened(ok);
+    if (Next(gpr_inf_past(GPR_CLOCK_MONOTONIC)) == grpc::CompletionQueue::GOT_EVENT) {
       empty = 0;
     } else {
       ++empty;
@@ -326,14 +353,10 @@ void Queue::TakeInArrivals(bool idle) {
 }
 
 void Queue::Loop() {
-  void* tag = nullptr;
-  bool ok = false;
   bool idle = true;
   for (;;) {
-    const auto status = cq_->AsyncNext(
-        &tag, &ok, std::chrono::system_clock::now() + (idle ? kDropInterval : kDropInterval * 0));
+    const auto status = Next(std::chrono::system_clock::now() + (idle ? kWaitMax : kWaitMax * 0));
     if (status == grpc::CompletionQueue::SHUTDOWN) return;
-    if (status == grpc::CompletionQueue::GOT_EVENT) static_cast<Event*>(tag)->Happened(ok);
     TakeInArrivals(idle);
     idle = RunBacklog();
     DropUnread();

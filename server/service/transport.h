@@ -133,7 +133,7 @@ struct Port {
   Method method{};
   const RpcRule* rule = nullptr;
   int posted = 0;        // calls kept waiting for clients
-  bool limited = false;  // subject to draining, admission and the hot message limit
+  bool limited = false;  // subject to draining, the gatekeeper and admission
   bool append = false;   // waits for the disk
   std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Responder*,
                      grpc::ServerCompletionQueue*, void*)>
@@ -146,8 +146,11 @@ class UnaryCall final : public Event {
  public:
   UnaryCall(Queue& queue, Port& port) : queue_(queue), port_(port) {}
 
-  // Waits for a client.
+  // Waits for a client. Requires that it is new or released.
   void Post();
+  // Lets go of a call that is over. As long as it is held, so is its connection: gRPC closes the
+  // socket of a peer that is gone, or that was shut out, only after the last of its calls.
+  void Release();
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
@@ -168,6 +171,8 @@ class UnaryCall final : public Event {
   enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
 
   void TakeIn();
+  // True when it was refused.
+  bool TooLarge();
   // False when it was refused.
   bool Admitted();
   void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
@@ -207,6 +212,10 @@ class Queue {
   TransportState& state() { return state_; }
   grpc::ServerCompletionQueue* cq() { return cq_.get(); }
 
+  // Whether its thread has been inside gRPC for kHeldTimeMax, where it may wait for kWaitMax at
+  // most. Any thread.
+  bool Held(std::chrono::steady_clock::time_point now) const;
+
   // Queue thread only.
   void PostOne(Port& port);
   void AddToBacklog(UnaryCall* call, bool append) { backlog_[append].push_back(call); }
@@ -214,6 +223,9 @@ class Queue {
 
  private:
   void Loop();
+  // The next event, which happens, or its absence at `deadline`.
+  template <class Deadline>
+  grpc::CompletionQueue::NextStatus Next(const Deadline& deadline);
   void TakeInArrivals(bool idle);
   // Runs what was admitted, for a slice of time; false when there is more.
   bool RunBacklog();
@@ -227,6 +239,7 @@ class Queue {
   std::vector<UnaryCall*> live_;                   // all that gRPC holds
   std::chrono::steady_clock::time_point next_drop_{};
   std::chrono::steady_clock::time_point next_flood_look_{};
+  std::atomic<std::chrono::steady_clock::rep> entered_ = 0;  // gRPC, when; 0: not inside
   std::thread thread_;
 };
 

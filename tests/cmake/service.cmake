@@ -19,6 +19,7 @@ bandana_test(NAME access_test SRCS unit/access_test.cc DEPS bandana::server_acce
 bandana_test(NAME gatekeeper_test SRCS unit/gatekeeper_test.cc
   DEPS bandana::server_access bandana::test_support gRPC::grpc++)
 bandana_test(NAME connection_book_test SRCS unit/connection_book_test.cc DEPS bandana::server_connections)
+bandana_test(NAME flood_watch_test SRCS unit/flood_watch_test.cc DEPS bandana::server_connections)
 bandana_test(NAME call_log_test SRCS unit/call_log_test.cc DEPS bandana::server_service gRPC::grpc++)
 bandana_test(NAME connections_test SRCS integration/connections_test.cc support/raw_http2.cc LABELS integration
   DEPS bandana::server_service bandana::proto bandana::test_support gRPC::grpc++)

@@ -254,16 +254,16 @@ TEST_F(HostileClients, ThatConnectAndSayNothing) {
 
 class LargeMessages : public HostileClients {
  protected:
-  void Send(const char* name);
+  void Send(const char* name, int arms);
 };
 
-void LargeMessages::Send(const char* name) {
+void LargeMessages::Send(const char* name, int arms) {
   std::atomic<int> sent = 0;
   std::atomic<int> admitted = 0;
   Measure(name, [&](const std::atomic<bool>& over) {
     const auto stub = v1::Recommender::NewStub(
         grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
-    const v1::SelectRequest request = SelectOf(260'000);
+    const v1::SelectRequest request = SelectOf(arms);
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t) {
       threads.emplace_back([&] {
@@ -283,13 +283,20 @@ void LargeMessages::Send(const char* name) {
   EXPECT_EQ(admitted, 0);
 }
 
-TEST_F(LargeMessages, WithAdminOnTheSameListener) { Send("8 x 4 MB messages"); }
+constexpr int kFourMegabytes = 260'000;  // arms
 
-// Then gRPC itself refuses them by their length, before they arrive.
+TEST_F(LargeMessages, WithAdminOnTheSameListener) { Send("8 x 4 MB messages", kFourMegabytes); }
+
 TEST_F(LargeMessages, WithAdminOnItsOwnListener) {
   server_.reset();
   Start("admin_listen: '127.0.0.1:0'");
-  Send("8 x 4 MB messages, admin_listen");
+  Send("8 x 4 MB messages, admin_listen", kFourMegabytes);
+}
+
+TEST_F(LargeMessages, OfManyMegabytes) {
+  server_.reset();
+  Start("admin_listen: '127.0.0.1:0'");
+  Send("8 x 32 MB messages, admin_listen", 8 * kFourMegabytes);
 }
 
 TEST_F(HostileClients, ThatTryTokens) {
@@ -318,27 +325,37 @@ TEST_F(HostileClients, ThatTryTokens) {
   EXPECT_EQ(admitted, 0);
 }
 
-// Writes calls at a few MB a second, reads nothing, keeps no limit on its streams, and comes back
-// when it is closed: costs the attacker next to nothing. (Without the pause, at the speed of
-// memory, gRPC 1.51 reads for ever on the queue's thread: SECURITY.md.)
-TEST_F(HostileClients, ThatTryTokensWithoutWaiting) {
+// Write calls, read nothing, keep no limit on their streams, and come back when they are closed:
+// costs the attacker next to nothing.
+class Floods : public HostileClients {
+ protected:
+  // `calls` at a time, then a pause.
+  void Send(const char* name, std::uint32_t calls, absl::Duration pause);
+};
+
+void Floods::Send(const char* name, std::uint32_t calls, absl::Duration pause) {
   std::atomic<std::int64_t> bytes = 0;
   std::atomic<int> connections = 0;
   const std::string request = SelectOf(10).SerializeAsString();
-  Measure("4 floods of wrong tokens", [&](const std::atomic<bool>& over) {
+  Measure(name, [&](const std::atomic<bool>& over) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {
         while (!over) {
           RawSocket socket(server_->listen(), kAttacker);
-          if (!socket.connected() || !socket.Send(Http2Preface(65'535))) continue;
+          if (!socket.connected() || !socket.Send(Http2Preface(65'535))) {
+            absl::SleepFor(absl::Milliseconds(1));
+            continue;
+          }
           ++connections;
-          for (std::uint32_t stream = 1; !over; stream += 2) {
-            const std::string call =
-                Http2Call(stream, kSelectPath, request, Bearer("guess-0123456789"));
-            if (!socket.Send(call)) break;
-            if (stream % 20 == 1) absl::SleepFor(absl::Milliseconds(1));
-            bytes += static_cast<std::int64_t>(call.size());
+          for (std::uint32_t stream = 1; !over;) {
+            std::string batch;
+            for (std::uint32_t c = 0; c < calls; ++c, stream += 2) {
+              batch += Http2Call(stream, kSelectPath, request, Bearer("guess-0123456789"));
+            }
+            if (!socket.Send(batch)) break;
+            bytes += static_cast<std::int64_t>(batch.size());
+            if (pause > absl::ZeroDuration()) absl::SleepFor(pause);
           }
         }
       });
@@ -347,6 +364,15 @@ TEST_F(HostileClients, ThatTryTokensWithoutWaiting) {
   });
   std::printf("  %d connections, %.1f MB sent\n", connections.load(),
               static_cast<double>(bytes) / 1e6);
+}
+
+TEST_F(Floods, OfAFewMegabytesASecond) {
+  Send("4 floods of wrong tokens, 20 calls a millisecond", 20, absl::Milliseconds(1));
+}
+
+// gRPC 1.51 alone reads these for ever, on the queue's thread.
+TEST_F(Floods, AtTheSpeedOfMemory) {
+  Send("4 floods of wrong tokens, without a pause", 200, absl::ZeroDuration());
 }
 
 TEST_F(HostileClients, ThatOpenTenThousandConnections) {

@@ -223,6 +223,10 @@ TEST(Overload, DegradesAndRecovers) {
     GTEST_SKIP() << "the machine became faster meanwhile: there was no overload";
   }
 
+  // Who asks for more than there is holds no thread: nothing was closed as a flood.
+  EXPECT_THAT(HttpRequest(server->http_listen(), "/metrics").body,
+              ::testing::HasSubstr(
+                  "bandana_connections_closed_total{listener=\"listen\",reason=\"flood\"} 0"));
   // Refused or late, never anything else.
   for (const auto& [code, count] : over.codes) {
     EXPECT_THAT(code, ::testing::AnyOf(grpc::StatusCode::OK, grpc::StatusCode::RESOURCE_EXHAUSTED,

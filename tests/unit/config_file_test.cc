@@ -58,6 +58,7 @@ TEST(ParseConfig, AnEmptyFileIsAServerWithDefaults) {
   EXPECT_EQ(result.spec->limits.connections.connections_max, 4096);
   EXPECT_EQ(result.spec->limits.connections.per_group_max, 0);  // half of them
   EXPECT_EQ(result.spec->limits.connections.offences_per_second, 20);
+  EXPECT_TRUE(result.spec->limits.connections.close_floods);
 }
 
 TEST(ParseConfig, FlagsReplaceTheFilesValues) {

@@ -108,6 +108,31 @@ TEST_F(BookTest, AGraveOffenceIsNotForgiven) {
   EXPECT_EQ(Enter(book, "a"), Refusal::kOffender);
 }
 
+TEST_F(BookTest, ABannedAddressIsShutOutForAMinute) {
+  ConnectionBook book = Book({});
+  ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+  EXPECT_EQ(book.Ban("b:1", kStart), nullptr);
+  const SocketId* const closing = book.Ban("a:1", kStart);
+  ASSERT_NE(closing, nullptr);
+  EXPECT_EQ(closing->descriptor, 1);
+  closed_ = {1};
+  EXPECT_EQ(Enter(book, "a", kStart + kFloodBanTime - absl::Milliseconds(1)), Refusal::kBanned);
+  EXPECT_EQ(Enter(book, "b", kStart + kFloodBanTime - absl::Milliseconds(1)), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", kStart + kFloodBanTime), Refusal::kNone);
+}
+
+TEST_F(BookTest, TellsWhatOpenConnectionsHaveTakenIn) {
+  ConnectionBook book = Book({});
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+  closed_ = {2};
+  std::set<std::string> seen;
+  for (const Intake& intake : book.Intakes([](const SocketId& s) { return 10 * s.inode; })) {
+    EXPECT_EQ(intake.group, "a");
+    seen.insert(absl::StrCat(intake.name, "=", intake.bytes));
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"a:1=10", "a:3=30"}));
+}
+
 TEST_F(BookTest, APeerThatComesBackIsCountedOnce) {
   ConnectionBook book = Book({.connections_max = 4});
   for (int i = 0; i < 10; ++i) {

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
   builder.RegisterService(service);
   admin->server_ = builder.BuildAndStart();
   if (admin->server_ == nullptr) return Unavailable("admin_listen: cannot serve on ", listen);
-  admin->listener_.Start();
+  admin->listener_.Start(nullptr);  // its calls are answered one by one, by threads of their own
   return admin;
 }
 

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "common/base/address.h"
 #include "common/base/status.h"
+#include "server/service/connections/received_bytes.h"
 
 namespace bandana::server {
 namespace {
@@ -112,8 +113,8 @@ int PortOf(int listener) {
 }  // namespace
 
 std::string_view RefusalName(Refusal refusal) {
-  constexpr std::string_view kNames[kRefusals] = {"", "full", "address_full", "too_fast",
-                                                  "offender"};
+  constexpr std::string_view kNames[kRefusals] = {"",         "full",     "address_full",
+                                                  "too_fast", "offender", "banned"};
   return kNames[static_cast<int>(refusal)];
 }
 
@@ -162,8 +163,10 @@ Acceptor::~Acceptor() {
   if (wake_ >= 0) ::close(wake_);
 }
 
-void Acceptor::Start(std::function<void(int listener, int connection)> take) {
-  thread_ = std::thread([this, take = std::move(take)] { Run(take); });
+void Acceptor::Start(std::function<void(int listener, int connection)> take,
+                     std::function<bool()> held) {
+  thread_ =
+      std::thread([this, take = std::move(take), held = std::move(held)] { Run(take, held); });
 }
 
 void Acceptor::Stop() {
@@ -176,12 +179,22 @@ void Acceptor::Stop() {
   listeners_.clear();
 }
 
-void Acceptor::Run(const std::function<void(int, int)>& take) {
+void Acceptor::Run(const std::function<void(int, int)>& take, const std::function<bool()>& held) {
+  const int pause = held ? static_cast<int>(absl::ToInt64Milliseconds(kFloodLookInterval)) : -1;
+  absl::Time next_look = absl::Now();
   std::vector<pollfd> waited = {{.fd = wake_, .events = POLLIN}};
   for (const int listener : listeners_) waited.push_back({.fd = listener, .events = POLLIN});
   for (;;) {
-    if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) return;
+    if (::poll(waited.data(), waited.size(), pause) < 0 && errno != EINTR) return;
     if (waited[0].revents != 0) return;
+    if (held && absl::Now() >= next_look) {
+      next_look = absl::Now() + kFloodLookInterval;
+      if (held()) {
+        CloseFloods();
+      } else {
+        floods_.Rest();
+      }
+    }
     for (std::size_t i = 1; i < waited.size(); ++i) {
       for (int n = 0; waited[i].revents != 0 && n < kAcceptsInARow; ++n) {
         if (!AcceptOne(waited[i].fd, take)) break;
@@ -237,6 +250,17 @@ void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
   if (socket == nullptr || !IsOpen(*socket)) return;
   CloseConnection(*socket);
   ++stats_.closed_offenders;
+}
+
+void Acceptor::CloseFloods() {
+  const absl::MutexLock lock(&mutex_);
+  const auto bytes = [](const SocketId& socket) { return BytesRead(socket.descriptor); };
+  for (const std::string& name : floods_.Look(book_.Intakes(bytes))) {
+    const SocketId* const socket = book_.Ban(name, absl::Now());
+    if (socket == nullptr) continue;
+    CloseConnection(*socket);
+    ++stats_.closed_floods;
+  }
 }
 
 ConnectionStats Acceptor::stats() {

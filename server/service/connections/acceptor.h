@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/service/connections/connection_book.h"
+#include "server/service/connections/flood_watch.h"
 
 namespace bandana::server {
 
@@ -23,6 +24,7 @@ struct ConnectionStats {
   std::int64_t accepted = 0;                         // all that follow are since the start
   std::array<std::int64_t, kRefusals> refused = {};  // by Refusal
   std::int64_t closed_offenders = 0;
+  std::int64_t closed_floods = 0;
   std::int64_t accept_failures = 0;  // no descriptor or memory was left
 };
 
@@ -30,8 +32,9 @@ struct ConnectionStats {
 std::string_view RefusalName(Refusal refusal);
 
 enum class Offence {
-  kRefused,        // a call with wrong credentials or an oversized message; some are forgiven
-  kTooManyStreams  // more calls open at a time than any honest client can have
+  kRefused,         // a call with wrong credentials or an oversized message; some are forgiven
+  kTooManyStreams,  // more calls open at a time than any honest client can have
+  kMuchTooLarge     // a message that no client sends by mistake
 };
 
 // Threads: all methods are safe; one thread accepts. A connection that is not taken is reset at
@@ -48,8 +51,10 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   int port() const { return port_; }
-  // `take` gets each connection that was let in, and owns it. Call once.
-  void Start(std::function<void(int listener, int connection)> take);
+  // `take` gets each connection that was let in, and owns it. `held` tells whether a thread that
+  // should serve has been reading for kHeldTimeMax: the connections that hold it are closed; null:
+  // none ever is. Call once.
+  void Start(std::function<void(int listener, int connection)> take, std::function<bool()> held);
   // Takes no more, and stops listening. Connections stay open. Idempotent.
   void Stop();
 
@@ -62,10 +67,11 @@ class Acceptor {
  private:
   explicit Acceptor(const ConnectionLimits& limits);
   absl::Status BindAll(const std::string& listen);
-  void Run(const std::function<void(int, int)>& take);
+  void Run(const std::function<void(int, int)>& take, const std::function<bool()>& held);
   // False when nothing waits on this listener.
   bool AcceptOne(int listener, const std::function<void(int, int)>& take);
   Refusal Judge(const Peer& peer, const SocketId& socket);
+  void CloseFloods();
 
   std::vector<int> listeners_;
   int port_ = 0;
@@ -73,6 +79,7 @@ class Acceptor {
   absl::Mutex mutex_;
   ConnectionBook book_ ABSL_GUARDED_BY(mutex_);
   ConnectionStats stats_ ABSL_GUARDED_BY(mutex_);
+  FloodWatch floods_;  // of the thread
   std::thread thread_;
 };
 

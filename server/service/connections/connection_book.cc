@@ -35,6 +35,7 @@ Refusal ConnectionBook::Judge(Group& group, absl::Time now) {
   if (connections_.size() >= static_cast<std::size_t>(limits_.connections_max)) {
     return Refusal::kFull;
   }
+  if (now < group.banned_until) return Refusal::kBanned;
   if (group.open >= per_group_max_) return Refusal::kGroupFull;
   if (now < group.offender_until && group.offender_arrivals.Take(now) > absl::ZeroDuration()) {
     return Refusal::kOffender;
@@ -84,6 +85,23 @@ const SocketId* ConnectionBook::GraveOffence(const std::string& peer_name, absl:
   return &found->second.socket;
 }
 
+const SocketId* ConnectionBook::Ban(const std::string& peer_name, absl::Time now) {
+  const auto found = connections_.find(peer_name);
+  if (found == connections_.end()) return nullptr;
+  groups_.at(found->second.group).banned_until = now + kFloodBanTime;
+  return &found->second.socket;
+}
+
+std::vector<Intake> ConnectionBook::Intakes(
+    const std::function<std::uint64_t(const SocketId&)>& bytes) const {
+  std::vector<Intake> intakes;
+  for (const auto& [name, connection] : connections_) {
+    if (!is_open_(connection.socket)) continue;
+    intakes.push_back({.name = name, .group = connection.group, .bytes = bytes(connection.socket)});
+  }
+  return intakes;
+}
+
 ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterator at) {
   --groups_.at(at->second.group).open;
   return connections_.erase(at);
@@ -96,7 +114,7 @@ void ConnectionBook::Sweep(absl::Time now) {
   }
   std::erase_if(groups_, [&](const auto& entry) {
     const Group& group = entry.second;
-    return group.open == 0 && now >= group.offender_until &&
+    return group.open == 0 && now >= group.offender_until && now >= group.banned_until &&
            now >= group.last_arrival + kGroupMemory;
   });
 }

@@ -7,17 +7,19 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "server/service/access/rate_limit.h"
 #include "server/service/connections/connection_limits.h"
+#include "server/service/connections/flood_watch.h"
 #include "server/service/connections/peer.h"
 
 namespace bandana::server {
 
 // Why a connection is not taken.
-enum class Refusal { kNone, kFull, kGroupFull, kTooFast, kOffender };
-inline constexpr int kRefusals = 5;
+enum class Refusal { kNone, kFull, kGroupFull, kTooFast, kOffender, kBanned };
+inline constexpr int kRefusals = 6;
 
 // A socket, and what tells it from a later one with the same number.
 struct SocketId {
@@ -40,6 +42,11 @@ class ConnectionBook {
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
   // The same of an offence that needs no second one.
   const SocketId* GraveOffence(const std::string& peer_name, absl::Time now);
+  // The socket to close of one that floods (FloodWatch); none of its address is taken for
+  // kFloodBanTime. Null: of no connection that is known.
+  const SocketId* Ban(const std::string& peer_name, absl::Time now);
+  // What each open connection has taken in, by `bytes` of its socket.
+  std::vector<Intake> Intakes(const std::function<std::uint64_t(const SocketId&)>& bytes) const;
   // Forgets connections that are closed, and addresses of which nothing is to be remembered.
   // Enter calls it often enough; O(connections).
   void Sweep(absl::Time now);
@@ -53,6 +60,7 @@ class ConnectionBook {
     RateLimit arrivals;
     RateLimit offender_arrivals;
     absl::Time offender_until = absl::InfinitePast();
+    absl::Time banned_until = absl::InfinitePast();
     absl::Time last_arrival = absl::InfinitePast();
   };
   struct Connection {

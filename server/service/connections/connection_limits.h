@@ -1,6 +1,8 @@
 // Limits of a listener's connections, beside those of common/base/limits.h.
 #pragma once
 
+#include <cstdint>
+
 #include "absl/time/time.h"
 
 namespace bandana::server {
@@ -21,12 +23,21 @@ inline constexpr double kOffencesPerSecondMaxMax = 1e6;
 inline constexpr double kOffenderArrivalsPerSecond = 2;
 inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
 
+// While the thread of the selections is held by reading (FloodWatch): how long it may be, how often
+// is looked then, what an address must have sent between two looks to be the cause (gRPC parses
+// about 30 MB of small calls a second), and how long it is shut out.
+inline constexpr absl::Duration kHeldTimeMax = absl::Milliseconds(150);
+inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
+inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;
+inline constexpr absl::Duration kFloodBanTime = absl::Minutes(1);
+
 struct ConnectionLimits {
   int connections_max = kConnectionsMaxDefault;
   int per_group_max = 0;  // of one address (Peer::group); 0: half of connections_max, at least 1,
                           // so that one machine cannot shut out the others
   double arrivals_per_second = kArrivalsPerSecondMax;      // of one address; as many at once
   double offences_per_second = kOffencesPerSecondDefault;  // of one connection; as many at once
+  bool close_floods = true;                                // see FloodWatch
 };
 
 }  // namespace bandana::server

@@ -1,0 +1,37 @@
+// Who keeps a listener's reading thread busy: numbers only, no sockets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "server/service/connections/connection_limits.h"
+
+namespace bandana::server {
+
+// What gRPC has taken from a connection so far.
+struct Intake {
+  std::string name;   // Peer::name
+  std::string group;  // Peer::group
+  std::uint64_t bytes = 0;
+};
+
+// gRPC 1.51 reads a connection for as long as something is there, before it hands over any call:
+// one that sends small calls faster than they are parsed holds the thread that should serve, for
+// ever. While that thread is held, looks at kFloodLookInterval tell whose bytes it reads. Threads:
+// not safe.
+class FloodWatch {
+ public:
+  // Names of the connections to close: those of the address that sent most since the look before,
+  // when that was kFloodBytesMin or more. `connections` all that are open; the first look after
+  // Rest finds none.
+  std::vector<std::string> Look(const std::vector<Intake>& connections);
+  // The thread came round: what was counted is forgotten.
+  void Rest() { before_.clear(); }
+
+ private:
+  std::unordered_map<std::string, std::uint64_t> before_;  // bytes by name
+};
+
+}  // namespace bandana::server

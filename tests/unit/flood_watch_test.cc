@@ -1,0 +1,92 @@
+// Whose bytes hold the reading thread.
+#include "server/service/connections/flood_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "server/service/connections/received_bytes.h"
+
+namespace bandana::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kMin = kFloodBytesMin;
+
+TEST(FloodWatch, TheFirstLookOnlyTellsWhereTheyStand) {
+  FloodWatch watch;
+  EXPECT_THAT(watch.Look({{"a:1", "a", 100 * kMin}}), IsEmpty());
+  EXPECT_THAT(watch.Look({{"a:1", "a", 100 * kMin}}), IsEmpty());
+  EXPECT_THAT(watch.Look({{"a:1", "a", 101 * kMin}}), ElementsAre("a:1"));
+}
+
+TEST(FloodWatch, TheAddressThatSentMostIsClosedWhereItSends) {
+  FloodWatch watch;
+  watch.Look({{"a:1", "a", 0}, {"a:2", "a", 0}, {"a:3", "a", 0}, {"b:1", "b", 0}});
+  EXPECT_THAT(
+      watch.Look(
+          {{"a:1", "a", kMin}, {"a:2", "a", kMin}, {"a:3", "a", 90}, {"b:1", "b", kMin + 1}}),
+      ElementsAre("a:1", "a:2"));
+}
+
+TEST(FloodWatch, ManyConnectionsOfAnAddressCountTogether) {
+  FloodWatch watch;
+  std::vector<Intake> connections;
+  for (int i = 0; i < 100; ++i) connections.push_back({"a:" + std::to_string(i), "a", 0});
+  watch.Look(connections);
+  for (Intake& connection : connections) connection.bytes = kMin / 99;
+  EXPECT_EQ(watch.Look(connections).size(), 100);
+}
+
+TEST(FloodWatch, LittleIsNoFlood) {
+  FloodWatch watch;
+  watch.Look({{"a:1", "a", 0}});
+  EXPECT_THAT(watch.Look({{"a:1", "a", kMin - 1}}), IsEmpty());
+  EXPECT_THAT(watch.Look({{"a:1", "a", 2 * kMin - 2}}),
+              IsEmpty());  // between two looks, not in all
+}
+
+TEST(FloodWatch, RestForgets) {
+  FloodWatch watch;
+  watch.Look({{"a:1", "a", 0}});
+  watch.Rest();
+  EXPECT_THAT(watch.Look({{"a:1", "a", 100 * kMin}}), IsEmpty());
+}
+
+TEST(FloodWatch, WhatCameInTheMeantimeOrCannotBeToldIsNoFlood) {
+  FloodWatch watch;
+  watch.Look({{"a:1", "a", 50 * kMin}});
+  EXPECT_THAT(watch.Look({{"a:1", "a", 0}, {"b:1", "b", 100 * kMin}}), IsEmpty());
+}
+
+// What waits in the kernel was not read by the process.
+TEST(BytesRead, CountsWhatWasReadAndNotWhatWaits) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), size), 0);
+  const int server = ::accept(listener, nullptr, nullptr);
+  ASSERT_GE(server, 0);
+  std::array<char, 1000> bytes = {};
+  ASSERT_EQ(::send(client, bytes.data(), bytes.size(), 0), 1000);
+  ASSERT_EQ(::recv(server, bytes.data(), 400, MSG_WAITALL), 400);
+  EXPECT_EQ(BytesRead(server), 400);
+  EXPECT_EQ(BytesRead(client), 0);
+  EXPECT_EQ(BytesRead(-1), 0);
+  for (const int fd : {server, client, listener}) ::close(fd);
+}
+
+}  // namespace
+}  // namespace bandana::server
