@@ -83,11 +83,12 @@ TEST_F(BookTest, TooManyOffencesCloseAConnectionAndSlowItsAddress) {
   EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(500)), Refusal::kOffender);
   // From now on the first offence is enough, and begins the time anew.
   EXPECT_NE(book.Offence("a:2", kStart + absl::Seconds(1)), nullptr);
-  EXPECT_NE(book.Offence("a:2", kStart + absl::Seconds(2)), nullptr);
+  EXPECT_EQ(book.Offence("a:2", kStart + absl::Seconds(2)), nullptr);  // told once
+  EXPECT_NE(book.Offence("a:3", kStart + absl::Seconds(2)), nullptr);
   EXPECT_EQ(book.Offence("b:5", kStart + absl::Seconds(2)), nullptr);
   const absl::Time over = kStart + absl::Seconds(2) + kOffenderTime;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(Enter(book, "a", over), Refusal::kNone);
-  EXPECT_EQ(book.Offence("a:2", over), nullptr);
+  EXPECT_EQ(book.Offence("a:6", over), nullptr);
 }
 
 TEST_F(BookTest, OffencesAtALowRateAndOfStrangersAreNothing) {
@@ -110,12 +111,14 @@ TEST_F(BookTest, AGraveOffenceIsNotForgiven) {
 
 TEST_F(BookTest, ABannedAddressIsShutOutForAMinute) {
   ConnectionBook book = Book({});
-  ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
-  EXPECT_EQ(book.Ban("b:1", kStart), nullptr);
-  const SocketId* const closing = book.Ban("a:1", kStart);
-  ASSERT_NE(closing, nullptr);
-  EXPECT_EQ(closing->descriptor, 1);
-  closed_ = {1};
+  for (const char* group : {"a", "b", "a"}) ASSERT_EQ(Enter(book, group), Refusal::kNone);
+  std::set<int> closing;
+  for (const SocketId& socket : book.Ban("a", kStart)) closing.insert(socket.descriptor);
+  EXPECT_EQ(closing, (std::set<int>{1, 3}));
+  EXPECT_TRUE(book.Ban("a", kStart).empty());  // each is told once
+  EXPECT_TRUE(book.Ban("c", kStart).empty());
+  EXPECT_EQ(book.GraveOffence("a:1", kStart), nullptr);
+  closed_ = {1, 3};
   EXPECT_EQ(Enter(book, "a", kStart + kFloodBanTime - absl::Milliseconds(1)), Refusal::kBanned);
   EXPECT_EQ(Enter(book, "b", kStart + kFloodBanTime - absl::Milliseconds(1)), Refusal::kNone);
   EXPECT_EQ(Enter(book, "a", kStart + kFloodBanTime), Refusal::kNone);

@@ -45,13 +45,18 @@ std::uint64_t Inode(int descriptor) {
 
 bool IsOpen(const SocketId& socket) { return Inode(socket.descriptor) == socket.inode; }
 
-// By a copy of the descriptor: gRPC may close its own at any moment, and the number may then be
-// another file's.
+// With a reset: what the peer has sent is dropped, and it is told at once. After an orderly end a
+// peer that is in the middle of a message would wait for minutes to send the rest, and gRPC's
+// clients with it. By a copy of the descriptor: gRPC may close its own at any moment, and the
+// number may then be another file's.
 void CloseConnection(const SocketId& socket) {
   const int copy = ::fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  if (Inode(copy) == socket.inode) ::shutdown(copy, SHUT_RDWR);
-  ::close(copy);
+  const int descriptor = copy >= 0 ? copy : socket.descriptor;  // where no further one is left
+  const sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
+  if (Inode(descriptor) == socket.inode && ::connect(descriptor, &nobody, sizeof nobody) != 0) {
+    ::shutdown(descriptor, SHUT_RDWR);
+  }
+  if (copy >= 0) ::close(copy);
 }
 
 // With a reset: nothing of it lingers in the kernel.
@@ -255,10 +260,10 @@ void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
 void Acceptor::CloseFloods() {
   const absl::MutexLock lock(&mutex_);
   const auto bytes = [](const SocketId& socket) { return BytesRead(socket.descriptor); };
-  for (const std::string& name : floods_.Look(book_.Intakes(bytes))) {
-    const SocketId* const socket = book_.Ban(name, absl::Now());
-    if (socket == nullptr) continue;
-    CloseConnection(*socket);
+  const std::string group = floods_.Look(book_.Intakes(bytes));
+  if (group.empty()) return;
+  for (const SocketId& socket : book_.Ban(group, absl::Now())) {
+    CloseConnection(socket);
     ++stats_.closed_floods;
   }
 }

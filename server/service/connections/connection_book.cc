@@ -64,7 +64,7 @@ Refusal ConnectionBook::Enter(const Peer& peer, const SocketId& socket, absl::Ti
 
 const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time now) {
   const auto found = connections_.find(peer_name);
-  if (found == connections_.end()) return nullptr;
+  if (found == connections_.end() || found->second.closing) return nullptr;
   Connection& connection = found->second;
   Group& group = groups_.at(connection.group);
   if (now >= group.offender_until) {
@@ -75,28 +75,36 @@ const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time
     if (connection.offences->Take(now) == absl::ZeroDuration()) return nullptr;
   }
   group.offender_until = now + kOffenderTime;
+  connection.closing = true;
   return &connection.socket;
 }
 
 const SocketId* ConnectionBook::GraveOffence(const std::string& peer_name, absl::Time now) {
   const auto found = connections_.find(peer_name);
-  if (found == connections_.end()) return nullptr;
+  if (found == connections_.end() || found->second.closing) return nullptr;
   groups_.at(found->second.group).offender_until = now + kOffenderTime;
+  found->second.closing = true;
   return &found->second.socket;
 }
 
-const SocketId* ConnectionBook::Ban(const std::string& peer_name, absl::Time now) {
-  const auto found = connections_.find(peer_name);
-  if (found == connections_.end()) return nullptr;
-  groups_.at(found->second.group).banned_until = now + kFloodBanTime;
-  return &found->second.socket;
+std::vector<SocketId> ConnectionBook::Ban(const std::string& group, absl::Time now) {
+  std::vector<SocketId> sockets;
+  for (auto& [name, connection] : connections_) {
+    if (connection.group != group || connection.closing) continue;
+    connection.closing = true;
+    sockets.push_back(connection.socket);
+  }
+  if (const auto found = groups_.find(group); found != groups_.end()) {
+    found->second.banned_until = now + kFloodBanTime;
+  }
+  return sockets;
 }
 
 std::vector<Intake> ConnectionBook::Intakes(
     const std::function<std::uint64_t(const SocketId&)>& bytes) const {
   std::vector<Intake> intakes;
   for (const auto& [name, connection] : connections_) {
-    if (!is_open_(connection.socket)) continue;
+    if (connection.closing || !is_open_(connection.socket)) continue;
     intakes.push_back({.name = name, .group = connection.group, .bytes = bytes(connection.socket)});
   }
   return intakes;

@@ -37,14 +37,14 @@ class ConnectionBook {
   // kNone: it is in the book.
   Refusal Enter(const Peer& peer, const SocketId& socket, absl::Time now);
   // The socket to close, when this one was an offence too many, or the address has offended before
-  // (kOffenderTime); it stays in the book until it is.
+  // (kOffenderTime); it stays in the book until it is, and is not told again.
   // Null: none such, or of no connection that is known.
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
   // The same of an offence that needs no second one.
   const SocketId* GraveOffence(const std::string& peer_name, absl::Time now);
-  // The socket to close of one that floods (FloodWatch); none of its address is taken for
-  // kFloodBanTime. Null: of no connection that is known.
-  const SocketId* Ban(const std::string& peer_name, absl::Time now);
+  // The sockets to close of an address that floods (FloodWatch), all it has; none of it is taken
+  // for kFloodBanTime.
+  std::vector<SocketId> Ban(const std::string& group, absl::Time now);
   // What each open connection has taken in, by `bytes` of its socket.
   std::vector<Intake> Intakes(const std::function<std::uint64_t(const SocketId&)>& bytes) const;
   // Forgets connections that are closed, and addresses of which nothing is to be remembered.
@@ -67,6 +67,7 @@ class ConnectionBook {
     SocketId socket;
     std::string group;
     std::unique_ptr<RateLimit> offences;  // null: none so far
+    bool closing = false;                 // was told
   };
   using Connections = std::unordered_map<std::string, Connection>;
 

@@ -23,10 +23,10 @@ struct Intake {
 // not safe.
 class FloodWatch {
  public:
-  // Names of the connections to close: those of the address that sent most since the look before,
-  // when that was kFloodBytesMin or more. `connections` all that are open; the first look after
-  // Rest finds none.
-  std::vector<std::string> Look(const std::vector<Intake>& connections);
+  // The address that sent most since the look before, when that was kFloodBytesMin or more; else
+  // empty. One connection is read at a time, so what its others have sent says nothing.
+  // `connections` all that are open; the first look after Rest finds none.
+  std::string Look(const std::vector<Intake>& connections);
   // The thread came round: what was counted is forgotten.
   void Rest() { before_.clear(); }
 
