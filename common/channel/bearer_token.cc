@@ -29,7 +29,7 @@ bool IsToken(std::string_view text) {
 absl::StatusOr<std::unique_ptr<BearerToken>> BearerToken::Open(const std::string& path,
                                                                const Clock& clock) {
   auto token = std::unique_ptr<BearerToken>(new BearerToken(path, clock));
-  const absl::MutexLock lock(&token->mutex_);
+  const std::lock_guard lock(token->mutex_);
   BANDANA_RETURN_IF_ERROR(Annotate(token->Read(), "token file"));
   token->looked_ = clock.Now();
   return token;
@@ -50,7 +50,7 @@ absl::Status BearerToken::Read() {
 }
 
 std::string BearerToken::Header() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const absl::Time now = clock_.Now();
   const absl::Duration since = now - looked_;
   if (since >= kLookInterval || since < absl::ZeroDuration()) {

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/private_file.h"
@@ -35,14 +34,14 @@ class BearerToken {
 
  private:
   BearerToken(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
-  absl::Status Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Read();  // under mutex_
 
   const std::string path_;
   const Clock& clock_;
-  absl::Mutex mutex_;
-  std::string header_ ABSL_GUARDED_BY(mutex_);
-  FileVersion version_ ABSL_GUARDED_BY(mutex_);
-  absl::Time looked_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // guards what follows
+  std::string header_;
+  FileVersion version_;
+  absl::Time looked_;
 };
 
 }  // namespace bandana

@@ -47,10 +47,10 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const RewardPath& path, const Update
       published_(start.published),
       checkpoint_time_(clock.Now()),
       checkpoint_sequence_(start.checkpoint_sequence) {
-  posterior_ = std::make_shared<const PosteriorSnapshot>(learner_->dimension(), learner_->Prior(),
-                                                         learner_->nodes());
+  posterior_.store(std::make_shared<const PosteriorSnapshot>(learner_->dimension(),
+                                                             learner_->Prior(), learner_->nodes()));
   committed_ = rebuilt_sequence_ = state_.position.sequence;
-  ledger_ = std::make_shared<const Ledger>(state_.ledger);
+  ledger_.store(std::make_shared<const Ledger>(state_.ledger));
   ledger_debits_ = state_.ledger.debits();
   status_ = Publish();
 }
@@ -181,7 +181,7 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   }
   if (ledger_debits_ != state_.ledger.debits()) {
     ledger_debits_ = state_.ledger.debits();
-    ledger_.store(std::make_shared<const Ledger>(state_.ledger), std::memory_order_release);
+    ledger_.store(std::make_shared<const Ledger>(state_.ledger));
   }
   return RefreshDue() ? Refresh() : Publish();
 }
@@ -226,7 +226,7 @@ absl::Status ApplyLoop::Publish() {
     unpublished_.clear();
   }
   const std::uint64_t sequence = state_.position.sequence;
-  const auto current = posterior_.load(std::memory_order_relaxed);
+  const auto current = posterior_.load();
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
     if (path_.central() && published_ != state_.position) {
       if (!PersistPublication()) {
@@ -239,8 +239,7 @@ absl::Status ApplyLoop::Publish() {
     std::vector<NodePosterior> posteriors;
     posteriors.reserve(changed.size());
     for (const int node : changed) posteriors.push_back(learner_->Posterior(node));
-    posterior_.store(current->With(sequence, changed, std::move(posteriors)),
-                     std::memory_order_release);
+    posterior_.store(current->With(sequence, changed, std::move(posteriors)));
     Trace("published");
   }
   nodes_.store(learner_->nodes(), std::memory_order_relaxed);

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "common/bandits/posterior.h"
 #include "common/base/clock.h"
+#include "common/base/shared_cell.h"
 #include "common/wire/model_spec.h"
 #include "server/log/update_log.h"
 #include "server/models/checkpoint.h"
@@ -69,12 +70,10 @@ class ApplyLoop {
   // Everything up to the sequence is durable.
   void Committed(std::uint64_t sequence);
 
-  std::shared_ptr<const PosteriorSnapshot> posterior() const {
-    return posterior_.load(std::memory_order_acquire);
-  }
+  std::shared_ptr<const PosteriorSnapshot> posterior() const { return posterior_.load(); }
   std::uint64_t applied() const { return applied_.load(std::memory_order_acquire); }
   // The ledger as of applied().
-  std::shared_ptr<const Ledger> ledger() const { return ledger_.load(std::memory_order_acquire); }
+  std::shared_ptr<const Ledger> ledger() const { return ledger_.load(); }
   int nodes() const { return nodes_.load(std::memory_order_relaxed); }
   // Released Gram matrices that had to be made positive semidefinite, since the start.
   std::uint64_t grams_repaired() const { return grams_repaired_.load(std::memory_order_relaxed); }
@@ -144,8 +143,8 @@ class ApplyLoop {
 
   std::atomic<bool> posterior_fresh_{true};  // it holds all that is applied
   std::atomic<bool> time_in_flight_{false};
-  std::atomic<std::shared_ptr<const PosteriorSnapshot>> posterior_;
-  std::atomic<std::shared_ptr<const Ledger>> ledger_;
+  SharedCell<const PosteriorSnapshot> posterior_;
+  SharedCell<const Ledger> ledger_;
   std::atomic<std::uint64_t> applied_{0};
   std::atomic<int> nodes_{0};
   std::atomic<std::uint64_t> grams_repaired_{0};

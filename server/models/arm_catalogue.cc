@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
   std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
   if (spec.arms && spec.arms_file.empty() && arms.empty()) arms = UnitArms(spec);
-  catalogue->catalogue_ = Catalogue::Make(spec.public_spec.dimension, std::move(arms));
+  catalogue->catalogue_.store(Catalogue::Make(spec.public_spec.dimension, std::move(arms)));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
 }
@@ -66,7 +66,7 @@ absl::Status ArmCatalogue::LoadFile() {
   BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
   std::vector<CatalogueArm> all = Copy();
   std::move(arms.begin(), arms.end(), std::back_inserter(all));
-  catalogue_ = Catalogue::Make(spec_.public_spec.dimension, std::move(all));
+  catalogue_.store(Catalogue::Make(spec_.public_spec.dimension, std::move(all)));
   return absl::OkStatus();
 }
 
@@ -118,7 +118,7 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
   std::vector<CatalogueArm> all = Copy();
   std::move(checked.begin(), checked.end(), std::back_inserter(all));
   const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(all));
-  catalogue_.store(next, std::memory_order_release);
+  catalogue_.store(next);
   response->set_added(static_cast<std::uint32_t>(added));
   response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
   response->set_arms(static_cast<std::uint32_t>(next->size()));
@@ -133,7 +133,7 @@ absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std:
   const std::size_t removed =
       std::erase_if(arms, [&](const CatalogueArm& arm) { return gone.contains(arm.id); });
   const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(arms));
-  catalogue_.store(next, std::memory_order_release);
+  catalogue_.store(next);
   v1::RemoveArmsResponse response;
   response.set_removed(static_cast<std::uint32_t>(removed));
   response.set_arms(static_cast<std::uint32_t>(next->size()));

@@ -1,7 +1,6 @@
 // A model's catalogue in memory and on disk, changed together.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
+#include "common/base/shared_cell.h"
 #include "common/wire/model_spec.h"
 #include "server/models/arm_store.h"
 #include "server/models/catalogue.h"
@@ -27,9 +27,7 @@ class ArmCatalogue {
                                                             const std::string& path,
                                                             Counters& counters);
 
-  std::shared_ptr<const Catalogue> catalogue() const {
-    return catalogue_.load(std::memory_order_acquire);
-  }
+  std::shared_ptr<const Catalogue> catalogue() const { return catalogue_.load(); }
   // As HostedModel's methods of these names.
   absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
   absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
@@ -46,7 +44,7 @@ class ArmCatalogue {
   Counters& counters_;
   std::mutex mutex_;  // for the store and the order of changes
   ArmStore store_;
-  std::atomic<std::shared_ptr<const Catalogue>> catalogue_;
+  SharedCell<const Catalogue> catalogue_;
 };
 
 }  // namespace bandana::server

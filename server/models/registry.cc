@@ -1,7 +1,6 @@
 #include "server/models/registry.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/shared_cell.h"
 #include "common/base/status.h"
 #include "common/wire/privacy_rules.h"
 #include "server/models/arm_store.h"
@@ -51,21 +51,20 @@ class Registry final : public ModelRegistry {
         checkpoint_seal_(options.checkpoint_seal),
         warn_(options.warn),
         clock_(clock) {
-    models_ = std::make_shared<const Models>();
+    models_.store(std::make_shared<const Models>());
   }
 
   absl::Status OpenStored();
 
   std::shared_ptr<HostedModel> Find(std::string_view name) const override {
-    const auto models = models_.load(std::memory_order_acquire);
+    const auto models = models_.load();
     const auto it = models->find(name);
     return it == models->end() ? nullptr : it->second.model;
   }
   std::vector<std::shared_ptr<HostedModel>> List() const override {
     std::vector<std::shared_ptr<HostedModel>> list;
-    for (const auto& [name, entry] : *models_.load(std::memory_order_acquire)) {
-      list.push_back(entry.model);
-    }
+    const auto models = models_.load();  // kept: another thread may replace it meanwhile
+    for (const auto& [name, entry] : *models) list.push_back(entry.model);
     return list;
   }
 
@@ -99,7 +98,7 @@ class Registry final : public ModelRegistry {
   const Clock& clock_;
   std::shared_ptr<const NoiseKey> noise_key_;
   std::mutex mutex_;  // for changes
-  std::atomic<std::shared_ptr<const Models>> models_;
+  SharedCell<const Models> models_;
 };
 
 absl::Status Registry::OpenStored() {
@@ -151,7 +150,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   std::shared_ptr<HostedModel> model = std::move(opened);
   auto next = std::make_shared<Models>(*models_.load());
   next->emplace(name, Entry{model, configured});
-  models_.store(std::move(next), std::memory_order_release);
+  models_.store(std::move(next));
   return model;
 }
 
@@ -246,7 +245,7 @@ absl::Status Registry::Delete(std::string_view name) {
   }
   const std::weak_ptr<HostedModel> model = it->second.model;
   next->erase(it);
-  models_.store(std::move(next), std::memory_order_release);
+  models_.store(std::move(next));
   const auto give_up = std::chrono::steady_clock::now() + kReleaseTime;
   while (!model.expired() && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

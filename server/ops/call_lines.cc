@@ -41,7 +41,7 @@ void CallLines::Write(const CallRecord& record) {
   const bool server_fault =
       FaultOf(record.status_code) == Fault::kServer || record.duration >= kSlowCall;
   if (record.admin) return Log(clock_.Now(), server_fault, "admin: " + CallLine(record));
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (room_[server_fault] == 0) {
     ++dropped_;
     return;
@@ -55,7 +55,7 @@ void CallLines::Flush() {
   std::vector<Line> lines;
   std::uint64_t dropped = 0;
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     lines.swap(lines_);
     room_ = {kCallerFaultLinesMax, kServerFaultLinesMax};
     dropped = dropped_ - std::exchange(dropped_told_, dropped_);
@@ -65,7 +65,7 @@ void CallLines::Flush() {
 }
 
 std::uint64_t CallLines::dropped() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return dropped_;
 }
 

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "server/service/call_log.h"
@@ -43,11 +42,11 @@ class CallLines final : public CallLog {
   };
 
   const Clock& clock_;
-  mutable absl::Mutex mutex_;
-  std::vector<Line> lines_ ABSL_GUARDED_BY(mutex_);
-  std::array<int, 2> room_ ABSL_GUARDED_BY(mutex_) = {kCallerFaultLinesMax, kServerFaultLinesMax};
-  std::uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t dropped_told_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<Line> lines_;
+  std::array<int, 2> room_ = {kCallerFaultLinesMax, kServerFaultLinesMax};
+  std::uint64_t dropped_ = 0;
+  std::uint64_t dropped_told_ = 0;
 };
 
 }  // namespace bandana::server

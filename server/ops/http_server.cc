@@ -3,9 +3,9 @@
 #include <civetweb.h>
 
 #include <cstring>
+#include <mutex>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
@@ -98,19 +98,19 @@ class CivetServer final : public HttpServer {
   static int LogMessage(const mg_connection* connection, const char* message) {
     auto* self = static_cast<CivetServer*>(mg_get_user_data(mg_get_context(connection)));
     if (self == nullptr) return 1;
-    const absl::MutexLock lock(&self->mutex_);
+    const std::lock_guard lock(self->mutex_);
     if (self->error_.empty()) self->error_ = message;
     return 1;
   }
 
   std::string FirstMessage() {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     return error_;
   }
 
   const HttpHandler handler_;
   Address address_;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::string error_;
   mg_context* context_ = nullptr;
 };

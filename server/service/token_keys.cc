@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/shared_cell.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 #include "server/service/token_key_file.h"
@@ -237,7 +238,7 @@ class TokenKeys::Impl {
 
   const Options options_;
   const Clock& clock_;
-  std::atomic<std::shared_ptr<const Ring>> ring_;
+  SharedCell<const Ring> ring_;
 
   std::mutex file_mutex_;  // held around file work; never on the sealing path
   FileStamp stamp_;

@@ -1,8 +1,15 @@
 // The transport's connections: how many, whose, and which are closed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
 #include "server/service/access/gatekeeper.h"
+#include "server/service/connections/acceptor.h"
 #include "tests/integration/service_harness.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/raw_http2.h"
@@ -201,6 +208,71 @@ TEST_F(ConnectionsTest, AnAddressIsTakenOnce) {
   options.listen = "no-such-host.invalid:0";
   EXPECT_THAT(GrpcServer::Start(options, handlers_),
               testing::StatusIs(absl::StatusCode::kUnavailable, "cannot listen on no-such-host"));
+}
+
+// This thread plays gRPC, which reads whatever is there and does nothing else.
+TEST(AcceptorTest, ClosesTheAddressWhoseBytesHoldTheThread) {
+  const auto acceptor = *server::Acceptor::Bind("127.0.0.1:0", {});
+  std::mutex mutex;
+  std::vector<int> taken;
+  acceptor->Start(
+      [&](int, int connection) {
+        const std::lock_guard lock(mutex);
+        taken.push_back(connection);
+      },
+      [] { return true; });
+  const std::string address = absl::StrCat("127.0.0.1:", acceptor->port());
+  RawSocket flood(address, "127.0.0.2");
+  RawSocket idle(address, "127.0.0.2");
+  RawSocket other(address, "127.0.0.3");
+  const auto all_taken = [&] {
+    const std::lock_guard lock(mutex);
+    return taken.size() == 3;
+  };
+  ASSERT_TRUE(Eventually(all_taken));
+  const std::string bytes(64 * 1024, 'x');
+  std::string sink(bytes.size(), 0);
+  bool open = true;
+  for (int i = 0; i < 100'000 && open; ++i) {
+    open = flood.Send(bytes);
+    for (const int connection : taken) {
+      while (::recv(connection, sink.data(), sink.size(), MSG_DONTWAIT) > 0) continue;
+    }
+  }
+  EXPECT_FALSE(open);
+  EXPECT_EQ(acceptor->stats().closed_floods, 2);  // its idle one, too
+  bool closed = false;
+  idle.Receive(closed);
+  EXPECT_TRUE(closed);
+  EXPECT_TRUE(other.Send(bytes.substr(0, 100)));
+  RawSocket again(address, "127.0.0.2");
+  EXPECT_TRUE(Eventually(
+      [&] { return acceptor->stats().refused[static_cast<std::size_t>(Refusal::kBanned)] == 1; }));
+  acceptor->Stop();
+  for (const int connection : taken) ::close(connection);
+}
+
+// Nothing is closed, however much comes, while the thread comes round.
+TEST(AcceptorTest, ClosesNobodyWhileNoThreadIsHeld) {
+  const auto acceptor = *server::Acceptor::Bind("127.0.0.1:0", {});
+  std::atomic<int> taken = -1;
+  std::atomic<int> looks = 0;
+  acceptor->Start([&](int, int connection) { taken = connection; },
+                  [&] {
+                    ++looks;
+                    return false;
+                  });
+  RawSocket busy(absl::StrCat("127.0.0.1:", acceptor->port()));
+  ASSERT_TRUE(Eventually([&] { return taken >= 0; }));
+  const std::string bytes(64 * 1024, 'x');
+  std::string sink(bytes.size(), 0);
+  for (const int before = looks; looks < before + 4;) {
+    ASSERT_TRUE(busy.Send(bytes));
+    while (::recv(taken, sink.data(), sink.size(), MSG_DONTWAIT) > 0) continue;
+  }
+  EXPECT_EQ(acceptor->stats().closed_floods, 0);
+  acceptor->Stop();
+  ::close(taken);
 }
 
 }  // namespace

@@ -13,11 +13,11 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
 #include "common/base/sha256.h"
@@ -104,7 +104,7 @@ class Honest {
  private:
   // Since the last time.
   Figures Take() {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     Figures figures = figures_;
     std::sort(latencies_.begin(), latencies_.end());
     if (!latencies_.empty()) {
@@ -125,7 +125,7 @@ class Honest {
       const absl::Time start = absl::Now();
       const grpc::Status status = HonestCall(*stub);
       const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
-      const absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       ++figures_.calls;
       latencies_.push_back(ms);
       if (status.ok()) continue;
@@ -136,7 +136,7 @@ class Honest {
   }
 
   std::atomic<bool> stop_ = false;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::vector<double> latencies_;
   Figures figures_;
   std::vector<std::thread> threads_;

@@ -6,11 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <thread>
 
-#include "absl/synchronization/mutex.h"
 #include "common/base/check.h"
 #include "common/base/file.h"
 
@@ -62,21 +63,24 @@ class ChildProcess::Impl {
 
   pid_t pid = -1;
   std::optional<int> exit_code;
-  absl::Mutex mutex;
-  int open_streams ABSL_GUARDED_BY(mutex) = 2;
-  std::string out_text ABSL_GUARDED_BY(mutex);
-  std::string err_text ABSL_GUARDED_BY(mutex);
+  std::mutex mutex;
+  std::condition_variable changed;  // a line came, or a stream ended
+  int open_streams = 2;
+  std::string out_text;
+  std::string err_text;
 
  private:
   void Collect(int fd, std::string& text) {
     char buffer[4096];
     for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;) {
-      const absl::MutexLock lock(&mutex);
+      const std::lock_guard lock(mutex);
       text.append(buffer, static_cast<std::size_t>(n));
+      changed.notify_all();
     }
     ::close(fd);
-    const absl::MutexLock lock(&mutex);
+    const std::lock_guard lock(mutex);
     --open_streams;
+    changed.notify_all();
   }
 
   std::thread out_reader_, err_reader_;
@@ -110,27 +114,25 @@ int ChildProcess::Wait() {
     BANDANA_CHECK(::waitpid(impl_->pid, &status, 0) == impl_->pid);
     impl_->exit_code = ExitCode(status);
   }
-  const absl::MutexLock lock(&impl_->mutex);
-  impl_->mutex.Await(absl::Condition(
-      +[](Impl* impl) { return impl->open_streams == 0; }, impl_.get()));
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [this] { return impl_->open_streams == 0; });
   return *impl_->exit_code;
 }
 
 void ChildProcess::AwaitLine(absl::Duration timeout) {
-  const auto has_line = +[](Impl* impl) {
-    return impl->open_streams < 2 || impl->out_text.find('\n') != std::string::npos;
-  };
-  const absl::MutexLock lock(&impl_->mutex);
-  impl_->mutex.AwaitWithTimeout(absl::Condition(has_line, impl_.get()), timeout);
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait_for(lock, absl::ToChronoNanoseconds(timeout), [this] {
+    return impl_->open_streams < 2 || impl_->out_text.find('\n') != std::string::npos;
+  });
 }
 
 std::string ChildProcess::out() const {
-  const absl::MutexLock lock(&impl_->mutex);
+  const std::lock_guard lock(impl_->mutex);
   return impl_->out_text;
 }
 
 std::string ChildProcess::err() const {
-  const absl::MutexLock lock(&impl_->mutex);
+  const std::lock_guard lock(impl_->mutex);
   return impl_->err_text;
 }
 

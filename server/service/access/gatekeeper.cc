@@ -75,7 +75,7 @@ std::shared_ptr<RateLimit> Gatekeeper::RuleSet::RateOf(const Principal& principa
 }
 
 Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRule* rule) {
-  std::shared_ptr<const RuleSet> set = current_.load(std::memory_order_acquire);
+  std::shared_ptr<const RuleSet> set = current_.load();
   const AccessRules& rules = set->rules;
   Credentials credentials;
   const auto [first, last] = context.client_metadata().equal_range("authorization");

@@ -1,7 +1,6 @@
 // Who may come in, for the calls of gRPC: access rules, and the rates that go with them.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/shared_cell.h"
 #include "server/service/access/access.h"
 #include "server/service/access/rate_limit.h"
 
@@ -53,7 +53,7 @@ class Gatekeeper {
   static std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before);
 
   const Clock& clock_;
-  std::atomic<std::shared_ptr<const RuleSet>> current_;
+  SharedCell<const RuleSet> current_;
 };
 
 }  // namespace bandana::server

@@ -18,39 +18,39 @@ StreamGuard::StreamGuard(const Options& options)
 
 StreamGuard::~StreamGuard() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
-    changed_.SignalAll();
+    changed_.notify_all();
   }
   watcher_.join();
 }
 
 absl::StatusOr<StreamGuard::Lease> StreamGuard::Enter(grpc::ServerContext& context) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (static_cast<int>(open_.size()) >= options_.streams_max) {
     return absl::ResourceExhaustedError(
         absl::StrCat("at most ", options_.streams_max, " administrative streams at a time"));
   }
   const std::uint64_t id = next_id_++;
   open_[id] = {absl::Now() + options_.stream_life_max, &context};
-  changed_.SignalAll();
+  changed_.notify_all();
   return Lease(*this, id);
 }
 
 void StreamGuard::Leave(std::uint64_t id) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   open_.erase(id);
 }
 
 void StreamGuard::Watch() {
-  const absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   while (!stopping_) {
     const auto next = std::find_if(open_.begin(), open_.end(),
                                    [](const auto& e) { return e.second.context != nullptr; });
     if (next == open_.end()) {
-      changed_.Wait(&mutex_);
+      changed_.wait(lock);
     } else if (absl::Now() < next->second.deadline) {
-      changed_.WaitWithDeadline(&mutex_, next->second.deadline);
+      changed_.wait_until(lock, absl::ToChronoTime(next->second.deadline));
     } else {
       next->second.context->TryCancel();
       next->second.context = nullptr;

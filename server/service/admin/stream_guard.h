@@ -1,13 +1,13 @@
 // Bounds on the streaming calls of Admin: how many at a time, and how long each may take.
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace grpc {
@@ -53,12 +53,12 @@ class StreamGuard {
   void Watch();
 
   const Options options_;
-  absl::Mutex mutex_;
-  absl::CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::mutex mutex_;  // guards what follows, but the thread
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::uint64_t next_id_ = 0;
   // Ids ascend and every life is equally long: the first entry has the earliest deadline.
-  std::map<std::uint64_t, Watched> open_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Watched> open_;
   std::thread watcher_;
 };
 

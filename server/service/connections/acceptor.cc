@@ -217,7 +217,7 @@ bool Acceptor::AcceptOne(int listener, const std::function<void(int, int)>& take
     // A connection that went away is no failure; without descriptors the rest has to wait.
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       {
-        const absl::MutexLock lock(&mutex_);
+        const std::lock_guard lock(mutex_);
         ++stats_.accept_failures;
       }
       pollfd stop = {.fd = wake_, .events = POLLIN};
@@ -236,7 +236,7 @@ bool Acceptor::AcceptOne(int listener, const std::function<void(int, int)>& take
 }
 
 Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const Refusal refusal = book_.Enter(peer, socket, absl::Now());
   if (refusal == Refusal::kNone) {
     ++stats_.accepted;
@@ -248,7 +248,7 @@ Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
 
 void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
   const std::string name = PeerName(grpc_peer);
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const SocketId* const socket = offence == Offence::kRefused
                                      ? book_.Offence(name, absl::Now())
                                      : book_.GraveOffence(name, absl::Now());
@@ -258,7 +258,7 @@ void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
 }
 
 void Acceptor::CloseFloods() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto bytes = [](const SocketId& socket) { return BytesRead(socket.descriptor); };
   const std::string group = floods_.Look(book_.Intakes(bytes));
   if (group.empty()) return;
@@ -269,7 +269,7 @@ void Acceptor::CloseFloods() {
 }
 
 ConnectionStats Acceptor::stats() {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   book_.Sweep(absl::Now());
   stats_.open = static_cast<std::int64_t>(book_.open());
   return stats_;

@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "server/service/connections/connection_book.h"
 #include "server/service/connections/flood_watch.h"
 
@@ -75,10 +74,10 @@ class Acceptor {
 
   std::vector<int> listeners_;
   int port_ = 0;
-  int wake_ = -1;  // an eventfd; readable when the thread shall stop
-  absl::Mutex mutex_;
-  ConnectionBook book_ ABSL_GUARDED_BY(mutex_);
-  ConnectionStats stats_ ABSL_GUARDED_BY(mutex_);
+  int wake_ = -1;     // an eventfd; readable when the thread shall stop
+  std::mutex mutex_;  // guards book_ and stats_
+  ConnectionBook book_;
+  ConnectionStats stats_;
   FloodWatch floods_;  // of the thread
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include <grpc/grpc_security.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <mutex>
 #include <utility>
 
 #include "common/base/status.h"
@@ -39,10 +40,10 @@ class TlsReloader::Listener final : public grpc::ServerCredentials {
   static grpc_ssl_certificate_config_reload_status Fetch(
       void* user_data, grpc_ssl_server_certificate_config** config) {
     Listener& self = *static_cast<Listener*>(user_data);
-    const absl::MutexLock lock(&self.mutex_);
+    const std::lock_guard lock(self.mutex_);
     std::shared_ptr<const TlsMaterial> material;
     {
-      const absl::MutexLock reloader_lock(&self.reloader_->mutex_);
+      const std::lock_guard reloader_lock(self.reloader_->mutex_);
       material = self.reloader_->material_;
     }
     if (material == self.fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
@@ -55,8 +56,8 @@ class TlsReloader::Listener final : public grpc::ServerCredentials {
   }
 
   const std::shared_ptr<TlsReloader> reloader_;
-  absl::Mutex mutex_;
-  std::shared_ptr<const TlsMaterial> fetched_ ABSL_GUARDED_BY(mutex_);  // what gRPC has
+  std::mutex mutex_;
+  std::shared_ptr<const TlsMaterial> fetched_;  // what gRPC has
   grpc_server_credentials* const credentials_;
 };
 
@@ -67,7 +68,7 @@ absl::StatusOr<std::shared_ptr<TlsReloader>> TlsReloader::Open(const TlsOptions&
                                                                const Clock& clock) {
   std::shared_ptr<TlsReloader> reloader(new TlsReloader(options, clock));
   {
-    const absl::MutexLock lock(&reloader->look_mutex_);
+    const std::lock_guard lock(reloader->look_mutex_);
     reloader->versions_ = reloader->VersionsNow();
     BANDANA_RETURN_IF_ERROR(reloader->Load());
   }
@@ -77,9 +78,10 @@ absl::StatusOr<std::shared_ptr<TlsReloader>> TlsReloader::Open(const TlsOptions&
 
 TlsReloader::~TlsReloader() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  stopped_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -98,7 +100,7 @@ absl::Status TlsReloader::Load() {
   auto material = std::make_shared<TlsMaterial>();
   TlsMistake mistake;
   const bool loaded = LoadTls(options_.files, clock_.Now(), *material, mistake);
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (!loaded) {
     ++failures_;
     return Annotate(mistake.status, "tls");
@@ -108,7 +110,7 @@ absl::Status TlsReloader::Load() {
 }
 
 absl::Status TlsReloader::Look() {
-  const absl::MutexLock lock(&look_mutex_);
+  const std::lock_guard lock(look_mutex_);
   // Versions before content: what changes in between is seen at the next look.
   const Versions versions = VersionsNow();
   if (versions == versions_) return absl::OkStatus();
@@ -119,21 +121,23 @@ absl::Status TlsReloader::Look() {
 }
 
 absl::Time TlsReloader::not_after() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return material_->not_after;
 }
 
 std::int64_t TlsReloader::failures() const {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return failures_;
 }
 
 void TlsReloader::Follow() {
-  const auto stopping = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return stopping_; };
   for (;;) {
     {
-      const absl::MutexLock lock(&mutex_);
-      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping), options_.reload_interval)) return;
+      std::unique_lock lock(mutex_);
+      if (stopped_.wait_for(lock, absl::ToChronoNanoseconds(options_.reload_interval),
+                            [this] { return stopping_; })) {
+        return;
+      }
     }
     Look().IgnoreError();  // on_reload has told
   }

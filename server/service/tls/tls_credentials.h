@@ -1,13 +1,13 @@
 // Server credentials of gRPC whose files may change while the server runs.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/private_file.h"
@@ -67,12 +67,13 @@ class TlsReloader {
 
   const TlsOptions options_;
   const Clock& clock_;
-  mutable absl::Mutex mutex_;
-  absl::Mutex look_mutex_;  // one look at a time; taken before mutex_
-  Versions versions_ ABSL_GUARDED_BY(look_mutex_);
-  std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
-  std::int64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex look_mutex_;  // one look at a time; taken before mutex_; guards versions_
+  Versions versions_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable stopped_;
+  std::shared_ptr<const TlsMaterial> material_;
+  std::int64_t failures_ = 0;
+  bool stopping_ = false;
   std::thread thread_;
 };
 
