@@ -212,9 +212,10 @@ absl::Status Model::StartLoop(Recovered recovered) {
   hooks.publishing = [this](const LogPosition& position) {
     return WritePublished(folder_, instance_, position);
   };
-  writer_ = std::make_unique<LogWriter>(*log_, *gate_, LogWriter::Options{});
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
                                       std::move(learner), std::move(start), std::move(hooks));
+  // Its thread tells the loop what it commits, the first time within a second: after it.
+  writer_ = std::make_unique<LogWriter>(*log_, *gate_, LogWriter::Options{});
   loop_->Begin();
   return absl::OkStatus();
 }
