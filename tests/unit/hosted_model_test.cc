@@ -29,7 +29,8 @@ TEST_F(HostedModelTest, AppliesAReportAndPublishesThePosterior) {
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
   WaitApplied(*model);
   // K = (I + x x')^-1 and m = K x r with x = (1, 0), r = 1/2.
-  const NodePosterior& posterior = model->posterior()->node(0);
+  const auto snapshot = model->posterior();
+  const NodePosterior& posterior = snapshot->node(0);
   EXPECT_THAT(posterior.mean, ElementsAre(DoubleEq(0.25), 0));
   EXPECT_THAT(posterior.covariance, ElementsAre(DoubleEq(0.5), 0, 0, 1));
   EXPECT_EQ(model->Stats().reports_applied(), 1);

@@ -39,7 +39,8 @@ class PointsModelTest : public HostedModelTest {
 
   // The published state's next play, as Select draws it.
   ConvexPlay Play(const HostedModel& model) {
-    const NodePosterior& state = model.posterior()->node(0);
+    const auto posterior = model.posterior();
+    const NodePosterior& state = posterior->node(0);
     return *PlayOnEllipsoid(model.spec().points->domain, state.mean, state.alpha, sampler_);
   }
   Decision Of(const HostedModel& model, const std::vector<double>& factor) {
@@ -49,7 +50,8 @@ class PointsModelTest : public HostedModelTest {
     return -((x[0] - 0.3) * (x[0] - 0.3) + (x[1] + 0.4) * (x[1] + 0.4)) / 2;
   }
   static void ExpectState(const HostedModel& model, const ConvexPolicy& policy) {
-    const NodePosterior& state = model.posterior()->node(0);
+    const auto posterior = model.posterior();
+    const NodePosterior& state = posterior->node(0);
     EXPECT_EQ(state.mean, policy.Center());
     EXPECT_EQ(state.alpha, policy.Distance());
     EXPECT_TRUE(state.covariance.empty());
