@@ -109,12 +109,12 @@ double Mean(const std::vector<Sample>& samples, int third, double Sample::*figur
 }
 
 void Draw(const std::string& path, const std::vector<Sample>& samples) {
-  std::string script = "set multiplot layout 2,2; unset key; set xlabel 'seconds'; ";
+  std::string script = "set multiplot layout 2,2; unset key; set xlabel 'minutes'; ";
   for (const Growth& growth : kGrowths) {
     absl::StrAppend(&script, "set title ", QuotedForGnuplot(growth.name),
                     "; set yrange [0:*]; plot '-' with lines lw 2\n");
     for (const Sample& s : samples) {
-      absl::StrAppend(&script, s.seconds, " ", s.*growth.figure, "\n");
+      absl::StrAppend(&script, s.seconds / 60, " ", s.*growth.figure, "\n");
     }
     script += "e\n";
   }
