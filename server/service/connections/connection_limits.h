@@ -23,10 +23,11 @@ inline constexpr double kOffencesPerSecondMaxMax = 1e6;
 inline constexpr double kOffenderArrivalsPerSecond = 2;
 inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
 
-// While the thread of the selections is held by reading (FloodWatch): how long it may be, how often
-// is looked then, what an address must have sent between two looks to be the cause (gRPC parses
-// about 30 MB of small calls a second), and how long it is shut out.
-inline constexpr absl::Duration kHeldTimeMax = absl::Milliseconds(150);
+// While the thread of the selections is held by reading (FloodWatch): how long it may be (an honest
+// message of megabytes takes tens of milliseconds, a few hundred where a busy machine reads it),
+// how often is looked then, what an address must have sent between two looks to be the cause (gRPC
+// parses about 30 MB of small calls a second), and how long it is shut out.
+inline constexpr absl::Duration kHeldTimeMax = absl::Seconds(1);
 inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
 inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;
 inline constexpr absl::Duration kFloodBanTime = absl::Minutes(1);
