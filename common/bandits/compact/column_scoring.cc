@@ -5,13 +5,7 @@
 #include <limits>
 
 #include "common/base/check.h"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define BANDANA_SCORING_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define BANDANA_SCORING_CLONES
-#endif
+#include "common/base/target_clones.h"
 
 namespace bandana {
 namespace {
@@ -67,14 +61,14 @@ template <int kDimension, bool kWide>
   return position[lane];
 }
 
-BANDANA_SCORING_CLONES
+BANDANA_TARGET_CLONES
 int BestWide(const float* mean, const float* quadratic, int d, const float* x, std::size_t stride,
              int arms) {
   if (d == 5) return BestOf<5, true>(mean, quadratic, d, x, stride, arms);
   return BestOf<0, true>(mean, quadratic, d, x, stride, arms);
 }
 
-BANDANA_SCORING_CLONES
+BANDANA_TARGET_CLONES
 int BestMean(const float* mean, int d, const float* x, std::size_t stride, int arms) {
   if (d == 5) return BestOf<5, false>(mean, nullptr, d, x, stride, arms);
   return BestOf<0, false>(mean, nullptr, d, x, stride, arms);

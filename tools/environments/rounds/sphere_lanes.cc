@@ -3,14 +3,7 @@
 #include <bit>
 #include <cmath>
 
-// One loop, several instruction sets, chosen when the program starts. The file is compiled without
-// fusing or reassociating, so all of them give the same bits.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define BANDANA_LANE_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define BANDANA_LANE_CLONES
-#endif
+#include "common/base/target_clones.h"
 
 namespace bandana {
 namespace {
@@ -74,7 +67,7 @@ LaneGenerator::LaneGenerator(SeededStream stream) {
   }
 }
 
-BANDANA_LANE_CLONES
+BANDANA_TARGET_CLONES
 void DrawDirections(LaneGenerator& generator, int dimension, std::size_t count, std::size_t stride,
                     float* x) {
   std::uint32_t s[4][kLanes];
@@ -106,7 +99,7 @@ void DrawDirections(LaneGenerator& generator, int dimension, std::size_t count, 
   }
 }
 
-BANDANA_LANE_CLONES
+BANDANA_TARGET_CLONES
 void DrawUniforms(LaneGenerator& generator, std::size_t count, float* u) {
   std::uint32_t a[kLanes];
   for (std::size_t i = 0; i < count; i += kLanes) {
@@ -116,7 +109,7 @@ void DrawUniforms(LaneGenerator& generator, std::size_t count, float* u) {
   }
 }
 
-BANDANA_LANE_CLONES
+BANDANA_TARGET_CLONES
 void DotColumns(const float* theta, int dimension, std::size_t count, std::size_t stride,
                 const float* x, float* out) {
   for (std::size_t i = 0; i < count; i += kLanes) {
