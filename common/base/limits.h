@@ -72,7 +72,7 @@ inline constexpr int kTagBytesMax = 64;
 
 // Log. Appends waiting for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;
-// Their bytes together: an entry is about 100 bytes, of a sparse model up to 33 KiB.
+// Their bytes together, of one model: an entry is about 100 bytes, of a sparse model up to 33 KiB.
 inline constexpr std::size_t kAppendQueueBytesMax = 64ull << 20;
 inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
 inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;

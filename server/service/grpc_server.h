@@ -50,21 +50,19 @@ struct GrpcServerOptions {
 // Threads: all methods are safe.
 //
 // Limits it enforces on Recommender's calls, before any work is done:
-//   draining                      UNAVAILABLE
-//   streams of a connection       closed, when there are four times as many as a client may open
 //   connections                   reset before anything is read; closed when too many of a
 //                                 connection's calls bring wrong credentials or are too large
+//   streams of a connection       closed, when there are four times as many as a client may open
+//   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry); an offence, and a
+//                                 grave one above kAdminMessageBytesMax. gRPC's own limit,
+//                                 receive_bytes_max, acts first on what is larger still, with the
+//                                 same code and without an offence
+//   draining                      UNAVAILABLE
 //   gatekeeper                    UNAUTHENTICATED, PERMISSION_DENIED; RESOURCE_EXHAUSTED with the
 //                                 pushback after which the caller's rate allows a call
 //   calls_in_flight_max           RESOURCE_EXHAUSTED, trailing metadata grpc-retry-pushback-ms.
-//   Report and Submit together may
-//                                 hold three quarters of it, so that a slow disk cannot shut out
-//                                 Select
-//   kHotMessageBytesMax           RESOURCE_EXHAUSTED, pushback -1 (do not retry); an offence, and
-//   of
-//                                 more than kAdminMessageBytesMax a grave one. gRPC's own limit,
-//                                 receive_bytes_max, acts first on what is larger still, with the
-//                                 same code and without an offence
+//                                 Report and Submit together may hold three quarters of it, so that
+//                                 a slow disk cannot shut out Select
 //   unread_bytes_max              RESOURCE_EXHAUSTED in place of an answer; an answer that is not
 //                                 read for unread_time_max (a second, above half of it) is dropped
 //   deadline passed on arrival    DEADLINE_EXCEEDED

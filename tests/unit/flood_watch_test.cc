@@ -9,7 +9,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "server/service/connections/received_bytes.h"
+#include "server/service/connections/bytes_read.h"
 
 namespace bandana::server {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/time/clock.h"
 #include "common/base/address.h"
 #include "common/base/status.h"
-#include "server/service/connections/received_bytes.h"
+#include "server/service/connections/bytes_read.h"
 
 namespace bandana::server {
 namespace {
@@ -45,18 +45,20 @@ std::uint64_t Inode(int descriptor) {
 
 bool IsOpen(const SocketId& socket) { return Inode(socket.descriptor) == socket.inode; }
 
-// With a reset: what the peer has sent is dropped, and it is told at once. After an orderly end a
-// peer that is in the middle of a message would wait for minutes to send the rest, and gRPC's
-// clients with it. By a copy of the descriptor: gRPC may close its own at any moment, and the
-// number may then be another file's.
-void CloseConnection(const SocketId& socket) {
+// False when it was gone already. With a reset: what the peer has sent is dropped, and it is told
+// at once. After an orderly end a peer that is in the middle of a message would wait for minutes to
+// send the rest, and gRPC's clients with it. By a copy of the descriptor: gRPC may close its own at
+// any moment, and the number may then be another file's.
+bool CloseConnection(const SocketId& socket) {
   const int copy = ::fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0);
   const int descriptor = copy >= 0 ? copy : socket.descriptor;  // where no further one is left
+  const bool open = Inode(descriptor) == socket.inode;
   const sockaddr nobody = {.sa_family = AF_UNSPEC, .sa_data = {}};
-  if (Inode(descriptor) == socket.inode && ::connect(descriptor, &nobody, sizeof nobody) != 0) {
+  if (open && ::connect(descriptor, &nobody, sizeof nobody) != 0) {
     ::shutdown(descriptor, SHUT_RDWR);
   }
   if (copy >= 0) ::close(copy);
+  return open;
 }
 
 // With a reset: nothing of it lingers in the kernel.
@@ -252,9 +254,7 @@ void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
   const SocketId* const socket = offence == Offence::kRefused
                                      ? book_.Offence(name, absl::Now())
                                      : book_.GraveOffence(name, absl::Now());
-  if (socket == nullptr || !IsOpen(*socket)) return;
-  CloseConnection(*socket);
-  ++stats_.closed_offenders;
+  if (socket != nullptr && CloseConnection(*socket)) ++stats_.closed_offenders;
 }
 
 void Acceptor::CloseFloods() {
@@ -263,8 +263,7 @@ void Acceptor::CloseFloods() {
   const std::string group = floods_.Look(book_.Intakes(bytes));
   if (group.empty()) return;
   for (const SocketId& socket : book_.Ban(group, absl::Now())) {
-    CloseConnection(socket);
-    ++stats_.closed_floods;
+    if (CloseConnection(socket)) ++stats_.closed_floods;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "server/service/connections/received_bytes.h"
+#include "server/service/connections/bytes_read.h"
 
 #include <linux/sockios.h>
 #include <linux/tcp.h>

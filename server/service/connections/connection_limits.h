@@ -23,11 +23,9 @@ inline constexpr double kOffencesPerSecondMaxMax = 1e6;
 inline constexpr double kOffenderArrivalsPerSecond = 2;
 inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
 
-// While the thread of the selections is held by reading (FloodWatch): how long it may be (a message
-// of 4 MiB takes tens of milliseconds, on a busy machine more; what a flood has left behind takes
-// several times as long to refuse as it took to send), how often is looked then, what an address
-// must have sent between two looks to be the cause (gRPC parses about 30 MB of small calls a
-// second), and how long it is shut out.
+// While the thread of the selections is held by reading (FloodWatch): how long it may be (what four
+// connections sent in a second took five more to refuse), how often is looked then, what an address
+// must have sent between two looks to be the cause, and how long it is shut out.
 inline constexpr absl::Duration kHeldTimeMax = absl::Milliseconds(300);
 inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
 inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;
