@@ -18,7 +18,7 @@
 
 namespace bandana::server {
 
-// Threads: safe; catalogue() takes no lock.
+// Threads: safe; catalogue() waits for nobody's work.
 class ArmCatalogue {
  public:
   // Loads the stored arms, then spec.arms_file where it is due. `spec` and `counters` must outlive

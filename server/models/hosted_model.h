@@ -92,7 +92,7 @@ struct HostedModelOptions {
   std::function<void(const std::string&)> warn;
 };
 
-// Threads: all methods are safe. Select reads published snapshots and takes no lock.
+// Threads: all methods are safe. Select reads published snapshots and waits for nobody's work.
 class HostedModel {
  public:
   // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A

@@ -14,7 +14,7 @@
 
 namespace bandana::server {
 
-// Threads: all methods are safe. Find takes no lock (atomic shared_ptr to an immutable map).
+// Threads: all methods are safe. Find waits for nobody's work (an immutable map in a SharedCell).
 class ModelRegistry {
  public:
   struct Options {

@@ -16,8 +16,8 @@ struct RecommenderOptions {
 };
 
 // Errors are those of recommender.proto; they name field, shape and constraint, and never a
-// context, a reward or a user. Threads: all methods are safe. Select takes no lock and, in steady
-// state, allocates only what the response needs.
+// context, a reward or a user. Threads: all methods are safe. Select waits for nobody and, in
+// steady state, allocates only what the response needs.
 class Recommender final : public Handlers {
  public:
   // All references must outlive the object and every Report in flight.

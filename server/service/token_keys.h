@@ -38,8 +38,8 @@ inline constexpr std::uint64_t kSealsPerKeyMax = std::uint64_t{1} << 31;
 // Seals a process reserves in the key file at a time, before it uses them.
 inline constexpr std::uint64_t kSealsReserved = std::uint64_t{1} << 20;
 
-// Threads: all methods are safe. Reading takes no lock. One background thread reserves, rotates and
-// follows the file.
+// Threads: all methods are safe. Reading waits for nobody's work. One background thread reserves,
+// rotates and follows the file.
 //
 // Invariants:
 //   1. The key file has mode 0600 or tighter and holds every key of the ring before a token is
