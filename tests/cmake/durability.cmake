@@ -19,9 +19,12 @@ bandana_test(NAME network_fault_test SRCS fault/network_fault_test.cc support/fa
 bandana_test(NAME model_flip_test SRCS fault/model_flip_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)
 bandana_test(NAME formats_golden_test SRCS golden/formats_golden_test.cc
   DEPS ${model_deps} bandana::client SQLite::SQLite3 LABELS golden)
+bandana_test(NAME wire_golden_test SRCS golden/wire_golden_test.cc golden/conversation.cc
+  DEPS ${model_deps} bandana::client bandana::server_service LABELS golden)
 if(BANDANA_BUILD_TESTS)
   target_compile_definitions(formats_golden_test PRIVATE
     BANDANA_FORMATS_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden/formats")
+  target_compile_definitions(wire_golden_test PRIVATE BANDANA_WIRE_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden/wire")
   add_test(NAME server_kill_many_test COMMAND server_kill_test)
   set_tests_properties(server_kill_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600
     ENVIRONMENT BANDANA_KILL_CYCLES=200)

@@ -21,6 +21,7 @@
 #include "server/models/publication.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
+#include "tests/support/stored_files.h"
 
 namespace bandana::testing {
 namespace {
@@ -141,14 +142,8 @@ TEST(FormatsWriter, TodaysFilesOnRequest) {
 
 class FormatsTest : public ::testing::Test {
  protected:
-  // A copy of what is stored, which may be changed.
   std::string Copy(const std::string& name) {
-    fs::copy(Stored(name), folder_.File(name), fs::copy_options::recursive);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-      const bool is_folder = entry.is_directory();
-      fs::permissions(entry.path(), static_cast<fs::perms>(is_folder ? 0700 : 0600));
-    }
-    return folder_.File(name);
+    return CopyStored(BANDANA_FORMATS_DIR "/" + name, folder_.File(name));
   }
   static void Sql(const std::string& path, const std::string& sql) {
     sqlite3* db = nullptr;
@@ -259,12 +254,8 @@ TEST_F(FormatsTest, ALogOfFormat1) {
 }
 
 TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
-  fs::copy(Stored("device.db"), folder_.File("device.db"));
-  fs::copy(Stored("device.db.anchor"), folder_.File("device.db.anchor"));
-  for (const char* name : {"device.db", "device.db.anchor"}) {
-    fs::permissions(folder_.File(name), static_cast<fs::perms>(0600));
-  }
-  auto store = DeviceStore::Open(folder_.File("device.db"));
+  Copy("device.db.anchor");
+  auto store = DeviceStore::Open(Copy("device.db"));
   ASSERT_THAT(store, IsOk());
   EXPECT_FALSE((*store)->rolled_back());
   auto* body = static_cast<device::Store*>(store->get());
@@ -313,11 +304,10 @@ TEST_F(FormatsTest, NewerVersionsAreRefused) {
               IsOk());
   EXPECT_FALSE(
       HostedModel::Open(CentralSpec(), central, clock_, OptionsIn(folder_.File("central"))).ok());
-  fs::copy(Stored("device.db"), folder_.File("device.db"));
-  fs::copy(Stored("device.db.anchor"), folder_.File("device.db.anchor"));
-  fs::permissions(folder_.File("device.db"), static_cast<fs::perms>(0600));
-  Sql(folder_.File("device.db"), "PRAGMA user_version = 99");
-  EXPECT_FALSE(DeviceStore::Open(folder_.File("device.db")).ok());
+  Copy("device.db.anchor");
+  const std::string store = Copy("device.db");
+  Sql(store, "PRAGMA user_version = 99");
+  EXPECT_FALSE(DeviceStore::Open(store).ok());
 }
 
 }  // namespace

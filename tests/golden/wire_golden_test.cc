@@ -1,0 +1,272 @@
+// A conversation between clients and a server of an earlier version, stored in tests/golden/wire:
+// this version's server understands those clients, and this version's clients that server.
+// `wire_golden_test --write=FOLDER` records today's. What is stored stays as it is: messages of
+// later versions are recorded beside it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "bandana/client.h"
+#include "client/src/seams.h"
+#include "common/base/file.h"
+#include "server/models/registry.h"
+#include "server/service/grpc_server.h"
+#include "server/service/recommender.h"
+#include "server/service/token_keys.h"
+#include "tests/golden/conversation.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/model_harness.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/stored_files.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string write_to;
+
+// One of each kind of report.
+std::vector<std::string> Configs() {
+  std::vector<std::string> configs = {
+      "name: 'plain' mode: NON_PRIVATE shared {}",
+      "name: 'central' mode: CENTRAL_REWARD shared {} refresh_interval {}"
+      " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
+      "name: 'randomized' mode: LOCAL_REWARD independent {}"
+      " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
+      "name: 'centred' mode: LOCAL_REWARD shared {}"
+      " privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }",
+      "name: 'counted' mode: LOCAL_REWARD independent {} refresh_interval {}"
+      " privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
+      "name: 'seeds' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
+      " privacy { epsilon: 1 mechanism: PRIVUNIT }",
+      "name: 'gaussian' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
+      " privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN }",
+      "name: 'draws' mode: NON_PRIVATE arms {}",
+      "name: 'points' mode: LOCAL_REWARD privacy { epsilon: 1 } points {}",
+  };
+  for (std::string& config : configs) {
+    absl::StrAppend(&config, " dimension: 2 reporting { one_per_decision: true }");
+  }
+  return configs;
+}
+
+// The server's part without a transport, over a data folder.
+struct Server {
+  Server(const std::string& folder, const Clock& clock) {
+    keys = *server::TokenKeys::Open(
+        {.file = folder + "/token_keys", .poll_interval = absl::ZeroDuration()}, clock);
+    tokens = std::make_unique<server::TokenCodec>(*keys);
+    registry = *server::ModelRegistry::Open({.data_dir = folder, .models_max = 100}, clock);
+    for (const std::string& config : Configs()) {
+      const absl::Status added = registry->AddConfigured(SpecOf(config));
+      EXPECT_THAT(added, IsOk());
+    }
+    recommender = std::make_unique<server::Recommender>(server::RecommenderOptions{}, *registry,
+                                                        *tokens, clock);
+  }
+  // All that was reported is learnt: equal conversations meet equal posteriors.
+  void Settle() const {
+    for (const auto& model : registry->List()) {
+      ASSERT_TRUE(Eventually([&] {
+        const v1::GetStatsResponse stats = model->Stats();
+        return stats.applied_sequence() == stats.log_sequence();
+      })) << model->spec().public_spec.name;
+    }
+  }
+
+  std::unique_ptr<server::TokenKeys> keys;
+  std::unique_ptr<server::TokenCodec> tokens;
+  std::unique_ptr<server::ModelRegistry> registry;
+  std::unique_ptr<server::Recommender> recommender;
+};
+
+// A device that uses the models in all ways that each allows. Returns how many reports it made.
+class Device {
+ public:
+  Device(server::Handlers& handlers, const Clock& clock) : clock_(clock) {
+    server::GrpcServerOptions options;
+    options.listen = "127.0.0.1:0";
+    server_ = *server::GrpcServer::Start(options, handlers);
+    store_ = *DeviceStore::Open(folder_.File("device.db"));
+  }
+  void Use(const std::string& model, const std::function<void()>& settle) {
+    SCOPED_TRACE(model);
+    ClientOptions options;
+    options.target = server_->address();
+    options.model = model;
+    options.policy = PrivacyPolicy::AcceptAnything();
+    device::Seams seams;
+    seams.clock = &clock_;
+    const auto client = device::Connect(options, store_, seams);
+    ASSERT_THAT(client, IsOk());
+    const std::vector<double> features = {0.6, 0.8, 1, 0};
+    const std::vector<std::uint32_t> ids = {7, 9};
+    const std::vector<std::string> tags = {"news"};
+    int reports = 0;
+    const auto report = [&](const absl::StatusOr<Selection>& selection, double reward) {
+      ASSERT_THAT(selection, IsOk());
+      ASSERT_THAT((*client)->Report(*selection, reward), IsOk());
+      ASSERT_TRUE((*client)->Flush(absl::Seconds(10)));
+      settle();
+      ++reports;
+    };
+    for (const double reward : {0.75, 0.25}) {
+      if (model == "points") {
+        report((*client)->SelectPoint("ann"), reward);
+      } else if (model == "draws") {
+        report((*client)->Select("ann", Arms::Query({})), reward);
+      } else {
+        report((*client)->Select("ann", Arms::Inline(features), 2), reward);
+      }
+    }
+    if (model == "plain") {
+      report((*client)->Select("bob", Arms::Catalogue(ids)), 0.5);
+      report((*client)->Select("bob", Arms::Query(tags)), 0.5);
+    }
+    if (model == "plain" || model == "randomized" || model == "centred") {
+      ASSERT_THAT((*client)->RefreshPosterior("ann"), IsOk());
+      report((*client)->SelectOnDevice("ann", Arms::Inline(features), 1), 0.5);
+    }
+    EXPECT_EQ((*client)->Stats().reports_applied, reports);
+  }
+
+ private:
+  const Clock& clock_;
+  const TempDir folder_;
+  std::unique_ptr<server::GrpcServer> server_;
+  std::shared_ptr<DeviceStore> store_;
+};
+
+std::vector<std::string> Models() {
+  std::vector<std::string> names;
+  for (const std::string& config : Configs()) names.push_back(SpecOf(config).public_spec.name);
+  return names;
+}
+
+std::vector<Exchange> Stored() {
+  return ParseConversation(*ReadFile(BANDANA_WIRE_DIR "/conversation.txt", 1 << 20));
+}
+
+TEST(WireWriter, TodaysConversationOnRequest) {
+  const FakeClock clock;
+  const std::string folder = write_to + "/server";
+  fs::create_directories(folder);
+  {
+    const Server made(folder, clock);
+    v1::PutArmsResponse response;
+    ASSERT_THAT(made.registry->Find("plain")->PutArms(
+                    std::vector<server::CatalogueArm>{{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}},
+                    &response),
+                IsOk());
+  }
+  const TempDir copy;
+  fs::copy(folder, copy.File("server"), fs::copy_options::recursive);
+  const Server server(copy.File("server"), clock);
+  Recorder recorder(*server.recommender);
+  {
+    Device device(recorder, clock);
+    for (const std::string& model : Models()) device.Use(model, [&] { server.Settle(); });
+  }
+  std::set<std::string> methods;
+  for (const Exchange& exchange : recorder.exchanges()) methods.insert(exchange.method);
+  EXPECT_EQ(methods.size(), 6);
+  ASSERT_THAT(WriteFileDurably(write_to + "/conversation.txt",
+                               FormatConversation(recorder.exchanges()), 0644),
+              IsOk());
+}
+
+// Fields that depend on when something was asked.
+bool Fleeting(const std::string& field) { return absl::EndsWith(field, ".posterior_version"); }
+
+// Its requests, tokens sealed then included, mean now what they meant then, and the answers have
+// every field that it knows.
+TEST(WireTest, AnEarlierClientIsUnderstood) {
+  const FakeClock clock;
+  const TempDir folder;
+  const Server server(CopyStored(BANDANA_WIRE_DIR "/server", folder.File("server")), clock);
+  std::map<std::string, int> calls;
+  for (const Exchange& then : Stored()) {
+    SCOPED_TRACE(absl::StrCat(then.method, " ", then.model));
+    const auto now = Replay(then, *server.recommender);
+    ASSERT_THAT(now, IsOk());
+    server.Settle();
+    ++calls[then.method];
+    std::vector<std::string> missing = FieldsOfResponse(then);
+    const std::vector<std::string> there = FieldsOfResponse(*now);
+    std::erase_if(missing, [&](const std::string& field) {
+      return Fleeting(field) || std::binary_search(there.begin(), there.end(), field);
+    });
+    EXPECT_THAT(missing, ::testing::IsEmpty());
+    // The policy's hash is among them: a device that agreed to it goes on. What was applied then is
+    // applied now.
+    if (then.method == "GetModel" || then.method == "Report" || then.method == "Submit") {
+      EXPECT_EQ(now->response, then.response);
+    }
+  }
+  EXPECT_EQ(calls.size(), 6);
+  EXPECT_GE(calls["Submit"], 10);
+}
+
+TEST(WireTest, AnEarlierServerIsUnderstood) {
+  const FakeClock clock;
+  Playback earlier(Stored());
+  Recorder recorder(earlier);
+  Device device(recorder, clock);
+  for (const std::string& model : Models()) device.Use(model, [] {});
+  // What it is sent: the hash and the tokens that it gave, under the names that it knows.
+  const auto count = [](const std::vector<Exchange>& exchanges) {
+    std::map<std::string, int> calls;
+    for (const Exchange& exchange : exchanges) {
+      if (exchange.method != "GetPosterior") ++calls[exchange.method + " " + exchange.model];
+    }
+    return calls;
+  };
+  EXPECT_EQ(count(recorder.exchanges()), count(Stored()));
+  std::map<std::string, std::string> hashes;
+  std::string answers;
+  for (const Exchange& then : Stored()) {
+    answers += then.response;
+    v1::GetModelResponse model;
+    if (then.method != "GetModel") continue;
+    ASSERT_TRUE(model.ParseFromString(then.response));
+    hashes[then.model] = model.policy_hash();
+  }
+  for (const Exchange& now : recorder.exchanges()) {
+    v1::SubmitRequest submit;
+    if (now.method != "Submit") continue;
+    ASSERT_TRUE(submit.ParseFromString(now.request));
+    EXPECT_EQ(submit.policy_hash(), hashes[now.model]);
+    for (const auto& report : submit.reports())
+      EXPECT_THAT(answers, ::testing::HasSubstr(report.token()));
+    for (const auto& report : submit.counter_reports()) {
+      for (const auto& step : report.steps())
+        EXPECT_THAT(answers, ::testing::HasSubstr(step.token()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bandana::testing
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--write=", 8) == 0) bandana::testing::write_to = argv[i] + 8;
+  }
+  // What writes runs alone, and only when asked for.
+  const bool writes = !bandana::testing::write_to.empty();
+  ::testing::GTEST_FLAG(filter) = writes ? "WireWriter.*" : "-WireWriter.*";
+  return RUN_ALL_TESTS();
+}
