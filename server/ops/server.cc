@@ -175,7 +175,8 @@ class RunningServer final : public Server {
                          [this](std::string_view method, int code, absl::Duration duration) {
                            metrics_.OnAdminCall(method, code, duration);
                          },
-                     .offence = [this](const std::string& peer) { AdminOffence(peer); }}});
+                     .conduct = [this](const std::string& peer,
+                                       Conduct conduct) { AdminConduct(peer, conduct); }}});
     GrpcServerOptions options;
     options.listen = ToString(spec_.listen);
     options.credentials = Credentials();
@@ -224,12 +225,12 @@ class RunningServer final : public Server {
   }
 
   // Calls of Admin may come before Listen has returned.
-  void AdminOffence(const std::string& peer) {
+  void AdminConduct(const std::string& peer, Conduct conduct) {
     if (AdminListener* const admin = administering_.load(); admin != nullptr) {
-      return admin->Report(peer, Offence::kRefused);
+      return admin->Report(peer, conduct);
     }
     if (GrpcServer* const server = serving_.load(); server != nullptr)
-      server->Report(peer, Offence::kRefused);
+      server->Report(peer, conduct);
   }
 
   absl::Status OpenSecurity() {

@@ -62,8 +62,8 @@ class GrpcServerImpl final : public GrpcServer {
             options.calls_in_flight_max,
             {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
             options.gatekeeper, options.observer, options.log,
-            [this](const std::string& peer, Offence offence) { listener_.Report(peer, offence); }) {
-  }
+            [this](const std::string& peer, Conduct conduct) { listener_.Report(peer, conduct); },
+            options.credentials != nullptr) {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -98,8 +98,8 @@ class GrpcServerImpl final : public GrpcServer {
   const std::string& address() const override { return listener_.address(); }
   ConnectionStats connections() const override { return listener_.stats(); }
   int calls_in_flight() const override { return state_.admission.in_flight(); }
-  void Report(const std::string& grpc_peer, Offence offence) override {
-    listener_.Report(grpc_peer, offence);
+  void Report(const std::string& grpc_peer, Conduct conduct) override {
+    listener_.Report(grpc_peer, conduct);
   }
   void HealthChanged() override { watches_->Refresh(); }
   void SetDraining() override {

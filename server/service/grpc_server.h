@@ -82,8 +82,8 @@ class GrpcServer {
   // Admitted calls that are not answered yet.
   virtual int calls_in_flight() const = 0;
   virtual ConnectionStats connections() const = 0;
-  // A call of a synchronous service, by `grpc_peer`, was at fault: see Acceptor::Report.
-  virtual void Report(const std::string& grpc_peer, Offence offence) = 0;
+  // Of a call of a synchronous service: see Acceptor::Report.
+  virtual void Report(const std::string& grpc_peer, Conduct conduct) = 0;
   // Compares open health watches with the handlers' answers now.
   virtual void HealthChanged() = 0;
   // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn

@@ -57,7 +57,9 @@ absl::Status Listener::Open(const std::string& listen,
     builder.AddListeningPort(listen, known);
     return absl::OkStatus();
   }
-  BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, limits));
+  ConnectionLimits mine = limits;
+  mine.handshakes = credentials != nullptr;
+  BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, mine));
   address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", acceptor_->port());
   grpc_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, known);
@@ -80,8 +82,8 @@ void Listener::Stop() {
   if (acceptor_ != nullptr) acceptor_->Stop();
 }
 
-void Listener::Report(const std::string& grpc_peer, Offence offence) {
-  if (acceptor_ != nullptr) acceptor_->Report(grpc_peer, offence);
+void Listener::Report(const std::string& grpc_peer, Conduct conduct) {
+  if (acceptor_ != nullptr) acceptor_->Report(grpc_peer, conduct);
 }
 
 ConnectionStats Listener::stats() const {

@@ -44,7 +44,7 @@ class Listener {
   // With the port that was bound.
   const std::string& address() const { return address_; }
   // See Acceptor::Report.
-  void Report(const std::string& grpc_peer, Offence offence);
+  void Report(const std::string& grpc_peer, Conduct conduct);
   ConnectionStats stats() const;
 
  private:

@@ -114,6 +114,7 @@ void UnaryCall::TakeIn() {
   arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
   caller_ = {};
+  if (state().tells_all) state().conduct(context_->peer(), Conduct::kCame);
   if (TooLarge() || (port_.limited && !Admitted())) return;
   queue_.AddToBacklog(this, port_.append);
 }
@@ -121,9 +122,9 @@ void UnaryCall::TakeIn() {
 bool UnaryCall::TooLarge() {
   const std::size_t bytes = request_.Length();
   if (bytes <= std::size_t{kHotMessageBytesMax}) return false;
-  state().offence(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
-                                        ? Offence::kRefused
-                                        : Offence::kMuchTooLarge);
+  state().conduct(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
+                                        ? Conduct::kRefused
+                                        : Conduct::kMuchTooLarge);
   Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes", kDoNotRetry);
   return true;
 }
@@ -138,7 +139,7 @@ bool UnaryCall::Admitted() {
     const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
     if (!admittance.status.ok()) {
       if (absl::IsUnauthenticated(admittance.status))
-        state().offence(context_->peer(), Offence::kRefused);
+        state().conduct(context_->peer(), Conduct::kRefused);
       const bool later = admittance.retry_after > absl::ZeroDuration();
       Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
              std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
@@ -312,7 +313,7 @@ void Queue::ReportFloods() {
   for (std::size_t i = live_.size(); i > oldest; --i) {
     const std::string peer = live_[i - 1]->Peer();
     if (!peer.empty() && ++streams[peer] == kFloodStreams) {
-      state_.offence(peer, Offence::kTooManyStreams);
+      state_.conduct(peer, Conduct::kTooManyStreams);
     }
   }
 }

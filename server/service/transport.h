@@ -89,26 +89,28 @@ struct UnreadLimits {
       absl::Seconds(1);  // while they hold more than half of bytes_max
 };
 
-// Told of calls that are at fault, by ServerContext::peer.
-using OffenceSink = std::function<void(const std::string& peer, Offence offence)>;
+// Told what calls do, by ServerContext::peer.
+using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
 
 // What all queues and calls of a server share.
 struct TransportState {
   TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
-                 OffenceSink f)
+                 ConductSink c, bool t)
       : admission(calls_max),
         unread(u),
         gatekeeper(g),
         observer(o),
         log(l),
-        offence(std::move(f)) {}
+        conduct(std::move(c)),
+        tells_all(t) {}
   Admission admission;
   const UnreadLimits unread;
   Gatekeeper* const gatekeeper;  // null: everybody may do everything
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
   CallObserver* const observer;  // may be null
   CallLog* const log;            // may be null
-  const OffenceSink offence;
+  const ConductSink conduct;
+  const bool tells_all;                       // `conduct` hears of calls that are not at fault, too
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew

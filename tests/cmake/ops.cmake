@@ -23,7 +23,7 @@ bandana_test(NAME security_test SRCS integration/security_test.cc
 bandana_test(NAME overload_test SRCS integration/overload_test.cc
   DEPS bandana::proto bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 bandana_test(NAME hostile_clients_test SRCS integration/hostile_clients_test.cc
-  DEPS bandana::proto bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
+  DEPS bandana::proto bandana::test_certificates bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 if(BANDANA_BUILD_TESTS)
   add_dependencies(ctl_test bandana-ctl)
   add_dependencies(security_test bandana-ctl)

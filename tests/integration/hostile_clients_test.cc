@@ -20,12 +20,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
+#include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "tests/support/http_request.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/test_certificates.h"
+#include "tests/support/tls_caller.h"
 
 namespace bandana {
 namespace {
@@ -37,6 +40,8 @@ using testing::IsOk;
 using testing::RawSocket;
 using testing::ServerProcess;
 using testing::TempDir;
+using testing::TestAuthority;
+using testing::TlsCaller;
 
 constexpr char kToken[] = "honest-token-0123456789abcdef";
 constexpr char kSelectPath[] = "/bandana.v1.Recommender/Select";
@@ -68,11 +73,20 @@ struct Figures {
   double p99_ms = 0;
 };
 
-std::unique_ptr<v1::Recommender::Stub> Connect(const std::string& address) {
+constexpr char kServerName[] = "server.internal";  // in its certificate, where it has one
+
+// How honest clients reach the server.
+struct Door {
+  std::string address;
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+};
+
+std::unique_ptr<v1::Recommender::Stub> Connect(const Door& door) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetSslTargetNameOverride(kServerName);
   return v1::Recommender::NewStub(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+      grpc::CreateCustomChannel(door.address, door.credentials, arguments));
 }
 
 grpc::Status HonestCall(v1::Recommender::Stub& stub) {
@@ -86,8 +100,8 @@ grpc::Status HonestCall(v1::Recommender::Stub& stub) {
 // Two honest clients, each making a call every 4 ms on a connection that it keeps.
 class Honest {
  public:
-  explicit Honest(const std::string& address) {
-    for (int c = 0; c < 2; ++c) threads_.emplace_back([this, address] { Run(address); });
+  explicit Honest(const Door& door) {
+    for (int c = 0; c < 2; ++c) threads_.emplace_back([this, door] { Run(door); });
   }
   ~Honest() {
     stop_ = true;
@@ -116,8 +130,8 @@ class Honest {
     return figures;
   }
 
-  void Run(const std::string& address) {
-    const auto stub = Connect(address);
+  void Run(const Door& door) {
+    const auto stub = Connect(door);
     absl::Time next = absl::Now();
     while (!stop_) {
       absl::SleepFor(next - absl::Now());
@@ -166,6 +180,7 @@ class HostileClients : public ::testing::Test {
     auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
+    door_.address = server_->listen();
   }
 
   // Measures honest calls before `attack` and during it. The attack lasts until `over` is set.
@@ -178,7 +193,7 @@ class HostileClients : public ::testing::Test {
 
   void MeasureOnce(const std::string& name, Manners manners,
                    const std::function<void(const std::atomic<bool>& over)>& attack) {
-    Honest honest(server_->listen());
+    Honest honest(door_);
     const Figures before = honest.For(absl::Seconds(4));
     const double bytes_before = Metric(*server_, "process_resident_memory_bytes");
     std::atomic<bool> over = false;
@@ -194,7 +209,7 @@ class HostileClients : public ::testing::Test {
     const double bytes_during = Metric(*server_, "process_resident_memory_bytes");
     const double fds = Metric(*server_, "process_open_fds");
     const absl::Time start = absl::Now();
-    const bool connected = HonestCall(*Connect(server_->listen())).ok();
+    const bool connected = HonestCall(*Connect(door_)).ok();
     const absl::Duration connecting = absl::Now() - start;
     over = true;
     thread.join();
@@ -213,6 +228,7 @@ class HostileClients : public ::testing::Test {
 
   const TempDir folder_;
   std::unique_ptr<ServerProcess> server_;
+  Door door_;
 };
 
 std::vector<std::pair<std::string, std::string>> Bearer(const std::string& token) {
@@ -322,6 +338,43 @@ TEST_F(HostileClients, ThatTryTokens) {
     for (std::thread& thread : threads) thread.join();
   });
   std::printf("  %d tried, %d admitted\n", tried.load(), admitted.load());
+  EXPECT_EQ(admitted, 0);
+}
+
+TEST_F(HostileClients, ThatForgeCertificates) {
+  const TestAuthority authority("authority");
+  const TestAuthority forger("authority");  // the same name, another key
+  WritePair(folder_.path(), "server",
+            authority.Issue({.common_name = "server", .dns_names = {kServerName}}));
+  ASSERT_THAT(WriteFileDurably(folder_.File("ca.pem"), authority.certificate(), 0644), IsOk());
+  server_.reset();
+  Start(
+      "tls { certificate_file: 'server.pem' private_key_file: 'server.key' client_ca_file: "
+      "'ca.pem' }");
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = authority.certificate();
+  door_.credentials = grpc::SslCredentials(options);
+  const auto caller = [&](const TestAuthority& signer, const std::string& name) {
+    WritePair(folder_.path(), name, signer.Issue({.common_name = "ops.internal"}));
+    return std::make_unique<TlsCaller>(folder_.File(name + ".pem"), folder_.File(name + ".key"));
+  };
+  ASSERT_TRUE(caller(authority, "good")->IsAdmitted(server_->listen()));
+  const auto forged = caller(forger, "forged");
+  std::atomic<int> shown = 0;
+  std::atomic<int> admitted = 0;
+  Measure("8 clients with forged certificates", [&](const std::atomic<bool>& over) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&] {
+        while (!over) {
+          admitted += forged->IsAdmitted(server_->listen(), kAttacker);
+          ++shown;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  std::printf("  %d shown, %d admitted\n", shown.load(), admitted.load());
   EXPECT_EQ(admitted, 0);
 }
 

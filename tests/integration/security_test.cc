@@ -24,6 +24,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
+#include "tests/support/tls_caller.h"
 #include "tools/ctl/admin_client.h"
 
 namespace bandana {
@@ -39,6 +40,7 @@ using testing::ServerProcess;
 using testing::StatusIs;
 using testing::TempDir;
 using testing::TestAuthority;
+using testing::TlsCaller;
 using testing::WritePair;
 
 constexpr char kAppToken[] = "app-token-5f3c9f0de1b24c7a";
@@ -190,6 +192,39 @@ TEST_F(SecurityTest, ForgedAndExpiredCertificatesDoNotGetThroughTheHandshake) {
         << pair;
   }
   EXPECT_THAT(ListModels(Security("ops"), server_->listen()), IsOk());
+}
+
+// Handshakes that nobody makes a call after cost more than calls.
+TEST_F(SecurityTest, ForgersAreSlowedAndOthersAreNot) {
+  Start(Tls() + Access() + kModels);
+  const auto honest = *Connect(server_->listen(), Security("ranker"));
+  const auto select = [&] {
+    grpc::ClientContext context;
+    return CodeOf(Select(honest, "news", context));
+  };
+  ASSERT_EQ(select(), grpc::StatusCode::OK);
+  // A connection a call is no offence, and the certificate is one that would be taken.
+  const TlsCaller good(folder_.File("ops.pem"), folder_.File("ops.key"));
+  EXPECT_TRUE(good.IsAdmitted(server_->listen()));
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_EQ(CodeOf(Select(Security("ranker"))), grpc::StatusCode::OK);
+  }
+  const TestAuthority forger("authority");
+  WritePair(folder_.path(), "forged", forger.Issue({.common_name = "ops.internal"}));
+  const TlsCaller forged(folder_.File("forged.pem"), folder_.File("forged.key"));
+  const auto refused = [&] {
+    const std::string page = HttpRequest(server_->http_listen(), "/metrics").body;
+    return page.find(
+               "bandana_connections_refused_total{listener=\"listen\",reason=\"offender\"} 0\n") ==
+           std::string::npos;
+  };
+  EXPECT_FALSE(refused());
+  for (int i = 0; i < 400 && !refused(); ++i) {
+    EXPECT_FALSE(forged.IsAdmitted(server_->listen(), "127.0.0.2"));
+  }
+  EXPECT_TRUE(refused());
+  EXPECT_EQ(select(), grpc::StatusCode::OK);
+  EXPECT_EQ(CodeOf(Select(Security("ranker"))), grpc::StatusCode::OK);  // of another address
 }
 
 TEST_F(SecurityTest, ClientsCheckTheServerToo) {

@@ -18,6 +18,7 @@ class RawSocket {
   RawSocket& operator=(RawSocket&&) = delete;
 
   bool connected() const { return fd_ >= 0; }
+  int descriptor() const { return fd_; }  // stays the socket's
   // False when the peer is gone.
   bool Send(const std::string& bytes);
   // What has come; empty: closed, or nothing within ten seconds. `closed` tells which.

@@ -69,6 +69,45 @@ TEST_F(BookTest, ArrivalsOfAnAddressHaveARate) {
   EXPECT_EQ(Enter(book, "a", kStart + absl::Milliseconds(100)), Refusal::kTooFast);
 }
 
+// With TLS: forgers, and whoever else wastes handshakes.
+TEST_F(BookTest, ConnectionsThatEndWithoutACallSlowTheirAddress) {
+  ConnectionBook book = Book({.offences_per_second = 3, .handshakes = true});
+  for (int i = 1; i <= 4; ++i) {
+    ASSERT_EQ(Enter(book, "a"), Refusal::kNone);
+    closed_.insert(i);
+  }
+  // More are silent than are forgiven, so they are looked at soon.
+  const absl::Time later = kStart + absl::Milliseconds(30);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Enter(book, "a", later), Refusal::kNone);
+  EXPECT_EQ(Enter(book, "a", later), Refusal::kOffender);
+  EXPECT_EQ(Enter(book, "b", later), Refusal::kNone);
+  // One more of them, and the ten seconds begin anew.
+  closed_.insert(5);
+  book.Sweep(later + absl::Seconds(9));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Enter(book, "a", later + absl::Seconds(11)), Refusal::kNone);
+  }
+  EXPECT_EQ(Enter(book, "a", later + absl::Seconds(11)), Refusal::kOffender);
+  EXPECT_EQ(Enter(book, "a", later + absl::Seconds(20)), Refusal::kNone);
+}
+
+TEST_F(BookTest, ConnectionsThatEndAfterACallSlowNobody) {
+  ConnectionBook book = Book({.offences_per_second = 3, .handshakes = true});
+  for (int i = 1; i <= 50; ++i) {
+    ASSERT_EQ(Enter(book, "a", kStart + absl::Milliseconds(10) * i), Refusal::kNone);
+    book.Spoke(absl::StrCat("a:", i));
+    closed_.insert(i);
+  }
+}
+
+TEST_F(BookTest, WithoutHandshakesSilenceIsNoOffence) {
+  ConnectionBook book = Book({.offences_per_second = 3});
+  for (int i = 1; i <= 50; ++i) {
+    ASSERT_EQ(Enter(book, "a", kStart + absl::Milliseconds(10) * i), Refusal::kNone);
+    closed_.insert(i);
+  }
+}
+
 TEST_F(BookTest, TooManyOffencesCloseAConnectionAndSlowItsAddress) {
   ConnectionBook book = Book({.offences_per_second = 3});
   ASSERT_EQ(Enter(book, "a"), Refusal::kNone);

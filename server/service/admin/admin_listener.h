@@ -30,8 +30,8 @@ class AdminListener {
   // Where it listens, with the real port.
   const std::string& address() const { return listener_.address(); }
   // See Acceptor::Report.
-  void Report(const std::string& grpc_peer, Offence offence) {
-    listener_.Report(grpc_peer, offence);
+  void Report(const std::string& grpc_peer, Conduct conduct) {
+    listener_.Report(grpc_peer, conduct);
   }
   ConnectionStats connections() const { return listener_.stats(); }
   // Takes no new calls, and cancels at `deadline` those that are open.

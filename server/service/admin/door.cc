@@ -30,13 +30,16 @@ std::string Name(std::string text) {
 
 Door::Visit::Visit(Door& door, grpc::ServerContext& context, std::string_view method)
     : door_(door), context_(context), method_(method), arrival_(absl::Now()) {
+  door_.options_.conduct(context.peer(), Conduct::kCame);
   if (door_.options_.gatekeeper != nullptr) {
     const std::string rpc = absl::StrCat("bandana.v1.Admin/", ToAbsl(method));
     const Admittance admittance = door_.options_.gatekeeper->Admit(context, FindRule(rpc));
     caller_ = admittance.caller;
     status_ = admittance.status;
     if (admittance.retry_after > absl::ZeroDuration()) PushBack(context, admittance.retry_after);
-    if (absl::IsUnauthenticated(status_)) door_.options_.offence(context.peer());
+    if (absl::IsUnauthenticated(status_)) {
+      door_.options_.conduct(context.peer(), Conduct::kRefused);
+    }
     if (!status_.ok()) return;
   }
   inside_ = door_.inside_.fetch_add(1) < door_.options_.calls_max && !door_.options_.overloaded();

@@ -11,6 +11,7 @@
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/call_log.h"
+#include "server/service/connections/conduct.h"
 
 namespace grpc {
 class ServerContext;
@@ -32,8 +33,9 @@ class Door {
     // After each call; `status_code` is a grpc::StatusCode.
     std::function<void(std::string_view method, int status_code, absl::Duration duration)> on_end =
         [](std::string_view, int, absl::Duration) {};
-    // A call of this peer was refused for wrong credentials.
-    std::function<void(const std::string& peer)> offence = [](const std::string&) {};
+    // Of each call: see Acceptor::Report.
+    std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
+                                                                               Conduct) {};
   };
 
   // One call. Its destructor tells `log` and on_end; a failed call gets its name as trailing

@@ -248,10 +248,11 @@ Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
   return refusal;
 }
 
-void Acceptor::Report(std::string_view grpc_peer, Offence offence) {
+void Acceptor::Report(std::string_view grpc_peer, Conduct conduct) {
   const std::string name = PeerName(grpc_peer);
   const std::lock_guard lock(mutex_);
-  const SocketId* const socket = offence == Offence::kRefused
+  if (conduct == Conduct::kCame) return book_.Spoke(name);
+  const SocketId* const socket = conduct == Conduct::kRefused
                                      ? book_.Offence(name, absl::Now())
                                      : book_.GraveOffence(name, absl::Now());
   if (socket != nullptr && CloseConnection(*socket)) ++stats_.closed_offenders;

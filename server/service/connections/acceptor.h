@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/service/connections/conduct.h"
 #include "server/service/connections/connection_book.h"
 #include "server/service/connections/flood_watch.h"
 
@@ -29,12 +30,6 @@ struct ConnectionStats {
 
 // What Refusal is called in metrics.
 std::string_view RefusalName(Refusal refusal);
-
-enum class Offence {
-  kRefused,         // a call with wrong credentials or an oversized message; some are forgiven
-  kTooManyStreams,  // more calls open at a time than any honest client can have
-  kMuchTooLarge     // a message that no client sends by mistake
-};
 
 // Threads: all methods are safe; one thread accepts. A connection that is not taken is reset at
 // once, before anything is read of it.
@@ -57,9 +52,9 @@ class Acceptor {
   // Takes no more, and stops listening. Connections stay open. Idempotent.
   void Stop();
 
-  // A call by `grpc_peer` (ServerContext::peer) was at fault. Closes its connection when that was
-  // too often, or worse than often.
-  void Report(std::string_view grpc_peer, Offence offence);
+  // Of a call by `grpc_peer` (ServerContext::peer). Closes its connection when it was at fault too
+  // often, or worse than often.
+  void Report(std::string_view grpc_peer, Conduct conduct);
 
   ConnectionStats stats();
 

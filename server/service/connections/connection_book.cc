@@ -10,7 +10,7 @@ namespace {
 
 // A look at a connection takes a system call of 0.3 us: 4096 of them about a millisecond.
 constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
-constexpr absl::Duration kSweepIntervalFull = absl::Milliseconds(25);
+constexpr absl::Duration kSweepIntervalPressed = absl::Milliseconds(25);
 // The bucket of arrivals is full again by then.
 constexpr absl::Duration kGroupMemory = absl::Seconds(2);
 
@@ -20,9 +20,10 @@ std::uint32_t OneSecond(double rate) {
 
 }  // namespace
 
-ConnectionBook::Group::Group(double arrivals_per_second)
-    : arrivals(arrivals_per_second, OneSecond(arrivals_per_second)),
-      offender_arrivals(kOffenderArrivalsPerSecond, OneSecond(kOffenderArrivalsPerSecond)) {}
+ConnectionBook::Group::Group(const ConnectionLimits& limits)
+    : arrivals(limits.arrivals_per_second, OneSecond(limits.arrivals_per_second)),
+      offender_arrivals(kOffenderArrivalsPerSecond, OneSecond(kOffenderArrivalsPerSecond)),
+      silent_ends(limits.offences_per_second, OneSecond(limits.offences_per_second)) {}
 
 ConnectionBook::ConnectionBook(const ConnectionLimits& limits,
                                std::function<bool(const SocketId&)> is_open)
@@ -44,22 +45,29 @@ Refusal ConnectionBook::Judge(Group& group, absl::Time now) {
 }
 
 Refusal ConnectionBook::Enter(const Peer& peer, const SocketId& socket, absl::Time now) {
-  if (now - swept_ >= kSweepInterval) Sweep(now);
-  Group* group = &groups_.try_emplace(peer.group, limits_.arrivals_per_second).first->second;
-  Refusal refusal = Judge(*group, now);
+  if (now - swept_ >= SweepInterval(GroupNamed(peer.group))) Sweep(now);
+  Refusal refusal = Judge(GroupNamed(peer.group), now);
   const bool full = refusal == Refusal::kFull || refusal == Refusal::kGroupFull;
-  if (full && now - swept_ >= kSweepIntervalFull) {
+  if (full && now - swept_ >= kSweepIntervalPressed) {
     Sweep(now);
-    group = &groups_.try_emplace(peer.group, limits_.arrivals_per_second).first->second;
-    refusal = Judge(*group, now);
+    refusal = Judge(GroupNamed(peer.group), now);
   }
-  group->last_arrival = now;
+  Group& group = GroupNamed(peer.group);
+  group.last_arrival = now;
   if (refusal != Refusal::kNone) return refusal;
   // A peer that has come back from the same port, before its old connection was seen to be gone.
-  if (const auto old = connections_.find(peer.name); old != connections_.end()) Erase(old);
+  if (const auto old = connections_.find(peer.name); old != connections_.end()) Erase(old, now);
   connections_.emplace(peer.name, Connection{.socket = socket, .group = peer.group});
-  ++group->open;
+  ++group.open;
+  ++group.silent;
   return Refusal::kNone;
+}
+
+void ConnectionBook::Spoke(const std::string& peer_name) {
+  const auto found = connections_.find(peer_name);
+  if (found == connections_.end() || found->second.spoke) return;
+  found->second.spoke = true;
+  --groups_.at(found->second.group).silent;
 }
 
 const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time now) {
@@ -110,15 +118,34 @@ std::vector<Intake> ConnectionBook::Intakes(
   return intakes;
 }
 
-ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterator at) {
-  --groups_.at(at->second.group).open;
+ConnectionBook::Group& ConnectionBook::GroupNamed(const std::string& name) {
+  return groups_.try_emplace(name, limits_).first->second;
+}
+
+// While more than are forgiven may have ended silently, it matters to see it soon.
+absl::Duration ConnectionBook::SweepInterval(const Group& group) const {
+  const bool pressed = limits_.handshakes && group.silent > limits_.offences_per_second;
+  return pressed ? kSweepIntervalPressed : kSweepInterval;
+}
+
+ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterator at,
+                                                            absl::Time now) {
+  const Connection& connection = at->second;
+  Group& group = groups_.at(connection.group);
+  --group.open;
+  if (!connection.spoke) --group.silent;
+  const bool wasted = limits_.handshakes && !connection.spoke && !connection.closing;
+  if (wasted &&
+      (now < group.offender_until || group.silent_ends.Take(now) > absl::ZeroDuration())) {
+    group.offender_until = now + kOffenderTime;
+  }
   return connections_.erase(at);
 }
 
 void ConnectionBook::Sweep(absl::Time now) {
   swept_ = now;
   for (auto it = connections_.begin(); it != connections_.end();) {
-    it = is_open_(it->second.socket) ? std::next(it) : Erase(it);
+    it = is_open_(it->second.socket) ? std::next(it) : Erase(it, now);
   }
   std::erase_if(groups_, [&](const auto& entry) {
     const Group& group = entry.second;

@@ -36,6 +36,8 @@ class ConnectionBook {
 
   // kNone: it is in the book.
   Refusal Enter(const Peer& peer, const SocketId& socket, absl::Time now);
+  // A call has come over it: its handshake was no waste.
+  void Spoke(const std::string& peer_name);
   // The socket to close, when this one was an offence too many, or the address has offended before
   // (kOffenderTime); it stays in the book until it is, and is not told again.
   // Null: none such, or of no connection that is known.
@@ -55,10 +57,12 @@ class ConnectionBook {
 
  private:
   struct Group {
-    Group(double arrivals_per_second);
+    explicit Group(const ConnectionLimits& limits);
     int open = 0;
+    int silent = 0;  // of these, without a call so far
     RateLimit arrivals;
     RateLimit offender_arrivals;
+    RateLimit silent_ends;
     absl::Time offender_until = absl::InfinitePast();
     absl::Time banned_until = absl::InfinitePast();
     absl::Time last_arrival = absl::InfinitePast();
@@ -68,10 +72,13 @@ class ConnectionBook {
     std::string group;
     std::unique_ptr<RateLimit> offences;  // null: none so far
     bool closing = false;                 // was told
+    bool spoke = false;
   };
   using Connections = std::unordered_map<std::string, Connection>;
 
-  Connections::iterator Erase(Connections::iterator at);
+  Group& GroupNamed(const std::string& name);
+  absl::Duration SweepInterval(const Group& group) const;
+  Connections::iterator Erase(Connections::iterator at, absl::Time now);
   Refusal Judge(Group& group, absl::Time now);
 
   const ConnectionLimits limits_;

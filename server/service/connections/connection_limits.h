@@ -12,7 +12,7 @@ inline constexpr int kConnectionsMaxDefault = 4096;
 inline constexpr int kConnectionsMaxMin = 16;
 inline constexpr int kConnectionsMaxMax = 65'536;
 // New connections of one address in a second; each costs the thread of the selections about 0.1 ms,
-// with TLS a millisecond of some thread.
+// with TLS one to two milliseconds.
 inline constexpr double kArrivalsPerSecondMax = 256;
 // Refused credentials and oversized messages on one connection: a client that heeds its answers
 // stops long before.
@@ -38,6 +38,9 @@ struct ConnectionLimits {
   double arrivals_per_second = kArrivalsPerSecondMax;      // of one address; as many at once
   double offences_per_second = kOffencesPerSecondDefault;  // of one connection; as many at once
   bool close_floods = true;                                // see FloodWatch
+  // A new connection costs a handshake (TLS): one that ends without a call is an offence of its
+  // address, of which offences_per_second are forgiven.
+  bool handshakes = false;
 };
 
 }  // namespace bandana::server

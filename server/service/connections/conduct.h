@@ -1,0 +1,13 @@
+// What a listener is told of its calls.
+#pragma once
+
+namespace bandana::server {
+
+enum class Conduct {
+  kCame,            // nothing wrong; to be told where ConnectionLimits::handshakes
+  kRefused,         // wrong credentials or an oversized message; some are forgiven
+  kTooManyStreams,  // more calls open at a time than any honest client can have
+  kMuchTooLarge     // a message that no client sends by mistake
+};
+
+}  // namespace bandana::server
