@@ -1,5 +1,6 @@
 #include "server/models/gate_setup.h"
 
+#include <algorithm>
 #include <span>
 
 #include "common/base/sha256.h"
@@ -8,8 +9,7 @@
 namespace bandana::server {
 namespace {
 
-// Nodes that stand for more than one user, or may: the server cannot count events of one user
-// there.
+// See PoolsUsers.
 std::vector<bool> PooledNodes(const ModelSpec& spec) {
   if (spec.coupling.independent()) return {};
   if (!spec.colin_or_goblin) return {true};
@@ -21,6 +21,11 @@ std::vector<bool> PooledNodes(const ModelSpec& spec) {
 }
 
 }  // namespace
+
+bool PoolsUsers(const ModelSpec& spec) {
+  const std::vector<bool> pooled = PooledNodes(spec);
+  return std::find(pooled.begin(), pooled.end(), true) != pooled.end();
+}
 
 ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path) {
   return {.dimension = spec.public_spec.dimension,

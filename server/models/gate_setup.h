@@ -11,6 +11,10 @@
 
 namespace bandana::server {
 
+// Whether some node stands for more than one user, or may: the server cannot count the events of
+// one user there.
+bool PoolsUsers(const ModelSpec& spec);
+
 ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path);
 
 // What the gate must know of the entries that made the state.

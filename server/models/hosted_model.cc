@@ -119,6 +119,7 @@ class Model final : public HostedModel {
                                                : path_->contexts()->cost()},
         *loop_->ledger());
   }
+  std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
   int log_queue() const override { return writer_->queued(); }
   absl::Status Health() const override {
     const absl::Status log = writer_->Health();

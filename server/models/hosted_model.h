@@ -19,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/random/keyed_stream.h"
 #include "common/wire/model_spec.h"
+#include "server/models/budget_use.h"
 #include "server/models/catalogue.h"
 #include "server/models/checkpoint_seal.h"
 #include "server/models/decision.h"
@@ -192,6 +193,8 @@ class HostedModel {
   // Of a non-private model; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;
+  // See ReportGate::budget.
+  virtual std::optional<BudgetUse> Budget() const = 0;
   // OK; RESOURCE_EXHAUSTED the disk is full: reports are refused until there is space again, and
   // selections go on from what was published before; or why no report will be taken until a
   // restart.

@@ -28,8 +28,9 @@ void ReportGate::Restore(GateState state) {
   state_ = std::move(state);
   undo_.time = state_.time;
   stored_ = counters_.Get();
-  for (const std::uint64_t events : state_.events) {
-    events_max_ = std::max(events_max_.load(), events);
+  for (std::size_t node = 0; node < state_.events.size(); ++node) {
+    events_max_ = std::max(events_max_.load(), state_.events[node]);
+    CountBudget(static_cast<int>(node));
   }
   Publish();
 }
@@ -271,9 +272,7 @@ std::uint64_t ReportGate::EpochEvents() const {
 
 Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
   const std::uint64_t total = EventsInEpoch(node) + events;
-  const auto i = static_cast<std::size_t>(node);
-  const bool limited =
-      options_.events_per_user_max > 0 && !(i < options_.pooled.size() && options_.pooled[i]);
+  const bool limited = options_.events_per_user_max > 0 && !IsPooled(node);
   if (limited && total > options_.events_per_user_max) return Admission::kUserLimit;
   if (options_.debits == Debits::kNodeStreams && total > options_.steps_max) {
     return Admission::kExhausted;
@@ -282,6 +281,36 @@ Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
     return Admission::kExhausted;
   }
   return Admission::kAppend;
+}
+
+bool ReportGate::IsPooled(int node) const {
+  const auto i = static_cast<std::size_t>(node);
+  return i < options_.pooled.size() && options_.pooled[i];
+}
+
+std::optional<BudgetUse> ReportGate::budget() const {
+  const std::uint64_t used = budget_used_.load(std::memory_order_relaxed);
+  if (options_.events_per_user_max > 0) {
+    const auto& pooled = options_.pooled;
+    const bool all =
+        !pooled.empty() && std::find(pooled.begin(), pooled.end(), false) == pooled.end();
+    if (all) return std::nullopt;
+    return BudgetUse{BudgetUse::Of::kUser, used, options_.events_per_user_max};
+  }
+  if (options_.steps_max == 0) return std::nullopt;
+  return BudgetUse{BudgetUse::Of::kStream, used, options_.steps_max};
+}
+
+void ReportGate::CountBudget(int node) {
+  std::uint64_t used = 0;
+  if (options_.events_per_user_max > 0) {
+    used = IsPooled(node) ? 0 : EventsInEpoch(node);
+  } else if (options_.debits == Debits::kDeviceStreams) {
+    used = state_.streams.longest();
+  } else {
+    used = options_.debits == Debits::kModelStream ? EpochEvents() : EventsInEpoch(node);
+  }
+  if (used > budget_used_.load(std::memory_order_relaxed)) budget_used_ = used;
 }
 
 void ReportGate::AddEvents(int node, std::uint64_t events) {
@@ -377,11 +406,13 @@ bool ReportGate::CountersChanged() const {
 
 void ReportGate::Commit(const LogPosition& last, bool stored) {
   for (const std::string& user : new_user_order_) users_.Add(user);
+  state_.streams.Commit();
+  if (!undo_.epochs.empty()) budget_used_ = 0;
   for (const auto& [node, count] : undo_.counted) {
     const std::uint64_t events = state_.events[node];
     if (events > events_max_.load(std::memory_order_relaxed)) events_max_ = events;
+    CountBudget(node);
   }
-  state_.streams.Commit();
   undo_.paid.clear();
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());

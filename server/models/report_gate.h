@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
+#include "server/models/budget_use.h"
 #include "server/models/counters.h"
 #include "server/models/records.h"
 #include "server/models/report_ids.h"
@@ -84,6 +85,9 @@ class ReportGate final : public AppendGate {
   // Distinct decision ids remembered.
   std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
   std::uint64_t ids_max() const { return options_.ids_max; }
+  // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
+  // tell one from another, leaves it to the devices.
+  std::optional<BudgetUse> budget() const;
   // Most events of one node, over all epochs.
   std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
@@ -111,6 +115,9 @@ class ReportGate final : public AppendGate {
   void AddEvents(int node, std::uint64_t events);
   std::uint64_t EventsInEpoch(int node) const;
   std::uint64_t EpochEvents() const;  // of all nodes
+  bool IsPooled(int node) const;
+  // What the budget has to do with the node's events, or with those of all.
+  void CountBudget(int node);
   void Pay(int node, std::uint64_t releases, LogBatch& batch);
   int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
   // The node, the next free one for a user not seen yet; -1 where users_max forbids.
@@ -154,6 +161,7 @@ class ReportGate final : public AppendGate {
   std::atomic<std::uint64_t> published_epoch_{1};
   std::atomic<std::uint64_t> published_ids_{0};
   std::atomic<std::uint64_t> events_max_{0};
+  std::atomic<std::uint64_t> budget_used_{0};
   std::atomic<std::int64_t> oldest_bucket_{INT64_MAX};
 };
 

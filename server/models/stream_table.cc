@@ -1,5 +1,7 @@
 #include "server/models/stream_table.h"
 
+#include <algorithm>
+
 namespace bandana::server {
 
 const StreamPlace* StreamTable::Find(const StreamId& id) const {
@@ -30,6 +32,8 @@ void StreamTable::Clear() {
 }
 
 void StreamTable::Commit() {
+  if (!cleared_.empty()) longest_ = 0;
+  for (const Change& change : changes_) longest_ = std::max(longest_, Find(change.id)->step);
   changes_.clear();
   cleared_.clear();
 }

@@ -25,6 +25,8 @@ class StreamTable {
   // nullptr when unknown.
   const StreamPlace* Find(const StreamId& id) const;
   std::size_t size() const { return places_.size(); }
+  // Most steps of one stream, as of the last Commit.
+  std::uint64_t longest() const { return longest_; }
   // Streams of the node.
   std::uint64_t CountOf(int node) const;
 
@@ -45,6 +47,7 @@ class StreamTable {
 
   Places places_;
   absl::flat_hash_map<int, std::uint64_t> counts_;  // by node
+  std::uint64_t longest_ = 0;
   std::vector<Change> changes_;
   std::vector<std::pair<Places, std::vector<Change>>> cleared_;
 };

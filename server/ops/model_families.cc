@@ -83,7 +83,9 @@ const ModelFigure kFigures[] = {
      "Epsilon of any one event so far, the largest",
      [](const ModelView& m) { return m.epsilon_spent_event; }},
     {MetricType::Gauge, "bandana_model_epsilon_spent_user",
-     "Epsilon of all events of one user together, the largest over users",
+     "Epsilon of all events of one user together, the largest over users; where users share a "
+     "node, "
+     "as if its events were one user's",
      [](const ModelView& m) { return m.epsilon_spent_user; }},
     {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
      [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "server/models/gate_setup.h"
 
 namespace bandana::server {
 namespace {
@@ -23,14 +24,12 @@ std::optional<double> MeanNorm(const PosteriorSnapshot& posterior) {
   return sum / nodes;
 }
 
-void SetBudget(const PublicSpec& spec, std::uint64_t events, ModelView& view) {
-  if (spec.mode == v1::NON_PRIVATE) return;
-  const bool by_user = spec.events_per_user_max > 0;
-  if (!by_user && !spec.counter) return;
-  const std::uint64_t limit = by_user ? spec.events_per_user_max : spec.counter->steps_max;
-  view.budget_used = static_cast<double>(events) / static_cast<double>(limit);
-  view.budget =
-      absl::StrCat(events, " of ", limit, by_user ? " events of one user" : " steps of one stream");
+void SetBudget(const std::optional<BudgetUse>& budget, ModelView& view) {
+  if (!budget) return;
+  view.budget_used = static_cast<double>(budget->used) / static_cast<double>(budget->limit);
+  view.budget = absl::StrCat(
+      budget->used, " of ", budget->limit,
+      budget->of == BudgetUse::Of::kUser ? " events of one user" : " steps of one stream");
 }
 
 ModelView ViewOf(const HostedModel& model) {
@@ -47,7 +46,8 @@ ModelView ViewOf(const HostedModel& model) {
   const v1::GetLedgerResponse ledger = model.Ledger();
   view.epsilon_spent_event = ledger.epsilon_spent_event();
   view.epsilon_spent_user = ledger.epsilon_spent_user();
-  SetBudget(spec, ledger.events_of_one_user_max(), view);
+  view.users_unknown = PoolsUsers(model.spec());
+  if (spec.mode != v1::NON_PRIVATE) SetBudget(model.Budget(), view);
   if (spec.mode == v1::NON_PRIVATE) {
     view.rewards = model.rewards();
   } else {

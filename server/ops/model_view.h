@@ -24,12 +24,13 @@ struct ModelView {
   // What the debits of one principal add up to, the largest over principals: by reading ("pure",
   // "gaussian", "zcdp"), those that apply.
   std::map<std::string, double> epsilon_principal;
-  // Share of what one principal may spend that the fullest one has used: events of
-  // events_per_user_max, or steps of a counter's steps_max; nothing where neither bounds it.
+  // Share of what one principal may spend that the fullest one has used (ReportGate::budget);
+  // nothing where nothing bounds it that the server can count.
   std::optional<double> budget_used;
   std::string budget;  // "312 of 1000 events of one user"; empty as above
   double epsilon_spent_event = 0;
   double epsilon_spent_user = 0;
+  bool users_unknown = false;  // events of a node count as one user's there: the truth is less
   bool research = false;
   int dimension = 0;
   std::uint32_t nodes = 0;

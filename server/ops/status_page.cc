@@ -67,8 +67,8 @@ std::string PromiseCell(const ModelView& model) {
     absl::StrAppend(&cell, "<br>", BarSvg(*model.budget_used, model.budget));
   }
   if (model.epsilon_spent_user > 0) {
-    absl::StrAppend(&cell, "<br><small>spent by one user: &epsilon; = ",
-                    absl::StrFormat("%.4g", model.epsilon_spent_user), "</small>");
+    absl::StrAppend(&cell, "<br><small>spent by one user: ", model.users_unknown ? "at most " : "",
+                    "&epsilon; = ", absl::StrFormat("%.4g", model.epsilon_spent_user), "</small>");
   }
   return cell;
 }

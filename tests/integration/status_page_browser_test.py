@@ -15,8 +15,8 @@ CONFIG = """
 listen: "127.0.0.1:0" http_listen: "127.0.0.1:0"
 models { name: "open" dimension: 10 shared {} mode: NON_PRIVATE reward_min: -0.5 reward_max: 0.5 }
 models {
-  name: "private" dimension: 10 shared {} mode: LOCAL_REWARD reward_min: -0.5 reward_max: 0.5 reward_stddev: 0.05
-  reporting { one_per_decision: true } privacy { epsilon: 2 events_per_user_max: 4000 }
+  name: "private" dimension: 10 independent {} mode: LOCAL_REWARD reward_min: -0.5 reward_max: 0.5 reward_stddev: 0.05
+  reporting { one_per_decision: true } privacy { epsilon: 2 events_per_user_max: 20000 }
 }
 """
 
@@ -54,7 +54,7 @@ def main():
         problems.append("three charts of the server and two a model")
     if dom.count("<polyline") < 6:
         problems.append("lines in the charts")
-    if 'class="bar"' not in dom or "of 4000 events of one user" not in dom:
+    if 'class="bar"' not in dom or "of 20000 events of one user" not in dom:
         problems.append("the budget's bar")
     open_part = dom[dom.index("<h2>open</h2>"):dom.index("<h2>private</h2>")]
     private_part = dom[dom.index("<h2>private</h2>"):dom.index("<footer>")]

@@ -175,6 +175,7 @@ class FakeModel final : public server::HostedModel {
   absl::StatusOr<std::string> Export() override { return NotFaked(); }
   v1::GetStatsResponse Stats() const override { return {}; }
   v1::GetLedgerResponse Ledger() const override { return {}; }
+  std::optional<server::BudgetUse> Budget() const override { return std::nullopt; }
 
  private:
   static absl::Status NotFaked() { return absl::UnimplementedError("not faked"); }

@@ -137,7 +137,11 @@ TEST(StatusPage, DrawsRewardsOfNonPrivateModelsOnly) {
   closed.mechanism = "REWARD_RANDOMIZER";
   closed.budget_used = 0.5;
   closed.budget = "500 of 1000 events of one user";
-  const ServerView view = Holding({open, closed});
+  closed.epsilon_spent_user = 1000;
+  ModelView pooled = closed;
+  pooled.name = "pooled";
+  pooled.users_unknown = true;
+  const ServerView view = Holding({open, closed, pooled});
   for (int i = 0; i < 4; ++i)
     history.Tick(view, metrics.Totals(), 1, kStart + i * History::kInterval);
   const std::string page = StatusPage(view, history.Read(), kStart);
@@ -148,6 +152,8 @@ TEST(StatusPage, DrawsRewardsOfNonPrivateModelsOnly) {
   EXPECT_THAT(page.substr(of_closed, page.find("<footer>") - of_closed),
               AllOf(HasSubstr("Released posterior"), Not(HasSubstr("Reward"))));
   EXPECT_THAT(page, HasSubstr("500 of 1000 events of one user"));
+  EXPECT_THAT(page, AllOf(HasSubstr("spent by one user: &epsilon; = 1000"),
+                          HasSubstr("spent by one user: at most &epsilon; = 1000")));
 }
 
 TEST(Log, JsonStringsHoldAnyBytes) {

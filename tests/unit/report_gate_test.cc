@@ -89,6 +89,66 @@ TEST_F(ReportGateTest, ARolledBackTransactionLeavesNoTrace) {
   EXPECT_EQ(counters_.Get()[server::Counters::Rejected(v1::USER_LIMIT)], 1);
 }
 
+TEST_F(ReportGateTest, TheBudgetIsTheFullestUsersInThisEpoch) {
+  options_.ids_max = 10;
+  options_.events_per_user_max = 4;
+  Start();
+  EXPECT_EQ(gate_->budget()->used, 0);
+  for (int i = 1; i <= 3; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(Outcome(4, "bob")), Admission::kAppend);
+  EXPECT_EQ(gate_->budget()->used, 0);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 3);
+  EXPECT_EQ(gate_->budget()->limit, 4);
+  EXPECT_EQ(gate_->budget()->of, server::BudgetUse::Of::kUser);
+  EXPECT_EQ(Judge(EpochRecord{2}), Admission::kAppend);
+  EXPECT_EQ(Judge(Outcome(5, "bob", 2)), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 1);
+  EXPECT_EQ(gate_->events_of_one_max(), 3);
+}
+
+// Events of a node that several users share say nothing of one of them.
+TEST_F(ReportGateTest, PooledUsersHaveNoBudgetThatTheServerKnows) {
+  options_.independent = false;
+  options_.events_per_user_max = 4;
+  options_.ids_max = 10;
+  options_.pooled = {true};
+  Start();
+  const auto event = [&](int number, int node) {
+    OutcomeRecord record = Outcome(number, "");
+    record.event.node = node;
+    return record;
+  };
+  for (int i = 1; i <= 6; ++i) EXPECT_EQ(Judge(event(i, 0)), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget(), std::nullopt);
+  options_.pooled = {true, false};
+  Start();
+  for (int i = 1; i <= 6; ++i) EXPECT_EQ(Judge(event(i, 0)), Admission::kAppend);
+  for (int i = 7; i <= 8; ++i) EXPECT_EQ(Judge(event(i, 1)), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 2);
+}
+
+TEST_F(ReportGateTest, StreamsHaveTheBudgetWhereUsersHaveNone) {
+  options_.ids_max = 10;
+  options_.debits = server::Debits::kNodeStreams;
+  options_.steps_max = 5;
+  Start();
+  for (int i = 1; i <= 3; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(Outcome(4, "bob")), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 3);
+  EXPECT_EQ(gate_->budget()->of, server::BudgetUse::Of::kStream);
+  options_.debits = server::Debits::kModelStream;
+  Start();
+  for (int i = 5; i <= 7; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(Outcome(8, "bob")), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 4);
+}
+
 TEST_F(ReportGateTest, LaterRecordsOfATransactionSeeTheEarlierOnes) {
   Start();
   EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kAppend);
