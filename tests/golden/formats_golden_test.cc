@@ -19,6 +19,7 @@
 #include "server/models/identity.h"
 #include "server/models/noise_key_file.h"
 #include "server/models/publication.h"
+#include "tests/golden/golden_main.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/stored_files.h"
@@ -314,12 +315,5 @@ TEST_F(FormatsTest, NewerVersionsAreRefused) {
 }  // namespace bandana::testing
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--write=", 8) == 0) bandana::testing::write_to = argv[i] + 8;
-  }
-  // What writes runs alone, and only when asked for.
-  const bool writes = !bandana::testing::write_to.empty();
-  ::testing::GTEST_FLAG(filter) = writes ? "FormatsWriter.*" : "-FormatsWriter.*";
-  return RUN_ALL_TESTS();
+  return bandana::testing::RunGolden(argc, argv, "FormatsWriter", bandana::testing::write_to);
 }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "server/service/recommender.h"
 #include "server/service/token_keys.h"
 #include "tests/golden/conversation.h"
+#include "tests/golden/golden_main.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
@@ -261,12 +261,5 @@ TEST(WireTest, AnEarlierServerIsUnderstood) {
 }  // namespace bandana::testing
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--write=", 8) == 0) bandana::testing::write_to = argv[i] + 8;
-  }
-  // What writes runs alone, and only when asked for.
-  const bool writes = !bandana::testing::write_to.empty();
-  ::testing::GTEST_FLAG(filter) = writes ? "WireWriter.*" : "-WireWriter.*";
-  return RUN_ALL_TESTS();
+  return bandana::testing::RunGolden(argc, argv, "WireWriter", bandana::testing::write_to);
 }
