@@ -122,7 +122,7 @@ class Model final : public HostedModel {
   std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
   int log_queue() const override { return writer_->queued(); }
   absl::Status Health() const override {
-    const absl::Status log = writer_->Health();
+    absl::Status log = writer_->Health();
     if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
     BANDANA_RETURN_IF_ERROR(loop_->status());
     return log.ok() ? loop_->withheld() : log;
@@ -418,7 +418,7 @@ absl::StatusOr<Admission> Model::AppendAndWait(const Record& record) {
       {Encode(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
         promise.set_value(status.ok() ? absl::StatusOr<Admission>(one.front()) : status);
       }));
-  const absl::StatusOr<Admission> admission = answer.get();
+  absl::StatusOr<Admission> admission = answer.get();
   if (admission.ok() && *admission == Admission::kAppend) {
     BANDANA_RETURN_IF_ERROR(loop_->WaitApplied(log_->last().sequence));
   }
