@@ -3,7 +3,7 @@ bandana_test(NAME test_support_test SRCS unit/test_support_test.cc DEPS bandana:
 bandana_test(NAME samplers_test SRCS unit/samplers_test.cc
   DEPS bandana::random bandana::test_support)
 bandana_test(NAME exact_samplers_test SRCS unit/exact_samplers_test.cc
-  DEPS bandana::random bandana::test_support)
+  DEPS bandana::random bandana::test_support TIMEOUT 600)
 bandana_test(NAME exact_samplers_stat_test SRCS statistical/exact_samplers_stat_test.cc
   DEPS bandana::random bandana::test_support LABELS statistical)
 bandana_test(NAME keyed_stream_test SRCS unit/keyed_stream_test.cc
