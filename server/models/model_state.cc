@@ -18,6 +18,7 @@ struct Transition {
 
   absl::Status operator()(const DecisionRecord& record) {
     if (path.contexts() != nullptr) return DataLoss("a decision in a model with private contexts");
+    if (path.counts_on_device()) return DataLoss("a decision in a model that devices count for");
     BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(record.event));
     state.windows.Open({record.close, position.sequence},
                        {.id = record.event.id,
@@ -29,6 +30,7 @@ struct Transition {
 
   absl::Status operator()(const OutcomeRecord& record) {
     if (path.contexts() != nullptr) return DataLoss("an outcome in a model with private contexts");
+    if (path.counts_on_device()) return DataLoss("an outcome in a model that devices count for");
     if (path.windowed()) {
       OpenWindow* window = state.windows.Find(record.event.id);
       if (window == nullptr) return DataLoss("an outcome has no open decision");
@@ -64,9 +66,7 @@ struct Transition {
   }
 
   absl::Status operator()(const CounterRecord& record) {
-    if (path.counter() == nullptr || path.central()) {
-      return DataLoss("a counter's report in a model without one");
-    }
+    if (!path.counts_on_device()) return DataLoss("a counter's report in a model without one");
     BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(record));
     const CounterDesign& design = *path.counter();
     const HeldContexts::Key stream{node, record.stream};

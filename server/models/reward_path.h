@@ -45,6 +45,8 @@ class RewardPath {
   bool central() const { return central_; }
   // nullptr without a counter.
   const CounterDesign* counter() const { return counter_ ? &*counter_ : nullptr; }
+  // Counter reports come from devices; the log holds no outcome.
+  bool counts_on_device() const { return counter_ && !central_; }
   // One counter over all nodes.
   bool shaped() const { return shaped_; }
   // nullptr unless contexts are private and enter the counter with the rewards.
