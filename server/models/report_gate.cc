@@ -30,8 +30,9 @@ void ReportGate::Restore(GateState state) {
   stored_ = counters_.Get();
   for (std::size_t node = 0; node < state_.events.size(); ++node) {
     events_max_ = std::max(events_max_.load(), state_.events[node]);
-    CountBudget(static_cast<int>(node));
+    UseBudget(BudgetOf(static_cast<int>(node)));
   }
+  UseBudget(BudgetOfAll());
   Publish();
 }
 
@@ -301,15 +302,18 @@ std::optional<BudgetUse> ReportGate::budget() const {
   return BudgetUse{BudgetUse::Of::kStream, used, options_.steps_max};
 }
 
-void ReportGate::CountBudget(int node) {
-  std::uint64_t used = 0;
-  if (options_.events_per_user_max > 0) {
-    used = IsPooled(node) ? 0 : EventsInEpoch(node);
-  } else if (options_.debits == Debits::kDeviceStreams) {
-    used = state_.streams.longest();
-  } else {
-    used = options_.debits == Debits::kModelStream ? EpochEvents() : EventsInEpoch(node);
-  }
+std::uint64_t ReportGate::BudgetOf(int node) const {
+  if (options_.events_per_user_max > 0) return IsPooled(node) ? 0 : EventsInEpoch(node);
+  return options_.debits == Debits::kNodeStreams ? EventsInEpoch(node) : 0;
+}
+
+std::uint64_t ReportGate::BudgetOfAll() const {
+  if (options_.events_per_user_max > 0) return 0;
+  if (options_.debits == Debits::kDeviceStreams) return state_.streams.longest();
+  return options_.debits == Debits::kModelStream ? EpochEvents() : 0;
+}
+
+void ReportGate::UseBudget(std::uint64_t used) {
   if (used > budget_used_.load(std::memory_order_relaxed)) budget_used_ = used;
 }
 
@@ -411,8 +415,9 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   for (const auto& [node, count] : undo_.counted) {
     const std::uint64_t events = state_.events[node];
     if (events > events_max_.load(std::memory_order_relaxed)) events_max_ = events;
-    CountBudget(node);
+    UseBudget(BudgetOf(node));
   }
+  if (!undo_.counted.empty()) UseBudget(BudgetOfAll());
   undo_.paid.clear();
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());

@@ -116,8 +116,11 @@ class ReportGate final : public AppendGate {
   std::uint64_t EventsInEpoch(int node) const;
   std::uint64_t EpochEvents() const;  // of all nodes
   bool IsPooled(int node) const;
-  // What the budget has to do with the node's events, or with those of all.
-  void CountBudget(int node);
+  // What the node, and what all together, have used of what budget() is of; 0 where it is not
+  // theirs.
+  std::uint64_t BudgetOf(int node) const;
+  std::uint64_t BudgetOfAll() const;
+  void UseBudget(std::uint64_t used);
   void Pay(int node, std::uint64_t releases, LogBatch& batch);
   int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
   // The node, the next free one for a user not seen yet; -1 where users_max forbids.

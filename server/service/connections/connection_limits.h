@@ -12,7 +12,7 @@ inline constexpr int kConnectionsMaxDefault = 4096;
 inline constexpr int kConnectionsMaxMin = 16;
 inline constexpr int kConnectionsMaxMax = 65'536;
 // New connections of one address in a second; each costs the thread of the selections about 0.1 ms,
-// with TLS one to two milliseconds.
+// with TLS about two milliseconds.
 inline constexpr double kArrivalsPerSecondMax = 256;
 // Refused credentials and oversized messages on one connection: a client that heeds its answers
 // stops long before.
