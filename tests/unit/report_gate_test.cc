@@ -288,6 +288,23 @@ TEST_F(StreamGateTest, ARolledBackStreamLeavesNoTrace) {
   EXPECT_EQ(JudgeSteps(3, 1, 1, "bob"), Admission::kUserLimit);
 }
 
+TEST_F(StreamGateTest, TheBudgetIsTheLongestStreamsInThisEpoch) {
+  Start();
+  EXPECT_EQ(JudgeSteps(1, 1, 2, "ann"), Admission::kAppend);
+  EXPECT_EQ(JudgeSteps(2, 1, 1, "ann"), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->of, server::BudgetUse::Of::kStream);
+  EXPECT_EQ(gate_->budget()->used, 2);  // not the user's three events
+  EXPECT_EQ(JudgeSteps(1, 3, 4, "ann"), Admission::kAppend);
+  gate_->Rollback();
+  EXPECT_EQ(JudgeSteps(2, 2, 2, "ann"), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 2);
+  EXPECT_EQ(Judge(EpochRecord{2}), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->budget()->used, 0);
+}
+
 TEST_F(ReportGateTest, DebitsOfNodesFallWithTheirTransaction) {
   options_.steps_max = 2;
   options_.debits = server::Debits::kNodeStreams;
