@@ -8,7 +8,9 @@
 namespace bandana::server {
 
 LogWriter::LogWriter(UpdateLog& log, AppendGate& gate, const Options& options)
-    : log_(log), gate_(gate), options_(options), thread_([this] { Run(); }) {}
+    : log_(log), gate_(gate), options_(options) {
+  if (!options_.stepped) thread_ = std::thread([this] { Run(); });
+}
 
 LogWriter::~LogWriter() {
   {
@@ -16,7 +18,11 @@ LogWriter::~LogWriter() {
     stop_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (options_.stepped) {
+    Run();
+  } else {
+    thread_.join();
+  }
 }
 
 absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done) {
@@ -67,12 +73,33 @@ int LogWriter::queued() const {
 }
 
 void LogWriter::Run() {
-  bool trim = false;
-  while (WaitForWork(trim)) {
-    Write(TakeGroup());
-    if (trim) TrimSlice();
-  }
+  while (WaitForWork()) Pass();
   Write(TakeGroup());  // counters of rejected reports must not wait for the next start
+  Finish();
+}
+
+void LogWriter::Step() {
+  do {
+    Pass();
+  } while (due());
+}
+
+bool LogWriter::due() const {
+  std::lock_guard lock(mutex_);
+  return full_disk_.ok() && HasWork();
+}
+
+void LogWriter::Pass() {
+  Write(TakeGroup());
+  bool trim = false;
+  {
+    std::lock_guard lock(mutex_);
+    trim = trim_due();
+  }
+  if (trim) TrimSlice();
+}
+
+void LogWriter::Finish() {
   Requests rest;
   {
     std::lock_guard lock(mutex_);
@@ -81,14 +108,11 @@ void LogWriter::Run() {
   Finish(std::move(rest), {}, Unavailable("the log is closing"));
 }
 
-bool LogWriter::WaitForWork(bool& trim) {
+bool LogWriter::WaitForWork() {
   std::unique_lock lock(mutex_);
   // What waits for space is tried again at the interval, or together with a new request.
-  const auto work = [this] {
-    return stop_ || (full_disk_.ok() ? trimming_ || !queue_.empty() : fresh_);
-  };
+  const auto work = [this] { return stop_ || (full_disk_.ok() ? HasWork() : fresh_); };
   changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.idle_interval), work);
-  trim = trimming_ && failed_.ok();
   return !stop_ || (!queue_.empty() && full_disk_.ok());
 }
 
@@ -129,8 +153,8 @@ void LogWriter::Write(Requests group) {
   batch_.forget_before = gate_.ForgetBefore();
   // Counters alone can wait for company, but not longer than the interval.
   const auto now = std::chrono::steady_clock::now();
-  const bool counters_due =
-      group.empty() || now - stored_at_ >= absl::ToChronoMilliseconds(options_.idle_interval);
+  const bool counters_due = options_.stepped || group.empty() ||
+                            now - stored_at_ >= absl::ToChronoMilliseconds(options_.idle_interval);
   const bool store = !batch_.records.empty() || batch_.forget_before || probe ||
                      (counters_due && gate_.CountersChanged());
   absl::Status status;

@@ -69,6 +69,7 @@ class LogWriter {
     absl::Duration idle_interval =
         absl::Seconds(1);    // between stores of counters, and retries on a full disk
     int trim_entries = 512;  // deleted in one transaction
+    bool stepped = false;    // no thread: Step does the work, on its caller's
   };
   LogWriter(UpdateLog& log, AppendGate& gate, const Options& options);
   // Completes what is queued, then stops.
@@ -92,6 +93,11 @@ class LogWriter {
   // Records that wait for the disk now, at most queue_records_max.
   int queued() const;
 
+  // Stepped: does all that is due, with one try where the disk is full, and stores the counters.
+  void Step();
+  // Stepped: whether Step has something to do that cannot wait.
+  bool due() const;
+
  private:
   struct Request {
     std::vector<std::string> records;
@@ -101,8 +107,15 @@ class LogWriter {
   using Requests = std::deque<Request>;
 
   void Run();
-  // False when the writer shall stop. Sets `trim` when a slice is due.
-  bool WaitForWork(bool& trim);
+  // False when the writer shall stop.
+  bool WaitForWork();
+  // Whether there is work, but for what waits for space. Requires mutex_.
+  bool HasWork() const { return trim_due() || !queue_.empty(); }
+  bool trim_due() const { return trimming_ && failed_.ok(); }
+  // One group, and a slice of a trim when one is due.
+  void Pass();
+  // Ends everything that waits.
+  void Finish();
   Requests TakeGroup();
   void Write(Requests group);
   void TrimSlice();

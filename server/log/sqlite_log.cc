@@ -62,9 +62,13 @@ absl::Status CheckpointPass(SqliteConnection& connection) {
 // starves.
 class WalCheckpointer {
  public:
-  WalCheckpointer(SqliteConnection connection, int pages_max)
-      : connection_(std::move(connection)), pages_max_(pages_max), thread_([this] { Run(); }) {}
+  // `stepped`: without a thread, the bulk is the writer's own, too.
+  WalCheckpointer(SqliteConnection connection, int pages_max, bool stepped)
+      : connection_(std::move(connection)), pages_max_(pages_max), stepped_(stepped) {
+    if (!stepped_) thread_ = std::thread([this] { Run(); });
+  }
   ~WalCheckpointer() {
+    if (stepped_) return;
     {
       std::lock_guard lock(mutex_);
       stop_ = true;
@@ -79,7 +83,7 @@ class WalCheckpointer {
     {
       std::lock_guard lock(mutex_);
       if (bulk_done_) return;  // a second pass would only be in the way of the writer's
-      due_ = true;
+      (stepped_ ? bulk_done_ : due_) = true;
     }
     changed_.notify_one();
   }
@@ -107,6 +111,7 @@ class WalCheckpointer {
 
   SqliteConnection connection_;
   const int pages_max_;
+  const bool stepped_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool due_ = false;
@@ -141,7 +146,8 @@ class SqliteLog final : public UpdateLog {
     if (code != SQLITE_OK && !remains_) return SqliteStatus(code, writer_.get(), "checkpoint");
     BANDANA_ASSIGN_OR_RETURN(SqliteConnection own,
                              SqliteConnection::Open(options.path, options.vfs));
-    checkpointer_ = std::make_unique<WalCheckpointer>(std::move(own), options.wal_pages_max);
+    checkpointer_ =
+        std::make_unique<WalCheckpointer>(std::move(own), options.wal_pages_max, options.stepped);
     sqlite3_wal_hook(
         writer_.get(),
         [](void* checkpointer, sqlite3*, const char*, int pages) {

@@ -17,6 +17,8 @@ struct SqliteLogOptions {
   int wal_pages_max = 2000;
   // After a Trim the bytes of no dropped entry stand in any file. Costs a copy of what is left.
   bool erase_trimmed = false;
+  // No checkpoint thread: an append copies the write-ahead file itself when it is full.
+  bool stepped = false;
 };
 
 // Makes a new, empty log that continues `start` (position 0 for a new model). An older file at the

@@ -56,6 +56,7 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const RewardPath& path, const Update
 }
 
 void ApplyLoop::Begin() {
+  threaded_ = true;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -94,6 +95,9 @@ absl::Status ApplyLoop::WaitApplied(std::uint64_t sequence) {
   std::unique_lock lock(mutex_);
   ++waiters_;
   wake_.notify_one();
+  lock.unlock();
+  StepForWaiter();
+  lock.lock();
   progress_.wait(lock, [&] {
     const bool there = applied() >= sequence && posterior_fresh_.load();
     return there || !status_.ok() || !withheld_.ok() || stop_;
@@ -114,6 +118,7 @@ absl::StatusOr<ApplyLoop::Captured> ApplyLoop::Capture() {
     result = captures_.back().result.get_future();
   }
   wake_.notify_one();
+  StepForWaiter();
   return result.get();
 }
 
@@ -123,35 +128,54 @@ void ApplyLoop::Run() {
     {
       const absl::Duration idle = IdleTime();
       std::unique_lock lock(mutex_);
-      const auto work = [this] {
-        const bool goes_on = status_.ok() && withheld_.ok();
-        const bool more = goes_on && committed_ > applied();
-        const bool awaited = goes_on && waiters_ > 0 && !posterior_fresh_.load();
-        return stop_ || !captures_.empty() || more || awaited;
-      };
+      const auto work = [this] { return stop_ || HasWork(); };
       const absl::Duration wait = withheld_.ok() ? idle : kPublishRetry;
       wake_.wait_for(lock, absl::ToChronoMicroseconds(wait), work);
       if (stop_) break;
       through = committed_;
     }
-    absl::Status done = status();
-    if (done.ok()) {
-      if (!withheld().ok()) done = Publish();
-      const bool goes_on = done.ok() && withheld().ok();
-      if (goes_on && through > applied()) done = ApplyBlock(through);
-      if (goes_on && done.ok() && RefreshDue()) done = Refresh();
-      std::lock_guard lock(mutex_);
-      status_ = done;
-    }
-    progress_.notify_all();
-    ServeCaptures();
-    if (done.ok()) Tick();
+    Pass(through);
   }
   std::lock_guard lock(mutex_);
   for (CaptureRequest& request : captures_) {
     request.result.set_value(Unavailable("the model is closing"));
   }
   captures_.clear();
+}
+
+void ApplyLoop::Step() {
+  for (bool more = true; more;) {
+    std::uint64_t through = 0;
+    {
+      std::lock_guard lock(mutex_);
+      through = committed_;
+    }
+    Pass(through);
+    std::lock_guard lock(mutex_);
+    more = HasWork();
+  }
+}
+
+bool ApplyLoop::HasWork() const {
+  const bool goes_on = status_.ok() && withheld_.ok();
+  const bool more = goes_on && committed_ > applied();
+  const bool awaited = goes_on && waiters_ > 0 && !posterior_fresh_.load();
+  return !captures_.empty() || more || awaited;
+}
+
+void ApplyLoop::Pass(std::uint64_t through) {
+  absl::Status done = status();
+  if (done.ok()) {
+    if (!withheld().ok()) done = Publish();
+    const bool goes_on = done.ok() && withheld().ok();
+    if (goes_on && through > applied()) done = ApplyBlock(through);
+    if (goes_on && done.ok() && RefreshDue()) done = Refresh();
+    std::lock_guard lock(mutex_);
+    status_ = done;
+  }
+  progress_.notify_all();
+  ServeCaptures();
+  if (done.ok()) Tick();
 }
 
 absl::Duration ApplyLoop::IdleTime() {

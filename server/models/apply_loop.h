@@ -62,8 +62,10 @@ class ApplyLoop {
   ~ApplyLoop();
   ApplyLoop(const ApplyLoop&) = delete;
   ApplyLoop& operator=(const ApplyLoop&) = delete;
-  // Starts the thread. Call once.
+  // Starts the thread. Call once; without it Step does the work.
   void Begin();
+  // Without the thread: does all that is due now.
+  void Step();
   // Ends the thread; what waits gets UNAVAILABLE. Idempotent.
   void Stop();
 
@@ -100,6 +102,14 @@ class ApplyLoop {
   };
 
   void Run();
+  // Whether the loop has work that does not wait for a time. Requires mutex_.
+  bool HasWork() const;
+  // One block of entries up to `through`, what the clock asks for, and the captures that are ready.
+  void Pass(std::uint64_t through);
+  // Without the thread a waiting caller does its work.
+  void StepForWaiter() {
+    if (!threaded_) Step();
+  }
   // How long nothing will be due.
   absl::Duration IdleTime();
   absl::Status ApplyBlock(std::uint64_t through);
@@ -159,6 +169,7 @@ class ApplyLoop {
   absl::Status withheld_;
   int waiters_ = 0;  // who must not wait for the refresh interval
   bool stop_ = false;
+  bool threaded_ = false;
   std::thread thread_;
 };
 

@@ -47,9 +47,10 @@ class Model final : public HostedModel {
   }
 
   absl::Status Start() {
-    BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
-                             Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_,
-                                     users_, counters_, options_.checkpoint_seal));
+    BANDANA_ASSIGN_OR_RETURN(
+        Recovered recovered,
+        Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_, users_, counters_,
+                options_.checkpoint_seal, options_.stepped));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     instance_ = recovered.stored.instance;
@@ -121,6 +122,13 @@ class Model final : public HostedModel {
   }
   std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
   int log_queue() const override { return writer_->queued(); }
+  void Step() override {
+    if (!options_.stepped) return;
+    do {
+      writer_->Step();
+      loop_->Step();
+    } while (writer_->due());
+  }
   absl::Status Health() const override {
     absl::Status log = writer_->Health();
     if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
@@ -198,11 +206,13 @@ absl::Status Model::StartLoop(Recovered recovered) {
   hooks.checkpoint_wanted = [this] { return !checkpoint_running_.load(); };
   hooks.checkpoint = [this](ApplyLoop::Captured captured) {
     checkpoint_running_ = true;
-    checkpoint_task_ = std::async(std::launch::async, [this, captured = std::move(captured)] {
+    auto write = [this, captured = std::move(captured)] {
       const absl::Status written = WriteCheckpoint(captured);
       if (!written.ok()) warn_(absl::StrCat("checkpoint: ", written.message()));
       checkpoint_running_ = false;
-    });
+    };
+    if (options_.stepped) return write();
+    checkpoint_task_ = std::async(std::launch::async, std::move(write));
   };
   ApplyLoop::Start start{.instance = instance_,
                          .fixed = FixedDigest(recovered.stored),
@@ -216,8 +226,10 @@ absl::Status Model::StartLoop(Recovered recovered) {
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
                                       std::move(learner), std::move(start), std::move(hooks));
   // Its thread tells the loop what it commits, the first time within a second: after it.
-  writer_ = std::make_unique<LogWriter>(*log_, *gate_, LogWriter::Options{});
-  loop_->Begin();
+  LogWriter::Options writing;
+  writing.stepped = options_.stepped;
+  writer_ = std::make_unique<LogWriter>(*log_, *gate_, writing);
+  if (!options_.stepped) loop_->Begin();
   return absl::OkStatus();
 }
 
@@ -418,6 +430,7 @@ absl::StatusOr<Admission> Model::AppendAndWait(const Record& record) {
       {Encode(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
         promise.set_value(status.ok() ? absl::StatusOr<Admission>(one.front()) : status);
       }));
+  Step();
   absl::StatusOr<Admission> admission = answer.get();
   if (admission.ok() && *admission == Admission::kAppend) {
     BANDANA_RETURN_IF_ERROR(loop_->WaitApplied(log_->last().sequence));
@@ -467,8 +480,10 @@ void Model::FinishTrimming() {
 }
 
 absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
+  Step();
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
   BANDANA_RETURN_IF_ERROR(WriteCheckpoint(captured));
+  Step();  // trims
   v1::CheckpointResponse response;
   response.set_log_sequence(captured.sequence);
   response.set_bytes(captured.bytes.size());
@@ -476,6 +491,7 @@ absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
 }
 
 absl::StatusOr<std::string> Model::Export() {
+  Step();
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
   v1::ModelConfig config = spec_.config;
   config.clear_arms_file();

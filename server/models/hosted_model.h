@@ -89,6 +89,9 @@ struct HostedModelOptions {
   // before them), "drawn", "persisted" (the position, central models), "published". Tests end the
   // process there.
   std::function<void(std::string_view step)> trace;
+  // For audits and tests: the model has no threads, HostedModel::Step does what they would. Then
+  // all calls come from one thread at a time, and none from within a callback.
+  bool stepped = false;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
 };
@@ -201,6 +204,11 @@ class HostedModel {
   virtual absl::Status Health() const = 0;
   // Records that wait for the disk, at most kAppendQueueMax.
   virtual int log_queue() const = 0;
+
+  // Stepped models: does on the caller's thread all that is due by the clock, until nothing is
+  // left: transactions, applying, time entries, checkpoints. Calls that wait do it themselves. What
+  // fails for a full disk is tried once a Step. Others: nothing.
+  virtual void Step() {}
 };
 
 }  // namespace bandana::server

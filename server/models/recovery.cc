@@ -142,7 +142,7 @@ absl::Status MakeModelFolder(const std::string& folder, const Identity& identity
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const std::string& vfs, std::shared_ptr<const NoiseKey> key,
                                   const WarningSink& warn, UserIndex& users, Counters& counters,
-                                  std::shared_ptr<const CheckpointSeal> seal) {
+                                  std::shared_ptr<const CheckpointSeal> seal, bool stepped) {
   if (!Exists(IdentityPath(folder))) {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
     BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
@@ -160,7 +160,8 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   BANDANA_ASSIGN_OR_RETURN(recovered.log,
                            OpenSqliteLog({.path = LogPath(folder),
                                           .vfs = vfs,
-                                          .erase_trimmed = IsCentralMode(spec.public_spec.mode)}));
+                                          .erase_trimmed = IsCentralMode(spec.public_spec.mode),
+                                          .stepped = stepped}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
 
   CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);

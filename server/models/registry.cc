@@ -50,6 +50,7 @@ class Registry final : public ModelRegistry {
         models_max_(options.models_max),
         checkpoint_seal_(options.checkpoint_seal),
         warn_(options.warn),
+        stepped_(options.stepped),
         clock_(clock) {
     models_.store(std::make_shared<const Models>());
   }
@@ -95,6 +96,7 @@ class Registry final : public ModelRegistry {
   const int models_max_;
   const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
   const std::function<void(std::string_view, const std::string&)> warn_;
+  const bool stepped_;
   const Clock& clock_;
   std::shared_ptr<const NoiseKey> noise_key_;
   std::mutex mutex_;  // for changes
@@ -141,6 +143,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   BANDANA_RETURN_IF_ERROR(CheckFree(name));
   HostedModelOptions model_options;
   model_options.checkpoint_seal = checkpoint_seal_;
+  model_options.stepped = stepped_;
   if (warn_) {
     model_options.warn = [warn = warn_, name](const std::string& message) { warn(name, message); };
   }

@@ -24,6 +24,7 @@ class ModelRegistry {
     // Told what an operator should know of a model although nothing fails; on any thread. May be
     // null.
     std::function<void(std::string_view model, const std::string& message)> warn;
+    bool stepped = false;  // HostedModelOptions, of every model
   };
   // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open,
   // annotated with the model's name.

@@ -7,6 +7,7 @@ set(model_deps bandana::model_harness bandana::server_models bandana::test_suppo
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
+bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
