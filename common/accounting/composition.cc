@@ -38,6 +38,7 @@ double ValueUp(std::uint64_t units, double unit) {
 
 }  // namespace
 
+// PROOF: accounting begin
 absl::StatusOr<PrivacyTotals> Compose(const PrivacyTotals& totals, const PrivacyCost& cost,
                                       std::uint64_t count) {
   if (cost.pure.has_value() + cost.mu.has_value() + cost.rho.has_value() != 1) {
@@ -47,8 +48,12 @@ absl::StatusOr<PrivacyTotals> Compose(const PrivacyTotals& totals, const Privacy
   if (!(value >= 0) || !std::isfinite(value)) {
     return InvalidArgument("a privacy cost must be finite and >= 0, got ", value);
   }
-  if (!(cost.slack.value >= 0 && cost.slack.value < 1)) {
-    return InvalidArgument("slack must be in [0, 1), got ", cost.slack.value);
+  const double variation = cost.variation.value;
+  if (!(variation >= 0 && variation < 1)) {
+    return InvalidArgument("variation must be in [0, 1), got ", variation);
+  }
+  if (variation > 0 && !cost.mu) {
+    return InvalidArgument("only a Gaussian cost has a variation, got ", variation);
   }
   PrivacyTotals next = totals;
   double rho = value;
@@ -58,22 +63,23 @@ absl::StatusOr<PrivacyTotals> Compose(const PrivacyTotals& totals, const Privacy
     rho = RhoOfPure(*cost.pure).value;
   } else if (cost.mu) {
     AddUp(Up(value * value), PrivacyTotals::kUnit, count, next.mu_squared);
+    AddUp(variation, PrivacyTotals::kVariationUnit, count, next.variation);
     AddUp(1, 1, count, next.releases_gaussian);
     rho = RhoOfGaussian(*cost.mu).value;
   } else {
     AddUp(1, 1, count, next.releases_zcdp);
   }
   AddUp(rho, PrivacyTotals::kUnit, count, next.rho);
-  AddUp(cost.slack.value, PrivacyTotals::kDeltaUnit, count, next.delta);
   return next;
 }
+// PROOF: accounting end
 
 PrivacyTotals Parallel(const PrivacyTotals& a, const PrivacyTotals& b) {
   PrivacyTotals both;
   both.pure = std::max(a.pure, b.pure);
   both.mu_squared = std::max(a.mu_squared, b.mu_squared);
   both.rho = std::max(a.rho, b.rho);
-  both.delta = std::max(a.delta, b.delta);
+  both.variation = std::max(a.variation, b.variation);
   both.releases_pure = std::max(a.releases_pure, b.releases_pure);
   both.releases_gaussian = std::max(a.releases_gaussian, b.releases_gaussian);
   both.releases_zcdp = std::max(a.releases_zcdp, b.releases_zcdp);
@@ -88,6 +94,7 @@ std::optional<Epsilon> PrivacyReadings::best() const {
   return best;
 }
 
+// PROOF: accounting begin
 absl::StatusOr<PrivacyReadings> Read(const PrivacyTotals& totals, Delta delta) {
   if (!(delta.value >= 0 && delta.value < 1)) {
     return InvalidArgument("delta must be in [0, 1), got ", delta.value);
@@ -95,23 +102,22 @@ absl::StatusOr<PrivacyReadings> Read(const PrivacyTotals& totals, Delta delta) {
   PrivacyReadings readings;
   const bool only_pure = totals.releases_gaussian == 0 && totals.releases_zcdp == 0;
   const bool only_gaussian = totals.releases_pure == 0 && totals.releases_zcdp == 0;
-  if (only_pure && totals.delta == 0 && totals.pure != PrivacyTotals::kSaturated) {
+  if (only_pure && totals.pure != PrivacyTotals::kSaturated) {
     readings.pure_sum = Epsilon{ValueUp(totals.pure, PrivacyTotals::kUnit)};
   }
-  // Outright failure probability comes off the asked delta; what is left pays for the curve.
-  const double left =
-      std::nextafter(delta.value - ValueUp(totals.delta, PrivacyTotals::kDeltaUnit), -kInfinity);
-  if (!(left > 0)) return readings;
+  if (delta.value == 0) return readings;
   // Totals beyond a curve's range have no reading there.
   if (only_gaussian) {
     const Mu mu{Up(std::sqrt(ValueUp(totals.mu_squared, PrivacyTotals::kUnit)))};
-    if (const auto epsilon = GaussianEpsilon(mu, Delta{left}); epsilon.ok())
+    const TotalVariation variation{ValueUp(totals.variation, PrivacyTotals::kVariationUnit)};
+    if (const auto epsilon = GaussianEpsilon(mu, delta, variation); epsilon.ok())
       readings.gaussian_curve = *epsilon;
   }
   const Rho rho{ValueUp(totals.rho, PrivacyTotals::kUnit)};
-  if (const auto epsilon = ZcdpEpsilon(rho, Delta{left}); epsilon.ok()) readings.zcdp = *epsilon;
+  if (const auto epsilon = ZcdpEpsilon(rho, delta); epsilon.ok()) readings.zcdp = *epsilon;
   return readings;
 }
+// PROOF: accounting end
 
 Epsilon GroupPure(Epsilon epsilon, std::uint64_t k) {
   return {Up(epsilon.value * Up(static_cast<double>(k)))};

@@ -15,16 +15,16 @@ namespace bandana {
 //
 // Invariants: every total is the sum of its entries, each entry rounded up to the unit. A total
 // that would pass kSaturated stays there and reads as unbounded. A pure release enters `pure` and
-// `rho`; a Gaussian one `mu_squared` and `rho`; a zCDP one only `rho`.
+// `rho`; a Gaussian one `mu_squared`, `variation` and `rho`; a zCDP one only `rho`.
 struct PrivacyTotals {
-  static constexpr double kUnit = 0x1p-40;       // of pure, mu_squared, rho
-  static constexpr double kDeltaUnit = 0x1p-62;  // of delta
+  static constexpr double kUnit = 0x1p-40;           // of pure, mu_squared, rho
+  static constexpr double kVariationUnit = 0x1p-62;  // of variation
   static constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
 
   std::uint64_t pure = 0;        // sum of eps over pure releases
   std::uint64_t mu_squared = 0;  // sum of mu^2 over Gaussian releases
   std::uint64_t rho = 0;         // sum of rho over all releases
-  std::uint64_t delta = 0;       // sum of probabilities added outright (discretisation slack)
+  std::uint64_t variation = 0;   // sum of the Gaussian releases' distances from a Gaussian
   std::uint64_t releases_pure = 0;
   std::uint64_t releases_gaussian = 0;
   std::uint64_t releases_zcdp = 0;
@@ -32,21 +32,26 @@ struct PrivacyTotals {
   friend bool operator==(const PrivacyTotals&, const PrivacyTotals&) = default;
 };
 
-// One release as the ledger accounts for it. Exactly one of pure, mu, rho is set; `slack` is added
-// to delta in any reading.
+// One release as the ledger accounts for it. Exactly one of pure, mu, rho is set. With mu two
+// things are true of the release: it is within `variation` of a mu-GDP one, which the Gaussian
+// curve charges (1 + e^epsilon) times at the epsilon that is read, and it is mu^2 / 2-zCDP as it
+// is (a discrete Gaussian is), so that the zCDP reading charges nothing for it.
 struct PrivacyCost {
   std::optional<Epsilon> pure;
   std::optional<Mu> mu;
   std::optional<Rho> rho;
-  Delta slack;
+  TotalVariation variation;  // 0 but with mu
 
   static PrivacyCost Pure(Epsilon epsilon) { return {epsilon, {}, {}, {}}; }
-  static PrivacyCost Gaussian(Mu mu, Delta slack = {}) { return {{}, mu, {}, slack}; }
+  static PrivacyCost Gaussian(Mu mu, TotalVariation variation = {}) {
+    return {{}, mu, {}, variation};
+  }
   static PrivacyCost Zcdp(Rho rho) { return {{}, {}, rho, {}}; }
 };
 
 // The totals after `count` more releases of this cost, sequentially composed, adaptively chosen or
-// not. Errors: INVALID_ARGUMENT a cost that is negative, NaN, infinite or not exactly one kind.
+// not. Errors: INVALID_ARGUMENT a cost that is negative, NaN, infinite or not exactly one
+// kind; a variation outside [0, 1), or without mu.
 absl::StatusOr<PrivacyTotals> Compose(const PrivacyTotals& totals, const PrivacyCost& cost,
                                       std::uint64_t count = 1);
 
@@ -56,10 +61,11 @@ PrivacyTotals Parallel(const PrivacyTotals& a, const PrivacyTotals& b);
 // The three readings. Each is a valid (epsilon, delta) statement about the same releases; the
 // smallest may be used.
 struct PrivacyReadings {
-  std::optional<Epsilon> pure_sum;  // delta = 0; present when every release is pure and slack is 0
-  std::optional<Epsilon>
-      gaussian_curve;           // at the asked delta; present when every release is Gaussian
-  std::optional<Epsilon> zcdp;  // at the asked delta; absent when delta is 0 or used up by slack
+  std::optional<Epsilon> pure_sum;  // delta = 0; present when every release is pure
+  // At the asked delta; present when every release is Gaussian, delta is not 0, and some epsilon
+  // keeps it although the variation is charged.
+  std::optional<Epsilon> gaussian_curve;
+  std::optional<Epsilon> zcdp;  // at the asked delta; absent when delta is 0
   // The smallest present one. Nothing spent reads 0.
   std::optional<Epsilon> best() const;
 };

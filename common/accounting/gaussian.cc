@@ -1,5 +1,6 @@
 #include "common/accounting/gaussian.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -43,6 +44,30 @@ double DeltaUp(double mu, double epsilon) {
   return std::fmin(1.0, std::fmax(delta, std::numeric_limits<double>::denorm_min()));
 }
 
+// delta(epsilon) + (1 + e^epsilon) variation.
+double DeltaWithin(double mu, double epsilon, double variation) {
+  const double curve = DeltaUp(mu, epsilon);
+  if (variation == 0) return curve;
+  return RoundUp(curve + (1 + std::exp(static_cast<long double>(epsilon))) * variation);
+}
+
+// 1 - Phi(x). Requires x >= 0.
+long double UpperTail(long double x) {
+  return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<long double>) * MillsRatio(x);
+}
+
+// Where DeltaWithin is the least over epsilon in [0, limit], nearly: a function of e^epsilon it is
+// convex, of slope variation - (1 - Phi(epsilon / mu + mu / 2)).
+double BestEpsilon(double mu, double variation, double limit) {
+  double low = 0, high = limit;
+  for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    const long double x = static_cast<long double>(middle) / mu + mu / 2;
+    (UpperTail(x) > variation ? low : high) = middle;
+  }
+  return high;
+}
+
 absl::Status CheckMu(Mu mu) {
   if (mu.value >= 0 && mu.value <= kMuMax) return absl::OkStatus();
   return InvalidArgument("mu must be in [0, ", kMuMax, "], got ", mu.value);
@@ -58,6 +83,12 @@ absl::Status CheckDelta(Delta delta) {
   return InvalidArgument("delta must be in (0, 1), got ", delta.value);
 }
 
+absl::Status CheckGrid(long coordinates, double sigma_grid) {
+  if (coordinates < 0) return InvalidArgument("coordinates must be >= 0, got ", coordinates);
+  if (sigma_grid >= 2 && std::isfinite(sigma_grid)) return absl::OkStatus();
+  return InvalidArgument("sigma_grid must be finite and at least 2 grid steps, got ", sigma_grid);
+}
+
 }  // namespace
 
 absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon) {
@@ -66,20 +97,33 @@ absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon) {
   return Delta{DeltaUp(mu.value, epsilon.value)};
 }
 
-absl::StatusOr<Epsilon> GaussianEpsilon(Mu mu, Delta delta) {
+// PROOF: accounting begin
+absl::StatusOr<Epsilon> GaussianEpsilon(Mu mu, Delta delta, TotalVariation variation) {
   BANDANA_RETURN_IF_ERROR(CheckMu(mu));
   BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
-  if (DeltaUp(mu.value, 0) <= delta.value) return Epsilon{0};
+  const double off = variation.value;
+  if (!(off >= 0)) return InvalidArgument("variation must be >= 0, got ", off);
+  const auto holds = [&](double epsilon) {
+    return DeltaWithin(mu.value, epsilon, off) <= delta.value;
+  };
+  if (holds(0)) return Epsilon{0};
   double low = 0, high = 1;
-  while (DeltaUp(mu.value, high) > delta.value)
-    high *= 2;  // ends: delta(eps) falls below any delta > 0
+  if (off == 0) {
+    while (!holds(high)) high *= 2;  // ends: delta(eps) falls below any delta > 0
+  } else {
+    // Beyond the limit e^epsilon off alone is more than delta.
+    const double limit = std::log(delta.value / off);
+    if (mu.value > 0 && limit > 0) high = BestEpsilon(mu.value, off, limit);
+    if (!holds(high)) return InvalidArgument("no epsilon has so small a delta");
+  }
   // Keeps delta(high) <= delta: the upper end is always a valid answer.
   for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
     const double middle = low + (high - low) / 2;
-    (DeltaUp(mu.value, middle) <= delta.value ? high : low) = middle;
+    (holds(middle) ? high : low) = middle;
   }
   return Epsilon{high};
 }
+// PROOF: accounting end
 
 absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta) {
   BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kCalibrationEpsilonMax));
@@ -94,12 +138,19 @@ absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta) {
   return Mu{low};
 }
 
+// PROOF: accounting begin
+absl::StatusOr<TotalVariation> DiscreteGaussianVariation(long coordinates, double sigma_grid) {
+  BANDANA_RETURN_IF_ERROR(CheckGrid(coordinates, sigma_grid));
+  const long double n = coordinates;
+  const long double of_all = std::min(0.0202L * n, 0.042L * std::sqrt(n));
+  const long double sigma = sigma_grid;
+  return TotalVariation{std::fmin(1.0, RoundUp(of_all / (sigma * sigma)))};
+}
+// PROOF: accounting end
+
 absl::StatusOr<Delta> DiscreteGaussianSlack(Epsilon epsilon, long coordinates, double sigma_grid) {
   BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kCalibrationEpsilonMax));
-  if (coordinates < 0) return InvalidArgument("coordinates must be >= 0, got ", coordinates);
-  if (!(sigma_grid >= 2) || !std::isfinite(sigma_grid)) {
-    return InvalidArgument("sigma_grid must be finite and at least 2 grid steps, got ", sigma_grid);
-  }
+  BANDANA_RETURN_IF_ERROR(CheckGrid(coordinates, sigma_grid));
   const long double slack = (1 + std::exp(static_cast<long double>(epsilon.value))) * coordinates *
                             0.0202L / (static_cast<long double>(sigma_grid) * sigma_grid);
   return Delta{std::fmin(1.0, RoundUp(slack))};

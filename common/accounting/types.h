@@ -28,6 +28,13 @@ struct Mu {
   friend bool operator==(Mu, Mu) = default;
 };
 
+// Total variation distance between the law of what was released and the law that a reading is
+// of. [0, 1).
+struct TotalVariation {
+  double value = 0;
+  friend bool operator==(TotalVariation, TotalVariation) = default;
+};
+
 // Largest change of a statistic between neighbours, in the L1 and in the L2 norm, in the
 // statistic's units. >= 0.
 struct L1Sensitivity {

@@ -62,22 +62,25 @@ absl::StatusOr<GaussianMechanism> GaussianMechanism::Create(const Options& optio
   }
   BANDANA_ASSIGN_OR_RETURN(DiscreteGaussian noise,
                            DiscreteGaussian::Create(static_cast<std::uint64_t>(sigma_squared)));
-  return GaussianMechanism(options, std::move(noise), slack);
+  BANDANA_ASSIGN_OR_RETURN(const TotalVariation variation,
+                           DiscreteGaussianVariation(static_cast<long>(options.size), sigma_first));
+  return GaussianMechanism(options, std::move(noise), variation);
 }
 
-GaussianMechanism::GaussianMechanism(const Options& options, DiscreteGaussian noise, Delta slack)
+GaussianMechanism::GaussianMechanism(const Options& options, DiscreteGaussian noise,
+                                     TotalVariation variation)
     : options_(options), noise_(std::move(noise)) {
   const double sigma = std::sqrt(static_cast<double>(noise_.sigma_squared()));
-  descriptor_ = {.name = "gaussian",
-                 .label = GuaranteeLabel::kProven,
-                 .sensitivity = options.sensitivity.value,
-                 .cost = PrivacyCost::Gaussian({options.sensitivity.value / sigma * kOutward},
-                                               {slack.value * kOutward}),
-                 .parameters = CanonicalText("bandana gaussian 1")
-                                   .Add(std::uint64_t{options.size})
-                                   .Add(options.sensitivity.value)
-                                   .Add(noise_.sigma_squared())
-                                   .Hash()};
+  descriptor_ = {
+      .name = "gaussian",
+      .label = GuaranteeLabel::kProven,
+      .sensitivity = options.sensitivity.value,
+      .cost = PrivacyCost::Gaussian({options.sensitivity.value / sigma * kOutward}, variation),
+      .parameters = CanonicalText("bandana gaussian 1")
+                        .Add(std::uint64_t{options.size})
+                        .Add(options.sensitivity.value)
+                        .Add(noise_.sigma_squared())
+                        .Hash()};
 }
 
 PrivacyCost GaussianMechanism::ComposedCost() const {

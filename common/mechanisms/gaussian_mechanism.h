@@ -30,10 +30,10 @@ class GaussianMechanism {
   // the slack uses delta up: the grid does not suit this epsilon.
   static absl::StatusOr<GaussianMechanism> Create(const Options& options);
 
-  // Sensitivity in L2; cost is mu with the slack. The slack is that of one release read at an
-  // epsilon up to the one asked for; a ledger that composes debits ComposedCost().
+  // Sensitivity in L2; cost is mu with the distance from a continuous Gaussian.
   const MechanismDescriptor& descriptor() const { return descriptor_; }
-  // rho = sensitivity^2 / (2 sigma^2): exact for the discrete Gaussian, composes without slack.
+  // rho = sensitivity^2 / (2 sigma^2): exact for the discrete Gaussian, composes without that
+  // distance.
   PrivacyCost ComposedCost() const;
   std::uint64_t sigma_squared() const { return noise_.sigma_squared(); }
 
@@ -44,7 +44,7 @@ class GaussianMechanism {
                                               BitSource& bits) const;
 
  private:
-  GaussianMechanism(const Options& options, DiscreteGaussian noise, Delta slack);
+  GaussianMechanism(const Options& options, DiscreteGaussian noise, TotalVariation variation);
   Options options_;
   DiscreteGaussian noise_;
   MechanismDescriptor descriptor_;

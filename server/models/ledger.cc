@@ -9,7 +9,7 @@ namespace {
 constexpr int kNodesMax = 1'000'000;  // kIndependentUsersMax: nothing is sized by a damaged entry
 
 void Put(ByteWriter& out, const PrivacyTotals& t) {
-  for (const std::uint64_t value : {t.pure, t.mu_squared, t.rho, t.delta, t.releases_pure,
+  for (const std::uint64_t value : {t.pure, t.mu_squared, t.rho, t.variation, t.releases_pure,
                                     t.releases_gaussian, t.releases_zcdp}) {
     out.U64(value);
   }
@@ -17,7 +17,7 @@ void Put(ByteWriter& out, const PrivacyTotals& t) {
 
 PrivacyTotals TakeTotals(ByteReader& in) {
   PrivacyTotals t;
-  for (std::uint64_t* value : {&t.pure, &t.mu_squared, &t.rho, &t.delta, &t.releases_pure,
+  for (std::uint64_t* value : {&t.pure, &t.mu_squared, &t.rho, &t.variation, &t.releases_pure,
                                &t.releases_gaussian, &t.releases_zcdp}) {
     *value = in.U64();
   }
@@ -25,7 +25,7 @@ PrivacyTotals TakeTotals(ByteReader& in) {
 }
 
 PrivacyCost CostOf(const DebitRecord& debit) {
-  if (debit.mu > 0) return PrivacyCost::Gaussian({debit.mu}, {debit.slack});
+  if (debit.mu > 0) return PrivacyCost::Gaussian({debit.mu}, {debit.variation});
   return debit.pure > 0 ? PrivacyCost::Pure({debit.pure}) : PrivacyCost::Zcdp({debit.rho});
 }
 

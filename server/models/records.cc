@@ -172,7 +172,7 @@ struct Encoder {
     out.F64(r.rho);
     if (r.mu > 0) {
       out.F64(r.mu);
-      out.F64(r.slack);
+      out.F64(r.variation);
     }
   }
   void operator()(const ShapeRecord& r) {
@@ -221,7 +221,7 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       r.rho = in.F64();
       if (type == kCurveDebit) {
         r.mu = in.F64();
-        r.slack = in.F64();
+        r.variation = in.F64();
       }
       return r;
     }

@@ -93,9 +93,11 @@ struct DebitRecord {
   std::uint64_t releases = 0;  // this many of the cost below
   double pure = 0;             // epsilon of a release of a pure mechanism, or 0
   double rho = 0;              // zCDP cost of a stream, or 0
-  // Where the exact Gaussian curve says more than rho = mu^2 / 2: mu, and what is added to delta.
+  // Where the exact Gaussian curve says more than rho = mu^2 / 2: mu, and the distance from a
+  // Gaussian stream in total variation. Older entries hold more in its place, what it adds to delta
+  // at one stream's epsilon, and are read as if that were the distance: never too little.
   double mu = 0;
-  double slack = 0;
+  double variation = 0;
 };
 
 // A device's perturbed event: context and reward, of nobody and of no decision that the log knows.

@@ -63,7 +63,7 @@ DebitRecord RewardPath::Cost() const {
     const PrivacyCost& cost = joint_->cost();
     const double rho = counter_->cost().value;
     if (cost.mu)
-      return {.releases = 1, .rho = rho, .mu = cost.mu->value, .slack = cost.slack.value};
+      return {.releases = 1, .rho = rho, .mu = cost.mu->value, .variation = cost.variation.value};
     return {.releases = 1, .rho = rho};
   }
   if (const std::optional<Rho> rho = stream_cost()) return {.releases = 1, .rho = rho->value};

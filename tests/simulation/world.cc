@@ -23,9 +23,9 @@ constexpr int kDevices = 3;
 constexpr std::size_t kReportStepsMax = 6;
 
 bool AtLeast(const PrivacyTotals& a, const PrivacyTotals& b) {
-  return a.pure >= b.pure && a.mu_squared >= b.mu_squared && a.rho >= b.rho && a.delta >= b.delta &&
-         a.releases_pure >= b.releases_pure && a.releases_gaussian >= b.releases_gaussian &&
-         a.releases_zcdp >= b.releases_zcdp;
+  return a.pure >= b.pure && a.mu_squared >= b.mu_squared && a.rho >= b.rho &&
+         a.variation >= b.variation && a.releases_pure >= b.releases_pure &&
+         a.releases_gaussian >= b.releases_gaussian && a.releases_zcdp >= b.releases_zcdp;
 }
 
 std::string BytesOf(const std::vector<double>& values) {

@@ -124,6 +124,75 @@ TEST(GaussianTest, RejectsBadInput) {
               StatusIs(absl::StatusCode::kInvalidArgument, "sigma_grid"));
 }
 
+TEST(GaussianTest, EpsilonWithAVariationIsTheLeastOrNone) {
+  for (const double mu : {0.02, 0.5, 3.0}) {
+    for (const double delta : {1e-9, 1e-5, 0.01}) {
+      for (const double share : {1e-9, 1e-3, 0.1, 0.4, 0.6}) {
+        const double variation = share * delta;
+        const auto spent = [&](double epsilon) {
+          return GaussianDelta(Mu{mu}, Epsilon{epsilon})->value +
+                 (1 + std::exp(epsilon)) * variation;
+        };
+        const auto epsilon = GaussianEpsilon(Mu{mu}, Delta{delta}, TotalVariation{variation});
+        if (epsilon.ok()) {
+          EXPECT_LE(spent(epsilon->value), delta * (1 + 1e-9));
+          EXPECT_GE(epsilon->value, GaussianEpsilon(Mu{mu}, Delta{delta})->value);
+          if (epsilon->value > 0) {
+            EXPECT_GT(spent(epsilon->value * (1 - 1e-6)), delta);
+          }
+          continue;
+        }
+        for (int i = 0; i <= 400; ++i) {
+          EXPECT_GT(spent(i * 0.05), delta) << mu << " " << variation << " " << i;
+        }
+      }
+    }
+  }
+  EXPECT_THAT(GaussianEpsilon(Mu{1}, Delta{1e-5}, TotalVariation{1e-5}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "no epsilon"));
+  for (const double bad : {-1e-9, kNan}) {
+    EXPECT_THAT(GaussianEpsilon(Mu{1}, Delta{1e-5}, TotalVariation{bad}),
+                StatusIs(absl::StatusCode::kInvalidArgument, "variation must be"));
+  }
+}
+
+// chi^2(rounded || discrete) by summing both laws over all integers: what the bound of n draws is
+// made of (docs/privacy/accounting.md), and for one draw their distance itself.
+TEST(GaussianTest, RoundedAndDiscreteGaussiansAreAsCloseAsTheProofSays) {
+  for (const long double sigma : {2.0L, 3.7L, 10.0L, 64.0L}) {
+    const auto weight = [&](long double x) { return std::exp(-x * x / (2 * sigma * sigma)); };
+    const long k_max = static_cast<long>(12 * sigma);
+    long double total = 0;
+    for (long k = -k_max; k <= k_max; ++k) total += weight(k);
+    long double chi_squared = 0, distance = 0;
+    for (long k = -k_max; k <= k_max; ++k) {
+      constexpr int kCuts = 64;  // Simpson's rule over [k - 1/2, k + 1/2]
+      long double cell = 0;
+      for (int i = 0; i <= kCuts; ++i) {
+        const long double at = weight(k - 0.5L + static_cast<long double>(i) / kCuts);
+        cell += at * (i == 0 || i == kCuts ? 1 : i % 2 == 1 ? 4 : 2);
+      }
+      cell /= 3 * kCuts * sigma * std::sqrt(2 * std::numbers::pi_v<long double>);
+      const long double discrete = weight(k) / total;
+      chi_squared += (cell - discrete) * (cell - discrete) / discrete;
+      distance += std::abs(cell - discrete) / 2;
+    }
+    const long double sigma_4 = sigma * sigma * sigma * sigma;
+    EXPECT_LE(static_cast<double>(chi_squared * 288 * sigma_4), 1.003) << sigma;
+    EXPECT_GE(static_cast<double>(chi_squared * 288 * sigma_4), 0.9) << sigma;
+    const double one = DiscreteGaussianVariation(1, static_cast<double>(sigma))->value;
+    EXPECT_LE(static_cast<double>(distance), one);
+    EXPECT_GE(static_cast<double>(distance), 0.9 * one);
+    const double many = DiscreteGaussianVariation(10'000, 1000 * static_cast<double>(sigma))->value;
+    EXPECT_GE(many * 1e6, static_cast<double>(std::sqrt(10'000 * chi_squared / 2)));
+  }
+  EXPECT_EQ(DiscreteGaussianVariation(0, 2)->value, 0);
+  EXPECT_THAT(DiscreteGaussianVariation(-1, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument, "coordinates"));
+  EXPECT_THAT(DiscreteGaussianVariation(1, kInf),
+              StatusIs(absl::StatusCode::kInvalidArgument, "sigma_grid"));
+}
+
 // 65 coordinates at sigma = 2^20 grid steps: 4.4e-12 at eps 1, 2.6e-8 at eps 10.
 TEST(GaussianTest, DiscretisationSlackIsSmallOnAFineGrid) {
   EXPECT_NEAR(DiscreteGaussianSlack(Epsilon{1}, 65, 0x1p20)->value, 4.4e-12, 0.05e-12);
@@ -204,11 +273,79 @@ TEST(CompositionTest, MixedReleasesGoThroughZcdp) {
   EXPECT_NEAR(readings.zcdp->value, ZcdpEpsilon(Rho{1.25}, Delta{1e-6})->value, 1e-9);
 }
 
-TEST(CompositionTest, SlackIsTakenFromTheAskedDelta) {
-  const auto totals = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{1}, Delta{4e-6}));
+// The distance is charged (1 + e^epsilon) times, at the epsilon that is read.
+TEST(CompositionTest, VariationIsChargedAtTheEpsilonThatIsRead) {
+  const double variation = 1e-10;
+  const auto totals =
+      *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{1}, TotalVariation{variation}), 2);
+  EXPECT_EQ(totals.variation, 2 * static_cast<std::uint64_t>(std::ceil(variation * 0x1p62)));
   const auto readings = *Read(totals, Delta{1e-5});
-  EXPECT_NEAR(readings.gaussian_curve->value, GaussianEpsilon(Mu{1}, Delta{6e-6})->value, 1e-9);
-  EXPECT_FALSE(Read(totals, Delta{4e-6})->best()) << "no delta is left to pay for the curve";
+  const double epsilon = readings.gaussian_curve->value;
+  const double spent = static_cast<double>(DeltaByQuadrature(std::numbers::sqrt2, epsilon)) +
+                       (1 + std::exp(epsilon)) * 2 * variation;
+  EXPECT_LE(spent, 1e-5);
+  EXPECT_NEAR(spent, 1e-5, 1e-12);
+}
+
+// A discrete Gaussian is mu^2 / 2-zCDP as it is.
+TEST(CompositionTest, VariationCostsTheZcdpReadingNothing) {
+  const auto right = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{1}));
+  const auto off = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{1}, TotalVariation{1e-3}));
+  EXPECT_EQ(Read(off, Delta{1e-5})->zcdp, Read(right, Delta{1e-5})->zcdp);
+  EXPECT_FALSE(Read(off, Delta{1e-5})->gaussian_curve) << "(1 + e^0) 1e-3 is more than delta";
+}
+
+// PRIVACY_FINDINGS M4: two streams of JOINT with kind BLT, cap 2^30, d = 10, made for epsilon 1 at
+// delta 1e-5. The slack of each, taken at epsilon 1, was added: 1.6297, where the bound is 1.60e-5.
+TEST(CompositionTest, TwoStreamsOfFineGaussiansReadWhatTheProofSays) {
+  constexpr double kDelta = 1e-5;
+  constexpr long kValues = 65L << 30;
+  const Delta slack = *DiscreteGaussianSlack(Epsilon{1}, kValues, 0x1p25);
+  EXPECT_NEAR(slack.value, 4.66e-6, 0.02e-6);
+  const Mu mu = *CalibrateGaussian(Epsilon{1}, Delta{kDelta - slack.value});
+  const long double mu_of_both = std::numbers::sqrt2_v<long double> * mu.value;
+  const TotalVariation union_bound{slack.value / (1 + std::numbers::e)};
+  const double wrong =
+      GaussianEpsilon(Mu{static_cast<double>(mu_of_both)}, Delta{kDelta - 2 * slack.value})->value;
+  EXPECT_NEAR(wrong, 1.6297, 1e-3);
+  const auto delta_at = [&](long double epsilon, double variation) {
+    return DeltaByQuadrature(mu_of_both, epsilon) + (1 + std::exp(epsilon)) * 2 * variation;
+  };
+  EXPECT_NEAR(static_cast<double>(delta_at(wrong, union_bound.value)), 1.60e-5, 0.02e-5);
+
+  // With the sum of all coordinates' distances no epsilon has this delta, and none is read.
+  const auto coarse = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(mu, union_bound), 2);
+  EXPECT_FALSE(Read(coarse, Delta{kDelta})->gaussian_curve);
+  for (double epsilon = 0; epsilon < 3; epsilon += 0.1) {
+    EXPECT_GT(static_cast<double>(delta_at(epsilon, union_bound.value)), kDelta) << epsilon;
+  }
+  // With their joint distance there is one: the least, by bisection of the quadrature.
+  const TotalVariation joint = *DiscreteGaussianVariation(kValues, 0x1p25);
+  EXPECT_LT(joint.value, 1.1e-11);
+  const auto fine = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(mu, joint), 2);
+  long double low = 0, high = 3;
+  for (int i = 0; i < 40; ++i) {
+    const long double middle = (low + high) / 2;
+    (delta_at(middle, joint.value) <= kDelta ? high : low) = middle;
+  }
+  const auto readings = *Read(fine, Delta{kDelta});
+  EXPECT_NEAR(readings.gaussian_curve->value, static_cast<double>(high), 1e-7);
+  EXPECT_GE(readings.gaussian_curve->value, static_cast<double>(high) - 1e-11);
+  EXPECT_LT(readings.gaussian_curve->value, readings.zcdp->value);
+}
+
+// What the former version stored, (1 + e^epsilon) times the distance, reads more, never less.
+TEST(CompositionTest, AnOldSlackReadAsADistanceIsConservative) {
+  for (const double epsilon : {0.1, 1.0, 5.0}) {
+    const double slack = DiscreteGaussianSlack(Epsilon{epsilon}, 65L << 12, 0x1p25)->value;
+    const TotalVariation distance = *DiscreteGaussianVariation(65L << 12, 0x1p25);
+    EXPECT_GT(slack, 2 * distance.value);
+    const auto old =
+        *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{0.5}, TotalVariation{slack}), 3);
+    const auto now = *Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{0.5}, distance), 3);
+    EXPECT_GT(Read(old, Delta{1e-5})->gaussian_curve->value,
+              Read(now, Delta{1e-5})->gaussian_curve->value);
+  }
 }
 
 TEST(CompositionTest, OrderDoesNotMatter) {
@@ -242,6 +379,14 @@ TEST(CompositionTest, RefusesNonsense) {
     EXPECT_THAT(Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{bad})),
                 StatusIs(absl::StatusCode::kInvalidArgument, "finite"));
   }
+  for (const double bad : {-1e-9, 1.0, kNan}) {
+    EXPECT_THAT(Compose(PrivacyTotals{}, PrivacyCost::Gaussian(Mu{1}, TotalVariation{bad})),
+                StatusIs(absl::StatusCode::kInvalidArgument, "variation must be"));
+  }
+  PrivacyCost pure = PrivacyCost::Pure(Epsilon{1});
+  pure.variation = {1e-9};
+  EXPECT_THAT(Compose(PrivacyTotals{}, pure),
+              StatusIs(absl::StatusCode::kInvalidArgument, "only a Gaussian cost"));
   EXPECT_THAT(Compose(PrivacyTotals{}, PrivacyCost{}),
               StatusIs(absl::StatusCode::kInvalidArgument, "exactly one"));
 }

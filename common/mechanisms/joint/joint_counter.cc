@@ -67,6 +67,9 @@ absl::StatusOr<JointCounter> JointCounter::Create(const Options& options) {
       const Delta slack,
       DiscreteGaussianSlack(options.epsilon, static_cast<long>(releases * statistic.size()),
                             kSigmaStepsMin));
+  BANDANA_ASSIGN_OR_RETURN(
+      const TotalVariation variation,
+      DiscreteGaussianVariation(static_cast<long>(releases * statistic.size()), kSigmaStepsMin));
   const double rest = (options.delta.value - slack.value * kOutward) / kOutward;
   if (rest > 0) {
     BANDANA_ASSIGN_OR_RETURN(const Mu mu, CalibrateGaussian(options.epsilon, {rest}));
@@ -77,8 +80,7 @@ absl::StatusOr<JointCounter> JointCounter::Create(const Options& options) {
       // mu = Delta' / sigma, and the design's cost is Delta'^2 / (2 sigma^2), rounded up.
       const Mu spent = {std::sqrt(2 * design.cost().value) * kOutward};
       if (sigma_squared >= kSigmaStepsMin * kSigmaStepsMin) {
-        return JointCounter(options, statistic, design,
-                            PrivacyCost::Gaussian(spent, {slack.value * kOutward}));
+        return JointCounter(options, statistic, design, PrivacyCost::Gaussian(spent, variation));
       }
     }
   }
