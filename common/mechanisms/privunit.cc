@@ -81,9 +81,11 @@ absl::StatusOr<PerturbedDirection> PrivUnit::Randomize(const ClippedStatistics& 
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     BANDANA_RETURN_IF_ERROR(bits.Fill(seed));
     BANDANA_ASSIGN_OR_RETURN(const bool anywhere, BernoulliExp(exponent_, bits));
-    if (anywhere) return PerturbedDirection(seed);
+    // In every attempt, whatever the coin says: the number of directions that were computed would
+    // tell otherwise which accepted seeds lie in the cap for sure.
     BANDANA_ASSIGN_OR_RETURN(const std::vector<double> z, NormalsOf(seed, design_.n));
-    if (InCap(z, v, design_.threshold)) return PerturbedDirection(seed);
+    const bool in_cap = InCap(z, v, design_.threshold);
+    if (anywhere || in_cap) return PerturbedDirection(seed);
   }
   return Unavailable("entropy: the generator is stuck");
 }
