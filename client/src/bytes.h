@@ -56,10 +56,8 @@ class SecretBytes {
   SecretBytes() = default;
   explicit SecretBytes(std::string bytes) : bytes_(std::move(bytes)) {}
   ~SecretBytes() { Erase(bytes_); }
-  SecretBytes(SecretBytes&& other) noexcept : bytes_(std::move(other.bytes_)) {
-    Erase(other.bytes_);  // a short string is copied by a move
-  }
-  SecretBytes& operator=(SecretBytes&&) = delete;
+  SecretBytes(SecretBytes&& other) noexcept;
+  SecretBytes& operator=(SecretBytes&& other) noexcept;
 
   std::string& get() { return bytes_; }
   const std::string& get() const { return bytes_; }

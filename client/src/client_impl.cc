@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "client/src/mechanisms.h"
 #include "client/src/once.h"
 #include "client/src/policy.h"
 #include "client/src/spent.h"
-#include "common/accounting/composition.h"
 #include "common/base/status.h"
-#include "common/wire/counter_policy.h"
 #include "common/wire/privacy_rules.h"
 
 namespace bandana::device {
@@ -120,58 +119,6 @@ void ClientImpl::AdoptStreams(Store::Transaction& transaction, const std::set<Ow
   }
 }
 
-absl::StatusOr<ClientImpl::Mechanism> ClientImpl::MakeMechanism(const PublicSpec& spec,
-                                                                const Membership& membership,
-                                                                std::uint64_t events_max,
-                                                                BitSource* bits,
-                                                                const ModelEpoch* epoch) {
-  Mechanism mechanism;
-  if (spec.mode == v1::LOCAL_CONTEXT) {
-    BANDANA_ASSIGN_OR_RETURN(ContextMechanism drawing, ContextMechanism::Create(spec));
-    BANDANA_ASSIGN_OR_RETURN(mechanism.contexts,
-                             ContextPrivatizer::Create({.mechanism = std::move(drawing),
-                                                        .range = spec.reward_range,
-                                                        .link = spec.link,
-                                                        .default_reward = spec.default_reward(),
-                                                        .dimension = spec.dimension,
-                                                        .model = spec.name,
-                                                        .policy = membership.policy,
-                                                        .events_max = events_max,
-                                                        .bits = bits,
-                                                        .epoch = epoch}));
-    return mechanism;
-  }
-  if (spec.mode != v1::LOCAL_REWARD) return mechanism;
-  if (spec.mechanism == v1::COUNTER) {
-    BANDANA_ASSIGN_OR_RETURN(CounterDesign design, MakeCounterDesign(spec));
-    BANDANA_ASSIGN_OR_RETURN(mechanism.streams,
-                             StreamPrivatizer::Create({.design = std::move(design),
-                                                       .centre = RewardCentre(spec),
-                                                       .range = spec.reward_range,
-                                                       .default_reward = spec.default_reward(),
-                                                       .model = spec.name,
-                                                       .policy = membership.policy,
-                                                       .owner = membership.owner,
-                                                       .events_max = events_max,
-                                                       .bits = bits,
-                                                       .epoch = epoch}));
-    return mechanism;
-  }
-  BANDANA_ASSIGN_OR_RETURN(RewardRandomizer randomizer, MakeRandomizer(spec));
-  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
-                           Compose(PrivacyTotals(), PrivacyCost::Pure(spec.epsilon)));
-  mechanism.privatizer.emplace(
-      Privatizer::Options{.randomizer = std::move(randomizer),
-                          .centred = spec.mechanism == v1::CENTRED_RANDOMIZER,
-                          .default_reward = spec.default_reward(),
-                          .model = spec.name,
-                          .policy = membership.policy,
-                          .events_max = events_max,
-                          .event_cost = one.pure,
-                          .bits = bits});
-  return mechanism;
-}
-
 absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
     const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
     const PublicSpec& spec, std::uint64_t epoch, std::unique_ptr<Transport> transport) {
@@ -179,11 +126,14 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
   auto model_epoch = std::make_unique<ModelEpoch>();
   model_epoch->value = epoch;
   BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max));
-  auto mechanism = MakeMechanism(spec, membership, events_max, seams.bits, model_epoch.get());
+  auto mechanism = MakeMechanism(
+      spec, {.policy = membership.policy, .owner = membership.owner, .events_max = events_max},
+      seams.bits, model_epoch.get());
   if (!mechanism.ok()) {
     store->RemoveOwner(membership.owner);
     return mechanism.status();
   }
+  if (seams.wrap_mechanism) *mechanism = seams.wrap_mechanism(*std::move(mechanism));
   std::unique_ptr<ClientImpl> client(new ClientImpl(options, std::move(store), seams, spec,
                                                     std::move(model_epoch), std::move(transport),
                                                     *std::move(mechanism), membership));
@@ -196,7 +146,7 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
 ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store,
                        const Seams& seams, const PublicSpec& spec,
                        std::unique_ptr<ModelEpoch> epoch, std::unique_ptr<Transport> transport,
-                       Mechanism mechanism, const Membership& membership)
+                       std::unique_ptr<EventMechanism> mechanism, const Membership& membership)
     : options_(options),
       store_(std::move(store)),
       spec_(spec),
@@ -205,17 +155,14 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       policy_(membership.policy),
       owner_(membership.owner),
       epoch_(std::move(epoch)),
+      scheduler_(seams.make_scheduler()),
       transport_(std::move(transport)),
-      privatizer_(std::move(mechanism.privatizer)),
-      streams_(std::move(mechanism.streams)),
-      contexts_(std::move(mechanism.contexts)) {
-  const Privatizer* const privatizer = privatizer_ ? &*privatizer_ : nullptr;
-  const StreamPrivatizer* const streams = streams_ ? &*streams_ : nullptr;
-  const ContextPrivatizer* const contexts = contexts_ ? &*contexts_ : nullptr;
+      counts_here_(spec.mode == v1::LOCAL_REWARD && spec.mechanism == v1::COUNTER),
+      contexts_private_(spec.mode == v1::LOCAL_CONTEXT),
+      mechanism_(std::move(mechanism)) {
   epoch_->ask = [this] { CheckModelAgain(); };
   const absl::Duration remember = spec.token_lifetime + kClockSkew;
-  // Where the server may see rewards it keeps the window itself.
-  const bool window = info_.local && info_.reward_window;
+  const bool window = info_.reward_window && IsPrivateMode(spec.mode);
   Reporter::Options reporting = {.policy = policy_,
                                  .owner = owner_,
                                  .dimension = spec.dimension,
@@ -238,7 +185,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       Outbox::Services{
           .store = store_,
           .transport = transport_.get(),
-          .scheduler = &scheduler_,
+          .scheduler = scheduler_.get(),
           .counters = &counters_,
           .clock = seams.clock,
           .settled = [this](DecisionNumber number,
@@ -254,7 +201,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       StreamOutbox::Services{
           .store = store_,
           .transport = transport_.get(),
-          .scheduler = &scheduler_,
+          .scheduler = scheduler_.get(),
           .counters = &counters_,
           .settled = [this](DecisionNumber number,
                             Delivery delivery) { reporter_->Settled(number, delivery); },
@@ -263,14 +210,11 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       WindowTimer::Options{.owner = owner_,
                            .policy = policy_,
                            .deliverable = membership.deliverable,
-                           .dimension = spec.dimension,
                            .remember = remember},
       WindowTimer::Services{
           .store = store_,
-          .scheduler = &scheduler_,
-          .contexts = contexts,
-          .privatizer = privatizer,
-          .streams = streams,
+          .scheduler = scheduler_.get(),
+          .mechanism = mechanism_.get(),
           .may_draw = [this] { return reporter_->refusal().ok(); },
           .begin = [this] { reporter_->Begin(); },
           .end = [this] { reporter_->End(); },
@@ -283,22 +227,21 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                      .outbox = outbox_.get(),
                      .timer = timer_.get(),
                      .counters = &counters_,
-                     .contexts = contexts,
-                     .privatizer = privatizer,
-                     .streams = streams,
+                     .mechanism = mechanism_.get(),
+                     .epoch = epoch_.get(),
                      .stream_outbox = stream_outbox_.get()});
   selector_ = std::make_unique<Selector>(Selector::Options{.dimension = spec.dimension,
                                                            .range = WindowsIn(spec),
                                                            .deadline = options.select_deadline,
                                                            .backoff = BackoffOf(options)},
-                                         transport_.get(), &scheduler_);
-  if (contexts_) {
+                                         transport_.get(), scheduler_.get());
+  if (contexts_private_) {
     posterior_clock_ = std::make_unique<PosteriorClock>(
         PosteriorClock::Options{.model = spec.name,
                                 .dimension = spec.dimension,
                                 .interval = options.posterior_interval,
                                 .deadline = options.select_deadline},
-        transport_.get(), &scheduler_);
+        transport_.get(), scheduler_.get());
   }
 }
 
@@ -309,7 +252,7 @@ ClientImpl::~ClientImpl() {
   timer_->Close();
   reporter_->Close();
   transport_->Shutdown();
-  scheduler_.Stop();
+  scheduler_->Stop();
   // The store works in order: after the first wait everything enqueued so far has called back, and
   // after the second what those callbacks enqueued.
   for (int i = 0; i < 2; ++i) {
@@ -318,7 +261,8 @@ ClientImpl::~ClientImpl() {
   store_->RemoveOwner(owner_);
 }
 
-absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection, int shown) const {
+absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
+                                               std::optional<int> shown) const {
   BANDANA_ASSIGN_OR_RETURN(Handle handle, DecodeHandle(selection.handle));
   if (handle.identity != store_->identity()) {
     return InvalidArgument("selection was made with another device store");
@@ -329,21 +273,29 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection, int s
   }
   const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
   const bool needed =
-      (streams_ && !handle.token.empty()) || (contexts_ && !reporter_->has_window());
+      (counts_here_ && !handle.token.empty()) || (contexts_private_ && !reporter_->has_window());
   if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   if (!handle.windows.empty() && !WindowOf(handle.windows, handle.ranks - 1)) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
-  if (shown < 0 || shown >= handle.ranks) {
-    return InvalidArgument("shown must be in [0, ", handle.ranks, "), got ", shown);
+  if (!shown) return handle;
+  if (*shown < 0 || *shown >= handle.ranks) {
+    return InvalidArgument("shown must be in [0, ", handle.ranks, "), got ", *shown);
   }
+  // The rank is sent in clear: one that is named with the reaction would tell of it.
+  if (reporter_->has_window() && *shown != handle.shown) {
+    return InvalidArgument("shown must be ", handle.shown,
+                           ", the rank that Select named: the model has a reward window, got ",
+                           *shown);
+  }
+  handle.shown = *shown;
   return handle;
 }
 
-absl::Status ClientImpl::Report(const Selection& selection, std::optional<double> reward, int shown,
-                                std::function<void(Delivery)> done) {
+absl::Status ClientImpl::Report(const Selection& selection, std::optional<double> reward,
+                                std::optional<int> shown, std::function<void(Delivery)> done) {
   Once<absl::Status> queued;
   ReportAsync(
       selection, reward, shown, [&queued](absl::Status status) { queued.Set(std::move(status)); },
@@ -351,12 +303,12 @@ absl::Status ClientImpl::Report(const Selection& selection, std::optional<double
   return queued.Get();
 }
 
-void ClientImpl::ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
-                             std::function<void(absl::Status)> queued,
+void ClientImpl::ReportAsync(const Selection& selection, std::optional<double> reward,
+                             std::optional<int> shown, std::function<void(absl::Status)> queued,
                              std::function<void(Delivery)> done) {
   auto handle = CheckHandle(selection, shown);
   if (!handle.ok()) return queued(handle.status());
-  reporter_->Report(*std::move(handle), reward, shown, std::move(queued), std::move(done));
+  reporter_->Report(*std::move(handle), reward, std::move(queued), std::move(done));
 }
 
 void ClientImpl::CheckModelAgain() {

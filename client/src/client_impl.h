@@ -11,19 +11,17 @@
 #include <string_view>
 
 #include "bandana/client.h"
-#include "client/src/context_privatizer.h"
 #include "client/src/counters.h"
+#include "client/src/event_mechanism.h"
 #include "client/src/outbox.h"
 #include "client/src/posterior_clock.h"
 #include "client/src/posteriors.h"
-#include "client/src/privatizer.h"
 #include "client/src/reporter.h"
 #include "client/src/scheduler.h"
 #include "client/src/seams.h"
 #include "client/src/selector.h"
 #include "client/src/store.h"
 #include "client/src/stream_outbox.h"
-#include "client/src/stream_privatizer.h"
 #include "client/src/transport.h"
 #include "client/src/window_timer.h"
 #include "common/wire/model_spec.h"
@@ -44,19 +42,19 @@ class ClientImpl final : public Client {
   ~ClientImpl() override;
 
   const ModelInfo& model() const override { return info_; }
-  absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, int top_k) override;
-  void SelectAsync(std::string_view user, const Arms& arms, int top_k,
+  absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, Ranks ranks) override;
+  void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                    std::function<void(absl::StatusOr<Selection>)> done) override;
   absl::StatusOr<Selection> SelectPoint(std::string_view user) override;
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override;
   absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
-                                           int top_k) override;
+                                           Ranks ranks) override;
   absl::StatusOr<bool> RefreshPosterior(std::string_view user) override;
-  absl::Status Report(const Selection& selection, std::optional<double> reward, int shown,
-                      std::function<void(Delivery)> done) override;
-  void ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
-                   std::function<void(absl::Status)> queued,
+  absl::Status Report(const Selection& selection, std::optional<double> reward,
+                      std::optional<int> shown, std::function<void(Delivery)> done) override;
+  void ReportAsync(const Selection& selection, std::optional<double> reward,
+                   std::optional<int> shown, std::function<void(absl::Status)> queued,
                    std::function<void(Delivery)> done) override;
   bool Flush(absl::Duration timeout) override { return reporter_->Flush(timeout); }
   ClientStats Stats() const override;
@@ -74,21 +72,11 @@ class ClientImpl final : public Client {
     std::map<StreamId, int> waiting;  // adopted steps, by stream
     std::uint64_t rejected = 0;       // steps of streams under other policies
   };
-  // What turns rewards into reports: one of them for a local model, none otherwise.
-  struct Mechanism {
-    std::optional<Privatizer> privatizer;
-    std::optional<StreamPrivatizer> streams;
-    std::optional<ContextPrivatizer> contexts;
-  };
-
   ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
              const PublicSpec& spec, std::unique_ptr<ModelEpoch> epoch,
-             std::unique_ptr<Transport> transport, Mechanism mechanism,
+             std::unique_ptr<Transport> transport, std::unique_ptr<EventMechanism> mechanism,
              const Membership& membership);
-  static absl::StatusOr<Mechanism> MakeMechanism(const PublicSpec& spec,
-                                                 const Membership& membership,
-                                                 std::uint64_t events_max, BitSource* bits,
-                                                 const ModelEpoch* epoch);
+
   static absl::StatusOr<Membership> Join(Store& store, const PublicSpec& spec,
                                          std::uint64_t events_max);
   static void AdoptStreams(Store::Transaction& transaction, const std::set<OwnerId>& live,
@@ -96,16 +84,20 @@ class ClientImpl final : public Client {
 
   using Selected = std::function<void(absl::StatusOr<Selection>)>;
   absl::Status MaySelect(std::string_view user);
+  // Models whose contexts are private, with inline arms: rows that are not finite are zeros. Else
+  // empty: `arms` stand.
+  std::vector<double> FiniteFeatures(const Arms& arms) const;
   absl::StatusOr<std::vector<double>> FeaturesForCounter(const Arms& arms) const;
-  absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, int top_k);
-  void SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done);
+  absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, Ranks ranks);
+  void SelectHere(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
   // Asks the server. `features`: with a counter, of the inline arms; else none.
   void SelectThere(std::string_view user, v1::SelectRequest request, std::vector<double> features,
                    Selected done);
   // Gives the ranking its handle; with a reward window after the store has the open decision.
-  void Complete(const std::string& user, Ranking ranking, Selected done);
+  void Complete(const std::string& user, Ranking ranking, int shown, Selected done);
   void CancelSelect();
-  absl::StatusOr<Handle> CheckHandle(const Selection& selection, int shown) const;
+  // The handle with the rank to report.
+  absl::StatusOr<Handle> CheckHandle(const Selection& selection, std::optional<int> shown) const;
   void CheckModelAgain();
   void OnModelAgain(const Answer& answer, const v1::GetModelResponse& response);
 
@@ -118,11 +110,11 @@ class ClientImpl final : public Client {
   const OwnerId owner_;
   const std::unique_ptr<ModelEpoch> epoch_;  // of the model, as last heard
   Counters counters_;
-  Scheduler scheduler_;
+  const std::unique_ptr<Scheduler> scheduler_;
   const std::unique_ptr<Transport> transport_;
-  const std::optional<Privatizer> privatizer_;       // of local models with the randomizer
-  const std::optional<StreamPrivatizer> streams_;    // with a counter
-  const std::optional<ContextPrivatizer> contexts_;  // whose contexts are private
+  const bool counts_here_;       // a counter on this device needs the features of the arm shown
+  const bool contexts_private_;  // arms are chosen here, and nothing but reports leaves
+  const std::unique_ptr<EventMechanism> mechanism_;
   std::unique_ptr<Reporter> reporter_;
   std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<StreamOutbox> stream_outbox_;

@@ -9,6 +9,13 @@
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
+namespace {
+
+Arms WithFeatures(const Arms& arms, const std::vector<double>& features) {
+  return features.empty() ? arms : Arms::Inline(features);
+}
+
+}  // namespace
 
 absl::Status ClientImpl::MaySelect(std::string_view user) {
   BANDANA_RETURN_IF_ERROR(reporter_->refusal());
@@ -19,9 +26,16 @@ absl::Status ClientImpl::MaySelect(std::string_view user) {
   return reporter_->has_window() ? reporter_->Reserve() : absl::OkStatus();
 }
 
+// Where contexts are private no feature decides whether there is an event.
+std::vector<double> ClientImpl::FiniteFeatures(const Arms& arms) const {
+  const bool hidden = spec_.mode == v1::LOCAL_CONTEXT || spec_.mode == v1::JOINT;
+  if (!hidden || arms.form != Arms::Form::kInline) return {};
+  return ZerosForNonFinite(arms.features, spec_.dimension);
+}
+
 // A counter needs the features of the arm shown, and Select does not send those of a catalogue.
 absl::StatusOr<std::vector<double>> ClientImpl::FeaturesForCounter(const Arms& arms) const {
-  if (!streams_) return std::vector<double>();
+  if (!counts_here_) return std::vector<double>();
   if (arms.form != Arms::Form::kInline) {
     return FailedPrecondition("model ", spec_.name, " counts on the device: arms must be inline");
   }
@@ -32,16 +46,18 @@ void ClientImpl::CancelSelect() {
   if (reporter_->has_window()) reporter_->CancelReservation();
 }
 
-absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& arms, int top_k) {
+absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& arms, Ranks ranks) {
   Once<absl::StatusOr<Selection>> result;
-  SelectAsync(user, arms, top_k,
+  SelectAsync(user, arms, ranks,
               [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
   return result.Get();
 }
 
-void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, int top_k, Selected done) {
-  if (contexts_) return SelectHere(user, arms, top_k, std::move(done));
-  auto request = MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k);
+void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, Ranks ranks, Selected done) {
+  if (contexts_private_) return SelectHere(user, arms, ranks, std::move(done));
+  const std::vector<double> finite = FiniteFeatures(arms);
+  auto request =
+      MakeSelectRequest(spec_.name, spec_.dimension, user, WithFeatures(arms, finite), ranks);
   if (!request.ok()) return done(request.status());
   auto features = FeaturesForCounter(arms);
   if (!features.ok()) return done(features.status());
@@ -56,7 +72,7 @@ absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
 }
 
 void ClientImpl::SelectPointAsync(std::string_view user, Selected done) {
-  if (streams_ || contexts_) {
+  if (counts_here_ || contexts_private_) {
     return done(InvalidArgument("model ", spec_.name, " is not of points: its arms are ranked"));
   }
   auto request = MakePointRequest(spec_.name, user);
@@ -67,27 +83,35 @@ void ClientImpl::SelectPointAsync(std::string_view user, Selected done) {
 void ClientImpl::SelectThere(std::string_view user, v1::SelectRequest request,
                              std::vector<double> features, Selected done) {
   if (absl::Status status = MaySelect(user); !status.ok()) return done(std::move(status));
-  selector_->Select(std::move(request), [this, user = std::string(user),
+  const int shown = static_cast<int>(request.shown());
+  selector_->Select(std::move(request), [this, shown, user = std::string(user),
                                          features = std::move(features),
                                          done = std::move(done)](absl::StatusOr<Ranking> ranking) {
     if (!ranking.ok()) {
       CancelSelect();
       return done(ranking.status());
     }
-    if (streams_) {
+    if (counts_here_) {
       for (const RankedArm& arm : ranking->arms) {
         ranking->features += PackFeatures(FeaturesOfRow(features, arm.position, spec_.dimension));
       }
     }
-    Complete(user, *std::move(ranking), done);
+    Complete(user, *std::move(ranking), shown, done);
   });
 }
 
-void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected done) {
+void ClientImpl::Complete(const std::string& user, Ranking ranking, int shown, Selected done) {
+  const int ranks = std::max(1, static_cast<int>(ranking.arms.size()));  // a point is one
+  if (shown >= ranks) {
+    CancelSelect();
+    return done(InvalidArgument("ranks.shown must be below the number of arms, got ", shown, " of ",
+                                ranks));
+  }
   Handle handle = {.identity = store_->identity(),
                    .number = store_->NextNumber(),
                    .policy = policy_,
-                   .ranks = std::max(1, static_cast<int>(ranking.arms.size())),  // a point is one
+                   .ranks = ranks,
+                   .shown = shown,
                    .user = user,
                    .token = std::move(ranking.token),
                    .features = std::move(ranking.features),
@@ -101,7 +125,7 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected don
     ++counters_.selections;
     return done(std::move(selection));
   }
-  Handle stub = handle;  // the store keeps token and features, and the windows for a default
+  Handle stub = handle;  // the store keeps token and features
   stub.token.clear();
   stub.features.clear();
   selection.handle = Encode(stub);
@@ -120,15 +144,17 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, Selected don
 }
 
 // What ranks on the device: the posterior of the clock where contexts are private, else the user's.
-absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& arms, int top_k) {
+absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& arms, Ranks ranks) {
   if (arms.form != Arms::Form::kInline) {
     return InvalidArgument("arms must be inline to be ranked on the device");
   }
+  const std::vector<double> finite = FiniteFeatures(arms);
+  const Arms taken = WithFeatures(arms, finite);
   BANDANA_RETURN_IF_ERROR(
-      MakeSelectRequest(spec_.name, spec_.dimension, user, arms, top_k).status());
+      MakeSelectRequest(spec_.name, spec_.dimension, user, taken, ranks).status());
   BANDANA_ASSIGN_OR_RETURN(
       const auto features,
-      ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
+      ClipArms(taken.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
   const auto posterior =
       posterior_clock_ ? posterior_clock_->Latest() : posteriors_.Find(std::string(user));
   if (posterior == nullptr) {
@@ -136,29 +162,29 @@ absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& 
   }
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
   BANDANA_RETURN_IF_ERROR(MaySelect(user));
-  return RankOnDevice(*posterior, spec_.link, features, top_k, tie_key);
+  return RankOnDevice(*posterior, spec_.link, features, ranks.top_k, tie_key);
 }
 
-void ClientImpl::SelectHere(std::string_view user, const Arms& arms, int top_k, Selected done) {
-  absl::StatusOr<Ranking> ranking = RankHere(user, arms, top_k);
+void ClientImpl::SelectHere(std::string_view user, const Arms& arms, Ranks ranks, Selected done) {
+  absl::StatusOr<Ranking> ranking = RankHere(user, arms, ranks);
   if (!ranking.ok()) return done(ranking.status());
-  Complete(std::string(user), *std::move(ranking), std::move(done));
+  Complete(std::string(user), *std::move(ranking), ranks.shown, std::move(done));
 }
 
 absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
-                                                     int top_k) {
-  if (streams_) {
+                                                     Ranks ranks) {
+  if (counts_here_) {
     return FailedPrecondition("model ", spec_.name,
                               " counts on the device: its arms are ranked by Select");
   }
   Once<absl::StatusOr<Selection>> result;
-  SelectHere(user, arms, top_k,
+  SelectHere(user, arms, ranks,
              [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
   return result.Get();
 }
 
 absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
-  if (contexts_) {
+  if (contexts_private_) {
     return FailedPrecondition("model ", spec_.name,
                               " has private contexts: its posterior is fetched by the clock");
   }

@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
                                                 const Seams& seams) {
   BANDANA_RETURN_IF_ERROR(CheckOptions(options));
   if (store == nullptr) return InvalidArgument("store must not be null");
-  auto opened = Transport::Open(options.target, SecurityOf(options.security));
+  auto opened = OpenTransport(options.target, SecurityOf(options.security));
   if (!opened.ok()) return Annotate(opened.status(), "options.security");
   std::unique_ptr<Transport> transport = *std::move(opened);
   BANDANA_ASSIGN_OR_RETURN(const auto response, FetchModel(*transport, options));

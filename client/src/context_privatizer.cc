@@ -1,8 +1,6 @@
 #include "client/src/context_privatizer.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "client/src/bytes.h"
@@ -26,20 +24,19 @@ absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction,
 }
 
 // PROOF: context_release begin
-ContextReward ContextPrivatizer::Clip(std::optional<double> reward) const {
-  const double value = reward && !std::isnan(*reward) ? *reward : options_.default_reward;
-  return ContextReward(std::clamp(value, options_.range.min, options_.range.max));
+SecretBytes ContextPrivatizer::Hold(std::optional<double> reward,
+                                    const std::optional<RewardRange>&) const {
+  return HeldReward::Clip(reward, options_.range, options_.default_reward).Pack();
 }
 
-absl::StatusOr<std::string> ContextPrivatizer::Draw(const ReportRow& row,
-                                                    const ContextReward& reward) const {
+absl::StatusOr<std::string> ContextPrivatizer::DrawReport(const ReportRow& row,
+                                                          double reward) const {
   std::array<std::byte, 16> id{};
   BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
   const ContextMechanism& mechanism = options_.mechanism;
-  const ClippedStatistics phi =
-      mechanism.statistic().Clip(RawInteraction(FeaturesOfRank(row.features, 0, options_.dimension),
-                                                StraightReward(options_.link, reward.value_)));
-  const std::uint64_t epoch = options_.epoch->value;
+  const ClippedStatistics phi = mechanism.statistic().Clip(RawInteraction(
+      FeaturesOfRank(row.features, 0, options_.dimension), StraightReward(options_.link, reward)));
+  const std::uint64_t epoch = row.opening.epoch;
   if (mechanism.privunit() != nullptr) {
     BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection drawn,
                              mechanism.privunit()->Randomize(phi, *options_.bits));
@@ -51,20 +48,19 @@ absl::StatusOr<std::string> ContextPrivatizer::Draw(const ReportRow& row,
 }
 
 absl::StatusOr<device::Release> ContextPrivatizer::Release(Store::Transaction& transaction,
-                                                           ReportRow& row,
-                                                           const ContextReward& reward,
-                                                           Payment payment,
-                                                           absl::Time forget_at) const {
+                                                           ReportRow& row, const SecretBytes& held,
+                                                           const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
-  if (payment == Payment::kBlock) {
+  const auto reward = HeldReward::Unpack(held.get());
+  if (!reward) return Internal("a held reward has a wrong length");
+  if (draw.payment == Payment::kBlock) {
     BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
                              transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
     if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
   }
-  BANDANA_ASSIGN_OR_RETURN(row.report, Draw(row, reward));
+  BANDANA_ASSIGN_OR_RETURN(row.report, DrawReport(row, reward->value_));
   Erase(row.features);
-  transaction.tables.MarkDrawn(row.number, forget_at);
-  transaction.tables.PutReport(row);
+  FinishRow(transaction.tables, row, draw.forget_at);
   return device::Release::kDone;
 }
 // PROOF: context_release end

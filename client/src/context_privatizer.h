@@ -6,11 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/src/context_reward.h"
-#include "client/src/release.h"
-#include "client/src/store.h"
-#include "client/src/stream_privatizer.h"
-#include "client/src/tables.h"
+#include "client/src/counter_stream.h"
+#include "client/src/event_mechanism.h"
 #include "common/mechanisms/reward_randomizer.h"
 #include "common/random/bit_source.h"
 #include "common/wire/context_policy.h"
@@ -19,13 +16,12 @@ namespace bandana::device {
 
 // Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
 // draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
-// draw, a random id that has nothing to do with the decision, and the model's epoch; from then on
-// the device keeps neither the features nor the reward.
+// draw, a random id that has nothing to do with the decision, and the model's epoch at the
+// decision; from then on the device keeps neither the features nor the reward.
 //
 // Privacy:  the mechanism's guarantee for (x, r) of one event together, replacement neighbours;
 //           docs/privacy/context_release.md.
-// Threads:  Clip and Default are safe; the rest runs on the store's writer thread.
-class ContextPrivatizer {
+class ContextPrivatizer final : public EventMechanism {
  public:
   struct Options {
     ContextMechanism mechanism;
@@ -35,27 +31,18 @@ class ContextPrivatizer {
     int dimension = 0;
     std::string model;
     PolicyId policy = 0;
-    std::uint64_t events_max = 0;       // of one user, 0 = no bound
-    BitSource* bits = nullptr;          // outlives the privatizer
-    const ModelEpoch* epoch = nullptr;  // too
+    std::uint64_t events_max = 0;  // of one user, 0 = no bound
+    BitSource* bits = nullptr;     // outlives the privatizer
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
   static absl::StatusOr<ContextPrivatizer> Create(Options options);
 
-  ContextReward Clip(std::optional<double> reward) const;
-  ContextReward Default() const { return Clip(std::nullopt); }
-
-  // Debits one event of the user, for a draw in a later transaction. Errors: FAILED_PRECONDITION
-  // the user's events are used up.
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const;
-
-  // Draws the report of the decision `row` (number, owner, state, times, user, features of the arm
-  // shown, straightened), writes the row without its features and remembers until `forget_at` that
-  // it was drawn. Errors: FAILED_PRECONDITION the user's events are used up; UNAVAILABLE entropy
-  // failed: nothing drawn or written, a debit made stands.
+  SecretBytes Hold(std::optional<double> reward,
+                   const std::optional<RewardRange>& window) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
+  // `row` has the features of the arm shown; they are straightened, and erased with the draw.
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
-                                          const ContextReward& reward, Payment payment,
-                                          absl::Time forget_at) const;
+                                          const SecretBytes& held, const Draw& draw) const override;
 
  private:
   ContextPrivatizer(Options options, std::uint64_t event_cost)
@@ -64,7 +51,7 @@ class ContextPrivatizer {
     return {options_.model, options_.policy, user, options_.events_max, event_cost_};
   }
   // v1.ContextReport, the bytes that will be sent.
-  absl::StatusOr<std::string> Draw(const ReportRow& row, const ContextReward& reward) const;
+  absl::StatusOr<std::string> DrawReport(const ReportRow& row, double reward) const;
 
   Options options_;
   std::uint64_t event_cost_;  // epsilon, or rho of the Gaussian, in units of PrivacyTotals::kUnit

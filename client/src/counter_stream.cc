@@ -32,18 +32,16 @@ absl::StatusOr<std::vector<double>> CounterStream::Step(std::span<const double> 
 }
 // PROOF: device_stream end
 
-SecretBytes HeldReward::Pack(int shown) const {
+SecretBytes HeldReward::Pack() const {
   std::string bytes;
-  PutNumber(bytes, static_cast<std::uint64_t>(shown));
   PutNumber(bytes, std::bit_cast<std::uint64_t>(value_));
   return SecretBytes(std::move(bytes));
 }
 
-std::optional<HeldReward> HeldReward::Unpack(std::string_view bytes, int& shown) {
+std::optional<HeldReward> HeldReward::Unpack(std::string_view bytes) {
   Reader reader{bytes};
-  shown = static_cast<int>(reader.Number());
   const double value = std::bit_cast<double>(reader.Number());
-  if (!reader.ok || !reader.rest.empty() || shown < 0) return std::nullopt;
+  if (!reader.ok || !reader.rest.empty()) return std::nullopt;
   return HeldReward(value);
 }
 

@@ -17,21 +17,22 @@
 
 namespace bandana::device {
 
-// A clipped reaction between Report and its step. Has no printer and no conversion to a number; its
-// bytes are for the device's own store, and only until the step.
+// A clipped reaction between Report and its draw. Has no printer and no conversion to a number; its
+// bytes are for the device's own store, and only until the draw.
 class HeldReward {
  public:
   // Missing and NaN mean `default_reward`; out of range moves to the bound.
   static HeldReward Clip(std::optional<double> reward, const RewardRange& range,
                          double default_reward);
 
-  // The reward and the rank that was shown.
-  SecretBytes Pack(int shown) const;
+  // 8 bytes, for every reward.
+  SecretBytes Pack() const;
   // Nothing when the bytes are not Pack's.
-  static std::optional<HeldReward> Unpack(std::string_view bytes, int& shown);
+  static std::optional<HeldReward> Unpack(std::string_view bytes);
 
  private:
   friend class CounterStream;
+  friend class ContextPrivatizer;
   explicit HeldReward(double value) : value_(value) {}
   double value_;  // in the range it was clipped to
 };

@@ -1,5 +1,6 @@
 #include "client/src/features.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -21,6 +22,19 @@ absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimens
     }
   }
   return static_cast<int>(features.size() / dimension);
+}
+
+std::vector<double> ZerosForNonFinite(std::span<const double> features, int dimension) {
+  std::vector<double> finite(features.begin(), features.end());
+  const auto d = static_cast<std::size_t>(dimension);
+  for (std::size_t row = 0; row + d <= finite.size(); row += d) {
+    const auto begin = finite.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto end = begin + dimension;
+    if (!std::all_of(begin, end, [](double x) { return std::isfinite(x); })) {
+      std::fill(begin, end, 0.0);
+    }
+  }
+  return finite;
 }
 
 absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,

@@ -15,6 +15,9 @@ namespace bandana::device {
 // dimension, or not finite; the message gives shapes only.
 absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimension);
 
+// The same arms with zeros for every row that holds a number that is not finite.
+std::vector<double> ZerosForNonFinite(std::span<const double> features, int dimension);
+
 // The same arms as the server would clip them: rows longer than l2_max scaled onto it, or, with
 // `reject`, INVALID_ARGUMENT. Requires CheckInlineArms.
 absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,

@@ -17,6 +17,7 @@ struct Handle {
   DecisionNumber number = 0;
   PolicyId policy = 0;
   int ranks = 0;  // arms in the selection, [1, kTopKMax]
+  int shown = 0;  // rank of the arm that the application shows, as it said in Select
   std::string user;
   // The server's token, or the features of every rank, ranks x d packed doubles, of a decision made
   // on the device; both for a counter. None when the store holds the open decision.

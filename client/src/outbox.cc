@@ -29,6 +29,14 @@ Delivery ToDelivery(v1::OutcomeCode code) {
 
 }  // namespace
 
+OutboundReport ToOutbound(ReportRow row) {
+  return {.number = row.number,
+          .user = std::move(row.user),
+          .features = std::move(row.features),
+          .report = std::move(row.report),
+          .due_at = row.due_at};
+}
+
 // One delivery. The request is built once: every attempt sends the same bytes.
 struct Outbox::Batch {
   std::vector<OutboundReport> reports;

@@ -1,5 +1,6 @@
 #include "client/src/privatizer.h"
 
+#include "client/src/handle.h"
 #include "client/src/wire_reports.h"
 #include "common/base/status.h"
 #include "common/mechanisms/centred_window.h"
@@ -7,13 +8,18 @@
 namespace bandana::device {
 
 // PROOF: centred_randomizer begin
-Clipped Privatizer::Clip(std::optional<double> reward,
-                         const std::optional<RewardRange>& window) const {
-  const RewardRange& range = options_.randomizer.range();
-  const bool centred = options_.centred && window && IsWindowOf(range, *window);
-  return {options_.randomizer.ClipTo(centred ? *window : range, RawReward(reward),
-                                     options_.default_reward),
-          options_.centred && !centred};
+bool Privatizer::UsesWindow(const std::optional<RewardRange>& window) const {
+  return options_.centred && window && IsWindowOf(options_.randomizer.range(), *window);
+}
+
+SecretBytes Privatizer::Hold(std::optional<double> reward,
+                             const std::optional<RewardRange>& window) const {
+  const ClippedReward clipped =
+      options_.randomizer.ClipTo(UsesWindow(window) ? *window : options_.randomizer.range(),
+                                 RawReward(reward), options_.default_reward);
+  std::string bytes;
+  PutNumber(bytes, clipped.step_);
+  return SecretBytes(std::move(bytes));
 }
 // PROOF: centred_randomizer end
 
@@ -22,20 +28,25 @@ absl::Status Privatizer::Debit(Store::Transaction& transaction, const std::strin
 }
 
 absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transaction, ReportRow& row,
-                                                    int shown, const Clipped& reward,
-                                                    Payment payment, absl::Time forget_at) const {
+                                                    const SecretBytes& held,
+                                                    const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
-  if (payment == Payment::kBlock) {
+  Reader reader{held.get()};
+  const std::uint64_t step = reader.Number();
+  if (!reader.ok || step > RewardRandomizer::kInputSteps) {
+    return Internal("a held reward is not one of the input grid");
+  }
+  if (draw.payment == Payment::kBlock) {
     BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
                              transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
     if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
   }
   BANDANA_ASSIGN_OR_RETURN(const PerturbedReward output,
-                           options_.randomizer.Randomize(reward.reward, *options_.bits));
-  row.report = PerturbedReportBytes(row.token, shown, output, reward.whole_range);
-  row.token.clear();
-  transaction.tables.MarkDrawn(row.number, forget_at);
-  transaction.tables.PutReport(row);
+                           options_.randomizer.Randomize(
+                               ClippedReward(static_cast<std::uint32_t>(step)), *options_.bits));
+  const bool whole_range = options_.centred && !UsesWindow(WindowOf(row.opening.window, 0));
+  row.report = PerturbedReportBytes(row.token, row.opening.shown, output, whole_range);
+  FinishRow(transaction.tables, row, draw.forget_at);
   return device::Release::kDone;
 }
 

@@ -6,27 +6,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/src/release.h"
-#include "client/src/store.h"
-#include "client/src/tables.h"
+#include "client/src/event_mechanism.h"
 #include "common/mechanisms/reward_randomizer.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
-
-// A reward that waits for its draw, and where it was clipped to.
-struct Clipped {
-  ClippedReward reward;
-  bool whole_range = false;  // of a centred model: not in the window of the decision
-};
 
 // Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
 // draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
 // drawn output; neither the reward nor its clipped form is.
 //
 // Privacy:  epsilon-LDP per event (replacement of one reward); docs/privacy/reward_randomizer.md.
-// Threads:  Clip and Default are safe; Release runs on the store's writer thread.
-class Privatizer {
+class Privatizer final : public EventMechanism {
  public:
   struct Options {
     RewardRandomizer randomizer;
@@ -40,29 +31,19 @@ class Privatizer {
   };
   explicit Privatizer(Options options) : options_(std::move(options)) {}
 
-  // RawReward -> ClippedReward: nothing keeps the raw value. `window`: of the arm shown, from the
-  // server (CENTRED_RANDOMIZER); nothing stands for the whole range.
-  Clipped Clip(std::optional<double> reward, const std::optional<RewardRange>& window) const;
-  Clipped Default(const std::optional<RewardRange>& window) const {
-    return Clip(std::nullopt, window);
-  }
-
-  // Debits one event of the user, for a draw in a later transaction. Errors: FAILED_PRECONDITION
-  // the user's events are used up.
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const;
-
-  // Draws the report of the decision `row` (number, owner, state, times, user, token or the shown
-  // arm's features), writes the row and remembers until `forget_at` that it was drawn.
-  // Errors: FAILED_PRECONDITION the user's events are used up; UNAVAILABLE entropy failed: nothing
-  // drawn or written, a debit made stands.
+  SecretBytes Hold(std::optional<double> reward,
+                   const std::optional<RewardRange>& window) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
-                                          int shown, const Clipped& reward, Payment payment,
-                                          absl::Time forget_at) const;
+                                          const SecretBytes& held, const Draw& draw) const override;
 
  private:
   Account AccountOf(const std::string& user) const {
     return {options_.model, options_.policy, user, options_.events_max, options_.event_cost};
   }
+
+  // Whether a reward is clipped to the decision's window, of a centred model, and not to the range.
+  bool UsesWindow(const std::optional<RewardRange>& window) const;
 
   const Options options_;
 };

@@ -1,7 +1,5 @@
 #include "client/src/release.h"
 
-#include "client/src/wire_reports.h"
-
 namespace bandana::device {
 
 std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
@@ -16,21 +14,18 @@ std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
   return std::nullopt;
 }
 
-Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
-                   std::optional<double> reward, absl::Time forget_at) {
-  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
-  row.report = OutcomeBytes(row.token, shown, reward);
-  row.token.clear();
-  transaction.tables.MarkDrawn(row.number, forget_at);
-  transaction.tables.PutReport(row);
-  return Release::kDone;
-}
-
-int ShowArm(int shown, int dimension, ReportRow& row) {
-  if (row.features.empty()) return shown;
+void ShowArm(int shown, int dimension, ReportRow& row) {
+  row.opening.shown = row.token.empty() ? 0 : shown;
+  if (row.features.empty()) return;
   const std::size_t bytes = dimension * sizeof(double);
   row.features = row.features.substr(shown * bytes, bytes);
-  return 0;
+}
+
+void FinishRow(Tables& tables, ReportRow& row, absl::Time forget_at) {
+  row.token.clear();
+  row.opening = {};
+  tables.MarkDrawn(row.number, forget_at);
+  tables.PutReport(row);
 }
 
 }  // namespace bandana::device

@@ -26,12 +26,13 @@ enum class Payment {
 // nothing when the decision has none yet.
 std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number);
 
-// The report of a model whose server may see rewards. Writes the row, remembers the decision.
-Release ReleaseRaw(Store::Transaction& transaction, ReportRow& row, int shown,
-                   std::optional<double> reward, absl::Time forget_at);
+// Sets the rank that the row's report names and cuts `row.features`, those of every rank, down to
+// the arm shown. A decision made on the device gets a token for that arm alone, in which it is the
+// first. Requires that the rank is there.
+void ShowArm(int shown, int dimension, ReportRow& row);
 
-// Cuts `row.features`, those of every rank, down to the arm shown, and returns the rank to report:
-// a decision made on the device gets a token for that arm alone, in which it is the first.
-int ShowArm(int shown, int dimension, ReportRow& row);
+// Writes the row whose report is drawn: what the draw was made from is erased, and until
+// `forget_at` the decision counts as reported.
+void FinishRow(Tables& tables, ReportRow& row, absl::Time forget_at);
 
 }  // namespace bandana::device

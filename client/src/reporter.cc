@@ -13,11 +13,7 @@ namespace bandana::device {
 // One Report on its way into the store.
 struct Reporter::Call {
   Handle handle;
-  int shown = 0;
-  std::optional<Clipped> clipped;           // local models: the raw reward is gone
-  std::optional<HeldReward> held;           // counters: as well
-  std::optional<ContextReward> of_context;  // private contexts: as well
-  std::optional<double> reward;             // others
+  SecretBytes held;  // the raw reward is gone
   Queued queued;
   Done done;
   bool has_slot = false;
@@ -27,7 +23,10 @@ struct Reporter::Call {
 };
 
 Reporter::Reporter(Options options, const Seams& seams)
-    : options_(std::move(options)), clock_(seams.clock), slots_(options_.queue_reports_max) {}
+    : options_(std::move(options)),
+      seams_(seams),
+      clock_(seams.clock),
+      slots_(options_.queue_reports_max) {}
 
 void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
   slots_.Force(adopted);
@@ -46,12 +45,6 @@ void Reporter::Stepped(StreamId stream, int steps) {
   services_.stream_outbox->Wake(stream);
 }
 
-absl::Status Reporter::Debit(Store::Transaction& transaction, const std::string& user) const {
-  if (services_.contexts != nullptr) return services_.contexts->Debit(transaction, user);
-  return services_.streams != nullptr ? services_.streams->Debit(transaction, user)
-                                      : services_.privatizer->Debit(transaction, user);
-}
-
 absl::Status Reporter::Reserve() {
   if (slots_.TryAcquire()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
@@ -63,28 +56,30 @@ void Reporter::Open(const Handle& decision, Queued opened) {
   // Without entropy the report merely leaves without jitter.
   const WindowTimes times =
       ScheduleWindow(clock_->Now(), *options_.window, SystemBits().NextWord().value_or(0));
-  // The order of a stream's steps is seen by the server: they are taken when they leave, by a time
-  // that no reaction moves, and until then the reaction is held.
-  const absl::Time close = services_.streams != nullptr ? times.leave : times.close;
-  ReportRow row = {.number = decision.number,
-                   .policy = options_.policy,
-                   .owner = options_.owner,
-                   .state = ReportState::kOpen,
-                   .wake_at = close,
-                   .due_at = times.leave,
-                   .user = decision.user,
-                   .token = decision.token,
-                   .features = decision.features,
-                   .report = decision.windows};
+  auto row = std::make_shared<ReportRow>();
+  row->number = decision.number;
+  row->policy = options_.policy;
+  row->owner = options_.owner;
+  row->state = ReportState::kOpen;
+  row->wake_at = row->due_at = times.leave;
+  row->user = decision.user;
+  row->token = decision.token;
+  row->features = decision.features;
+  ShowArm(decision.shown, options_.dimension, *row);
+  row->opening.epoch = services_.epoch->value;
+  row->opening.close = times.close;
+  const auto window = WindowOf(decision.windows, decision.shown);
+  if (window) AppendWindow(*window, row->opening.window);
+  row->opening.held = services_.mechanism->Hold(std::nullopt, window);
   services_.store->Enqueue(
-      [this, row = std::move(row)](Store::Transaction& transaction) {
-        BANDANA_RETURN_IF_ERROR(Debit(transaction, row.user));
-        transaction.tables.PutReport(row);
+      [this, row](Store::Transaction& transaction) {
+        BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user));
+        transaction.tables.PutReport(*row);
         return absl::OkStatus();
       },
-      [this, close, opened = std::move(opened)](absl::Status status) {
+      [this, due = times.leave, opened = std::move(opened)](absl::Status status) {
         if (status.ok()) {
-          services_.timer->Expect(close);
+          services_.timer->Expect(due);
         } else {
           slots_.Release();
         }
@@ -92,26 +87,17 @@ void Reporter::Open(const Handle& decision, Queued opened) {
       });
 }
 
-void Reporter::Report(Handle handle, std::optional<double> reward, int shown, Queued queued,
-                      Done done) {
+void Reporter::Report(Handle handle, std::optional<double> reward, Queued queued, Done done) {
   auto call = std::make_shared<Call>();
   call->handle = std::move(handle);
-  call->shown = shown;
   call->queued = std::move(queued);
   call->done = std::move(done);
   if (reward && std::isnan(*reward)) reward.reset();
   if (reward && (*reward < options_.reward_min || *reward > options_.reward_max)) {
     ++services_.counters->rewards_clipped;
   }
-  if (services_.contexts != nullptr) {
-    call->of_context = services_.contexts->Clip(reward);
-  } else if (services_.privatizer != nullptr) {
-    call->clipped = services_.privatizer->Clip(reward, WindowOf(call->handle.windows, shown));
-  } else if (services_.streams != nullptr) {
-    call->held = services_.streams->Clip(reward);
-  } else {
-    call->reward = reward;
-  }
+  call->held =
+      services_.mechanism->Hold(reward, WindowOf(call->handle.windows, call->handle.shown));
   Begin();
   if (absl::Status refused = refusal(); !refused.ok()) return Answer(call, refused, std::nullopt);
   if (has_window()) return EnqueueDraw(call);  // its place was taken by the Select
@@ -129,81 +115,65 @@ void Reporter::Report(Handle handle, std::optional<double> reward, int shown, Qu
 }
 
 void Reporter::EnqueueDraw(const CallPtr& call) {
-  services_.store->Enqueue(
-      [this, call](Store::Transaction& transaction) -> absl::Status {
-        BANDANA_ASSIGN_OR_RETURN(call->step, Draw(transaction, *call));
-        return absl::OkStatus();
-      },
-      [this, call](const absl::Status& status) { OnDrawn(call, status); });
+  auto take = [this, call](Store::Transaction& transaction) -> absl::Status {
+    BANDANA_ASSIGN_OR_RETURN(call->step, Take(transaction, *call));
+    return absl::OkStatus();
+  };
+  auto drawn = [this, call](const absl::Status& status) { OnDrawn(call, status); };
+  if (has_window()) return services_.store->EnqueueReaction(std::move(take), std::move(drawn));
+  services_.store->Enqueue(std::move(take), std::move(drawn));
 }
 
-absl::StatusOr<Release> Reporter::Draw(Store::Transaction& transaction, Call& call) {
+absl::StatusOr<Release> Reporter::Take(Store::Transaction& transaction, Call& call) {
   // Asked again here: the model may have changed while the call waited for a place.
   BANDANA_RETURN_IF_ERROR(refusal());
-  return has_window() ? DrawInWindow(transaction, call) : DrawAtOnce(transaction, call);
+  if (has_window()) return HoldInWindow(transaction, call);
+  return DrawAtOnce(transaction, call);
 }
 
 absl::StatusOr<Release> Reporter::DrawAtOnce(Store::Transaction& transaction, Call& call) {
   const absl::Time now = clock_->Now();
-  ReportRow row = {.number = call.handle.number,
-                   .policy = options_.policy,
-                   .owner = options_.owner,
-                   .state = ReportState::kOutbound,
-                   .wake_at = now,
-                   .due_at = now,
-                   .user = call.handle.user,
-                   .token = call.handle.token,
-                   .features = call.handle.features};
-  if (services_.streams != nullptr) {
-    return services_.streams->Step(transaction, row, call.shown, *call.held, Payment::kBlock, now,
-                                   now + options_.remember, call.stream);
+  ReportRow row;
+  row.number = call.handle.number;
+  row.policy = options_.policy;
+  row.owner = options_.owner;
+  row.state = ReportState::kOutbound;
+  row.wake_at = row.due_at = now;
+  row.user = call.handle.user;
+  row.token = call.handle.token;
+  row.features = call.handle.features;
+  ShowArm(call.handle.shown, options_.dimension, row);
+  row.opening.epoch = services_.epoch->value;
+  if (const auto window = WindowOf(call.handle.windows, call.handle.shown)) {
+    AppendWindow(*window, row.opening.window);
   }
-  return Write(transaction, call, row, Payment::kBlock);
-}
-
-absl::StatusOr<Release> Reporter::DrawInWindow(Store::Transaction& transaction, Call& call) {
-  auto row = transaction.tables.FindReport(call.handle.number);
-  if (!row) return Release::kTooLate;
-  if (row->state != ReportState::kOpen) return Release::kAlreadyDrawn;
-  // By the clock, not by whether the timer has come to it.
-  if (clock_->Now() >= row->wake_at) return Release::kTooLate;
-  // Its answer will come to the client that made the selection.
-  if (row->owner != options_.owner) call.done = nullptr;
-  if (services_.streams != nullptr) {
-    if (!row->report.empty()) return Release::kAlreadyDrawn;
-    row->report = call.held->Pack(call.shown).get();
-    transaction.tables.PutReport(*row);
-    Erase(row->report);
-    return Release::kDone;
-  }
-  row->state = ReportState::kReady;
-  row->wake_at = row->due_at;
-  return Write(transaction, call, *row, Payment::kDebited);
-}
-
-absl::StatusOr<Release> Reporter::Write(Store::Transaction& transaction, Call& call, ReportRow& row,
-                                        Payment payment) {
-  const absl::Time now = clock_->Now();
-  const absl::Time forget_at = now + options_.remember;
-  const int shown = ShowArm(call.shown, options_.dimension, row);
-  Release step = Release::kDone;
-  if (services_.contexts != nullptr) {
-    BANDANA_ASSIGN_OR_RETURN(
-        step, services_.contexts->Release(transaction, row, *call.of_context, payment, forget_at));
-  } else if (services_.privatizer != nullptr) {
-    BANDANA_ASSIGN_OR_RETURN(step, services_.privatizer->Release(
-                                       transaction, row, shown, *call.clipped, payment, forget_at));
-  } else {
-    step = ReleaseRaw(transaction, row, shown, call.reward, forget_at);
-  }
+  BANDANA_ASSIGN_OR_RETURN(
+      const Release step,
+      services_.mechanism->Release(
+          transaction, row, call.held,
+          {.payment = Payment::kBlock, .now = now, .forget_at = now + options_.remember}));
   if (step != Release::kDone) return step;
   transaction.tables.ForgetDrawnAround(row.number, now);
-  call.outbound = {.number = row.number,
-                   .user = std::move(row.user),
-                   .features = std::move(row.features),
-                   .report = std::move(row.report),
-                   .due_at = row.due_at};
+  call.stream = row.stream;
+  call.outbound = ToOutbound(std::move(row));
   return step;
+}
+
+// A reaction overwrites what is held, and nothing else: when the report leaves, and all of it but
+// the draw, stands since the decision.
+Release Reporter::HoldInWindow(Store::Transaction& transaction, Call& call) const {
+  auto row = transaction.tables.FindReport(call.handle.number);
+  if (!row) return Release::kTooLate;
+  if (row->state != ReportState::kOpen || row->opening.reacted) return Release::kAlreadyDrawn;
+  // By the clock, not by whether the timer has come to it.
+  if (clock_->Now() >= row->opening.close) return Release::kTooLate;
+  // Its answer will come to the client that made the selection.
+  if (row->owner != options_.owner) call.done = nullptr;
+  row->opening.reacted = true;
+  row->opening.held = std::move(call.held);
+  if (seams_.on_reaction) seams_.on_reaction(transaction, *row, *services_.mechanism);
+  transaction.tables.PutReport(*row);
+  return Release::kDone;
 }
 
 void Reporter::OnDrawn(const CallPtr& call, const absl::Status& status) {
@@ -231,7 +201,7 @@ void Reporter::OnReleased(const CallPtr& call) {
     call->queued(absl::OkStatus());
     return End();
   }
-  if (services_.streams != nullptr) {
+  if (call->stream != 0) {
     services_.stream_outbox->Wake(call->stream);
   } else {
     std::vector<OutboundReport> reports;

@@ -1,5 +1,6 @@
-// The life of a report on the device: opened by a Select (with a reward window), drawn once, made
-// durable, handed to the outbox when it is due, settled by the server's answer.
+// The life of a report on the device. With a reward window: opened by a Select, overwritten by a
+// reaction, drawn and handed to the outbox when it is due (window_timer.h), settled by the server's
+// answer. Without: drawn and handed over at once.
 #pragma once
 
 #include <condition_variable>
@@ -15,16 +16,14 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
-#include "client/src/context_privatizer.h"
 #include "client/src/counters.h"
+#include "client/src/event_mechanism.h"
 #include "client/src/handle.h"
 #include "client/src/outbox.h"
-#include "client/src/privatizer.h"
 #include "client/src/queue_slots.h"
 #include "client/src/seams.h"
 #include "client/src/store.h"
 #include "client/src/stream_outbox.h"
-#include "client/src/stream_privatizer.h"
 #include "client/src/window_timer.h"
 
 namespace bandana::device {
@@ -41,7 +40,7 @@ class Reporter {
     int dimension = 0;
     double reward_min = 0;
     double reward_max = 1;
-    std::optional<absl::Duration> window;  // of local models
+    std::optional<absl::Duration> window;  // of private models: reports leave when it is over
     absl::Duration remember;               // how long a drawn decision is remembered
     ClientOptions::WhenFull when_full = ClientOptions::WhenFull::kBlock;
     int queue_reports_max = 10'000;
@@ -51,11 +50,8 @@ class Reporter {
     Outbox* outbox = nullptr;
     WindowTimer* timer = nullptr;
     Counters* counters = nullptr;
-    // At most one of the next three: what makes a local model's reports. None: the server may see
-    // rewards.
-    const ContextPrivatizer* contexts = nullptr;
-    const Privatizer* privatizer = nullptr;
-    const StreamPrivatizer* streams = nullptr;
+    const EventMechanism* mechanism = nullptr;
+    const ModelEpoch* epoch = nullptr;
     StreamOutbox* stream_outbox = nullptr;
   };
   Reporter(Options options, const Seams& seams);
@@ -71,11 +67,12 @@ class Reporter {
   // With a window: a place for the decision that a Select is about to make, or RESOURCE_EXHAUSTED.
   absl::Status Reserve();
   void CancelReservation() { slots_.Release(); }
-  // Debits one event and stores the open decision. Uses the reservation up, also when it fails.
+  // Debits one event and stores the open decision, with all that will be public of it and the
+  // default reward. Uses the reservation up, also when it fails.
   void Open(const Handle& decision, Queued opened);
 
   // As Client::ReportAsync, for a checked handle.
-  void Report(Handle handle, std::optional<double> reward, int shown, Queued queued, Done done);
+  void Report(Handle handle, std::optional<double> reward, Queued queued, Done done);
 
   // From now on nothing is drawn: the model is not the one that was agreed on. Calls answer
   // `status`; what is drawn is still delivered, open windows end without a report.
@@ -103,18 +100,16 @@ class Reporter {
   using CallPtr = std::shared_ptr<Call>;
 
   void EnqueueDraw(const CallPtr& call);
-  absl::StatusOr<Release> Draw(Store::Transaction& transaction, Call& call);
+  absl::StatusOr<Release> Take(Store::Transaction& transaction, Call& call);
   absl::StatusOr<Release> DrawAtOnce(Store::Transaction& transaction, Call& call);
-  absl::StatusOr<Release> DrawInWindow(Store::Transaction& transaction, Call& call);
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const;
-  absl::StatusOr<Release> Write(Store::Transaction& transaction, Call& call, ReportRow& row,
-                                Payment payment);
+  Release HoldInWindow(Store::Transaction& transaction, Call& call) const;
   void OnDrawn(const CallPtr& call, const absl::Status& status);
   void OnReleased(const CallPtr& call);
   void Answer(const CallPtr& call, const absl::Status& status, std::optional<Delivery> delivery);
   void Inform(DecisionNumber number, Delivery delivery);
 
   const Options options_;
+  const Seams seams_;
   const Clock* const clock_;
   Services services_;
   QueueSlots slots_;

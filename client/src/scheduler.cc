@@ -5,11 +5,11 @@
 
 namespace bandana::device {
 
-Scheduler::Scheduler() : thread_([this] { Loop(); }) {}
+ThreadScheduler::ThreadScheduler() : thread_([this] { Loop(); }) {}
 
-Scheduler::~Scheduler() { Stop(); }
+ThreadScheduler::~ThreadScheduler() { Stop(); }
 
-bool Scheduler::RunAfter(absl::Duration delay, Task task) {
+bool ThreadScheduler::RunAfter(absl::Duration delay, Task task) {
   const Time at =
       std::chrono::steady_clock::now() +
       absl::ToChronoNanoseconds(std::clamp(delay, absl::ZeroDuration(), absl::Hours(24)));
@@ -21,7 +21,7 @@ bool Scheduler::RunAfter(absl::Duration delay, Task task) {
   return true;
 }
 
-void Scheduler::Stop() {
+void ThreadScheduler::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -32,7 +32,7 @@ void Scheduler::Stop() {
   for (; !entries_.empty(); entries_.pop()) entries_.top().task();
 }
 
-void Scheduler::Loop() {
+void ThreadScheduler::Loop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (entries_.empty()) {

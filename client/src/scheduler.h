@@ -13,21 +13,29 @@
 
 namespace bandana::device {
 
-// Time is the monotonic clock: a change of the wall clock moves nothing. Threads: safe.
+// Threads: safe.
 class Scheduler {
  public:
   using Task = std::function<void()>;
 
-  Scheduler();
-  // Stop.
-  ~Scheduler();
-
+  virtual ~Scheduler() = default;
   // Runs `task` on the scheduler's thread after `delay`; tasks must be short. False after Stop:
   // the task is dropped.
-  bool RunAfter(absl::Duration delay, Task task);
+  virtual bool RunAfter(absl::Duration delay, Task task) = 0;
   // Ends the thread, then runs what was waiting at once, here: nobody waits for a task in vain.
   // Not from a task.
-  void Stop();
+  virtual void Stop() = 0;
+};
+
+// Time is the monotonic clock: a change of the wall clock moves nothing.
+class ThreadScheduler final : public Scheduler {
+ public:
+  ThreadScheduler();
+  // Stop.
+  ~ThreadScheduler() override;
+
+  bool RunAfter(absl::Duration delay, Task task) override;
+  void Stop() override;
 
  private:
   using Time = std::chrono::steady_clock::time_point;

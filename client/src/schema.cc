@@ -227,9 +227,10 @@ absl::Status CheckHeader(const std::string& path) {
       BigEndian32(header + 68) != kApplicationId) {
     return DataLoss(path, " is not a bandana device store");
   }
-  if (const auto version = BigEndian32(header + 60); version != kSchemaVersion) {
+  const auto version = BigEndian32(header + 60);
+  if (version != kSchemaVersion && version != kFormerSchemaVersion) {
     return DataLoss(path, " has device store format ", version, ", this version reads ",
-                    kSchemaVersion);
+                    kFormerSchemaVersion, " and ", kSchemaVersion);
   }
   const std::uint32_t page =
       header[16] == 0 && header[17] == 1 ? 65536 : header[16] << 8 | header[17];

@@ -10,7 +10,9 @@
 namespace bandana::device {
 
 inline constexpr std::int32_t kApplicationId = 0x62646e61;  // "bdna"
-inline constexpr std::int32_t kSchemaVersion = 2;
+inline constexpr std::int32_t kSchemaVersion = 3;
+// Migrated when it is opened (Tables::Create): the same tables, other private columns.
+inline constexpr std::int32_t kFormerSchemaVersion = 2;
 
 // Opens the store at `path`, or makes one where there is no file: complete or not
 // at all, mode 0600. The connection then holds the file's exclusive lock. Errors: UNAVAILABLE I/O,

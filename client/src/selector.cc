@@ -53,15 +53,19 @@ absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model,
 
 absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                     std::string_view user, const Arms& arms,
-                                                    int top_k) {
+                                                    const Ranks& ranks) {
   BANDANA_RETURN_IF_ERROR(CheckUser(user));
-  if (top_k < 1 || top_k > kTopKMax) {
-    return InvalidArgument("top_k must be in [1, ", kTopKMax, "], got ", top_k);
+  if (ranks.top_k < 1 || ranks.top_k > kTopKMax) {
+    return InvalidArgument("top_k must be in [1, ", kTopKMax, "], got ", ranks.top_k);
+  }
+  if (ranks.shown < 0 || ranks.shown >= ranks.top_k) {
+    return InvalidArgument("ranks.shown must be in [0, ", ranks.top_k, "), got ", ranks.shown);
   }
   v1::SelectRequest request;
   request.set_model(model);
   request.set_user(user.data(), user.size());
-  request.set_top_k(static_cast<std::uint32_t>(top_k));
+  request.set_top_k(static_cast<std::uint32_t>(ranks.top_k));
+  request.set_shown(static_cast<std::uint32_t>(ranks.shown));
   switch (arms.form) {
     case Arms::Form::kInline: {
       BANDANA_RETURN_IF_ERROR(CheckInlineArms(arms.features, dimension).status());

@@ -29,10 +29,10 @@ struct Ranking {
   std::string windows;   // as Handle::windows
 };
 
-// Errors: INVALID_ARGUMENT user, top_k, shape. Texts give shapes only.
+// Errors: INVALID_ARGUMENT user, ranks, shape. Texts give shapes only.
 absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                     std::string_view user, const Arms& arms,
-                                                    int top_k);
+                                                    const Ranks& ranks);
 
 // Of a point: without arms. Errors: INVALID_ARGUMENT user.
 absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model, std::string_view user);

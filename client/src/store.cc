@@ -1,5 +1,6 @@
 #include "client/src/store.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -20,31 +21,40 @@ constexpr std::chrono::seconds kLazyDelay(1);
 
 absl::StatusOr<std::shared_ptr<DeviceStore>> DeviceStore::Open(const std::string& path,
                                                                const StoreOptions& options) {
-  BANDANA_ASSIGN_OR_RETURN(auto database, device::OpenStoreFile(path));
-  return Body::Create(std::move(database), path, options);
+  return Body::OpenFile(path, options, false);
 }
 
 std::shared_ptr<DeviceStore> DeviceStore::InMemory() {
   auto database = device::OpenStoreInMemory();
+  const auto keys = device::KeysInMemory();
   // Without memory or entropy the process cannot go on anyway.
-  BANDANA_CHECK(database.ok());
-  auto store = Body::Create(*std::move(database), "", {});
+  BANDANA_CHECK(database.ok() && keys.ok());
+  auto store = Body::Create(*std::move(database), "", *keys, false);
   BANDANA_CHECK(store.ok());
   return *std::move(store);
 }
 
+absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::OpenFile(
+    const std::string& path, const StoreOptions& options, bool stepped) {
+  BANDANA_ASSIGN_OR_RETURN(auto database, device::OpenStoreFile(path));
+  BANDANA_ASSIGN_OR_RETURN(const device::StoreKeys keys,
+                           device::KeysOf(*database, path, options.key));
+  return Create(std::move(database), path, keys, stepped);
+}
+
 absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
     std::unique_ptr<device::Database> database, const std::string& path,
-    const StoreOptions& options) {
-  BANDANA_ASSIGN_OR_RETURN(auto tables, device::Tables::Create(std::move(database), options.key));
-  std::shared_ptr<Body> store(new Body(std::move(tables)));
+    const device::StoreKeys& keys, bool stepped) {
+  BANDANA_ASSIGN_OR_RETURN(auto tables, device::Tables::Create(std::move(database), keys));
+  std::shared_ptr<Body> store(new Body(std::move(tables), stepped));
   if (!path.empty()) BANDANA_RETURN_IF_ERROR(store->OpenAnchor(path));
   BANDANA_RETURN_IF_ERROR(store->StartRun());
-  store->writer_ = std::thread([body = store.get()] { body->WriterLoop(); });
+  if (!stepped) store->writer_ = std::thread([body = store.get()] { body->WriterLoop(); });
   return store;
 }
 
-DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables) : tables_(std::move(tables)) {}
+DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables, bool stepped)
+    : tables_(std::move(tables)), stepped_(stepped) {}
 
 DeviceStore::Body::~Body() {
   {
@@ -53,6 +63,7 @@ DeviceStore::Body::~Body() {
   }
   wake_.notify_all();
   if (writer_.joinable()) writer_.join();
+  if (stepped_) Step();
 }
 
 absl::Status DeviceStore::Body::OpenAnchor(const std::string& path) {
@@ -94,16 +105,25 @@ absl::Status DeviceStore::Body::StartRun() {
 }
 
 void DeviceStore::Body::Enqueue(Operation operation, Committed committed) {
+  Push({.operation = std::move(operation), .committed = std::move(committed)});
+}
+
+void DeviceStore::Body::EnqueueReaction(Operation operation, Committed committed) {
+  Push({.operation = std::move(operation), .committed = std::move(committed), .reaction = true});
+}
+
+void DeviceStore::Body::Push(Entry entry) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({std::move(operation), std::move(committed), {}});
+    queue_.push_back(std::move(entry));
   }
   wake_.notify_one();
 }
 
 void DeviceStore::Body::EnqueueLazy(Operation operation) {
   const std::lock_guard lock(mutex_);
-  lazy_.push_back({std::move(operation), nullptr, {}});
+  if (lazy_.empty()) lazy_since_ = std::chrono::steady_clock::now();
+  lazy_.push_back({.operation = std::move(operation)});
   // The writer sleeps at most kLazyDelay while something lazy waits.
   if (lazy_.size() == 1) wake_.notify_one();
 }
@@ -111,6 +131,7 @@ void DeviceStore::Body::EnqueueLazy(Operation operation) {
 absl::Status DeviceStore::Body::Run(Operation operation) {
   device::Once<absl::Status> done;
   Enqueue(std::move(operation), [&done](absl::Status status) { done.Set(std::move(status)); });
+  if (stepped_) Step();
   return done.Get();
 }
 
@@ -133,28 +154,58 @@ std::set<device::OwnerId> DeviceStore::Body::live_owners() const {
 void DeviceStore::Body::WriterLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto urgent = [this] {
-      return stopping_ || !queue_.empty() || lazy_.size() >= kGroupCommitMax;
-    };
-    wake_.wait(lock, [&] { return urgent() || !lazy_.empty(); });
-    if (!urgent()) wake_.wait_for(lock, kLazyDelay, urgent);
+    const auto due = [this] { return stopping_ || !queue_.empty() || LazyDue(); };
+    if (lazy_.empty()) {
+      wake_.wait(lock, [&] { return due() || !lazy_.empty(); });
+    } else {
+      wake_.wait_until(lock, lazy_since_ + kLazyDelay, due);
+    }
     if (queue_.empty() && lazy_.empty()) {
       if (stopping_) return;
       continue;
     }
-    std::vector<Entry> entries;
-    for (std::deque<Entry>* queue : {&lazy_, &queue_}) {
-      while (!queue->empty() && entries.size() < kGroupCommitMax) {
-        entries.push_back(std::move(queue->front()));
-        queue->pop_front();
-      }
-    }
+    if (!due()) continue;
+    std::vector<Entry> group = TakeGroup();
     lock.unlock();
-    Commit(entries);
-    entries.clear();
-    tables_->database().CheckpointAfter(kCheckpointPages);
+    Write(std::move(group));
     lock.lock();
   }
+}
+
+bool DeviceStore::Body::LazyDue() const {
+  if (lazy_.empty()) return false;
+  return stopping_ || stepped_ || lazy_.size() >= kGroupCommitMax ||
+         std::chrono::steady_clock::now() >= lazy_since_ + kLazyDelay;
+}
+
+void DeviceStore::Body::Step() {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty() || !lazy_.empty()) {
+    std::vector<Entry> group = TakeGroup();
+    lock.unlock();
+    Write(std::move(group));
+    lock.lock();
+  }
+}
+
+std::vector<DeviceStore::Body::Entry> DeviceStore::Body::TakeGroup() {
+  std::vector<Entry> group;
+  const auto take = [&group](std::deque<Entry>& queue) {
+    while (!queue.empty() && group.size() < kGroupCommitMax) {
+      group.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+  };
+  const bool joined =
+      std::any_of(queue_.begin(), queue_.end(), [](const Entry& entry) { return !entry.reaction; });
+  if (joined || LazyDue()) take(lazy_);
+  take(queue_);
+  return group;
+}
+
+void DeviceStore::Body::Write(std::vector<Entry> group) {
+  Commit(group);
+  tables_->database().CheckpointAfter(kCheckpointPages);
 }
 
 void DeviceStore::Body::Commit(std::vector<Entry>& entries) {

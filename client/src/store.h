@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -33,11 +34,16 @@ class DeviceStore::Body final : public DeviceStore {
   using Operation = std::function<absl::Status(Transaction&)>;
   using Committed = std::function<void(absl::Status)>;
 
+  // As DeviceStore::Open. `stepped`, for audits and tests: there is no thread, Step does the work.
+  static absl::StatusOr<std::shared_ptr<Body>> OpenFile(const std::string& path,
+                                                        const StoreOptions& options, bool stepped);
   // `path`: of the file, whose anchor lies beside it; empty: in memory.
   static absl::StatusOr<std::shared_ptr<Body>> Create(std::unique_ptr<device::Database> database,
                                                       const std::string& path,
-                                                      const StoreOptions& options);
+                                                      const device::StoreKeys& keys, bool stepped);
   ~Body() override;
+  // Runs all operations that wait, and those that they enqueue. Requires `stepped`.
+  void Step();
 
   bool durable() const override { return anchor_ != nullptr; }
   bool rolled_back() const override { return rolled_back_; }
@@ -48,7 +54,10 @@ class DeviceStore::Body final : public DeviceStore {
   // `committed` gets the operation's status once its transaction is durable, or the failure that
   // undid it; it runs on the writer thread and must not block.
   void Enqueue(Operation operation, Committed committed);
-  // For what may be lost in a crash: joins the next transaction, or makes one within a second.
+  // The same for a reaction: what is lazy does not go sooner because of it.
+  void EnqueueReaction(Operation operation, Committed committed);
+  // For what may be lost in a crash: joins the next transaction of Enqueue, before it, or makes one
+  // within a second.
   void EnqueueLazy(Operation operation);
   // Enqueue, and wait.
   absl::Status Run(Operation operation);
@@ -66,12 +75,18 @@ class DeviceStore::Body final : public DeviceStore {
     Operation operation;
     Committed committed;
     absl::Status status;
+    bool reaction = false;
   };
 
-  explicit Body(std::unique_ptr<device::Tables> tables);
+  Body(std::unique_ptr<device::Tables> tables, bool stepped);
   absl::Status OpenAnchor(const std::string& path);
   absl::Status StartRun();
   void WriterLoop();
+  void Push(Entry entry);
+  // These two require mutex_.
+  bool LazyDue() const;
+  std::vector<Entry> TakeGroup();
+  void Write(std::vector<Entry> group);
   void Commit(std::vector<Entry>& entries);
 
   std::unique_ptr<device::Tables> tables_;  // of the writer thread
@@ -85,10 +100,12 @@ class DeviceStore::Body final : public DeviceStore {
   std::condition_variable wake_;
   std::deque<Entry> queue_;
   std::deque<Entry> lazy_;
+  std::chrono::steady_clock::time_point lazy_since_{};  // of its first entry
   std::set<device::OwnerId> owners_;
   device::OwnerId next_owner_ = 0;
   bool stopping_ = false;
-  std::thread writer_;
+  const bool stepped_;
+  std::thread writer_;  // none when stepped
 };
 
 namespace device {

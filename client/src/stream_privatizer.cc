@@ -22,6 +22,11 @@ absl::Status StreamPrivatizer::Debit(Store::Transaction& transaction,
   return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
 }
 
+SecretBytes StreamPrivatizer::Hold(std::optional<double> reward,
+                                   const std::optional<RewardRange>&) const {
+  return HeldReward::Clip(reward, options_.range, options_.default_reward).Pack();
+}
+
 // PROOF: device_stream begin
 absl::StatusOr<StreamRow> StreamPrivatizer::Open(Store::Transaction& transaction,
                                                  const std::string& user) const {
@@ -44,14 +49,17 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Store::Transaction& transaction
   return stream;
 }
 
-absl::StatusOr<device::Release> StreamPrivatizer::Step(Store::Transaction& transaction,
-                                                       const ReportRow& row, int shown,
-                                                       const HeldReward& reward, Payment payment,
-                                                       absl::Time now, absl::Time forget_at,
-                                                       StreamId& stream) const {
+absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& transaction,
+                                                          ReportRow& row, const SecretBytes& held,
+                                                          const device::Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
+  const auto reward = HeldReward::Unpack(held.get());
+  if (!reward) return Internal("a held reward has a wrong length");
+  if (row.opening.epoch != options_.epoch->value) {
+    return FailedPrecondition("the model is in another epoch than it was at the decision");
+  }
   auto current = transaction.tables.streams().Current(options_.policy, options_.owner, row.user,
-                                                      options_.epoch->value);
+                                                      row.opening.epoch);
   if (!current || (current->end != StreamEnd::kNone && !IsFinal(current->end))) {
     BANDANA_ASSIGN_OR_RETURN(current, Open(transaction, row.user));
   }
@@ -66,34 +74,32 @@ absl::StatusOr<device::Release> StreamPrivatizer::Step(Store::Transaction& trans
                               options_.design.step_cap());
   }
   if (!transaction.ledger.IsDurable(current->id)) return device::Release::kAfterCommit;
-  if (payment == Payment::kBlock) {
+  if (draw.payment == Payment::kBlock) {
     BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
                              transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
     if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
   }
-  BANDANA_RETURN_IF_ERROR(Draw(transaction, *current, row, shown, reward));
-  transaction.tables.MarkDrawn(row.number, forget_at);
-  transaction.tables.ForgetDrawnAround(row.number, now);
-  stream = current->id;
+  BANDANA_RETURN_IF_ERROR(TakeStep(transaction, *current, row, *reward));
+  transaction.tables.MarkDrawn(row.number, draw.forget_at);
+  row.stream = current->id;
   return device::Release::kDone;
 }
 
-absl::Status StreamPrivatizer::Draw(Store::Transaction& transaction, StreamRow& stream,
-                                    const ReportRow& row, int shown,
-                                    const HeldReward& reward) const {
+absl::Status StreamPrivatizer::TakeStep(Store::Transaction& transaction, StreamRow& stream,
+                                        const ReportRow& row, const HeldReward& reward) const {
   StreamRows& streams = transaction.tables.streams();
   BANDANA_ASSIGN_OR_RETURN(const SecretBytes before, streams.State(stream));
   BANDANA_ASSIGN_OR_RETURN(CounterStream counter, CounterStream::Restore(options_.design, before));
   if (counter.step() != stream.step) return DataLoss("counter stream: a state of another step");
   BANDANA_ASSIGN_OR_RETURN(
       const std::vector<double> moment,
-      counter.Step(FeaturesOfRank(row.features, shown, options_.design.grid().dimension), reward,
+      counter.Step(FeaturesOfRank(row.features, 0, options_.design.grid().dimension), reward,
                    options_.centre, *options_.bits));
   v1::CounterReport report;
   report.mutable_moment()->Assign(moment.begin(), moment.end());
   v1::CounterStep& step = *report.add_steps();
   step.set_token(row.token);
-  step.set_shown(static_cast<std::uint32_t>(shown));
+  step.set_shown(static_cast<std::uint32_t>(row.opening.shown));
   stream.step = counter.step();
   streams.Put(stream, counter.Save());
   streams.AddStep(

@@ -1,28 +1,18 @@
 // Events of a counter model on the device: opens streams, pays for them, takes their steps.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/src/counter_stream.h"
-#include "client/src/release.h"
-#include "client/src/store.h"
-#include "client/src/tables.h"
+#include "client/src/event_mechanism.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/reward_randomizer.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
-
-// The model's epoch as last heard from the server, and how to ask for it again (without blocking).
-struct ModelEpoch {
-  std::atomic<std::uint64_t> value{0};
-  std::function<void()> ask;
-};
 
 // Invariants: 1. a stream's whole cost is debited in an earlier transaction than its first draw.
 // 2. A decision takes at most one step; step, state, release and the mark that the decision is
@@ -31,8 +21,7 @@ struct ModelEpoch {
 //
 // Privacy:  design.cost()-zCDP a stream in the reward of any one of its events, so (epsilon,
 //           delta)-LDP an event; docs/privacy/device_stream.md.
-// Threads:  Clip is safe; the rest runs on the store's writer thread.
-class StreamPrivatizer {
+class StreamPrivatizer final : public EventMechanism {
  public:
   struct Options {
     CounterDesign design;
@@ -49,23 +38,14 @@ class StreamPrivatizer {
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
   static absl::StatusOr<StreamPrivatizer> Create(Options options);
 
-  HeldReward Clip(std::optional<double> reward) const {
-    return HeldReward::Clip(reward, options_.range, options_.default_reward);
-  }
-
-  // Debits one event of the user, for a step in a later transaction. Errors: FAILED_PRECONDITION
-  // the user's events are used up.
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const;
-
-  // Takes the step of the decision `row` (number, user, token, features of every rank) in the
-  // user's stream, whose id is set. kAfterCommit: a stream or a block of events was debited; ask
-  // again after the commit. Errors: FAILED_PRECONDITION the stream's or the user's steps are used
-  // up: nothing drawn; UNAVAILABLE entropy failed: nothing drawn or written, debits stand;
-  // DATA_LOSS, FAILED_PRECONDITION the stream's state does not fit.
-  absl::StatusOr<device::Release> Step(Store::Transaction& transaction, const ReportRow& row,
-                                       int shown, const HeldReward& reward, Payment payment,
-                                       absl::Time now, absl::Time forget_at,
-                                       StreamId& stream) const;
+  SecretBytes Hold(std::optional<double> reward,
+                   const std::optional<RewardRange>& window) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
+  // Takes the step of the decision `row` (number, user, token, rank, epoch, features of the arm
+  // shown) in the user's stream. Errors also: FAILED_PRECONDITION the model is in another epoch
+  // than it was at the decision; DATA_LOSS, FAILED_PRECONDITION the stream's state does not fit.
+  absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+                                          const SecretBytes& held, const Draw& draw) const override;
 
  private:
   StreamPrivatizer(Options options, std::uint64_t rho_cost)
@@ -75,8 +55,8 @@ class StreamPrivatizer {
   }
   // Ends what is left of other epochs, debits and adds a stream.
   absl::StatusOr<StreamRow> Open(Store::Transaction& transaction, const std::string& user) const;
-  absl::Status Draw(Store::Transaction& transaction, StreamRow& stream, const ReportRow& row,
-                    int shown, const HeldReward& reward) const;
+  absl::Status TakeStep(Store::Transaction& transaction, StreamRow& stream, const ReportRow& row,
+                        const HeldReward& reward) const;
 
   Options options_;
   std::uint64_t rho_cost_;  // of a stream, in units of PrivacyTotals::kUnit

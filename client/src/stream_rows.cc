@@ -94,8 +94,9 @@ StreamRows::~StreamRows() = default;
 
 absl::StatusOr<std::unique_ptr<StreamRows>> StreamRows::Create(Database* database, Sealer* sealer) {
   std::unique_ptr<StreamRows> rows(new StreamRows(database, sealer));
-  BANDANA_RETURN_IF_ERROR(rows->Prepare());
-  BANDANA_RETURN_IF_ERROR(rows->Verify());
+  if (const absl::Status status = rows->Prepare(); !status.ok()) {
+    return DataLoss("device store: tables differ: ", status.message());
+  }
   return rows;
 }
 
@@ -154,6 +155,41 @@ absl::Status StreamRows::Verify() {
     BANDANA_RETURN_IF_ERROR(
         sealer_->Open(SealedFor("steps", steps.Int(0), step), steps.Blob(3)).status());
   }
+  return database_->failure();
+}
+
+absl::Status StreamRows::Reseal(Sealer& former) {
+  BANDANA_ASSIGN_OR_RETURN(
+      Statement streams,
+      database_->Prepare(absl::StrCat("SELECT ", kColumns, " FROM streams").c_str()));
+  std::vector<std::pair<StreamRow, SecretBytes>> states;
+  while (streams.Step()) {
+    StreamRow row = Read(streams);
+    if (streams.Blob(10) != DigestOf(row, streams.Blob(9))) {
+      return DataLoss("device store: a stream row is damaged");
+    }
+    if (streams.Blob(9).empty()) continue;
+    auto state = former.Open(SealedFor("streams", row.id, row.step), streams.Blob(9));
+    if (!state.ok()) return state.status();
+    states.emplace_back(std::move(row), SecretBytes(*std::move(state)));
+  }
+  for (const auto& [row, state] : states) Put(row, state);
+  BANDANA_ASSIGN_OR_RETURN(
+      Statement steps,
+      database_->Prepare("SELECT stream, step, number, content, digest FROM steps"));
+  std::vector<std::pair<StreamId, StepRow>> rows;
+  while (steps.Step()) {
+    StepRow row = {.step = static_cast<std::uint64_t>(steps.Int(1)), .number = steps.Int(2)};
+    if (steps.Blob(4) != DigestOf(steps.Int(0), row.step, row.number, steps.Blob(3))) {
+      return DataLoss("device store: a step row is damaged");
+    }
+    auto content = former.Open(SealedFor("steps", steps.Int(0), row.step), steps.Blob(3));
+    if (!content.ok()) return content.status();
+    row.content = *std::move(content);
+    rows.emplace_back(steps.Int(0), std::move(row));
+  }
+  BANDANA_RETURN_IF_ERROR(database_->Execute("DELETE FROM steps"));
+  for (const auto& [stream, row] : rows) AddStep(stream, row);
   return database_->failure();
 }
 

@@ -64,9 +64,13 @@ struct StepRow {
 // Threads: not thread-safe.
 class StreamRows {
  public:
-  // Prepares the statements and verifies every row. Errors: DATA_LOSS.
+  // Prepares the statements. Errors: DATA_LOSS.
   static absl::StatusOr<std::unique_ptr<StreamRows>> Create(Database* database, Sealer* sealer);
   ~StreamRows();
+  // Checks every row. Errors: DATA_LOSS.
+  absl::Status Verify();
+  // Seals anew what `former` sealed. Inside a transaction. Errors: DATA_LOSS; UNAVAILABLE.
+  absl::Status Reseal(Sealer& former);
 
   // Adds a stream without steps; its id is set.
   void Add(StreamRow& row);
@@ -101,7 +105,6 @@ class StreamRows {
   struct Statements;
   StreamRows(Database* database, Sealer* sealer);
   absl::Status Prepare();
-  absl::Status Verify();
 
   Database* const database_;
   Sealer* const sealer_;

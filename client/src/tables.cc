@@ -5,6 +5,7 @@
 
 #include "client/src/bytes.h"
 #include "client/src/row_digest.h"
+#include "client/src/schema.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -116,41 +117,97 @@ Tables::Tables(std::unique_ptr<Database> database)
 Tables::~Tables() = default;
 
 absl::StatusOr<std::unique_ptr<Tables>> Tables::Create(std::unique_ptr<Database> database,
-                                                       std::string_view key) {
+                                                       const StoreKeys& keys) {
   std::unique_ptr<Tables> tables(new Tables(std::move(database)));
   // A file with our mark but other tables is not ours.
   if (const absl::Status status = tables->sql_->Prepare(*tables->database_); !status.ok()) {
-    return DataLoss("device store: tables differ from format 2: ", status.message());
+    return DataLoss("device store: tables differ from format ", kSchemaVersion, ": ",
+                    status.message());
   }
   tables->ReadStore();
   if (tables->identity_.size() != 16) return DataLoss("device store: no identity");
-  BANDANA_ASSIGN_OR_RETURN(tables->sealer_, Sealer::Create(key, tables->identity_));
-  BANDANA_RETURN_IF_ERROR(tables->CheckKey(key));
-  BANDANA_ASSIGN_OR_RETURN(tables->ledger_, LedgerRows::Create(tables->database_.get()));
+  BANDANA_ASSIGN_OR_RETURN(tables->sealer_, Sealer::Create(keys.key.get(), tables->identity_));
   BANDANA_ASSIGN_OR_RETURN(tables->streams_,
                            StreamRows::Create(tables->database_.get(), tables->sealer_.get()));
+  if (keys.former) {
+    BANDANA_RETURN_IF_ERROR(tables->Migrate(keys.former_sealed ? keys.key.get() : ""));
+  }
+  BANDANA_RETURN_IF_ERROR(tables->CheckKey());
+  BANDANA_ASSIGN_OR_RETURN(tables->ledger_, LedgerRows::Create(tables->database_.get()));
+  BANDANA_RETURN_IF_ERROR(tables->streams_->Verify());
   BANDANA_RETURN_IF_ERROR(tables->VerifyRows());
   return tables;
 }
 
+absl::Status Tables::Migrate(std::string_view former_key) {
+  BANDANA_ASSIGN_OR_RETURN(const auto former, Sealer::Create(former_key, identity_));
+  if (!former_key.empty()) BANDANA_RETURN_IF_ERROR(CheckKey());
+  BANDANA_RETURN_IF_ERROR(database_->Execute("BEGIN IMMEDIATE"));
+  absl::Status migrated = MigrateReports(*former);
+  if (migrated.ok() && former_key.empty()) {
+    migrated = streams_->Reseal(*former);
+    const auto check = sealer_->Seal(kKeyCheck, kKeyCheck);
+    migrated.Update(check.status());
+    if (check.ok()) sql_->set_key_check.BindBlob(1, *check).Run();
+  }
+  migrated.Update(database_->failure());
+  migrated.Update(database_->Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str()));
+  if (!migrated.ok()) {
+    database_->Execute("ROLLBACK").IgnoreError();
+    return migrated;
+  }
+  BANDANA_RETURN_IF_ERROR(database_->Execute("COMMIT"));
+  database_->ScrubLog();
+  database_->CheckpointAfter(0);
+  return absl::OkStatus();
+}
+
+// Content was token, features and report. Of a decision in its window it told by its presence, or
+// by its state, whether there had been a reaction: none of those is drawn or sent any more. What
+// was drawn of windows is dropped by the client that finds it, as their models' policy hash is
+// another one.
+absl::Status Tables::MigrateReports(Sealer& former) {
+  BANDANA_ASSIGN_OR_RETURN(
+      Statement reports,
+      database_->Prepare(absl::StrCat("SELECT ", kReportColumns, " FROM reports").c_str()));
+  std::vector<ReportRow> rows;
+  while (reports.Step()) {
+    ReportRow row = ReadEnvelope(reports);
+    if (reports.Blob(8) != DigestOf(row, reports.Blob(7))) {
+      return DataLoss("device store: a report row is damaged");
+    }
+    auto content = former.Open(SealedFor(row.number), reports.Blob(7));
+    if (!content.ok()) return content.status();
+    const SecretBytes erased(*std::move(content));
+    Reader reader{erased.get()};
+    row.token = reader.Bytes();
+    row.features = reader.Bytes();
+    row.report = reader.Bytes();
+    if (!reader.ok) return DataLoss("device store: a report row is damaged");
+    rows.push_back(std::move(row));
+  }
+  for (const ReportRow& row : rows) {
+    if (row.state == ReportState::kOpen) {
+      DeleteReport(row.number);
+    } else {
+      PutReport(row);
+    }
+  }
+  return database_->failure();
+}
+
 // A store without a key check is new: whoever opens it first decides.
-absl::Status Tables::CheckKey(std::string_view key) {
+absl::Status Tables::CheckKey() {
   std::string check;
   if (sql_->store.Step()) check = std::string(sql_->store.Blob(6));
   sql_->store.Reset();
   if (run_ == 0) {
-    if (key.empty()) return database_->failure();
     BANDANA_ASSIGN_OR_RETURN(check, sealer_->Seal(kKeyCheck, kKeyCheck));
     sql_->set_key_check.BindBlob(1, check).Run();
     return database_->failure();
   }
-  if (check.empty() != key.empty()) {
-    return FailedPrecondition("device store: ",
-                              key.empty() ? "it is sealed: options.key is needed"
-                                          : "it was made without a key: options.key must be empty");
-  }
-  if (!key.empty() && !sealer_->Open(kKeyCheck, check).ok()) {
-    return FailedPrecondition("device store: options.key is not the one it was sealed with");
+  if (!sealer_->Open(kKeyCheck, check).ok()) {
+    return FailedPrecondition("device store: the key is not the one it was sealed with");
   }
   return absl::OkStatus();
 }
@@ -292,7 +349,14 @@ std::optional<ReportRow> Tables::ReadReport(const Statement& row) {
   report.token = reader.Bytes();
   report.features = reader.Bytes();
   report.report = reader.Bytes();
-  if (!reader.ok) {
+  Opening& opening = report.opening;
+  opening.shown = static_cast<int>(reader.Number());
+  opening.epoch = reader.Number();
+  opening.close = FromMicros(static_cast<std::int64_t>(reader.Number()));
+  opening.window = reader.Bytes();
+  opening.reacted = reader.Number() != 0;
+  opening.held = SecretBytes(reader.Bytes());
+  if (!reader.ok || !reader.rest.empty()) {
     database_->Fail(DataLoss("device store: a report row is damaged"));
     return std::nullopt;
   }
@@ -301,9 +365,17 @@ std::optional<ReportRow> Tables::ReadReport(const Statement& row) {
 
 void Tables::PutReport(const ReportRow& row) {
   std::string content;
+  content.reserve(row.token.size() + row.features.size() + row.report.size() + 128);
   PutBytes(content, row.token);
   PutBytes(content, row.features);
   PutBytes(content, row.report);
+  const Opening& opening = row.opening;
+  PutNumber(content, static_cast<std::uint64_t>(opening.shown));
+  PutNumber(content, opening.epoch);
+  PutNumber(content, static_cast<std::uint64_t>(ToMicros(opening.close)));
+  PutBytes(content, opening.window);
+  PutNumber(content, opening.reacted ? 1 : 0);
+  PutBytes(content, opening.held.get());
   const SecretBytes erased(std::move(content));
   const auto stored = sealer_->Seal(SealedFor(row.number), erased.get());
   if (!stored.ok()) return database_->Fail(stored.status());

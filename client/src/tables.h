@@ -13,9 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/anchor.h"
+#include "client/src/bytes.h"
 #include "client/src/ledger_rows.h"
 #include "client/src/sealer.h"
 #include "client/src/sqlite.h"
+#include "client/src/store_key.h"
 #include "client/src/stream_rows.h"
 
 namespace bandana::device {
@@ -24,9 +26,22 @@ namespace bandana::device {
 inline constexpr int kDecisionRunShift = 32;
 
 enum class ReportState : int {
-  kOpen = 0,      // the reward window is open and nothing was drawn
-  kReady = 1,     // the report exists; it leaves at due_at
+  kOpen = 0,      // the report is drawn, and leaves, at wake_at
+  kReady = 1,     // drawn, and sent by a client that has gone: leaves with the next one
   kOutbound = 2,  // a live client is sending it
+};
+
+inline constexpr std::size_t kHeldBytes = 8;
+
+// What a decision is until its draw. All but the last two stands from the decision on; a reaction
+// overwrites those, in place: the row's size does not change.
+struct Opening {
+  int shown = 0;                         // rank that the report names
+  std::uint64_t epoch = 0;               // of the model
+  absl::Time close = absl::UnixEpoch();  // reactions count until then
+  std::string window;                    // of a centred randomizer: the arm's, as in Handle
+  bool reacted = false;
+  SecretBytes held;  // kHeldBytes: the draw's clipped input
 };
 
 struct ReportRow {
@@ -34,14 +49,14 @@ struct ReportRow {
   PolicyId policy = 0;
   OwnerId owner = 0;
   ReportState state = ReportState::kOpen;
-  absl::Time wake_at;  // open: the window's close; ready: due_at
-  absl::Time due_at;   // when it may leave
+  absl::Time wake_at;  // due_at
+  absl::Time due_at;   // when it is drawn and leaves
   std::string user;
   std::string token;     // open decisions of the server's Select
-  std::string features;  // of every rank: decisions made on the device, and those of a counter
-  // Once drawn: PerturbedReport or Outcome, the bytes that are sent. Of an open decision of a
-  // counter: the reaction, if one came (held_reward.h); of a centred randomizer: Handle::windows.
-  std::string report;
+  std::string features;  // of the arm shown: decisions made on the device, and those of a counter
+  std::string report;    // once drawn: the bytes that are sent
+  Opening opening;       // until then
+  StreamId stream = 0;   // counters: whose step the draw took; not stored
 };
 
 struct PolicyRow {
@@ -60,11 +75,11 @@ enum class Drawn {
 
 class Tables {
  public:
-  // Prepares the statements and verifies every row. `key`: empty, or what private columns are
-  // sealed with. Errors: DATA_LOSS; FAILED_PRECONDITION the store has another key, or none;
-  // INVALID_ARGUMENT the key's length.
+  // Prepares the statements and verifies every row. A file of the former format is migrated: the
+  // ledger and the streams stay, decisions whose window is open are dropped. Errors: DATA_LOSS;
+  // FAILED_PRECONDITION the store has another key; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<Tables>> Create(std::unique_ptr<Database> database,
-                                                        std::string_view key = {});
+                                                        const StoreKeys& keys);
   ~Tables();
 
   Database& database() { return *database_; }
@@ -98,7 +113,7 @@ class Tables {
   }
   void Debit(const LedgerEntry& entry);
 
-  // Adds the row, or replaces the one of the same number.
+  // Adds the row, or replaces the one of the same number, whose private bytes are erased.
   void PutReport(const ReportRow& row);
   std::optional<ReportRow> FindReport(DecisionNumber number);
   void DeleteReport(DecisionNumber number);
@@ -124,8 +139,11 @@ class Tables {
  private:
   struct Statements;
   explicit Tables(std::unique_ptr<Database> database);
-  absl::Status CheckKey(std::string_view key);
+  absl::Status CheckKey();
   absl::Status VerifyRows();
+  // One transaction: everything sealed anew, in the format of today.
+  absl::Status Migrate(std::string_view former_key);
+  absl::Status MigrateReports(Sealer& former);
   void ReadStore();
   std::optional<ReportRow> ReadReport(const Statement& row);
 

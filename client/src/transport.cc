@@ -75,15 +75,51 @@ absl::StatusOr<Connection> Connect(const std::string& target, const ChannelSecur
   return Connection::Open(target, security, arguments);
 }
 
-}  // namespace
-
-class Transport::Body {
+class GrpcTransport final : public Transport {
  public:
-  explicit Body(Connection connection)
+  explicit GrpcTransport(Connection connection)
       : connection_(std::move(connection)),
         stub_(v1::Recommender::NewStub(connection_.channel())),
         thread_([this] { Loop(); }) {}
 
+  ~GrpcTransport() override { Shutdown(); }
+
+  void GetModel(const v1::GetModelRequest& request, const CallOptions& options,
+                OnAnswer<v1::GetModelResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncGetModel, request, options, std::move(done));
+  }
+  void Select(const v1::SelectRequest& request, const CallOptions& options,
+              OnAnswer<v1::SelectResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncSelect, request, options, std::move(done));
+  }
+  void BatchSelect(const v1::BatchSelectRequest& request, const CallOptions& options,
+                   OnAnswer<v1::BatchSelectResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncBatchSelect, request, options, std::move(done));
+  }
+  void Report(const v1::ReportRequest& request, const CallOptions& options,
+              OnAnswer<v1::ReportResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncReport, request, options, std::move(done));
+  }
+  void Submit(const v1::SubmitRequest& request, const CallOptions& options,
+              OnAnswer<v1::SubmitResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncSubmit, request, options, std::move(done));
+  }
+  void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
+                    OnAnswer<v1::GetPosteriorResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncGetPosterior, request, options, std::move(done));
+  }
+
+  void Shutdown() override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(closed_, true)) return;
+      for (Call* call : calls_) call->context.TryCancel();
+      queue_.Shutdown();
+    }
+    thread_.join();
+  }
+
+ private:
   template <typename Request, typename Response, typename Prepare>
   void Start(Prepare prepare, const Request& request, const CallOptions& options,
              OnAnswer<Response> done) {
@@ -107,17 +143,6 @@ class Transport::Body {
     call->Finish();
   }
 
-  void Shutdown() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (std::exchange(closed_, true)) return;
-      for (Call* call : calls_) call->context.TryCancel();
-      queue_.Shutdown();
-    }
-    thread_.join();
-  }
-
- private:
   void Loop() {
     void* tag = nullptr;
     bool ok = false;
@@ -140,41 +165,12 @@ class Transport::Body {
   std::thread thread_;
 };
 
-absl::StatusOr<std::unique_ptr<Transport>> Transport::Open(const std::string& target,
-                                                           const ChannelSecurity& security) {
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const std::string& target,
+                                                         const ChannelSecurity& security) {
   BANDANA_ASSIGN_OR_RETURN(Connection connection, Connect(target, security));
-  return std::unique_ptr<Transport>(new Transport(std::make_unique<Body>(std::move(connection))));
-}
-
-Transport::Transport(std::unique_ptr<Body> body) : body_(std::move(body)) {}
-
-Transport::~Transport() { Shutdown(); }
-
-void Transport::Shutdown() { body_->Shutdown(); }
-
-void Transport::GetModel(const v1::GetModelRequest& request, const CallOptions& options,
-                         OnAnswer<v1::GetModelResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncGetModel, request, options, std::move(done));
-}
-void Transport::Select(const v1::SelectRequest& request, const CallOptions& options,
-                       OnAnswer<v1::SelectResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncSelect, request, options, std::move(done));
-}
-void Transport::BatchSelect(const v1::BatchSelectRequest& request, const CallOptions& options,
-                            OnAnswer<v1::BatchSelectResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncBatchSelect, request, options, std::move(done));
-}
-void Transport::Report(const v1::ReportRequest& request, const CallOptions& options,
-                       OnAnswer<v1::ReportResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncReport, request, options, std::move(done));
-}
-void Transport::Submit(const v1::SubmitRequest& request, const CallOptions& options,
-                       OnAnswer<v1::SubmitResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncSubmit, request, options, std::move(done));
-}
-void Transport::GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
-                             OnAnswer<v1::GetPosteriorResponse> done) {
-  body_->Start(&v1::Recommender::Stub::PrepareAsyncGetPosterior, request, options, std::move(done));
+  return std::unique_ptr<Transport>(std::make_unique<GrpcTransport>(std::move(connection)));
 }
 
 }  // namespace bandana::device

@@ -1,5 +1,5 @@
-// The connection: Recommender's methods as asynchronous calls on one completion queue with one
-// thread. The only gRPC of the SDK is in transport.cc.
+// The connection: Recommender's methods as asynchronous calls. The only gRPC of the SDK is in
+// transport.cc.
 #pragma once
 
 #include <functional>
@@ -32,32 +32,29 @@ struct CallOptions {
 // Every call is one attempt; gRPC's own retries are off. Threads: safe.
 class Transport {
  public:
-  // Does not wait for the server. Errors: as Connection::Open.
-  static absl::StatusOr<std::unique_ptr<Transport>> Open(const std::string& target,
-                                                         const ChannelSecurity& security = {});
-  ~Transport();
+  virtual ~Transport() = default;
 
-  void GetModel(const v1::GetModelRequest& request, const CallOptions& options,
-                OnAnswer<v1::GetModelResponse> done);
-  void Select(const v1::SelectRequest& request, const CallOptions& options,
-              OnAnswer<v1::SelectResponse> done);
-  void BatchSelect(const v1::BatchSelectRequest& request, const CallOptions& options,
-                   OnAnswer<v1::BatchSelectResponse> done);
-  void Report(const v1::ReportRequest& request, const CallOptions& options,
-              OnAnswer<v1::ReportResponse> done);
-  void Submit(const v1::SubmitRequest& request, const CallOptions& options,
-              OnAnswer<v1::SubmitResponse> done);
-  void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
-                    OnAnswer<v1::GetPosteriorResponse> done);
+  virtual void GetModel(const v1::GetModelRequest& request, const CallOptions& options,
+                        OnAnswer<v1::GetModelResponse> done) = 0;
+  virtual void Select(const v1::SelectRequest& request, const CallOptions& options,
+                      OnAnswer<v1::SelectResponse> done) = 0;
+  virtual void BatchSelect(const v1::BatchSelectRequest& request, const CallOptions& options,
+                           OnAnswer<v1::BatchSelectResponse> done) = 0;
+  virtual void Report(const v1::ReportRequest& request, const CallOptions& options,
+                      OnAnswer<v1::ReportResponse> done) = 0;
+  virtual void Submit(const v1::SubmitRequest& request, const CallOptions& options,
+                      OnAnswer<v1::SubmitResponse> done) = 0;
+  virtual void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
+                            OnAnswer<v1::GetPosteriorResponse> done) = 0;
 
   // Cancels what is under way, waits for its callbacks and stops the thread. Calls made afterwards
   // are answered CANCELLED by their caller's thread. Not from a callback.
-  void Shutdown();
-
- private:
-  class Body;
-  explicit Transport(std::unique_ptr<Body> body);
-  std::unique_ptr<Body> body_;
+  virtual void Shutdown() = 0;
 };
+
+// Over gRPC: one connection, one completion queue, one thread. Does not wait for the server.
+// Errors: as Connection::Open.
+absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const std::string& target,
+                                                         const ChannelSecurity& security = {});
 
 }  // namespace bandana::device

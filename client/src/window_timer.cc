@@ -1,13 +1,9 @@
 #include "client/src/window_timer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
-
-#include "client/src/handle.h"
-#include "client/src/release.h"
 
 namespace bandana::device {
 namespace {
@@ -17,13 +13,6 @@ constexpr int kRowsPerLook = 256;
 constexpr absl::Duration kRetry = absl::Seconds(1);
 
 }  // namespace
-
-WindowTimes ScheduleWindow(absl::Time decided, absl::Duration window, std::uint64_t random) {
-  const absl::Duration spread = std::min(window / 8, absl::Seconds(60));
-  const double unit = std::ldexp(static_cast<double>(random >> 11), -53);
-  const absl::Time close = decided + window;
-  return {.close = close, .leave = close + kWindowGuard + spread * unit};
-}
 
 // What one look found.
 struct WindowTimer::Pulse {
@@ -43,9 +32,9 @@ WindowTimer::WindowTimer(Options options, Services services, const Seams& seams)
       clock_(seams.clock),
       recheck_(seams.recheck) {}
 
-void WindowTimer::Expect(absl::Time close) {
+void WindowTimer::Expect(absl::Time due) {
   const std::lock_guard lock(mutex_);
-  if (close < planned_at_ && !looking_) Plan(close);
+  if (due < planned_at_ && !looking_) Plan(due);
 }
 
 void WindowTimer::Close() {
@@ -84,82 +73,65 @@ void WindowTimer::Look() {
   services_.store->Enqueue(
       [this, pulse](Store::Transaction& transaction) {
         pulse->now = clock_->Now();
-        CloseWindows(transaction, *pulse);
-        CollectDue(transaction, *pulse);
+        TakeUp(transaction, *pulse);
+        DrawDue(transaction, *pulse);
         pulse->next = transaction.tables.NextWake(options_.owner);
         return absl::OkStatus();
       },
       [this, pulse](const absl::Status& status) { Finish(*pulse, status); });
 }
 
-void WindowTimer::CloseWindows(Store::Transaction& transaction, Pulse& pulse) const {
+// In the order of their due times, and all of them alike: nothing here may ask whether there was a
+// reaction. A draw that fails holds up those behind it.
+void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
   auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
-  pulse.more = rows.size() == kRowsPerLook;
-  const bool draws = services_.contexts != nullptr || services_.privatizer != nullptr ||
-                     services_.streams != nullptr;
+  if (rows.empty()) return;
+  pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
-    if (!draws || row.policy != options_.policy || !services_.may_draw()) {
+    if (row.policy != options_.policy || !services_.may_draw()) {
       transaction.tables.DeleteReport(row.number);
       pulse.rejected.push_back(row.number);
-    } else if (!(services_.streams != nullptr ? TakeStep(transaction, row, pulse)
-                                              : DrawDefault(transaction, row, pulse))) {
-      return;
+    } else if (!DrawOne(transaction, row, pulse)) {
+      break;
     }
   }
+  transaction.tables.database().ScrubLog();  // what was held is erased from there, too
 }
 
-absl::StatusOr<Release> WindowTimer::ReleaseDefault(Store::Transaction& transaction, ReportRow& row,
-                                                    absl::Time forget_at) const {
-  const int shown = ShowArm(0, options_.dimension, row);
-  if (services_.contexts != nullptr) {
-    return services_.contexts->Release(transaction, row, services_.contexts->Default(),
-                                       Payment::kDebited, forget_at);
-  }
-  return services_.privatizer->Release(transaction, row, shown,
-                                       services_.privatizer->Default(WindowOf(row.report, 0)),
-                                       Payment::kDebited, forget_at);
-}
-
-bool WindowTimer::DrawDefault(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {
-  row.state = ReportState::kReady;
-  row.wake_at = row.due_at;
-  const auto step = ReleaseDefault(transaction, row, pulse.now + options_.remember);
-  if (!step.ok()) {
-    pulse.failed = true;
-    return false;
-  }
-  pulse.defaulted.push_back(row.number);
-  return true;
-}
-
-bool WindowTimer::TakeStep(Store::Transaction& transaction, const ReportRow& row,
-                           Pulse& pulse) const {
-  int shown = 0;
-  const auto held = HeldReward::Unpack(row.report, shown);
-  StreamId stream = 0;
-  const auto step = services_.streams->Step(
-      transaction, row, shown, held ? *held : services_.streams->Clip(std::nullopt),
-      Payment::kDebited, pulse.now, pulse.now + options_.remember, stream);
+bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {
+  const SecretBytes held = std::move(row.opening.held);
+  const bool reacted = row.opening.reacted;
+  row.state = ReportState::kOutbound;
+  const auto step = services_.mechanism->Release(
+      transaction, row, held,
+      {.payment = Payment::kDebited, .now = pulse.now, .forget_at = pulse.now + options_.remember});
   if (step.ok() && *step == Release::kAfterCommit) {
     pulse.more = true;  // its stream is debited with this look
     return false;
+  }
+  if (step.ok() && *step == Release::kDone) {
+    transaction.tables.ForgetDrawnAround(row.number, pulse.now);
+    if (!reacted) pulse.defaulted.push_back(row.number);  // for the application's own statistics
+    if (row.stream == 0) {
+      pulse.leaving.push_back(ToOutbound(std::move(row)));
+    } else {
+      transaction.tables.DeleteReport(row.number);
+      ++pulse.steps[row.stream];
+    }
+    return true;
   }
   if (!step.ok() && step.status().code() != absl::StatusCode::kFailedPrecondition) {
     pulse.failed = true;
     return false;
   }
   transaction.tables.DeleteReport(row.number);
-  if (step.ok() && *step == Release::kDone) {
-    ++pulse.steps[stream];
-    if (!held) pulse.defaulted.push_back(row.number);
-  } else {
-    pulse.rejected.push_back(row.number);  // the stream takes no more steps
-  }
+  pulse.rejected.push_back(row.number);  // the stream takes no more steps
   return true;
 }
 
-void WindowTimer::CollectDue(Store::Transaction& transaction, Pulse& pulse) const {
+// What an earlier client was sending.
+void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
   auto rows =
       transaction.tables.Awake(options_.owner, ReportState::kReady, pulse.now, kRowsPerLook);
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
@@ -171,11 +143,7 @@ void WindowTimer::CollectDue(Store::Transaction& transaction, Pulse& pulse) cons
     }
     row.state = ReportState::kOutbound;
     transaction.tables.PutReport(row);
-    pulse.leaving.push_back({.number = row.number,
-                             .user = std::move(row.user),
-                             .features = std::move(row.features),
-                             .report = std::move(row.report),
-                             .due_at = row.due_at});
+    pulse.leaving.push_back(ToOutbound(std::move(row)));
   }
 }
 

@@ -1,5 +1,5 @@
-// The schedule of reward windows: closes them, draws the default where no reward came, lets reports
-// leave when they are due, and takes up what an earlier run left.
+// The schedule of reward windows: at the due time of a decision, reaction or not, its report is
+// drawn, made durable and sent. Takes up what an earlier run left, too.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,14 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/src/context_privatizer.h"
-#include "client/src/counters.h"
+#include "client/src/event_mechanism.h"
 #include "client/src/outbox.h"
-#include "client/src/privatizer.h"
 #include "client/src/scheduler.h"
 #include "client/src/seams.h"
 #include "client/src/store.h"
-#include "client/src/stream_privatizer.h"
+#include "common/wire/window_schedule.h"
 
 namespace bandana::device {
-
-// When a decision closes and when its report leaves, drawn at the decision: public times that no
-// reaction moves. Between the two lies at least kWindowGuard, in which defaults are drawn and made
-// durable, so that they leave no later than reports that were ready before.
-struct WindowTimes {
-  absl::Time close;
-  absl::Time leave;
-};
-inline constexpr absl::Duration kWindowGuard = absl::Milliseconds(50);
-// leave = close + guard + jitter, jitter uniform in [0, min(window / 8, 60 s)) by the random word.
-WindowTimes ScheduleWindow(absl::Time decided, absl::Duration window, std::uint64_t random);
 
 // Rows in the store are the truth; the timer only remembers when to look next. Threads: safe.
 class WindowTimer {
@@ -39,16 +26,13 @@ class WindowTimer {
     OwnerId owner = 0;
     PolicyId policy = 0;             // the one that draws
     std::set<PolicyId> deliverable;  // policies whose drawn reports this client can deliver
-    int dimension = 0;
-    absl::Duration remember;  // how long a drawn decision is remembered
+    absl::Duration remember;         // how long a drawn decision is remembered
   };
   struct Services {
     std::shared_ptr<Store> store;
     Scheduler* scheduler = nullptr;
-    // At most one; none: there are no windows, only leftovers.
-    const ContextPrivatizer* contexts = nullptr;
-    const Privatizer* privatizer = nullptr;
-    const StreamPrivatizer* streams = nullptr;
+    const EventMechanism* mechanism = nullptr;
+    // False: the model is not the one that was agreed on, and open decisions end without a report.
     std::function<bool()> may_draw;
     // A look begins (before it reads the store) and ends. In between, with everything durable:
     std::function<void()> begin, end;
@@ -61,8 +45,8 @@ class WindowTimer {
   };
   WindowTimer(Options options, Services services, const Seams& seams);
 
-  // A decision closes at `close`: looks then at the latest.
-  void Expect(absl::Time close);
+  // A decision is due at `due`: looks then at the latest.
+  void Expect(absl::Time due);
   // Looks now, or once more after the look under way.
   void Tick();
   // No further looks.
@@ -71,13 +55,10 @@ class WindowTimer {
  private:
   struct Pulse;
   void Look();
-  void CloseWindows(Store::Transaction& transaction, Pulse& pulse) const;
-  // What became of one open decision whose time has come: false when the look must end with it.
-  bool DrawDefault(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
-  absl::StatusOr<Release> ReleaseDefault(Store::Transaction& transaction, ReportRow& row,
-                                         absl::Time forget_at) const;
-  bool TakeStep(Store::Transaction& transaction, const ReportRow& row, Pulse& pulse) const;
-  void CollectDue(Store::Transaction& transaction, Pulse& pulse) const;
+  void DrawDue(Store::Transaction& transaction, Pulse& pulse) const;
+  // The draw of one open decision that is due: false when the look must end with it.
+  bool DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
+  void TakeUp(Store::Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);
   void Plan(absl::Time at);  // requires mutex_
 

@@ -13,6 +13,10 @@
 
 namespace bandana {
 
+namespace device {
+class Privatizer;
+}
+
 // The enforced reward range, min < max, both finite.
 struct RewardRange {
   double min = 0;
@@ -37,6 +41,7 @@ class RawReward {
 class ClippedReward {
  private:
   friend class RewardRandomizer;
+  friend class device::Privatizer;  // holds the step, sealed, between a reaction and its draw
   explicit ClippedReward(std::uint32_t step) : step_(step) {}
   std::uint32_t step_;  // in [0, kInputSteps]: reward = min + width * step / kInputSteps
 };

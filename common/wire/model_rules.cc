@@ -7,6 +7,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/wire/privacy_rules.h"
+#include "common/wire/window_schedule.h"
 
 namespace bandana {
 namespace {
@@ -71,6 +72,21 @@ Epsilon CheckEpsilon(double epsilon, bool research, const FieldChecks& checks) {
   return Epsilon{epsilon};
 }
 
+namespace {
+
+void CheckGrace(const v1::RewardWindow& given, v1::Mode mode, RewardWindowSpec& out,
+                const FieldChecks& window) {
+  if (!IsCentralMode(mode)) {
+    if (given.has_grace()) window.Add("grace", "is for modes CENTRAL_REWARD and JOINT");
+    return;
+  }
+  out.grace = given.has_grace()
+                  ? window.Span("grace", given.grace(), absl::ZeroDuration(), kGraceMax)
+                  : DefaultGrace(out.duration);
+}
+
+}  // namespace
+
 void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const FieldChecks& checks) {
   if (reporting == nullptr || reporting->rule_case() == v1::Reporting::RULE_NOT_SET) {
     if (IsPrivateMode(spec.mode)) {
@@ -101,16 +117,19 @@ void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const Fiel
     window.Closed("default_reward", out.default_reward, spec.reward_range.min,
                   spec.reward_range.max);
   }
+  CheckGrace(reporting->reward_window(), spec.mode, out, window);
 }
 
 absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
                                   const PublicSpec& spec, const FieldChecks& checks) {
   const absl::Duration value =
       checks.Span("token_lifetime", lifetime, kTokenLifetimeMin, kTokenLifetimeMax);
-  if (spec.reward_window && value < spec.reward_window->duration) {
-    checks.Add("token_lifetime", absl::StrCat("must be at least the reward window of ",
-                                              absl::FormatDuration(spec.reward_window->duration),
-                                              ", got ", absl::FormatDuration(value)));
+  if (!spec.reward_window) return value;
+  const absl::Duration window = spec.reward_window->duration + spec.reward_window->grace;
+  if (value < window) {
+    checks.Add("token_lifetime",
+               absl::StrCat("must be at least the reward window with its grace, ",
+                            absl::FormatDuration(window), ", got ", absl::FormatDuration(value)));
   }
   return value;
 }

@@ -26,6 +26,8 @@ namespace bandana {
 struct RewardWindowSpec {
   absl::Duration duration;
   double default_reward = 0;
+  // Central modes: an event is applied so long after its window's close; else zero.
+  absl::Duration grace;
 };
 
 // A continual counter's public parameters (MECHANISMS section 4).

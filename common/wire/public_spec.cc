@@ -21,8 +21,11 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
-// Of the canonical text: 1, with a counter 2, with private contexts 3, with a curved link 4.
+// Of the canonical text: 1, with a counter 2, with private contexts 3, with a curved link 4;
+// private models with a reward window 5, so that an SDK whose windows told of reactions refuses
+// them.
 int FormatOf(const PublicSpec& spec) {
+  if (spec.reward_window && IsPrivateMode(spec.mode)) return 5;
   if (spec.link != Link::kLinear) return 4;
   if (spec.context) return 3;
   return spec.counter ? 2 : 1;
@@ -64,6 +67,9 @@ std::string CanonicalText(const PublicSpec& spec) {
                     "context_parameters=", ToHex(spec.context->parameters), "\n");
   }
   if (spec.link == Link::kLogistic) absl::StrAppend(&text, "link=LOGISTIC\n");
+  if (FormatOf(spec) == 5) {
+    absl::StrAppend(&text, "reward_grace_ns=", absl::ToInt64Nanoseconds(window.grace), "\n");
+  }
   return text;
 }
 
@@ -169,6 +175,9 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
     auto& window = *response.mutable_reporting()->mutable_reward_window();
     *window.mutable_duration() = DurationToProto(spec.reward_window->duration);
     window.set_default_reward(spec.reward_window->default_reward);
+    if (IsCentralMode(spec.mode)) {
+      *window.mutable_grace() = DurationToProto(spec.reward_window->grace);
+    }
   }
   *response.mutable_token_lifetime() = DurationToProto(spec.token_lifetime);
   response.set_link(spec.link == Link::kLogistic ? v1::LOGISTIC : v1::LINEAR);

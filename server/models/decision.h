@@ -30,6 +30,7 @@ struct Decision {
   std::int32_t node = -1;       // graph and shared models; -1 = by user id
   std::string user;             // independent models; else empty
   std::vector<RankedArm> arms;  // the top_k, best first
+  std::uint32_t shown = 0;      // rank that Select named; below arms.size()
 };
 
 }  // namespace bandana::server

@@ -12,7 +12,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they stand");
 
-constexpr std::uint8_t kWindows = 0x80;  // beside the number of arms
+// Beside the number of arms.
+constexpr std::uint8_t kWindows = 0x80;
+constexpr std::uint8_t kShown = 0x40;  // a rank other than 0 follows at the end
 
 class Writer {
  public:
@@ -71,14 +73,23 @@ bool DecodeWindow(Reader& in, RankedArm& arm) {
          std::isfinite(window.max) && window.min < window.max;
 }
 
-bool DecodeArms(Reader& in, std::vector<RankedArm>& arms) {
+bool DecodeShown(Reader& in, Decision& decision) {
+  std::uint8_t shown = 0;
+  if (!in.Number(shown) || shown == 0 || shown >= decision.arms.size()) return false;
+  decision.shown = shown;
+  return true;
+}
+
+bool DecodeArms(Reader& in, Decision& decision) {
+  std::vector<RankedArm>& arms = decision.arms;
   std::uint8_t count = 0;
   std::uint16_t dimension = 0;
   if (!in.Number(count) || !in.Number(dimension)) return false;
   const bool windows = (count & kWindows) != 0;
-  count &= kWindows - 1;
+  const bool shown = (count & kShown) != 0;
+  count &= kShown - 1;
   if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
-  if (in.left() != count * ArmBytes(dimension, windows)) return false;
+  if (in.left() != count * ArmBytes(dimension, windows) + (shown ? 1 : 0)) return false;
   arms.resize(count);
   for (RankedArm& arm : arms) {
     arm.features.resize(dimension);
@@ -88,7 +99,7 @@ bool DecodeArms(Reader& in, std::vector<RankedArm>& arms) {
     }
     if (!(arm.propensity >= 0 && arm.propensity <= 1) || !AllFinite(arm.features)) return false;
   }
-  return true;
+  return !shown || DecodeShown(in, decision);
 }
 
 }  // namespace
@@ -98,10 +109,12 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
   BANDANA_CHECK(dimension >= 1 && FitRanked(decision.arms.size(), dimension));
+  BANDANA_CHECK(decision.shown < decision.arms.size());
   const bool windows = decision.arms.front().window.has_value();
   const std::size_t start = out.size();
   const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
-                           decision.arms.size() * ArmBytes(dimension, windows);
+                           decision.arms.size() * ArmBytes(dimension, windows) +
+                           (decision.shown > 0 ? 1 : 0);
   out.resize(start + size);
   Writer writer(out.data() + start);
   writer.Bytes(decision.instance.data(), 16);
@@ -111,7 +124,8 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   writer.Number(decision.node);
   writer.Number(static_cast<std::uint8_t>(decision.user.size()));
   writer.Bytes(decision.user.data(), decision.user.size());
-  writer.Number(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0)));
+  writer.Number(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0) |
+                                          (decision.shown > 0 ? kShown : 0)));
   writer.Number(static_cast<std::uint16_t>(dimension));
   for (const RankedArm& arm : decision.arms) {
     BANDANA_CHECK(arm.features.size() == dimension && arm.window.has_value() == windows);
@@ -122,6 +136,7 @@ void EncodeDecision(const Decision& decision, std::string& out) {
     }
     writer.Bytes(arm.features.data(), 8 * dimension);
   }
+  if (decision.shown > 0) writer.Number(static_cast<std::uint8_t>(decision.shown));
   BANDANA_CHECK(writer.end() == out.data() + out.size());
 }
 
@@ -139,7 +154,7 @@ std::optional<Decision> DecodeDecision(std::string_view bytes) {
   decision.time = absl::FromUnixMicros(micros);
   decision.user.resize(user_bytes);
   if (!in.Bytes(decision.user.data(), user_bytes)) return std::nullopt;
-  if (!DecodeArms(in, decision.arms)) return std::nullopt;
+  if (!DecodeArms(in, decision)) return std::nullopt;
   return decision;
 }
 

@@ -12,7 +12,6 @@ PRELUDE = """
 #include <iostream>
 #include <string>
 #include "absl/strings/str_cat.h"
-#include "client/src/context_reward.h"
 #include "client/src/counter_stream.h"
 #include "client/src/wire_reports.h"
 #include "common/mechanisms/joint_statistic.h"
@@ -22,7 +21,7 @@ UNIT = """
 using namespace bandana;
 using namespace bandana::device;
 void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, BitSource& bits,
-         const std::vector<double>& x, const ContextReward& reward,
+         const std::vector<double>& x,
          const RawInteraction& raw, const ClippedStatistics& clipped,
          const PerturbedDirection& direction, const PerturbedStatistics& perturbed) {{
   std::array<std::byte, 16> id{{}};
@@ -32,7 +31,7 @@ void Use(const HeldReward& held, SecretBytes& secret, CounterStream& stream, Bit
 
 RIGHT = [
     "(void)stream.Step(x, HeldReward::Clip(0.5, RewardRange{0, 1}, 0), 0.5, bits);",
-    "SecretBytes packed = held.Pack(0);",
+    "SecretBytes packed = held.Pack();",
     "(void)ContextReportBytes(id, 1, direction);",
     "(void)ContextReportBytes(id, 1, perturbed);",
 ]
@@ -46,16 +45,12 @@ WRONG = [
     # read
     "double r = held;",
     "double r = held.value_;",
-    "std::cout << reward;",
-    "double r = reward;",
-    "double r = reward.value_;",
     # sent without a mechanism
     "(void)ContextReportBytes(id, 1, raw);",
     "(void)ContextReportBytes(id, 1, clipped);",
     "(void)ContextReportBytes(id, 1, x);",
-    "(void)ContextReportBytes(id, 1, reward);",
+    "(void)ContextReportBytes(id, 1, held);",
     # made out of order
-    "ContextReward other(0.5);",
     "HeldReward other(0.5);",
     "HeldReward other = 0.5;",
     "(void)stream.Step(x, 0.5, 0.5, bits);",

@@ -18,7 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::fclose(file);
   auto database = bandana::device::Database::Open(path);
   if (!database.ok()) return 0;
-  auto tables = bandana::device::Tables::Create(*std::move(database));
+  std::remove(bandana::device::StoreKeyPath(path).c_str());
+  const auto keys = bandana::device::KeysOf(**database, path, "");
+  if (!keys.ok()) return 0;
+  auto tables = bandana::device::Tables::Create(*std::move(database), *keys);
   if (!tables.ok()) return 0;
   (*tables)->Mark();
   (*tables)->streams().Of(1, "");

@@ -254,11 +254,16 @@ TEST_F(FormatsTest, ALogOfFormat1) {
   ExpectPlain(folder);
 }
 
+// Migrated: nothing private stands in clear any more.
 TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
   Copy("device.db.anchor");
-  auto store = DeviceStore::Open(Copy("device.db"));
+  const std::string path = Copy("device.db");
+  ASSERT_NE(ReadFile(path, 1 << 20)->find("report"), std::string::npos);
+  auto store = DeviceStore::Open(path);
   ASSERT_THAT(store, IsOk());
   EXPECT_FALSE((*store)->rolled_back());
+  EXPECT_EQ(ReadFile(path + ".key", 64)->size(), 32);
+  EXPECT_EQ(ReadFile(path, 1 << 20)->find("token" + std::string(8, '\0')), std::string::npos);
   auto* body = static_cast<device::Store*>(store->get());
   EXPECT_THAT(body->Run([](device::Store::Transaction& transaction) {
     const auto policies = transaction.tables.PoliciesOf("m");
@@ -267,9 +272,13 @@ TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
     const auto rows =
         transaction.tables.Awake(0, device::ReportState::kReady, absl::InfiniteFuture(), 10);
     EXPECT_EQ(rows.size(), 1);
+    EXPECT_EQ(rows.at(0).token, "token");
+    EXPECT_EQ(rows.at(0).report, "report");
     return absl::OkStatus();
   }),
               IsOk());
+  store->reset();
+  EXPECT_THAT(DeviceStore::Open(path), IsOk());
 }
 
 // Every byte is right, and of a version to come.

@@ -314,7 +314,7 @@ TEST_F(ClientContextTest, OnlyInlineArmsAreRankedAndHandlesAreChecked) {
               StatusIs(Code::kInvalidArgument, "inline"));
   EXPECT_THAT(client->Select("u", Arms::Query({})), StatusIs(Code::kInvalidArgument, "inline"));
   EXPECT_THAT(client->Select("", Arms::Inline(kArms)), StatusIs(Code::kInvalidArgument, "user"));
-  const std::vector<double> bad = {1, std::nan("")};
+  const std::vector<double> bad = {1, 2, 3};  // d = 2
   EXPECT_THAT(client->Select("u", Arms::Inline(bad)), StatusIs(Code::kInvalidArgument));
   Selection selection = *client->Select("u", Arms::Inline(kArms));
   EXPECT_THAT(client->Report(selection, 1.0, 1), StatusIs(Code::kInvalidArgument, "shown"));
@@ -444,6 +444,61 @@ TEST_F(ClientContextWindowTest, AReportThatCannotBeDeliveredExpiresBeforeTheServ
   clock.Advance(absl::Seconds(60));
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));
   EXPECT_EQ(client->Stats().reports_expired, 1);
+}
+
+// Finding C3: a server that ticks its epoch like a clock does not learn when a reaction came.
+TEST_F(ClientContextTest, TheEpochOfAReportIsItsDecisions) {
+  PublicSpec spec = ContextModelSpec();
+  spec.one_per_decision = false;
+  spec.reward_window = RewardWindowSpec{.duration = absl::Seconds(80)};
+  FakeRecommender server(spec);
+  server.SetPosterior(Posterior(1, 1, 0));
+  FakeClock clock;
+  device::Seams seams;
+  seams.clock = &clock;
+  seams.recheck = absl::Milliseconds(2);
+  const auto client = MustConnect(OptionsFor(server), seams);
+  // One report to be refused, so that the device asks for the epoch in the middle of the others.
+  ASSERT_THAT(client->Select("u", Arms::Inline(kArms)), IsOk());
+  clock.Advance(absl::Seconds(60));
+  std::vector<Selection> open;
+  for (int i = 0; i < 6; ++i) open.push_back(*client->Select("u", Arms::Inline(kArms)));
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(client->Report(open[i], kReward), IsOk());
+  v1::OutcomeResult foreign;
+  foreign.set_code(v1::REJECTED);
+  foreign.set_reason(v1::TOKEN_FOREIGN);
+  server.SetResult(foreign);
+  server.SetEpoch(2);
+  const int asked = server.model_requests();
+  clock.Advance(absl::Seconds(40));
+  ASSERT_TRUE(Eventually([&] { return server.model_requests() > asked; }));
+  server.SetResult(std::nullopt);
+  clock.Advance(absl::Seconds(100));
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_pending == 0; }));
+  std::set<std::uint64_t> epochs;
+  int reports = 0;
+  for (const auto& delivery : server.deliveries()) {
+    for (const std::string& bytes : delivery.reports) {
+      v1::ContextReport report;
+      ASSERT_TRUE(report.ParseFromString(bytes));
+      epochs.insert(report.epoch());
+      ++reports;
+    }
+  }
+  EXPECT_EQ(reports, 7);
+  EXPECT_EQ(epochs.size(), 1) << "of the decisions, all made in one epoch";
+}
+
+// Finding M3: no feature, valid or not, decides whether there is an event.
+TEST_F(ClientContextTest, FeaturesThatAreNotFiniteAreAnEventLikeAnyOther) {
+  FakeRecommender server(ContextModelSpec());
+  server.SetPosterior(Posterior(1, 1, 0));
+  const auto client = MustConnect(server);
+  const std::vector<double> arms = {std::nan(""), 1, HUGE_VAL, 0};
+  const auto selection = client->Select("u", Arms::Inline(arms));
+  ASSERT_THAT(selection, IsOk());
+  ASSERT_THAT(client->Report(*selection, 1.0), IsOk());
+  ASSERT_TRUE(Eventually([&] { return server.applied_contexts().size() == 1; }));
 }
 
 }  // namespace

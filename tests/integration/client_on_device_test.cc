@@ -166,15 +166,15 @@ TEST_F(ClientOnDeviceTest, RefusedArmIsRejectedAndCounted) {
   EXPECT_TRUE(server.deliveries().empty());
 }
 
-TEST_F(ClientOnDeviceTest, WithAWindowTheTokenIsFetchedAtItsCloseForTheFirstArm) {
+TEST_F(ClientOnDeviceTest, WithAWindowTheTokenIsFetchedAtItsCloseForTheArmShown) {
   FakeRecommender server(WindowSpec(absl::Milliseconds(200), 0));
   server.SetPosterior(Posterior(1, 1, 0));
   const auto client = MustConnect(server);
   ASSERT_THAT(client->RefreshPosterior("u"), IsOk());
-  const auto shown = client->SelectOnDevice("u", Arms::Inline(kArms), 2);
+  const auto shown = client->SelectOnDevice("u", Arms::Inline(kArms), {2, 1});
   ASSERT_THAT(shown, IsOk());
   ASSERT_THAT(client->SelectOnDevice("u", Arms::Inline(kArms), 2), IsOk());
-  ASSERT_THAT(client->Report(*shown, 1.0, 1), IsOk());
+  ASSERT_THAT(client->Report(*shown, 1.0), IsOk());
   EXPECT_TRUE(server.selects().empty());
   ASSERT_TRUE(Eventually([&] { return server.applied_reports().size() == 2; }));
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));

@@ -89,7 +89,8 @@ TEST_F(ClientPrivacyTest, RewardIsOnNoWireAndOnNoDisk) {
   for (const auto& delivery : server.deliveries()) wire += delivery.bytes;
   for (const auto& select : server.selects()) wire += select;
   const std::string stored = StoredBytes();
-  ASSERT_NE(stored.find("token-1"), std::string::npos);  // we do look at the right bytes
+  ASSERT_NE(wire.find("token-1"), std::string::npos);  // we do look at the right bytes
+  EXPECT_EQ(stored.find("token-1"), std::string::npos);
   for (const double reward : rewards) {
     for (const std::string& needle :
          {BytesOf(reward), BytesOf(static_cast<float>(reward)), std::to_string(reward)}) {

@@ -87,9 +87,10 @@ TEST_F(ClientWindowTest, NothingLeavesBeforeTheCloseWhateverWasReported) {
   clock_.Advance(kWindow - absl::Milliseconds(1));
   LetTheTimerLook();
   EXPECT_TRUE(server_.deliveries().empty());
-  // Closed: the default is drawn, but neither report leaves within the guard.
+  // Closed: neither is drawn, nor leaves, within the guard.
   clock_.Advance(absl::Milliseconds(1));
-  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_defaulted == 1; }));
+  LetTheTimerLook();
+  EXPECT_EQ(bits_.fills, 0);
   EXPECT_TRUE(server_.deliveries().empty());
   clock_.Advance(kLeft - kWindow);
   ASSERT_TRUE(Eventually([&] { return server_.applied_reports().size() == 2; }));
@@ -158,11 +159,10 @@ TEST_F(ClientWindowTest, NoEntropyNoReport) {
   const Selection selection = SelectOne(*client);
   SelectOne(*client);
   bits_.dry = true;
-  EXPECT_THAT(client->Report(selection, 1.0), StatusIs(absl::StatusCode::kUnavailable, "entropy"));
+  ASSERT_THAT(client->Report(selection, 1.0), IsOk());  // it is held: nothing is drawn yet
   clock_.Advance(kLeft);
   LetTheTimerLook();
   EXPECT_TRUE(server_.deliveries().empty());
-  EXPECT_EQ(client->Stats().reports_queued, 0);
   EXPECT_EQ(client->Stats().reports_defaulted, 0);
   bits_.dry = false;
   ASSERT_TRUE(Eventually([&] { return server_.applied_reports().size() == 2; }));
@@ -210,6 +210,72 @@ TEST_F(ClientWindowTest, ChangedPolicyEndsOpenWindowsWithoutADraw) {
   EXPECT_EQ(client->Stats().reports_pending, 0);
 }
 
+// Finding C2: the rank that leaves in clear is the decision's, whether there was a reaction or not.
+TEST_F(ClientWindowTest, TheRankIsNamedAtTheDecision) {
+  const auto client = MustConnect();
+  const auto first = client->Select("u", Arms::Inline(kArms), {2, 1});
+  const auto second = client->Select("u", Arms::Inline(kArms), {2, 1});
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  EXPECT_THAT(client->Report(*first, 1.0, 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, "shown must be 1"));
+  EXPECT_THAT(client->Report(*first, 1.0, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument, "shown must be in [0, 2)"));
+  ASSERT_THAT(client->Report(*first, 1.0), IsOk());
+  for (const Ranks& ranks : {Ranks(2, 2), Ranks(2, -1), Ranks(1, 1)}) {
+    EXPECT_THAT(client->Select("u", Arms::Inline(kArms), ranks),
+                StatusIs(absl::StatusCode::kInvalidArgument, "ranks.shown"));
+  }
+  // As many ranks as there are arms.
+  EXPECT_THAT(client->Select("u", Arms::Inline(kArms), {5, 3}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "below the number of arms"));
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return server_.applied_reports().size() == 2; }));
+  for (const auto& report : server_.applied_reports()) EXPECT_EQ(report.shown(), 1);
+}
+
+// Finding C4: what a server learns by changing the policy under open windows.
+TEST_F(ClientWindowTest, AfterAPolicyChangeReactionsDoNotArriveAlone) {
+  const auto client = MustConnect();
+  const Selection first = SelectOne(*client);
+  clock_.Advance(kWindow / 2);
+  std::vector<Selection> open;
+  for (int i = 0; i < 6; ++i) open.push_back(SelectOne(*client));
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(client->Report(open[i], 1.0), IsOk());
+  server_.SetSpec(WindowSpec(kWindow, 0.5));
+  clock_.Advance(kLeft - kWindow / 2);
+  // The first report meets the other policy: from then on the client draws nothing.
+  ASSERT_TRUE(Eventually([&] { return !client->Report(first, 1.0).ok(); }));
+  const auto arrived = server_.deliveries().size();
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_rejected == 7; }));
+  EXPECT_EQ(server_.deliveries().size(), arrived);
+  EXPECT_TRUE(server_.applied_reports().empty());
+}
+
+// Finding M1: after a long sleep reports leave in the order of their due times.
+TEST_F(ClientWindowTest, CatchingUpDoesNotSendReactionsFirst) {
+  const auto client = MustConnect(/*queue_reports_max=*/1000);
+  std::vector<Selection> open;
+  for (int i = 0; i < 600; ++i) {
+    open.push_back(SelectOne(*client));
+    clock_.Advance(absl::Milliseconds(5));
+  }
+  for (int i = 0; i < 600; i += 2) ASSERT_THAT(client->Report(open[i], 1.0), IsOk());
+  clock_.Advance(absl::Seconds(200));
+  ASSERT_TRUE(Eventually([&] { return server_.applied_reports().size() == 600; }));
+  // Of a reaction or not: the first 256 are of both kinds alike. The bound fails by chance with
+  // probability 1e-8 (Hoeffding, without replacement).
+  const auto reports = server_.applied_reports();
+  int reacted = 0;
+  for (int i = 0; i < 256; ++i) {
+    const int number = std::stoi(reports[i].token().substr(std::string("token-").size()));
+    reacted += number % 2;  // tokens are numbered from 1
+  }
+  EXPECT_GE(reacted, 128 - 50);
+  EXPECT_LE(reacted, 128 + 50);
+}
+
 TEST_F(ClientWindowTest, LeavingTimeIsDrawnAtTheDecisionAndDoesNotMoveWithTheReport) {
   // Two decisions at the same time with different reports leave at times that only their own
   // jitter tells apart: reported or not, none before its due time, all after the longest.
@@ -220,7 +286,8 @@ TEST_F(ClientWindowTest, LeavingTimeIsDrawnAtTheDecisionAndDoesNotMoveWithTheRep
     ASSERT_THAT(client->Report(selections[2 * i], i % 2 ? 1.0 : 0.0), IsOk());
   }
   clock_.Advance(kWindow + absl::Seconds(5) + kWindowGuard);  // half of the jitter
-  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_defaulted == 30; }));
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_defaulted > 0; }));
+  LetTheTimerLook();
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));
   int even = 0, odd = 0;
   for (const auto& report : server_.applied_reports()) {

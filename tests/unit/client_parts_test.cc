@@ -173,13 +173,31 @@ TEST(FeaturesTest, ClipsOntoTheBall) {
   EXPECT_THAT(ClipArms(std::vector<double>{0.6, 0.8}, 2, 1.0, true), IsOk());
 }
 
+TEST(FeaturesTest, RowsThatAreNotFiniteAreZeros) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(ZerosForNonFinite(std::vector<double>{1, 2, nan, 3, 4, -inf, 5, 1e308}, 2),
+              ElementsAre(1, 2, 0, 0, 0, 0, 5, 1e308));
+  // A shape that does not fit is somebody else's error.
+  EXPECT_EQ(ZerosForNonFinite(std::vector<double>{1, 2, 3}, 2), (std::vector<double>{1, 2, 3}));
+}
+
 TEST(FeaturesTest, CutsOutTheShownArm) {
   ReportRow row;
   row.features = PackFeatures(std::vector<double>{1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(ShowArm(1, 2, row), 0);
+  ShowArm(1, 2, row);
+  EXPECT_EQ(row.opening.shown, 0);  // its token will be for this arm alone
   EXPECT_EQ(row.features, PackFeatures(std::vector<double>{3, 4}));
   ReportRow with_token;
-  EXPECT_EQ(ShowArm(1, 2, with_token), 1);
+  with_token.token = "token";
+  ShowArm(1, 2, with_token);
+  EXPECT_EQ(with_token.opening.shown, 1);
+  ReportRow of_counter;
+  of_counter.token = "token";
+  of_counter.features = PackFeatures(std::vector<double>{1, 2, 3, 4});
+  ShowArm(1, 2, of_counter);
+  EXPECT_EQ(of_counter.opening.shown, 1);
+  EXPECT_EQ(of_counter.features, PackFeatures(std::vector<double>{3, 4}));
 }
 
 TEST(WindowTimesTest, LeavesAfterTheGuardAtATimeOfItsOwn) {
@@ -195,7 +213,7 @@ TEST(WindowTimesTest, LeavesAfterTheGuardAtATimeOfItsOwn) {
 }
 
 TEST(SchedulerTest, RunsInOrderOfTimeAndTheRestAtStop) {
-  Scheduler scheduler;
+  ThreadScheduler scheduler;
   std::vector<int> order;
   std::mutex mutex;
   Once<bool> second;

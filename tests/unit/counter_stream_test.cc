@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client/src/tables.h"
 #include "common/wire/counter_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_recommender.h"
@@ -129,21 +130,22 @@ TEST_F(CounterStreamTest, WithoutEntropyNothingIsReleased) {
 }
 
 TEST_F(CounterStreamTest, HeldRewardsComeBack) {
-  int shown = 0;
-  const auto held = HeldReward::Unpack(Held(0.25).Pack(3).get(), shown);
+  const auto held = HeldReward::Unpack(Held(0.25).Pack().get());
   ASSERT_TRUE(held);
-  EXPECT_EQ(shown, 3);
-  EXPECT_EQ(held->Pack(3).get(), Held(0.25).Pack(3).get());
-  EXPECT_FALSE(HeldReward::Unpack("", shown));
-  EXPECT_FALSE(HeldReward::Unpack("fifteen bytes..", shown));
-  EXPECT_FALSE(HeldReward::Unpack("seventeen bytes..", shown));
+  EXPECT_EQ(held->Pack().get(), Held(0.25).Pack().get());
+  // As long for every reward.
+  for (const double reward : {-1e9, 0.0, 0.1, 1e9}) {
+    EXPECT_EQ(Held(reward).Pack().get().size(), kHeldBytes);
+  }
+  EXPECT_FALSE(HeldReward::Unpack(""));
+  EXPECT_FALSE(HeldReward::Unpack("seven.."));
+  EXPECT_FALSE(HeldReward::Unpack("nine....."));
   // Bytes are not trusted to be in the range.
   std::string wild;
-  PutNumber(wild, 0);
   PutNumber(wild, std::bit_cast<std::uint64_t>(1e300));
   SeededBits bits(7);
   const auto moment =
-      Fresh().Step(std::vector<double>{1, 0}, *HeldReward::Unpack(wild, shown), centre_, bits);
+      Fresh().Step(std::vector<double>{1, 0}, *HeldReward::Unpack(wild), centre_, bits);
   ASSERT_THAT(moment, IsOk());
   EXPECT_NEAR((*moment)[0], First({1, 0}, 1.0)[0], 2 * grid_step_);
 }

@@ -5,6 +5,7 @@
 
 #include "client/src/ledger.h"
 #include "client/src/schema.h"
+#include "client/src/store_key.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana::device {
@@ -17,7 +18,7 @@ using ::bandana::testing::StatusIs;
 // Plays the store's writer: each call is its own transaction.
 class LedgerTest : public ::testing::Test {
  protected:
-  LedgerTest() : tables_(*Tables::Create(*OpenStoreInMemory())) {
+  LedgerTest() : tables_(*Tables::Create(*OpenStoreInMemory(), *KeysInMemory())) {
     policy_ = tables_->AddPolicy({0, "m", "a", 1, 0});
   }
   Account AccountOf(std::uint64_t events_max, const std::string& user = "u") {

@@ -187,8 +187,8 @@ TEST(DeviceStoreTest, OtherFormatsAreRefused) {
   MustOpen(path).reset();
   Tamper(path, "PRAGMA user_version=1");
   EXPECT_THAT(DeviceStore::Open(path), StatusIs(absl::StatusCode::kDataLoss, "format 1"));
-  Tamper(path, "PRAGMA user_version=2; ALTER TABLE drawn RENAME TO dawn");
-  EXPECT_THAT(DeviceStore::Open(path), StatusIs(absl::StatusCode::kDataLoss, "format 2"));
+  Tamper(path, "PRAGMA user_version=3; ALTER TABLE drawn RENAME TO dawn");
+  EXPECT_THAT(DeviceStore::Open(path), StatusIs(absl::StatusCode::kDataLoss, "format 3"));
 }
 
 TEST(DeviceStoreTest, TornFilesAreRefusedAndUntouched) {
@@ -226,9 +226,12 @@ TEST(DeviceStoreTest, FlippedBitsInRowsAreFound) {
                 IsOk());
   }
   const std::string whole = Slurp(path);
-  for (const std::string needle : {"a-rather-long-user-name", "report bytes"}) {
+  // The first is of a ledger row, the second of a report row, whose content is sealed.
+  for (const std::string& needle :
+       {std::string("a-rather-long-user-name"), std::string("u\0v", 3)}) {
     std::string damaged = whole;
-    damaged[damaged.find(needle) + 3] ^= 1;
+    ASSERT_NE(damaged.find(needle), std::string::npos);
+    damaged[damaged.find(needle) + 2] ^= 1;
     Spill(path, damaged);
     EXPECT_THAT(DeviceStore::Open(path), StatusIs(absl::StatusCode::kDataLoss, "is damaged"))
         << needle;

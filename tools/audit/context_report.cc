@@ -17,6 +17,7 @@
 namespace bandana::audit {
 namespace {
 
+constexpr std::uint64_t kEpoch = 1;
 constexpr double kReward = 1;
 constexpr char kUser[] = "u";
 
@@ -48,22 +49,25 @@ class Device {
                                                                 .dimension = spec_.dimension,
                                                                 .model = spec_.name,
                                                                 .policy = policy_,
-                                                                .bits = &bits,
-                                                                .epoch = &epoch_}));
-    device::ReportRow row = {
-        .number = store_->NextNumber(),
-        .policy = policy_,
-        .state = device::ReportState::kReady,
-        .user = kUser,
-        .features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ)};
+                                                                .bits = &bits}));
+    device::ReportRow row;
+    row.number = store_->NextNumber();
+    row.policy = policy_;
+    row.state = device::ReportState::kOutbound;
+    row.user = kUser;
+    row.features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ);
+    row.opening.epoch = kEpoch;
     BANDANA_RETURN_IF_ERROR(store_->Run([&](device::Store::Transaction& transaction) {
       return privatizer.Debit(transaction, kUser);
     }));
     BANDANA_RETURN_IF_ERROR(
         store_->Run([&](device::Store::Transaction& transaction) -> absl::Status {
           BANDANA_ASSIGN_OR_RETURN(const device::Release released,
-                                   privatizer.Release(transaction, row, privatizer.Clip(kReward),
-                                                      device::Payment::kDebited, absl::Now()));
+                                   privatizer.Release(transaction, row,
+                                                      privatizer.Hold(kReward, std::nullopt),
+                                                      {.payment = device::Payment::kDebited,
+                                                       .now = absl::Now(),
+                                                       .forget_at = absl::Now()}));
           if (released != device::Release::kDone) return Internal("a fresh decision was not drawn");
           transaction.tables.DeleteReport(row.number);  // answered: the store does not grow
           return absl::OkStatus();
@@ -90,7 +94,6 @@ class Device {
   const ContextMechanism mechanism_;
   const std::shared_ptr<device::Store> store_ =
       std::static_pointer_cast<device::Store>(DeviceStore::InMemory());
-  device::ModelEpoch epoch_;
   device::PolicyId policy_ = 0;
 };
 
@@ -100,6 +103,15 @@ absl::StatusOr<Attack> AttackContextReport(const Claim& claim) {
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, Device::Create(claim));
   return Attack(
       [device](Neighbour neighbour, BitSource& bits) { return device->Report(neighbour, bits); });
+}
+
+absl::StatusOr<Attack> AttackRedrawnReport(const Claim& claim) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, Device::Create(claim));
+  return Attack([device](Neighbour neighbour, BitSource& bits) -> absl::StatusOr<bool> {
+    BANDANA_ASSIGN_OR_RETURN(const bool first, device->Report(neighbour, bits));
+    BANDANA_ASSIGN_OR_RETURN(const bool again, device->Report(neighbour, bits));
+    return first && again;
+  });
 }
 
 }  // namespace bandana::audit

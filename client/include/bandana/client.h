@@ -59,6 +59,14 @@ struct Arms {
   Form form = Form::kInline;
 };
 
+// How many arms to rank, and which of them the application shows: the one whose reward counts.
+struct Ranks {
+  // Implicit, so that Select(user, arms, 5) says it.
+  Ranks(int top_k = 1, int shown = 0) : top_k(top_k), shown(shown) {}  // NOLINT
+  int top_k;                                                           // [1, 16]
+  int shown;  // 0 = best; below top_k, and below the number of arms
+};
+
 // Reward units. With the logistic link z = x . theta is normal a posteriori, of mean m and standard
 // deviation s; mu(z) = 1 / (1 + e^-z); arms are ranked by m + alpha s.
 struct RankedArm {
@@ -154,17 +162,19 @@ class Client {
 
   // Ranks arms on the server. Where contexts are private: on the device, from the posterior that
   // the client keeps by the clock (ClientOptions::posterior_interval); arms must be inline, `user`
-  // is for the device's ledger, and nothing leaves. Retries UNAVAILABLE, and RESOURCE_EXHAUSTED
-  // with a pushback, within options.select_deadline. With a reward window (local models) the open
-  // decision is durable on the device, and paid for, when it returns. Errors: INVALID_ARGUMENT,
-  // NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also: the user has no events
-  // left; with a window: no place in the queue), FAILED_PRECONDITION the model's configuration
-  // changed since Connect, or it has a counter or private contexts and the arms are not inline.
+  // is for the device's ledger, and nothing leaves; rows of features that are not finite are zeros,
+  // there and in mode JOINT, so that no feature tells by an error. Retries UNAVAILABLE, and
+  // RESOURCE_EXHAUSTED with a pushback, within options.select_deadline. With a reward window
+  // (private models) the open decision is durable on the device, and paid for, when it returns.
+  // Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also:
+  // the user has no events left; with a window: no place in the queue), FAILED_PRECONDITION the
+  // model's configuration changed since Connect, or it has a counter or private contexts and the
+  // arms are not inline.
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
-                                           int top_k = 1) = 0;
+                                           Ranks ranks = {}) = 0;
 
   // The same without blocking.
-  virtual void SelectAsync(std::string_view user, const Arms& arms, int top_k,
+  virtual void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
   // The next action of a model of points (continuous actions): a point near the best one known,
@@ -180,30 +190,34 @@ class Client {
   // when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet, or a model with a
   // counter; INVALID_ARGUMENT arms not inline, shape.
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
-                                                   int top_k = 1) = 0;
+                                                   Ranks ranks = {}) = 0;
   // Fetches the user's posterior if the server has a newer one. Returns whether it changed. Errors:
   // FAILED_PRECONDITION contexts are private: the posterior is fetched by the clock alone; or a
   // model of arms without features or of points, whose choices the server draws.
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
-  // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward. For a
-  // local model: clips, debits the ledger, draws once, persists; only the randomized value, or the
-  // counter's noisy sum, is ever sent. Returns when the report is durable on the device (its
-  // delivery goes on in the background); `done` (optional) runs once the server answered, unless
-  // the client is destroyed before or another client made the selection. `shown`: rank of the arm
-  // that was shown. With a reward window the report leaves at the window's close, whatever
-  // happened. A second report of the same decision is ignored (OK, kDuplicate), and so is one after
-  // the window's close (OK, kExpired). Errors: INVALID_ARGUMENT not a selection of this client's
-  // model and store, shown; FAILED_PRECONDITION the user's events or the counter's steps are used
-  // up, or the model's configuration changed since Connect; RESOURCE_EXHAUSTED queue full and
-  // when_full is kDrop (counted); UNAVAILABLE store or entropy failed: nothing was sent.
+  // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward.
+  // With a reward window (private models) the clipped reaction is held, sealed, until the report is
+  // due; then every decision is drawn and reported, reaction or not. A reaction changes nothing
+  // else that anyone sees. Without: clips, debits the ledger, draws once, persists and sends. Of a
+  // local model only the randomized value, or the counter's noisy sum, is ever sent. Returns when
+  // the reaction, or the report, is durable on the device (delivery goes on in the background);
+  // `done` (optional) runs once the server answered, unless the client is destroyed before or
+  // another client made the selection. `shown`: rank of the arm that was shown, if not the one that
+  // Select named; with a reward window it must be that one. A second report of the same decision is
+  // ignored (OK, kDuplicate), and so is one after the window's close (OK, kExpired). Errors:
+  // INVALID_ARGUMENT not a selection of this client's model and store, shown; FAILED_PRECONDITION
+  // the user's events or the counter's steps are used up, or the model's configuration changed
+  // since Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop (counted); UNAVAILABLE
+  // store or entropy failed: nothing was sent.
   virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
-                              int shown = 0, std::function<void(Delivery)> done = nullptr) = 0;
+                              std::optional<int> shown = std::nullopt,
+                              std::function<void(Delivery)> done = nullptr) = 0;
   // The same without blocking: `queued` runs once the report is durable, or refused. While the
   // queue is full and when_full is kBlock, at most queue_reports_max calls wait for a place;
   // further ones are dropped.
-  virtual void ReportAsync(const Selection& selection, std::optional<double> reward, int shown,
-                           std::function<void(absl::Status)> queued,
+  virtual void ReportAsync(const Selection& selection, std::optional<double> reward,
+                           std::optional<int> shown, std::function<void(absl::Status)> queued,
                            std::function<void(Delivery)> done) = 0;
 
   // Waits until every queued report that is due was answered. False when the timeout came first.

@@ -87,9 +87,10 @@ struct ClientOptions {
 
 struct StoreOptions {
   // Changes privacy: 32 random bytes that only the application has, from the platform's key store
-  // for instance, or empty. With it, counter states and open or waiting reports are sealed by
-  // AES-256-GCM: whoever copies the file without the key reads user names and counts of events
-  // only. The choice is made when the file is made.
+  // for instance, or empty. Counter states, reactions that are held and reports that wait are
+  // sealed by AES-256-GCM: whoever copies the file without the key reads user names, times and
+  // counts of events only. Empty: the key is the store's own, in the file `path`.key beside it, and
+  // stops nobody who copies both. The choice is made when the file is made.
   std::string key;
 };
 

@@ -15,10 +15,12 @@ namespace bandana {
 class DeviceStore {
  public:
   // Opens or makes the SQLite file (mode 0600, WAL, synchronous=FULL, secure_delete) and checks
-  // every row of it. Beside it lies `path`.anchor, which remembers how far the store had come.
-  // Errors: UNAVAILABLE I/O or owned by another process; DATA_LOSS not a store, damaged, of another
-  // anchor, or without one: the file is left as it is; FAILED_PRECONDITION another key than it was
-  // made with; INVALID_ARGUMENT options.
+  // every row of it. Beside it lie `path`.anchor, which remembers how far the store had come, and,
+  // without options.key, the store's own key in `path`.key. A file of the former format is
+  // migrated: ledger and streams stay, decisions of open windows are dropped. Errors: UNAVAILABLE
+  // I/O or owned by another process; DATA_LOSS not a store, damaged, of another anchor, or without
+  // one: the file is left as it is; FAILED_PRECONDITION another key than it was made with;
+  // INVALID_ARGUMENT options.
   static absl::StatusOr<std::shared_ptr<DeviceStore>> Open(const std::string& path,
                                                            const StoreOptions& options = {});
   // Nothing survives the process. Local models refuse it: their budget would be forgotten with it.
