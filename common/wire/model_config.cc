@@ -253,10 +253,7 @@ void ParseJoint(ModelSpec& spec, const FieldChecks& checks) {
   if (!spec.config.has_shared() && !spec.config.has_independent() && !spec.sparse) {
     checks.Add("coupling", "must be shared, independent or sparse for mode JOINT");
   }
-  if (spec.public_spec.reject_features) {
-    checks.Add("feature_out_of_range",
-               "must be CLIP for mode JOINT: a rejection would tell about the context");
-  }
+  CheckHiddenFeatures(spec.public_spec, checks);
   ParseThetaMax(spec, checks);
 }
 
@@ -342,6 +339,7 @@ void ParseContext(ModelSpec& spec, const FieldChecks& checks) {
   if (!spec.arms_file.empty()) {
     checks.Add("arms_file", "is refused for mode LOCAL_CONTEXT: arms stay on the devices");
   }
+  CheckHiddenFeatures(spec.public_spec, checks);
   if (!ParseThetaMax(spec, checks)) return;
   const auto mechanism = ContextMechanism::Create(spec.public_spec);
   if (!mechanism.ok()) {

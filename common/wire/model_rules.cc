@@ -120,6 +120,14 @@ void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const Fiel
   CheckGrace(reporting->reward_window(), spec.mode, out, window);
 }
 
+void CheckHiddenFeatures(const PublicSpec& spec, const FieldChecks& checks) {
+  const bool hidden = spec.mode == v1::JOINT || spec.mode == v1::LOCAL_CONTEXT;
+  if (!hidden || !spec.reject_features) return;
+  checks.Add("feature_out_of_range",
+             absl::StrCat("must be CLIP for mode ", v1::Mode_Name(spec.mode),
+                          ": a rejection would tell about the context"));
+}
+
 absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
                                   const PublicSpec& spec, const FieldChecks& checks) {
   const absl::Duration value =

@@ -31,7 +31,11 @@ Epsilon CheckEpsilon(double epsilon, bool research, const FieldChecks& checks);
 // reporting.
 void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const FieldChecks& checks);
 
-// `token_lifetime` in [1 s, 720 h], at least the spec's reward window.
+// Where contexts are private, no feature value may decide whether there is an event: out of range
+// is clipped. Reads mode and rule of the spec.
+void CheckHiddenFeatures(const PublicSpec& spec, const FieldChecks& checks);
+
+// `token_lifetime` in [1 s, 720 h], at least the spec's reward window with its grace.
 absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
                                   const PublicSpec& spec, const FieldChecks& checks);
 

@@ -139,6 +139,7 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
   spec.reward_range = CheckRewardRange(response.reward_min(), response.reward_max(), checks);
   spec.reward_binary = response.reward_binary();
   CheckPrivacy(response, spec, checks);
+  CheckHiddenFeatures(spec, checks);
   spec.link = CheckLink(response.link(), spec, checks);
   CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);

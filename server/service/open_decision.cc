@@ -15,6 +15,10 @@ absl::Status CheckRequest(const v1::SelectRequest& request, int dimension) {
     return InvalidArgument("top_k: must be in [0, ", top_k_max, "], got ", request.top_k(),
                            top_k_max < kTopKMax ? ": a token carries at most 4096 features" : "");
   }
+  const std::uint32_t ranks = std::max(request.top_k(), 1u);
+  if (request.shown() >= ranks) {
+    return InvalidArgument("shown: must be in [0, ", ranks, "), got ", request.shown());
+  }
   if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
     return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",
                            request.user().size());
@@ -27,6 +31,7 @@ void PlaceDecision(const HostedModel& model, const v1::SelectRequest& request, i
   decision.instance = model.instance();
   decision.epoch = model.epoch();
   decision.time = now;
+  decision.shown = request.shown();
   // Nodes of independent users are made in the order of the log, so a token names the user instead.
   const bool independent = model.spec().coupling.independent();
   decision.node = independent ? -1 : node;

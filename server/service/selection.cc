@@ -100,6 +100,10 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
                        request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
   }
 
+  if (request.shown() >= ranking.size()) {
+    return InvalidArgument("shown: must be below the number of arms, ", ranking.size(), ", got ",
+                           request.shown());
+  }
   PlaceDecision(model, request, node, now, decision);
   decision.arms.resize(ranking.size());
   const auto d = static_cast<std::size_t>(rules.dimension);

@@ -134,6 +134,15 @@ std::vector<Mistake> PrivacyMistakes() {
       {counter + "} refresh_interval { seconds: 3601 }", "refresh_interval", "[0, 1h]"},
       {counter + "} refresh_interval { seconds: -1 }", "refresh_interval", "[0, 1h]"},
       {eps + "} reward_out_of_range: REJECT", "reward_out_of_range", "must be CLIP"},
+      {"name: 'm' dimension: 3 shared {} mode: LOCAL_CONTEXT privacy { epsilon: 1 } "
+       "reporting { one_per_decision: true } feature_out_of_range: REJECT",
+       "feature_out_of_range", "must be CLIP for mode LOCAL_CONTEXT"},
+      {central + "privacy { epsilon: 1 } reporting { reward_window { duration { seconds: 1 } "
+                 "grace { seconds: 3601 } } }",
+       "reporting.reward_window.grace", "must be in [0, 1h]"},
+      {central + "privacy { epsilon: 1 } reporting { reward_window { duration { seconds: 60 } } } "
+                 "token_lifetime { seconds: 70 }",
+       "token_lifetime", "with its grace, 1m17.55s, got 1m10s"},
       {central + "privacy { epsilon: 1 } reporting { one_per_decision: true } "
                  "reward_out_of_range: REJECT",
        "reward_out_of_range", "must be CLIP"},
@@ -151,7 +160,9 @@ std::vector<Mistake> PrivacyMistakes() {
       {plain + "reporting { reward_window { duration { seconds: 1 } default_reward: nan } }",
        "reporting.reward_window.default_reward", "must be in [0, 1]"},
       {plain + "reporting { reward_window { duration { seconds: 90000 } } }", "token_lifetime",
-       "must be at least the reward window of 25h, got 24h"},
+       "must be at least the reward window with its grace, 25h, got 24h"},
+      {plain + "reporting { reward_window { duration { seconds: 1 } grace { seconds: 1 } } }",
+       "reporting.reward_window.grace", "is for modes CENTRAL_REWARD and JOINT"},
   };
 }
 

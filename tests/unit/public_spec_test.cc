@@ -49,6 +49,12 @@ PublicSpec Central() {
   return spec;
 }
 
+PublicSpec OncePerDecision(PublicSpec spec) {
+  spec.reward_window.reset();
+  spec.one_per_decision = true;
+  return spec;
+}
+
 PublicSpec NonPrivate() {
   PublicSpec spec;
   spec.name = "plain";
@@ -73,9 +79,29 @@ TEST(PublicSpec, HashIsTheDocumentedText) {
       "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
       "mode=LOCAL_REWARD\nmechanism=REWARD_RANDOMIZER\nepsilon=2\ndelta=0\n"
       "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
-      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "reporting=one_per_decision\nreward_window_ns=0\ndefault_reward=0\n"
       "token_lifetime_ns=86400000000000\n";
-  EXPECT_EQ(ToHex(Local().PolicyHash()), ToHex(Sha256Of(text)));
+  EXPECT_EQ(ToHex(OncePerDecision(Local()).PolicyHash()), ToHex(Sha256Of(text)));
+}
+
+// An SDK of before, which told of reactions, computes another hash and refuses.
+TEST(PublicSpec, HashOfAPrivateRewardWindowIsFormat5) {
+  const std::string text =
+      "bandana-policy-5\nmodel=ldp-colin\ndimension=25\nfeature_l2_max=1\n"
+      "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
+      "mode=CENTRAL_REWARD\nmechanism=COUNTER\nepsilon=2\ndelta=9.9999999999999995e-07\n"
+      "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
+      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "token_lifetime_ns=86400000000000\ncounter_kind=HONAKER\ncounter_horizon=1000\n"
+      "counter_steps_max=4000\nreward_grace_ns=2000000000\n";
+  PublicSpec central = Central();
+  central.reward_window->grace = absl::Seconds(2);
+  EXPECT_EQ(ToHex(central.PolicyHash()), ToHex(Sha256Of(text)));
+  PublicSpec plain = NonPrivate();
+  plain.reward_window = RewardWindowSpec{absl::Seconds(1), 0};
+  const auto same = plain.PolicyHash();
+  plain.reward_window->grace = absl::Seconds(2);  // no part of a model without privacy
+  EXPECT_EQ(plain.PolicyHash(), same);
 }
 
 TEST(PublicSpec, HashOfACounterIsFormat2) {
@@ -84,14 +110,14 @@ TEST(PublicSpec, HashOfACounterIsFormat2) {
       "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
       "mode=LOCAL_REWARD\nmechanism=COUNTER\nepsilon=2\ndelta=9.9999999999999995e-07\n"
       "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
-      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "reporting=one_per_decision\nreward_window_ns=0\ndefault_reward=0\n"
       "token_lifetime_ns=86400000000000\ncounter_kind=HONAKER\ncounter_horizon=1000\n"
       "counter_steps_max=4000\n";
-  EXPECT_EQ(ToHex(WithCounter().PolicyHash()), ToHex(Sha256Of(text)));
+  EXPECT_EQ(ToHex(OncePerDecision(WithCounter()).PolicyHash()), ToHex(Sha256Of(text)));
 }
 
 PublicSpec Logistic() {
-  PublicSpec spec = Local();
+  PublicSpec spec = OncePerDecision(Local());
   spec.mode = v1::LOCAL_CONTEXT;
   spec.mechanism = v1::PRIVUNIT;
   spec.context = ContextSpec{.grid_bits = 20, .parameters = Sha256Of("design")};
@@ -105,7 +131,7 @@ TEST(PublicSpec, HashOfACurvedLinkIsFormat4) {
       "feature_out_of_range=CLIP\nreward_min=0\nreward_max=1\nreward_binary=0\n"
       "mode=LOCAL_CONTEXT\nmechanism=PRIVUNIT\nepsilon=2\ndelta=0\n"
       "unit_of_privacy=event\nguarantee=proven\nevents_per_user_max=1000\nresearch=0\n"
-      "reporting=reward_window\nreward_window_ns=1500000000\ndefault_reward=0.25\n"
+      "reporting=one_per_decision\nreward_window_ns=0\ndefault_reward=0\n"
       "token_lifetime_ns=86400000000000\ncontext_grid_bits=20\ncontext_parameters=" +
       ToHex(Sha256Of("design")) + "\nlink=LOGISTIC\n";
   EXPECT_EQ(ToHex(Logistic().PolicyHash()), ToHex(Sha256Of(text)));
@@ -137,6 +163,7 @@ TEST(PublicSpec, HashBindsEveryField) {
       [](PublicSpec& s) { s.reward_window.reset(); },
       [](PublicSpec& s) { s.reward_window->duration = absl::Milliseconds(1501); },
       [](PublicSpec& s) { s.reward_window->default_reward = 0; },
+      [](PublicSpec& s) { s.reward_window->grace = absl::Seconds(1); },
       [](PublicSpec& s) {
         s.reward_window.reset();
         s.one_per_decision = true;
