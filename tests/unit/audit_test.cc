@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tools/audit/linear_attack.h"
@@ -43,6 +47,44 @@ TEST(RegistryTest, NamesAreDistinctWordsAndStandingsAreGrouped) {
   }
   EXPECT_EQ(Subjects().front().standing, Standing::kProven);
   EXPECT_EQ(last, Standing::kMutant);
+}
+
+// A mechanism without a mutant of its own: nobody knows whether its audit would notice.
+TEST(RegistryTest, EveryMechanismHasAMutantOfItsOwn) {
+  std::set<std::string_view> broken;
+  for (const Subject& subject : Subjects()) {
+    const bool is_mutant = subject.standing == Standing::kMutant;
+    EXPECT_EQ(is_mutant, !subject.mutant_of.empty()) << subject.name;
+    if (!is_mutant) continue;
+    EXPECT_THAT(FindSubject(subject.mutant_of), IsOk()) << subject.name;
+    broken.insert(subject.mutant_of);
+  }
+  for (const Subject& subject : Subjects()) {
+    EXPECT_EQ(broken.contains(subject.name), subject.standing == Standing::kProven) << subject.name;
+  }
+}
+
+// The rows of docs/privacy/audit.md are those of the registry, in its order, read by its rules.
+TEST(RegistryTest, TheTableInTheNoteHasEveryRow) {
+  std::ifstream note(BANDANA_SOURCE_DIR "/docs/privacy/audit.md");
+  ASSERT_TRUE(note);
+  std::vector<std::string> rows, wanted;
+  for (std::string line; std::getline(note, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::vector<std::string> cells = absl::StrSplit(line, " | ");
+    ASSERT_EQ(cells.size(), 8) << line;
+    rows.push_back(absl::StrCat(cells[0], " ", cells[1], " ", cells[3] == "0" ? "pure" : "curve",
+                                " ", cells[7]));
+  }
+  for (const Subject& subject : Subjects()) {
+    // Of what papers claim, the note says which holds.
+    const bool violated = subject.standing == Standing::kMutant || subject.name == "wz20-laplace";
+    wanted.push_back(absl::StrCat("| `", ToAbsl(subject.name), "` ",
+                                  ToAbsl(StandingName(subject.standing)), " ",
+                                  subject.claim == ClaimKind::kPure ? "pure" : "curve", " ",
+                                  violated ? "violated |" : "consistent |"));
+  }
+  EXPECT_THAT(rows, ::testing::ElementsAreArray(wanted));
 }
 
 TEST(RegistryTest, UnknownNameListsTheKnownOnes) {

@@ -11,4 +11,7 @@ namespace bandana::audit {
 // that Submit would carry, are all that the attacker reads. Its event is AttackPrivUnit's.
 absl::StatusOr<Attack> AttackContextReport(const Claim& claim);
 
+// Mutant: a retry draws again, so that two reports of one event leave; both are seen.
+absl::StatusOr<Attack> AttackRedrawnReport(const Claim& claim);
+
 }  // namespace bandana::audit

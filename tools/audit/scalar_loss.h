@@ -7,7 +7,8 @@
 namespace bandana::audit {
 
 // The Gaussian form on losses far outside their range, which clipping brings to its ends.
-absl::StatusOr<Attack> AttackScalarLoss(const Claim& claim);
+// `releases` of one loss are seen: 1 is right; 2 is a retry that draws again.
+absl::StatusOr<Attack> AttackScalarLoss(const Claim& claim, int releases);
 
 // The Gaussian form on the normalized difference of two losses, each far steeper than the Lipschitz
 // constant says, in opposite directions.

@@ -35,7 +35,7 @@ absl::StatusOr<ClippedIncrement> IncrementOf(const NoiseShape& shape, std::size_
 
 }  // namespace
 
-absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim) {
+absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim, StepAddress address) {
   BANDANA_ASSIGN_OR_RETURN(const Mu mu, CalibrateGaussian(claim.epsilon, claim.delta));
   BANDANA_ASSIGN_OR_RETURN(NoiseShape shape,
                            ShapeNoise({1, 0.6, 0.2, 0.6, 1, 0.6, 0.2, 0.6, 1}, kUsers));
@@ -47,11 +47,12 @@ absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim) {
                                                   .horizon = kSteps,
                                                   .step_cap = kSteps}));
   return MakeLinearAttack(
-      [shape = std::move(shape), design = std::move(design)](
+      [shape = std::move(shape), design = std::move(design), address](
           Neighbour neighbour, BitSource& bits) -> absl::StatusOr<std::vector<double>> {
         BANDANA_ASSIGN_OR_RETURN(const NoiseKey key, NoiseKey::Generate(bits));
         CounterEncoder encoder(design);
         std::vector<double> seen;  // every node has the same noise: no whitening
+        std::vector<std::int64_t> before;
         for (std::uint64_t t = 1; t <= kSteps; ++t) {
           const bool replaced = t == 1 && neighbour == Neighbour::kQ;
           BANDANA_ASSIGN_OR_RETURN(
@@ -59,9 +60,18 @@ absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim) {
               IncrementOf(shape, (t - 1) % kUsers, replaced ? -1 : 1, design.grid()));
           BANDANA_ASSIGN_OR_RETURN(
               KeyedStream noise,
-              KeyedStream::ForNode(key, {.epoch = 1, .parameters = design.digest(), .node = t}));
+              KeyedStream::ForNode(key, {.epoch = 1,
+                                         .parameters = design.digest(),
+                                         .node = address == StepAddress::kInIt ? t : 1}));
           BANDANA_ASSIGN_OR_RETURN(const CounterRelease release, encoder.Step(increment, noise));
-          seen.insert(seen.end(), release.values.begin(), release.values.end());
+          if (address == StepAddress::kInIt) {
+            seen.insert(seen.end(), release.values.begin(), release.values.end());
+          } else if (t > 1) {  // the noise is that of the step before
+            for (std::size_t i = 0; i < before.size(); ++i) {
+              seen.push_back(static_cast<double>(release.values[i] - before[i]));
+            }
+          }
+          before = release.values;
         }
         return seen;
       },

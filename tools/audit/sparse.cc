@@ -14,11 +14,12 @@
 
 namespace bandana::audit {
 
-absl::StatusOr<Attack> AttackSparseRelease(const Claim& claim) {
+absl::StatusOr<Attack> AttackSparseRelease(const Claim& claim, double declared) {
   constexpr int kGiven = 3;
   BANDANA_ASSIGN_OR_RETURN(const Rho rho, CalibrateZcdp(claim.epsilon, claim.delta));
-  BANDANA_ASSIGN_OR_RETURN(const SparseRelease mechanism,
-                           SparseRelease::Create({.given = kGiven, .rho = rho}));
+  BANDANA_ASSIGN_OR_RETURN(
+      const SparseRelease mechanism,
+      SparseRelease::Create({.given = kGiven, .rho = {rho.value / (declared * declared)}}));
   const auto row = [](double residual, double energy) {
     SparseSums sums(kGiven);
     sums.Add(std::vector<double>(kGiven, 1), residual, energy, {});

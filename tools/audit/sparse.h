@@ -7,8 +7,9 @@
 namespace bandana::audit {
 
 // Values and count of an episode of one row, which is replaced by the most distant one; nothing is
-// picked, so that all of rho is in the values.
-absl::StatusOr<Attack> AttackSparseRelease(const Claim& claim);
+// picked, so that all of rho is in the values. `declared`: how far the sums move as declared, in
+// units of how far they do; 1 is right.
+absl::StatusOr<Attack> AttackSparseRelease(const Claim& claim, double declared);
 
 // One pick among 20: the first score rises by the sensitivity where all others fall by it. The
 // event is that the first is picked. `declared`: sensitivity as declared, in units of the real one.

@@ -1,12 +1,8 @@
 #include "tools/audit/straight.h"
 
 #include <utility>
-#include <vector>
 
-#include "common/bandits/link.h"
 #include "common/base/status.h"
-#include "common/mechanisms/joint_statistic.h"
-#include "common/mechanisms/privunit.h"
 
 namespace bandana::audit {
 namespace {
@@ -31,21 +27,31 @@ double Overlap(const JointEstimate& estimate, const StraightEvent& event) {
 
 }  // namespace
 
-absl::StatusOr<Attack> AttackStraightPrivUnit(const Claim& claim) {
+absl::StatusOr<StraightPair> StraightPair::Create(const Claim& claim) {
   BANDANA_ASSIGN_OR_RETURN(const JointStatistic phi,
                            JointStatistic::Create({.dimension = 2, .reward_abs_max = kHalf}));
   BANDANA_ASSIGN_OR_RETURN(const PrivUnit mechanism, PrivUnit::Create(phi, claim.epsilon));
-  const double cap = 2 * mechanism.design().threshold / mechanism.design().mean;
-  const StraightEvent event_p = EventAt(1, 0);
-  const StraightEvent event_q = EventAt(-0.5, 0.8660254037844386);
-  ClippedStatistics p = phi.Clip(RawInteraction(event_p.features, event_p.reward));
-  ClippedStatistics q = phi.Clip(RawInteraction(event_q.features, event_q.reward));
-  return Attack([mechanism, cap, event_p, event_q, p = std::move(p), q = std::move(q)](
+  return StraightPair{phi, mechanism, EventAt(1, 0), EventAt(-0.5, 0.8660254037844386)};
+}
+
+bool StraightPair::InCapOf(const StraightEvent& event, const JointEstimate& estimate) const {
+  return Overlap(estimate, event) >= 2 * mechanism.design().threshold / mechanism.design().mean;
+}
+
+bool StraightPair::Happened(const JointEstimate& estimate) const {
+  return InCapOf(p, estimate) && Overlap(estimate, q) < 0;
+}
+
+absl::StatusOr<Attack> AttackStraightPrivUnit(const Claim& claim) {
+  BANDANA_ASSIGN_OR_RETURN(const StraightPair pair, StraightPair::Create(claim));
+  ClippedStatistics p = pair.phi.Clip(RawInteraction(pair.p.features, pair.p.reward));
+  ClippedStatistics q = pair.phi.Clip(RawInteraction(pair.q.features, pair.q.reward));
+  return Attack([pair, p = std::move(p), q = std::move(q)](
                     Neighbour neighbour, BitSource& bits) -> absl::StatusOr<bool> {
     BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection report,
-                             mechanism.Randomize(neighbour == Neighbour::kP ? p : q, bits));
-    BANDANA_ASSIGN_OR_RETURN(const JointEstimate estimate, mechanism.Decode(report.seed()));
-    return Overlap(estimate, event_p) >= cap && Overlap(estimate, event_q) < 0;
+                             pair.mechanism.Randomize(neighbour == Neighbour::kP ? p : q, bits));
+    BANDANA_ASSIGN_OR_RETURN(const JointEstimate estimate, pair.mechanism.Decode(report.seed()));
+    return pair.Happened(estimate);
   });
 }
 

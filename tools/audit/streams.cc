@@ -40,12 +40,37 @@ absl::StatusOr<CounterDesign> Design(const Claim& claim, CounterKind kind, std::
                                 .step_cap = steps});
 }
 
+// A stream on which the replaced event costs the most.
+struct Course {
+  std::uint64_t steps = kSteps;
+  std::uint64_t event = 1;  // the longest column is the first one
+};
+Course CourseOf(CounterKind kind) {
+  if (kind == CounterKind::kEpochs) return {.steps = 128};  // the first epoch alone takes 32
+  // The beginning of the last doubling, which is complete.
+  if (kind == CounterKind::kHybrid) return {.steps = 15, .event = 8};
+  return {};
+}
+
+// c_k^2 of the toeplitz factorization, c_k = (1 - 1/2) (1 - 1/4) .. (1 - 1/2k).
+double SquaredCoefficient(std::uint64_t k) {
+  double c = 1;
+  for (std::uint64_t j = 1; j <= k; ++j) c *= 1 - 0.5 / static_cast<double>(j);
+  return c * c;
+}
+
 // What is left of S^2: sigma^2 is proportional to S^2 / rho.
 absl::StatusOr<double> ColumnShare(const Claim& claim, CounterKind kind, Column column) {
   if (column == Column::kRight) return 1;
-  BANDANA_ASSIGN_OR_RETURN(const CounterDesign right, Design(claim, kind, kSteps, 1));
+  if (column == Column::kUnsplit) return 0.5;
+  const std::uint64_t steps = CourseOf(kind).steps;
+  BANDANA_ASSIGN_OR_RETURN(const CounterDesign right, Design(claim, kind, steps, 1));
   const double squared = right.factors().SquaredColumn();
   if (column == Column::kWithoutFirst) return (squared - 1) / squared;
+  // A node a level: of the levels above the leaves, every second one.
+  if (column == Column::kOtherTree) return (1 + (squared - 1) / 2) / squared;
+  if (column == Column::kFirstAlone) return 1 / squared;
+  if (column == Column::kOffByOne) return (squared - 1 + SquaredCoefficient(steps)) / squared;
   BANDANA_ASSIGN_OR_RETURN(const CounterDesign cut, Design(claim, kind, kShortSteps, 1));
   return cut.factors().SquaredColumn() / squared;
 }
@@ -61,18 +86,6 @@ absl::StatusOr<std::shared_ptr<const Increments>> ClipAll(const IncrementGrid& g
   BANDANA_ASSIGN_OR_RETURN(ClippedIncrement other, ClippedIncrement::Clip(kOther, grid));
   return std::make_shared<const Increments>(
       Increments{std::move(event), std::move(opposite), std::move(other)});
-}
-
-// A stream on which the replaced event costs the most.
-struct Course {
-  std::uint64_t steps = kSteps;
-  std::uint64_t event = 1;  // the longest column is the first one
-};
-Course CourseOf(CounterKind kind) {
-  if (kind == CounterKind::kEpochs) return {.steps = 128};  // the first epoch alone takes 32
-  // The beginning of the last doubling, which is complete.
-  if (kind == CounterKind::kHybrid) return {.steps = 15, .event = 8};
-  return {};
 }
 
 // Appends a release, each number in units of its noise's deviation: nodes may differ in it, and

@@ -13,6 +13,10 @@ enum class Column {
   kRight,
   kCutShort,      // that of a stream of 2 steps, on a stream that goes on
   kWithoutFirst,  // without its first entry
+  kFirstAlone,    // its first entry alone
+  kOffByOne,      // of the toeplitz coefficients from the second one on, as many as there are steps
+  kOtherTree,     // tree, honaker: of a tree of branching 4
+  kUnsplit,       // hybrid: all of the budget in either half
 };
 // All integers that the encoder released over 16 steps (epochs: 128, hybrid: 15).
 absl::StatusOr<Attack> AttackCounter(const Claim& claim, CounterKind kind,

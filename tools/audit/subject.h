@@ -46,6 +46,7 @@ struct Subject {
   std::string_view description;  // one line: which code, which pair, which event
   // Errors: INVALID_ARGUMENT a claim that the mechanism does not take.
   absl::StatusOr<Attack> (*make)(const Claim& claim);
+  std::string_view mutant_of = {};  // of a mutant: the proven mechanism that it breaks
 };
 
 }  // namespace bandana::audit

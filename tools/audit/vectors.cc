@@ -114,17 +114,34 @@ absl::StatusOr<Attack> AttackLaplace(const Claim& claim, std::size_t size, bool 
                           size == 1 ? Threshold::kBeyondMean : Threshold::kTail);
 }
 
-absl::StatusOr<Attack> AttackJointLaplace(const Claim& claim) {
+absl::StatusOr<Attack> AttackJointLaplace(const Claim& claim, bool l2_instead_of_l1) {
   constexpr int kDimension = 2;
   BANDANA_ASSIGN_OR_RETURN(const JointStatistic phi,
                            JointStatistic::Create({.dimension = kDimension}));
+  L1Sensitivity declared = phi.l1_sensitivity();
+  ClippedPair worst = WorstPair(phi, kDimension);
+  const std::vector<std::int64_t> p = ClippedStatisticsPeer::Grid(worst.p);
+  const std::vector<std::int64_t> q = ClippedStatisticsPeer::Grid(worst.q);
+  if (l2_instead_of_l1) {
+    declared = {phi.l2_sensitivity().value};
+    worst = {ClippedStatisticsPeer::Make(p, phi.l2_sensitivity(), declared),
+             ClippedStatisticsPeer::Make(q, phi.l2_sensitivity(), declared)};
+  }
   BANDANA_ASSIGN_OR_RETURN(
       const LaplaceMechanism mechanism,
       LaplaceMechanism::Create(
-          {.epsilon = claim.epsilon, .size = phi.size(), .sensitivity = phi.l1_sensitivity()}));
-  ClippedPair worst = WorstPair(phi, kDimension);
-  return MakeLinearAttack(ReleaseOf(mechanism, std::move(worst.p), std::move(worst.q)),
-                          Threshold::kBeyondMean);
+          {.epsilon = claim.epsilon, .size = phi.size(), .sensitivity = declared}));
+  return Attack(
+      [mechanism, worst, p, q](Neighbour neighbour, BitSource& bits) -> absl::StatusOr<bool> {
+        BANDANA_ASSIGN_OR_RETURN(
+            const PerturbedStatistics released,
+            mechanism.Perturb(neighbour == Neighbour::kP ? worst.p : worst.q, bits));
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          const std::int64_t beyond = released.grid()[i] - p[i];
+          if (p[i] > q[i] ? beyond < 0 : beyond > 0) return false;
+        }
+        return true;
+      });
 }
 
 }  // namespace bandana::audit

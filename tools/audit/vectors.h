@@ -22,7 +22,9 @@ absl::StatusOr<Attack> AttackJointGaussian(const Claim& claim, const JointPair& 
 // or for their L2 distance (`size` > 1: wrong).
 absl::StatusOr<Attack> AttackLaplace(const Claim& claim, std::size_t size, bool l2_instead_of_l1);
 
-// Laplace mechanism on phi(x, r), d = 2.
-absl::StatusOr<Attack> AttackJointLaplace(const Claim& claim);
+// Laplace mechanism on phi(x, r), d = 2, calibrated for its L1 sensitivity (right) or for its L2
+// sensitivity (wrong). The event: every coordinate beyond P's, seen from Q, where the likelihood
+// ratio is the largest.
+absl::StatusOr<Attack> AttackJointLaplace(const Claim& claim, bool l2_instead_of_l1);
 
 }  // namespace bandana::audit
