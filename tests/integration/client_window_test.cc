@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -208,6 +209,38 @@ TEST_F(ClientWindowTest, ChangedPolicyEndsOpenWindowsWithoutADraw) {
   EXPECT_EQ(bits_.fills, 0);
   EXPECT_TRUE(server_.deliveries().empty());
   EXPECT_EQ(client->Stats().reports_pending, 0);
+}
+
+// Where the server sees rewards they wait for their window all the same: that a report came would
+// tell everybody else.
+TEST_F(ClientWindowTest, ReportsOfCentralModelsLeaveWhenTheyAreDueToo) {
+  PublicSpec spec = WindowSpec(kWindow, 0.25);
+  spec.mode = v1::CENTRAL_REWARD;
+  spec.reward_window->grace = absl::Seconds(20);
+  server_.SetSpec(spec);
+  ClientOptions options;
+  options.target = server_.target();
+  options.model = "fake";
+  options.policy.require_local = false;
+  Seams seams;
+  seams.clock = &clock_;
+  seams.recheck = absl::Milliseconds(2);
+  const auto client = Connect(options, DeviceStore::InMemory(), seams);
+  ASSERT_THAT(client, IsOk());
+  const Selection reacted = SelectOne(**client);
+  SelectOne(**client);
+  ASSERT_THAT((*client)->Report(reacted, 7.5), IsOk());  // clipped to 1
+  clock_.Advance(kWindow);
+  LetTheTimerLook();
+  EXPECT_TRUE(server_.deliveries().empty());
+  clock_.Advance(kLeft - kWindow);
+  ASSERT_TRUE(Eventually([&] { return server_.applied_outcomes().size() == 2; }));
+  std::multiset<double> rewards;
+  for (const v1::Outcome& outcome : server_.applied_outcomes()) {
+    ASSERT_TRUE(outcome.has_reward());
+    rewards.insert(outcome.reward());
+  }
+  EXPECT_EQ(rewards, (std::multiset<double>{0.25, 1}));
 }
 
 // Finding C2: the rank that leaves in clear is the decision's, whether there was a reaction or not.
