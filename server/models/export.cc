@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/random/bit_source.h"
 #include "server/log/bytes.h"
 
 namespace bandana::server {
@@ -73,12 +74,16 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
 }
 
 absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path) {
+  BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
+  ModelState& state = checkpoint.state;
+  // The running hash is a function of every entry, rewards included, and an address of noise: it
+  // stays here. The copy's log begins at its position with any hash; before the first entry it is
+  // 0.
+  if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
   // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
   const bool as_it_is = path.counter() == nullptr && path.contexts() == nullptr && !path.central();
-  if (as_it_is) return std::string(bytes);
-  BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
+  if (as_it_is) return EncodeAgain(checkpoint);
   BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint));
-  ModelState& state = checkpoint.state;
   state.CloseStreams(path);
   if (path.central()) state.windows = OpenWindows();
   ++state.epoch;

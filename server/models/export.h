@@ -26,6 +26,8 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);
 
 // The checkpoint to export: streams are closed and the epoch is over, because noise and debits of a
 // copy are its own; so no raw sum leaves, nor, of a central model, a window with its raw reward.
+// The log's running hash stays, too: fresh random bytes stand in its place. Errors: DATA_LOSS the
+// bytes; UNAVAILABLE no entropy.
 absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const RewardPath& path);
 
 // Makes it the checkpoint of a copy, and encodes it: another instance, and of the open windows only

@@ -360,6 +360,25 @@ TEST(ExportTest, ACopyKeepsStateButNotTheUnreportedWindows) {
   }
 }
 
+// PRIVACY_FINDINGS L2: the running hash addresses noise and is published nowhere.
+TEST(ExportTest, TheRunningHashStaysBehind) {
+  const CheckpointFixture fixture;
+  const auto path = server::RewardPath::Create(testing::IndependentSpec(), {}, nullptr);
+  ASSERT_THAT(path, IsOk());
+  const std::string hash(32, '\1');
+  ASSERT_NE(fixture.Bytes().find(hash), std::string::npos);
+  const auto once = server::CheckpointToExport(fixture.Bytes(), *path);
+  const auto again = server::CheckpointToExport(fixture.Bytes(), *path);
+  ASSERT_THAT(once, IsOk());
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(once->find(hash), std::string::npos);
+  EXPECT_NE(*once, *again) << "fresh bytes each time";
+  const auto back = server::DecodeCheckpoint(*once);
+  ASSERT_THAT(back, IsOk());
+  EXPECT_EQ(back->state.position.sequence, fixture.state.position.sequence);
+  EXPECT_EQ(back->statistics[1].events, 12);
+}
+
 TEST(CatalogueTest, KeepsTheLastOfEqualIdsInAscendingOrder) {
   const auto catalogue =
       Catalogue::Make(1, {{9, {1}, {}}, {4, {2}, {"t"}}, {9, {3}, {}}, {0, {4}, {}}});
