@@ -4,6 +4,7 @@ bandana_library(NAME model_harness SRCS support/fault_vfs.cc support/model_harne
   PRIVATE_DEPS SQLite::SQLite3)
 set(model_deps bandana::model_harness bandana::server_models bandana::test_support)
 
+bandana_test(NAME ledger_readings_test SRCS unit/ledger_readings_test.cc DEPS ${model_deps} bandana::accounting)
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
