@@ -52,7 +52,7 @@ absl::StatusOr<std::uint64_t> BitSource::NextBits(int count) {
   return word & (~std::uint64_t{0} >> (64 - count));
 }
 
-BitSource& SystemBits() {
+BitSource& OpenSslSystemBits() {
   static OpenSslBits* const bits = new OpenSslBits;
   return *bits;
 }
