@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<EventMechanism>> MakeMechanism(const PublicSpec& 
   if (spec.mode == v1::LOCAL_CONTEXT) return MakeContexts(spec, owner, bits);
   if (spec.mode != v1::LOCAL_REWARD) {
     return std::make_unique<RawReports>(
-        RawReports::Options{.clips = spec.reward_window && IsPrivateMode(spec.mode),
+        RawReports::Options{.clips = IsPrivateMode(spec.mode),
                             .range = spec.reward_range,
                             .default_reward = spec.default_reward()});
   }

@@ -10,7 +10,8 @@ namespace bandana::device {
 class RawReports final : public EventMechanism {
  public:
   struct Options {
-    // Private models with a reward window. Without: rewards go as they are, missing stays missing.
+    // Private models: a missing reward leaves as the default, so that reports differ in its bytes
+    // alone. Others: rewards go as they are, missing stays missing.
     bool clips = false;
     RewardRange range;
     double default_reward = 0;
