@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "common/base/check.h"
@@ -164,6 +165,14 @@ ClippedReward RewardRandomizer::ClipTo(const RewardRange& window, const RawRewar
   if (options_.binary) return ClippedReward(fraction >= 0.5 ? kInputSteps : 0);
   // fraction <= 1: rounding is monotone, so r - min <= width also in doubles.
   return ClippedReward(static_cast<std::uint32_t>(std::lround(fraction * kInputSteps)));
+}
+
+NoiseInput RewardRandomizer::InputOf(const ClippedReward& reward) const {
+  std::string text = "bandana clipped reward 1";
+  for (int shift = 0; shift < 64; shift += 8) {
+    text.push_back(static_cast<char>(std::uint64_t{reward.step_} >> shift));
+  }
+  return NoiseInput(Sha256Of(text));
 }
 
 std::uint32_t RewardRandomizer::OutputOf(std::uint32_t step, std::uint64_t draw) const {

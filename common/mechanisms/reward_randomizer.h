@@ -10,6 +10,7 @@
 #include "common/accounting/types.h"
 #include "common/mechanisms/window_mechanism.h"
 #include "common/random/bit_source.h"
+#include "common/random/keyed_stream.h"
 
 namespace bandana {
 
@@ -131,6 +132,10 @@ class RewardRandomizer {
   // The same with `window`, min < max, in the range's place. It must not depend on the reward.
   ClippedReward ClipTo(const RewardRange& window, const RawReward& reward,
                        double default_reward) const;
+  // What keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of "bandana clipped
+  // reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who tries all steps:
+  // for an address alone.
+  NoiseInput InputOf(const ClippedReward& reward) const;
   // Draws once: one 64-bit word, no loop, no branch on the reward. The caller has debited epsilon
   // durably before. Errors: UNAVAILABLE entropy failed, nothing returned.
   absl::StatusOr<PerturbedReward> Randomize(const ClippedReward& reward, BitSource& bits) const;

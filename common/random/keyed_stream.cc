@@ -24,17 +24,6 @@ void AppendInteger(std::string& text, std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) text.push_back(static_cast<char>(value >> shift));
 }
 
-std::string Encode(const NoiseAddress& address) {
-  std::string text = "bandana noise 1";
-  text += AsChars(address.instance);
-  AppendInteger(text, address.epoch);
-  text += AsChars(address.parameters);
-  AppendInteger(text, address.stream);
-  AppendInteger(text, address.node);
-  text += AsChars(address.history);
-  return text;
-}
-
 struct FreeCipher {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
@@ -114,6 +103,19 @@ absl::StatusOr<KeyedStream> KeyedStream::Create(std::span<const std::byte, 32> c
     return Unavailable("entropy: keyed stream failed");
   }
   return KeyedStream(std::move(impl));
+}
+
+std::string KeyedStream::Encode(const NoiseAddress& address) {
+  const std::optional<Sha256Digest>& input = address.input.digest_;
+  std::string text = input ? "bandana noise 2" : "bandana noise 1";
+  text += AsChars(address.instance);
+  AppendInteger(text, address.epoch);
+  text += AsChars(address.parameters);
+  AppendInteger(text, address.stream);
+  AppendInteger(text, address.node);
+  text += AsChars(address.history);
+  if (input) text += AsChars(*input);
+  return text;
 }
 
 absl::StatusOr<KeyedStream> KeyedStream::ForNode(const NoiseKey& key, const NoiseAddress& address) {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
@@ -36,6 +38,20 @@ class NoiseKey {
   std::array<std::byte, 32> bytes_{};
 };
 
+// What data a release is of, as a digest: it binds the noise to them, so that other data never meet
+// the same noise, whatever made them differ. Secret as the data are; for addresses alone.
+class NoiseInput {
+ public:
+  explicit NoiseInput(const Sha256Digest& digest) : digest_(digest) {}
+  // No data: fingerprints of keys, seeded runs of the tools. Never of a release.
+  static NoiseInput None() { return NoiseInput(); }
+
+ private:
+  friend class KeyedStream;
+  NoiseInput() = default;
+  std::optional<Sha256Digest> digest_;
+};
+
 // What a stream of noise belongs to. Two addresses that differ in any field give independent
 // streams.
 struct NoiseAddress {
@@ -45,6 +61,7 @@ struct NoiseAddress {
   std::uint64_t stream = 0;   // which counter, user or use
   std::uint64_t node = 0;     // which release of it
   Sha256Digest history{};     // running hash of the log prefix that the node depends on
+  NoiseInput input;           // the clipped data that the node is computed from; has no default
 };
 
 // ChaCha20 (RFC 8439 block function, 64-bit counter from 0) under a key made for one address, or a
@@ -55,8 +72,9 @@ class KeyedStream final : public BitSource {
  public:
   using PublicSeed = std::array<std::byte, 16>;
 
-  // Noise: the ChaCha20 key is HMAC-SHA256(key, "bandana noise 1" || address), integers as 8 bytes
-  // little-endian, every field of fixed length. Its security is that of HMAC as a PRF.
+  // Noise: the ChaCha20 key is HMAC-SHA256(key, "bandana noise 2" || address), integers as 8 bytes
+  // little-endian, every field of fixed length; with NoiseInput::None() "bandana noise 1" and the
+  // fields before the input. Its security is that of HMAC as a PRF.
   static absl::StatusOr<KeyedStream> ForNode(const NoiseKey& key, const NoiseAddress& address);
   // Directions that anyone may recompute: the ChaCha20 key is SHA-256("bandana seed 1" || seed).
   static absl::StatusOr<KeyedStream> FromPublicSeed(const PublicSeed& seed);
@@ -69,6 +87,7 @@ class KeyedStream final : public BitSource {
 
  private:
   struct Impl;
+  static std::string Encode(const NoiseAddress& address);
   static absl::StatusOr<KeyedStream> Create(std::span<const std::byte, 32> chacha_key);
   explicit KeyedStream(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

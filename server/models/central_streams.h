@@ -10,6 +10,7 @@
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/random/keyed_stream.h"
 #include "server/log/bytes.h"
+#include "server/models/noise_binding.h"
 #include "server/models/released.h"
 
 namespace bandana::server {
@@ -21,11 +22,14 @@ struct NoiseOrigin {
   std::uint64_t epoch = 0;
   Sha256Digest
       history{};  // running hash of the log up to and with the entry that causes the release
+  const NoiseBinding* binding = nullptr;  // BindingOr
 };
 
 // A stream's noise is a function of the key and of everything that the release depends on
-// (MECHANISMS section 8): replicas and recoveries that read the same log release the same bits, and
-// logs that differ anywhere get independent noise. Raw sums exist only inside the encoders.
+// (MECHANISMS section 8), the clipped increments of the stream themselves among it, as a running
+// digest: replicas and recoveries that read the same log release the same bits; logs that differ
+// anywhere, and equal logs whose increments are computed differently, get independent noise. Raw
+// sums exist only inside the encoders.
 // Not thread-safe. Memory: the encoder's and decoder's a stream with events.
 class CentralStreams {
  public:
@@ -44,12 +48,16 @@ class CentralStreams {
 
   // The bytes hold raw sums: for this model's own checkpoints.
   void Encode(ByteWriter& out) const;
-  absl::Status Decode(ByteReader& in, const CounterDesign& design);
+  // Of checkpoints before version 6, which have no chain, a stream's begins at the digest of its
+  // encoder's state. Errors: DATA_LOSS.
+  absl::Status Decode(ByteReader& in, const CounterDesign& design,
+                      const NoiseBinding* binding = nullptr);
 
  private:
   struct Stream {
     CounterEncoder encoder;
     CounterDecoder decoder;
+    Sha256Digest chain{};  // over its increments: ClippedIncrement::ChainAfter
   };
   NodeRelease SumOf(int stream, int dimension) const;
 

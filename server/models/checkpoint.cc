@@ -12,7 +12,9 @@ namespace bandana::server {
 namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersionOfNoise =
+    6;  // from it on identities of central models name `noise`
 
 // The form of nodes.
 constexpr std::uint8_t kNamed = 1;
@@ -182,6 +184,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     return DataLoss("checkpoint: unknown version ", version);
   }
   Checkpoint checkpoint;
+  checkpoint.version = version;
   ModelState& state = checkpoint.state;
   in.Fixed(checkpoint.instance);
   in.Fixed(checkpoint.fixed);
@@ -208,6 +211,11 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   return checkpoint;
 }
 
+bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity) {
+  if (checkpoint.fixed == FixedDigest(identity)) return true;
+  return checkpoint.version < kVersionOfNoise && checkpoint.fixed == FormerFixedDigest(identity);
+}
+
 absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint) {
   if (checkpoint.state.position.sequence == 0) return absl::OkStatus();  // nothing has happened
   if (path.sparse() != nullptr) {
@@ -218,7 +226,7 @@ absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint) {
   }
   if (path.counter() == nullptr || !path.central()) return absl::OkStatus();
   ByteReader in(checkpoint.central);
-  BANDANA_RETURN_IF_ERROR(checkpoint.state.central.Decode(in, *path.counter()));
+  BANDANA_RETURN_IF_ERROR(checkpoint.state.central.Decode(in, *path.counter(), &path.binding()));
   if (!in.Done()) return DataLoss("checkpoint: counters have a wrong length");
   checkpoint.central.clear();
   return absl::OkStatus();

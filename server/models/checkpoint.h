@@ -33,6 +33,7 @@ struct CheckpointSource {
 std::string EncodeCheckpoint(const CheckpointSource& source);
 
 struct Checkpoint {
+  std::uint32_t version = 0;  // of the bytes that it was read from
   InstanceId instance{};
   Sha256Digest fixed{};
   int dimension = 0;
@@ -46,10 +47,13 @@ struct Checkpoint {
   LogPosition published;
 };
 // Reads version 1, too, which has no ledger and no streams, 2, which holds no contexts back, and 3,
-// which has no shape, and 4, which has no sparse models.
-// `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
-// checksum mismatch.
+// which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
+// chain. `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version,
+// truncated, or checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
+// Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
+// (IsFormer), which did not say all.
+bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
 // Moves `central` and `sparse` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another
 // design.
 absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint);

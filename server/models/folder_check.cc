@@ -64,8 +64,7 @@ struct Check {
       absl::StatusOr<Checkpoint> checkpoint = store.Load(file);
       absl::Status status = checkpoint.status();
       if (status.ok() && identity &&
-          (checkpoint->instance != identity->instance ||
-           checkpoint->fixed != FixedDigest(*identity))) {
+          (checkpoint->instance != identity->instance || !IsOfModel(*checkpoint, *identity))) {
         status = DataLoss("is of another model or instance");
       }
       const std::string name = std::filesystem::path(store.Path(file)).filename().string();

@@ -53,23 +53,41 @@ class Restorer {
     const CheckpointStore store({.folder = folder_, .seal = options_.checkpoint_seal},
                                 [](const std::string&) {});
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, store.Files());
-    const Sha256Digest fixed = FixedDigest(IdentityOf(spec_, {}));
+    const Identity configured = IdentityOf(spec_, {});
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
       if (options_.through && file->sequence > *options_.through) continue;
       absl::StatusOr<Checkpoint> checkpoint = store.Load(*file);
       if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
       if (!checkpoint.ok()) {
         Note(checkpoint.status());
-      } else if (checkpoint->fixed != fixed) {
+      } else if (!IsOfModel(*checkpoint, configured)) {
         return InvalidArgument(store.Path(*file),
                                " is of a model with another configuration (identity tells which)");
       } else {
         checkpoint_ = *std::move(checkpoint);
+        BANDANA_RETURN_IF_ERROR(CheckFormer(configured));
         result_.checkpoint = file->sequence;
         return absl::OkStatus();
       }
     }
-    return StartEmpty(fixed);
+    return StartEmpty(FixedDigest(configured));
+  }
+
+  // What a former version has released of the entries after its checkpoint it would not release
+  // again: they are left out, and charged for as lost ones.
+  absl::Status CheckFormer(const Identity& configured) {
+    if (checkpoint_.fixed == FixedDigest(configured)) return absl::OkStatus();
+    BANDANA_RETURN_IF_ERROR(Renew({}, configured).status());
+    const absl::StatusOr<std::string> text = ReadIdentityFile(folder_);
+    const absl::StatusOr<Identity> stored =
+        text.ok() ? ParseIdentity(*text) : absl::StatusOr<Identity>(text.status());
+    without_entries_ = !stored.ok() || IsFormer(*stored, configured);
+    if (without_entries_) {
+      result_.notes.push_back(
+          "the checkpoint is of a former version: entries after it are not applied, as the noise "
+          "of what it released of them would not be the same");
+    }
+    return absl::OkStatus();
   }
 
   // Without a checkpoint: the whole log, if it is there from its first entry.
@@ -81,7 +99,14 @@ class Restorer {
       return DataLoss("model ", spec_.public_spec.name,
                       ": no checkpoint is sound, and the log does not begin at entry 1");
     }
-    BANDANA_RETURN_IF_ERROR(CheckSameModel(*identity, IdentityOf(spec_, identity->instance)));
+    const Identity configured = IdentityOf(spec_, identity->instance);
+    if (IsFormer(*identity, configured)) {
+      BANDANA_RETURN_IF_ERROR(Renew(*identity, configured).status());
+      return FailedPrecondition(
+          "the folder is of a former version and has no checkpoint: let that "
+          "version write one first");
+    }
+    BANDANA_RETURN_IF_ERROR(CheckSameModel(*identity, configured));
     checkpoint_.instance = identity->instance;
     checkpoint_.fixed = fixed;
     checkpoint_.dimension = spec_.public_spec.dimension;
@@ -105,7 +130,7 @@ class Restorer {
     for (const std::string& user : checkpoint_.users) users.Add(user);
     StatisticsSink sink(StatisticsDimension(spec_), std::move(checkpoint_.statistics));
     absl::Status sound;
-    bool more = true;
+    bool more = !without_entries_;
     while (more && sound.ok()) {
       std::vector<LogEntry> entries;
       sound = (*log)->Read(checkpoint_.state.position, kReadEntries, entries);
@@ -161,6 +186,7 @@ class Restorer {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
     BANDANA_ASSIGN_OR_RETURN(const Identity identity,
                              NewIdentity(spec_, instance, options_.noise_key));
+    copy.fixed = FixedDigest(identity);
     const std::string bytes = CheckpointOfCopy(copy, instance);
     std::error_code error;
     fs::remove_all(half_made_, error);
@@ -201,6 +227,7 @@ class Restorer {
   const std::string folder_;
   const std::string half_made_;
   Checkpoint checkpoint_;
+  bool without_entries_ = false;
   Restored result_;
 };
 

@@ -50,7 +50,7 @@ class Model final : public HostedModel {
     BANDANA_ASSIGN_OR_RETURN(
         Recovered recovered,
         Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_, users_, counters_,
-                options_.checkpoint_seal, options_.stepped));
+                options_.checkpoint_seal, options_.stepped, options_.noise_binding));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     instance_ = recovered.stored.instance;

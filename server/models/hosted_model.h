@@ -23,6 +23,7 @@
 #include "server/models/catalogue.h"
 #include "server/models/checkpoint_seal.h"
 #include "server/models/decision.h"
+#include "server/models/noise_binding.h"
 
 namespace bandana::server {
 
@@ -92,6 +93,8 @@ struct HostedModelOptions {
   // For audits and tests: the model has no threads, HostedModel::Step does what they would. Then
   // all calls come from one thread at a time, and none from within a callback.
   bool stepped = false;
+  // For bandana-audit, which breaks it on purpose; null in every server. Must outlive the model.
+  const NoiseBinding* noise_binding = nullptr;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
 };

@@ -16,6 +16,10 @@ namespace bandana::server {
 namespace {
 
 constexpr char kHeader[] = "bandana-model 1";
+constexpr char kHeaderNoise[] = "bandana-model 2";  // with kNoise
+constexpr char kNoise[] = "noise";
+constexpr char kNoiseVersion[] = "2";  // addresses name the data: NoiseAddress::input
+constexpr char kFeatureBound[] = "feature_l2_max";
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
 
@@ -61,6 +65,14 @@ std::string GraphDigest(const ModelSpec& spec) {
                             : spec.config.goblin().graph().SerializeAsString()));
 }
 
+// "" where there is none.
+std::string FieldOf(const Identity& identity, std::string_view name) {
+  for (const auto& [field, value] : identity.fixed) {
+    if (field == name) return value;
+  }
+  return "";
+}
+
 std::string WithChecksum(std::string text) {
   const std::string digest = ToHex(Sha256Of(text));
   return text + "sha256 " + digest + "\n";
@@ -88,18 +100,21 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
       {"reward_binary", p.reward_binary ? "true" : "false"},
       {"event", ClosesWindows(p) ? "window" : "report"},
   };
-  // All that the noise of a counter is calibrated by, the feature bound among it.
+  // All that the noise of a counter is calibrated by; of central rewards the feature bound is among
+  // it, a joint one's noise is that of features scaled to 1.
   if (p.counter) {
     const auto design = MakeCounterDesign(spec);
     identity.fixed.emplace_back("counter", design.ok()
                                                ? absl::StrCat(v1::CounterKind_Name(p.counter->kind),
                                                               " ", ToHex(design->digest()))
                                                : "none");
+    if (p.mode == v1::JOINT) identity.fixed.emplace_back(kFeatureBound, Exact(p.feature_l2_max));
   }
   if (p.context) identity.fixed.emplace_back("context", ContextText(p));
   if (spec.sparse) identity.fixed.emplace_back("sparse", SparseText(spec));
   // Its shape follows from the graph and is fixed with it.
   if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec));
+  if (IsCentralMode(p.mode)) identity.fixed.emplace_back(kNoise, kNoiseVersion);
   identity.reward_window =
       ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
   identity.graph = GraphDigest(spec);
@@ -131,8 +146,36 @@ Sha256Digest FixedDigest(const Identity& identity) {
   return Sha256Of(text);
 }
 
+bool IsFormer(const Identity& stored, const Identity& configured) {
+  return FieldOf(stored, kNoise).empty() && !FieldOf(configured, kNoise).empty() &&
+         FieldOf(stored, "mode") == FieldOf(configured, "mode");
+}
+
+absl::StatusOr<Identity> Renew(const Identity& former, const Identity& configured) {
+  if (!FieldOf(configured, kFeatureBound).empty()) {
+    return FailedPrecondition(
+        "the state of this JOINT model was made by a version that did not keep its feature_l2_max, "
+        "so nobody can say which bound its sums are in units of; export the model with the version "
+        "that made it, and import it here as a new model");
+  }
+  Identity renewed = former;
+  renewed.fixed.emplace_back(kNoise, kNoiseVersion);
+  return renewed;
+}
+
+Sha256Digest FormerFixedDigest(const Identity& identity) {
+  Identity former = identity;
+  if (!FieldOf(identity, kNoise).empty()) {
+    std::erase_if(former.fixed, [](const auto& field) {
+      return field.first == kNoise || field.first == kFeatureBound;
+    });
+  }
+  return FixedDigest(former);
+}
+
 std::string FormatIdentity(const Identity& identity) {
-  std::string text = absl::StrCat(kHeader, "\ninstance ", ToHex(identity.instance), "\n");
+  const char* const header = FieldOf(identity, kNoise).empty() ? kHeader : kHeaderNoise;
+  std::string text = absl::StrCat(header, "\ninstance ", ToHex(identity.instance), "\n");
   for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");
   absl::StrAppend(&text, "reward_window ", identity.reward_window, "\ngraph ", identity.graph,
                   "\n");
@@ -146,11 +189,12 @@ absl::StatusOr<Identity> ParseIdentity(std::string_view text) {
     return DataLoss("identity: checksum mismatch");
   }
   const std::vector<std::string> lines = absl::StrSplit(ToAbsl(text.substr(0, end)), '\n');
-  if (lines.front() != kHeader) return DataLoss("identity: unknown version");
+  const std::string& header = lines.front();
+  if (header != kHeader && header != kHeaderNoise) return DataLoss("identity: unknown version");
   Identity identity;
   for (const std::string& line : lines) {
     std::pair<std::string, std::string> field = absl::StrSplit(line, absl::MaxSplits(' ', 1));
-    if (line == kHeader || line.empty()) continue;
+    if (line == header || line.empty()) continue;
     if (field.first == "instance") {
       const std::string bytes = absl::HexStringToBytes(field.second);
       if (bytes.size() != identity.instance.size()) return DataLoss("identity: instance");

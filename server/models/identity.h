@@ -20,7 +20,8 @@ using InstanceId = std::array<std::byte, 16>;
 struct Identity {
   InstanceId instance{};  // random; tokens of other instances are refused
   // Name and value, in a fixed order: dimension, coupling, nodes, mode, mechanism, epsilon, delta,
-  // reward range, event rule.
+  // reward range, event rule, what noise is calibrated by; of a joint counter the feature bound,
+  // which its increments are in units of; of central models `noise`, the version of its addresses.
   std::vector<std::pair<std::string, std::string>> fixed;
   // These may change. A new window closes those that are open, by a new epoch; a new graph replaces
   // the one in force.
@@ -42,7 +43,19 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured);
 // SHA-256 over the fixed fields.
 Sha256Digest FixedDigest(const Identity& identity);
 
-// Text of the file `identity`; docs/formats.md.
+// Before identities named `noise`, addresses of noise did not name the data, and identities of
+// joint counters not their feature bound. What such an identity is called here: former.
+//
+// The stored identity is a former one of the mode of the configured one.
+bool IsFormer(const Identity& stored, const Identity& configured);
+// A former identity with the fields that it lacks. Errors: FAILED_PRECONDITION a joint counter: the
+// bound that its sums are in units of is not known.
+absl::StatusOr<Identity> Renew(const Identity& former, const Identity& configured);
+// FixedDigest of the former identity of the same model; without `noise` FixedDigest.
+Sha256Digest FormerFixedDigest(const Identity& identity);
+
+// Text of the file `identity`; docs/formats.md. Versions that do not know `noise` refuse one that
+// names it.
 std::string FormatIdentity(const Identity& identity);
 // Errors: DATA_LOSS.
 absl::StatusOr<Identity> ParseIdentity(std::string_view text);

@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, cons
   }
   if (!*loaded) return loaded;
   const Checkpoint& checkpoint = **loaded;
-  if (checkpoint.instance != identity.instance || checkpoint.fixed != FixedDigest(identity)) {
+  if (checkpoint.instance != identity.instance || !IsOfModel(checkpoint, identity)) {
     return DataLoss("the checkpoint at entry ", from, " is of another model or instance");
   }
   if (from == last.sequence && checkpoint.state.position != last) {
@@ -88,6 +88,17 @@ absl::Status CheckNoiseKey(const Identity& stored, const RewardPath& path) {
   return FailedPrecondition(
       "the noise key of this data_dir is not the one that the model was made with; put the file "
       "noise_key back, or import the model's state as a new model");
+}
+
+// Of a former version: what it has released of the entries after its checkpoint would get other
+// noise here, a second release. Nothing has to stand there.
+absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkpoint>& start) {
+  const std::uint64_t from = start ? start->state.position.sequence : 0;
+  if (log.last().sequence == from) return absl::OkStatus();
+  return FailedPrecondition(
+      "the log has entries after the newest checkpoint, which this version would release with "
+      "other noise than the one that wrote them; start that version once more and stop it cleanly "
+      "(SIGTERM), then this one");
 }
 
 }  // namespace
@@ -142,7 +153,8 @@ absl::Status MakeModelFolder(const std::string& folder, const Identity& identity
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const std::string& vfs, std::shared_ptr<const NoiseKey> key,
                                   const WarningSink& warn, UserIndex& users, Counters& counters,
-                                  std::shared_ptr<const CheckpointSeal> seal, bool stepped) {
+                                  std::shared_ptr<const CheckpointSeal> seal, bool stepped,
+                                  const NoiseBinding* binding) {
   if (!Exists(IdentityPath(folder))) {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
     BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
@@ -151,10 +163,14 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
   Recovered recovered;
   BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
-  BANDANA_RETURN_IF_ERROR(
-      CheckSameModel(recovered.stored, IdentityOf(spec, recovered.stored.instance)));
+  const Identity configured = IdentityOf(spec, recovered.stored.instance);
+  const bool former = IsFormer(recovered.stored, configured);
+  if (former) {
+    BANDANA_ASSIGN_OR_RETURN(recovered.stored, Renew(recovered.stored, configured));
+  }
+  BANDANA_RETURN_IF_ERROR(CheckSameModel(recovered.stored, configured));
   BANDANA_ASSIGN_OR_RETURN(RewardPath path,
-                           RewardPath::Create(spec, recovered.stored.instance, key));
+                           RewardPath::Create(spec, recovered.stored.instance, key, binding));
   recovered.path = std::make_unique<RewardPath>(std::move(path));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
   BANDANA_ASSIGN_OR_RETURN(recovered.log,
@@ -167,6 +183,11 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);
   BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
                            StartOf(recovered.stored, *recovered.log, store, warn));
+  if (former) {
+    BANDANA_RETURN_IF_ERROR(CheckNothingBehind(*recovered.log, start));
+    BANDANA_RETURN_IF_ERROR(WriteIdentity(folder, recovered.stored));
+    warn("the folder is of a former version; it is now of this one, and the former will refuse it");
+  }
   std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
                                          EmptyStatistics(StatisticsDimension(spec)));
   if (start) {

@@ -55,12 +55,13 @@ struct Recovered {
 
 // Opens the folder, or makes it where it is new: newest valid checkpoint, then every log entry
 // after it, verified against the running hash. The noise of central models is drawn again from
-// `key`, to the same bits. Fills `users` and `counters`. `stepped`: the log has no thread. Errors:
-// as HostedModel::Open.
+// `key`, to the same bits. Fills `users` and `counters`. A folder of a former version (IsFormer) is
+// renewed. `stepped`: the log has no thread. `binding`: null but in bandana-audit. Errors: as
+// HostedModel::Open.
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const std::string& vfs, std::shared_ptr<const NoiseKey> key,
                                   const WarningSink& warn, UserIndex& users, Counters& counters,
                                   std::shared_ptr<const CheckpointSeal> seal = nullptr,
-                                  bool stepped = false);
+                                  bool stepped = false, const NoiseBinding* binding = nullptr);
 
 }  // namespace bandana::server

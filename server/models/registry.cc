@@ -226,9 +226,10 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
   BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
   BANDANA_ASSIGN_OR_RETURN(const auto key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
-  if (exported.checkpoint.fixed != FixedDigest(identity)) {
+  if (!IsOfModel(exported.checkpoint, identity)) {
     return DataLoss("export: configuration and state are of different models");
   }
+  exported.checkpoint.fixed = FixedDigest(identity);
   const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
   BANDANA_RETURN_IF_ERROR(
       MakeModelFolder(folder, identity, &exported.checkpoint, bytes, "", checkpoint_seal_));

@@ -14,7 +14,8 @@
 namespace bandana::server {
 
 absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const InstanceId& instance,
-                                              std::shared_ptr<const NoiseKey> key) {
+                                              std::shared_ptr<const NoiseKey> key,
+                                              const NoiseBinding* binding) {
   const PublicSpec& spec = model.public_spec;
   RewardPath path;
   path.dimension_ = spec.dimension;
@@ -25,6 +26,7 @@ absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const Inst
   path.default_reward_ = spec.default_reward();
   path.epsilon_ = spec.epsilon;
   path.instance_ = instance;
+  path.binding_ = &BindingOr(binding);
   if (path.central_) {
     if (key == nullptr) return FailedPrecondition("a central model needs the server's noise key");
     path.key_ = std::move(key);
@@ -81,13 +83,18 @@ std::optional<Rho> RewardPath::stream_cost() const {
 }
 
 NoiseOrigin RewardPath::OriginOf(std::uint64_t epoch, const Sha256Digest& history) const {
-  return {.key = key_.get(), .instance = instance_, .epoch = epoch, .history = history};
+  return {.key = key_.get(),
+          .instance = instance_,
+          .epoch = epoch,
+          .history = history,
+          .binding = binding_};
 }
 
 // PROOF: central begin
 absl::StatusOr<ClippedIncrement> RewardPath::IncrementOf(int node, std::vector<double> features,
                                                          double reward,
                                                          const UserShape* shape) const {
+  reward = binding_->RewardOf(reward);
   if (joint_) return joint_->Clip(RawInteraction(std::move(features), reward));
   if (shaped_) return ShapedIncrement(*shape, node, features, reward - centre_, *counter_);
   for (double& value : features) value *= reward - centre_;
@@ -100,14 +107,16 @@ absl::StatusOr<Released<double>> RewardPath::Release(double reward, int node, st
                                                      std::uint64_t epoch,
                                                      const Sha256Digest& history) const {
   if (!central_) return Released<double>(reward);
-  BANDANA_ASSIGN_OR_RETURN(KeyedStream bits,
-                           KeyedStream::ForNode(*key_, {.instance = instance_,
-                                                        .epoch = epoch,
-                                                        .parameters = randomizer_parameters_,
-                                                        .stream = static_cast<std::uint64_t>(node),
-                                                        .node = index,
-                                                        .history = history}));
-  const ClippedReward clipped = randomizer_->Clip(RawReward(reward), default_reward_);
+  const ClippedReward clipped =
+      randomizer_->Clip(RawReward(binding_->RewardOf(reward)), default_reward_);
+  const NoiseAddress address{.instance = instance_,
+                             .epoch = epoch,
+                             .parameters = randomizer_parameters_,
+                             .stream = static_cast<std::uint64_t>(node),
+                             .node = index,
+                             .history = history,
+                             .input = binding_->InputOf(randomizer_->InputOf(clipped))};
+  BANDANA_ASSIGN_OR_RETURN(KeyedStream bits, KeyedStream::ForNode(*key_, address));
   BANDANA_ASSIGN_OR_RETURN(const PerturbedReward perturbed, randomizer_->Randomize(clipped, bits));
   return Released<double>(randomizer_->Value(perturbed.output()));
 }
@@ -132,7 +141,8 @@ absl::StatusOr<std::string> RewardPath::KeyFingerprint() const {
   BANDANA_ASSIGN_OR_RETURN(
       KeyedStream bits,
       KeyedStream::ForNode(*key_, {.instance = instance_,
-                                   .parameters = CanonicalText("bandana noise key 1").Hash()}));
+                                   .parameters = CanonicalText("bandana noise key 1").Hash(),
+                                   .input = NoiseInput::None()}));
   std::array<std::byte, 16> fingerprint{};
   BANDANA_RETURN_IF_ERROR(bits.Fill(fingerprint));
   return ToHex(fingerprint);

@@ -16,6 +16,7 @@
 #include "common/wire/model_spec.h"
 #include "server/models/central_streams.h"
 #include "server/models/identity.h"
+#include "server/models/noise_binding.h"
 #include "server/models/records.h"
 #include "server/models/released.h"
 #include "server/models/user_shape.h"
@@ -37,8 +38,10 @@ class RewardPath {
  public:
   // `key` is needed by central models alone. Errors: FAILED_PRECONDITION it is missing;
   // INVALID_ARGUMENT the mechanism's parameters.
+  // `binding`: null but in bandana-audit; must outlive the path.
   static absl::StatusOr<RewardPath> Create(const ModelSpec& model, const InstanceId& instance,
-                                           std::shared_ptr<const NoiseKey> key);
+                                           std::shared_ptr<const NoiseKey> key,
+                                           const NoiseBinding* binding = nullptr);
 
   bool windowed() const { return windowed_; }
   int dimension() const { return dimension_; }
@@ -80,6 +83,7 @@ class RewardPath {
   int StreamOf(int node) const { return shaped_ ? 0 : node; }
   absl::StatusOr<ClippedIncrement> IncrementOf(int node, std::vector<double> features,
                                                double reward, const UserShape* shape) const;
+  const NoiseBinding& binding() const { return *binding_; }
   NoiseOrigin OriginOf(std::uint64_t epoch, const Sha256Digest& history) const;
 
   // 32 hex digits that only this key gives for this instance; "" for models that are not central.
@@ -98,6 +102,7 @@ class RewardPath {
   Epsilon epsilon_;
   InstanceId instance_{};
   std::shared_ptr<const NoiseKey> key_;
+  const NoiseBinding* binding_ = &BindingOr(nullptr);
   std::optional<CounterDesign> counter_;
   std::optional<JointCounter> joint_;
   std::optional<Fliphat> sparse_;

@@ -47,18 +47,21 @@ absl::StatusOr<bool> SparseStream::Step(std::span<const double> x, double reward
   if (!state_) state_ = model.Start();
   const std::uint64_t before = state_->episode;
   std::optional<KeyedStream> keyed;
-  const EpisodeBits bits = [&](std::uint64_t episode) -> absl::StatusOr<BitSource*> {
+  const NoiseBinding& binding = BindingOr(origin.binding);
+  const EpisodeBits bits = [&](std::uint64_t episode,
+                               const NoiseInput& sums) -> absl::StatusOr<BitSource*> {
     const NoiseAddress address{.instance = origin.instance,
                                .epoch = origin.epoch,
                                .parameters = ParametersOf(model, state_->belief),
                                .stream = 0,
                                .node = episode + 1,
-                               .history = origin.history};
+                               .history = origin.history,
+                               .input = binding.InputOf(sums)};
     BANDANA_ASSIGN_OR_RETURN(KeyedStream stream, KeyedStream::ForNode(*origin.key, address));
     keyed.emplace(std::move(stream));
     return static_cast<BitSource*>(&*keyed);
   };
-  BANDANA_RETURN_IF_ERROR(model.Apply(*state_, x, reward, bits));
+  BANDANA_RETURN_IF_ERROR(model.Apply(*state_, x, binding.RewardOf(reward), bits));
   return state_->episode != before;
 }
 

@@ -15,10 +15,10 @@
 namespace bandana::server {
 
 // An episode's noise is a function of the key and of everything that its release depends on: the
-// parameters, what the episode started from, its number in its epoch, and the log up to its last
-// event. Replicas and recoveries that read the same log release the same bits; whatever differs
-// gets independent noise. Raw sums exist only inside the state, which has no accessor; no row is
-// kept. Not thread-safe. Memory: d sums once there was an event.
+// parameters, what the episode started from, its number in its epoch, the log up to its last event,
+// and the episode's integer sums themselves. Replicas and recoveries that read the same log release
+// the same bits; whatever differs gets independent noise. Raw sums exist only inside the state,
+// which has no accessor; no row is kept. Not thread-safe. Memory: d sums once there was an event.
 class SparseStream {
  public:
   // One event: its row enters the open episode, and the episode's last one makes it release.

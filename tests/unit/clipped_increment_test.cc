@@ -74,5 +74,23 @@ TEST(ClippedIncrementTest, CannotBeCopiedComparedOrMadeByHand) {
   static_assert(!std::equality_comparable<ClippedIncrement>);
 }
 
+std::string Chained(const std::vector<double>& values, const IncrementGrid& grid,
+                    const Sha256Digest& before) {
+  return ToHex(ClippedIncrement::Clip(values, grid)->ChainAfter(before));
+}
+
+TEST(ClippedIncrementTest, ChainIsOfTheClippedIntegersAndAllBefore) {
+  // By Python's hashlib: "bandana increment 1", 32 zero bytes, then -3, 2, 5, -7 as 8 bytes each.
+  const IncrementGrid grid{.dimension = 2, .exponent = -3, .norm_bound = 10};
+  const std::string one = Chained({0.7, -0.9}, grid, {});
+  EXPECT_EQ(one, "fe69ee7fef86d3c0217081bcee9102dadd470774780f26862a38a3f9074906b6");
+  EXPECT_EQ(Chained({0.74, -0.99}, grid, {}), one);  // the same grid steps
+  EXPECT_NE(Chained({0.76, -0.9}, grid, {}), one);
+  EXPECT_NE(Chained({0.7, -0.9}, {.dimension = 2, .exponent = -3, .norm_bound = 8}, {}), one);
+  Sha256Digest other{};
+  other[31] = std::byte{1};
+  EXPECT_NE(Chained({0.7, -0.9}, grid, other), one);
+}
+
 }  // namespace
 }  // namespace bandana

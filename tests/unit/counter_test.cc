@@ -219,7 +219,7 @@ TEST_P(CounterTest, KeyedBitsAddressedByTheStepReplay) {
   const CounterDesign design = Design(GetParam(), 2, 60);
   const NoiseKey key = *NoiseKey::FromBytes(std::vector<std::byte>(32, std::byte{7}));
   const auto step = [&](CounterEncoder& encoder, std::byte history) {
-    NoiseAddress address;
+    NoiseAddress address{.input = NoiseInput::None()};
     address.parameters = design.digest();
     address.node = encoder.step() + 1;
     address.history.fill(history);

@@ -40,7 +40,7 @@ FliphatOptions Options(int dimension, double epsilon = 5) {
 // Noise of episode l under a seed of its own, as a host's keyed stream gives it.
 EpisodeBits Keyed(std::uint64_t key, std::vector<std::uint64_t>* asked = nullptr) {
   auto source = std::make_shared<std::unique_ptr<SeededBits>>();
-  return [=](std::uint64_t episode) -> absl::StatusOr<BitSource*> {
+  return [=](std::uint64_t episode, const NoiseInput&) -> absl::StatusOr<BitSource*> {
     if (asked != nullptr) asked->push_back(episode);
     *source = std::make_unique<SeededBits>(key * 1000 + episode);
     return source->get();
@@ -190,7 +190,9 @@ TEST(FliphatTest, AfterAnErrorTheStateIsAsBefore) {
   Rows rows(8, 10);
   rows.Next();
   FailingBits dry(0);
-  const EpisodeBits broken = [&](std::uint64_t) { return absl::StatusOr<BitSource*>(&dry); };
+  const EpisodeBits broken = [&](std::uint64_t, const NoiseInput&) {
+    return absl::StatusOr<BitSource*>(&dry);
+  };
   EXPECT_THAT(model.Apply(state, rows.x, rows.reward, broken),
               StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(model.Apply(state, std::vector<double>(7), 0, Keyed(2)),

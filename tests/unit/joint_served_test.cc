@@ -85,6 +85,7 @@ JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   CounterEncoder encoder(counter.design());
   CounterDecoder decoder(counter.design());
   const auto key = Key();
+  Sha256Digest chain{};
   std::vector<server::LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
   for (const server::LogEntry& entry : entries) {
@@ -93,13 +94,16 @@ JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
     if (outcome == nullptr) continue;
     std::vector<double> x(2);
     std::memcpy(x.data(), outcome->event.feature_bytes.data(), 16);
+    const ClippedIncrement increment = counter.Clip(RawInteraction(x, outcome->reward));
+    chain = increment.ChainAfter(chain);
     auto bits = *KeyedStream::ForNode(*key, {.instance = recovered.stored.instance,
                                              .epoch = 1,
                                              .parameters = counter.design().digest(),
                                              .stream = 0,
                                              .node = encoder.step() + 1,
-                                             .history = entry.position.hash});
-    const auto release = *encoder.Step(counter.Clip(RawInteraction(x, outcome->reward)), bits);
+                                             .history = entry.position.hash,
+                                             .input = NoiseInput(chain)});
+    const auto release = *encoder.Step(increment, bits);
     EXPECT_THAT(decoder.Push(release), IsOk());
   }
   return counter.Read(decoder);

@@ -37,13 +37,14 @@ std::array<std::byte, kSize> Counting() {
 
 NoiseKey Key() { return *NoiseKey::FromBytes(Counting<32>()); }
 
-NoiseAddress Address() {
+NoiseAddress Address(const NoiseInput& input = NoiseInput(Filled<32>(7))) {
   return {.instance = Filled<16>(1),
           .epoch = 2,
           .parameters = Filled<32>(3),
           .stream = 4,
           .node = 5,
-          .history = Filled<32>(6)};
+          .history = Filled<32>(6),
+          .input = input};
 }
 
 std::string Hex(KeyedStream stream, std::size_t size) {
@@ -53,12 +54,17 @@ std::string Hex(KeyedStream stream, std::size_t size) {
 }
 
 // From a ChaCha20 and HMAC-SHA256 written for this test in Python without OpenSSL's cipher: key 00
-// 01 .. 1f, the address above; the first 32 bytes, and 16 at 1024 (block counter 16).
+// 01 .. 1f, the address above, with its input and without; the first 32 bytes, and 16 at 1024
+// (block counter 16).
 TEST(KeyedStreamTest, GivesTheBytesOfTheReference) {
   const std::string noise = Hex(*KeyedStream::ForNode(Key(), Address()), 1040);
   EXPECT_EQ(noise.substr(0, 64),
+            "ad1c36600bc92cfd6a0cc624a8b941530a17e134e726e60c7b65ed0271e2441c");
+  EXPECT_EQ(noise.substr(2048), "8bca3edefb5f941dec566d47336fbbd0");
+  const std::string without = Hex(*KeyedStream::ForNode(Key(), Address(NoiseInput::None())), 1040);
+  EXPECT_EQ(without.substr(0, 64),
             "ea67b44c80c1fccf1844b85e97749f21f25257e979b3a1c335cb297682237287");
-  EXPECT_EQ(noise.substr(2048), "ea3cbb2a6a3bc78381f26a26e0b2f9af");
+  EXPECT_EQ(without.substr(2048), "ea3cbb2a6a3bc78381f26a26e0b2f9af");
   EXPECT_EQ(Hex(*KeyedStream::FromPublicSeed(Counting<16>()), 32),
             "86d7b70fd26edc68784b196bc7def824eaf23169c4621528f96b755b34657d53");
 }
@@ -76,7 +82,7 @@ TEST(KeyedStreamTest, BytesDoNotDependOnHowTheyAreAskedFor) {
 }
 
 TEST(KeyedStreamTest, EveryFieldOfTheAddressAndTheKeyMatter) {
-  std::vector<NoiseAddress> addresses(9, Address());
+  std::vector<NoiseAddress> addresses(11, Address());
   addresses[1].instance[15] = std::byte{9};
   addresses[2].epoch = 3;
   addresses[3].parameters[0] = std::byte{9};
@@ -85,6 +91,8 @@ TEST(KeyedStreamTest, EveryFieldOfTheAddressAndTheKeyMatter) {
   addresses[6].history[31] = std::byte{9};
   addresses[7].epoch = std::uint64_t{2} << 56;
   std::swap(addresses[8].stream, addresses[8].node);
+  addresses[9] = Address(NoiseInput::None());
+  addresses[10] = Address(NoiseInput(Filled<32>(8)));
   std::set<std::string> streams;
   for (const NoiseAddress& address : addresses) {
     streams.insert(Hex(*KeyedStream::ForNode(Key(), address), 16));

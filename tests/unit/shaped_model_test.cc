@@ -97,6 +97,7 @@ PureRelease ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   pure.contexts.assign(3, EmptyStatistics(2));
   std::vector<server::LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
+  Sha256Digest chain{};
   for (const server::LogEntry& entry : entries) {
     const auto record = *server::Decode(entry.record, 2);
     const auto* outcome = std::get_if<server::OutcomeRecord>(&record);
@@ -108,14 +109,17 @@ PureRelease ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
       const double weight = shape.root[u * 3 + outcome->event.node] * (outcome->reward - 1);
       for (const double value : x) increment.push_back(weight * value);
     }
+    const auto clipped = *ClippedIncrement::Clip(increment, design.grid());
+    chain = clipped.ChainAfter(chain);
     NoiseAddress address{.instance = recovered.stored.instance,
                          .epoch = 1,
                          .parameters = design.digest(),
                          .stream = 0,
                          .node = encoder.step() + 1,
-                         .history = entry.position.hash};
+                         .history = entry.position.hash,
+                         .input = NoiseInput(chain)};
     auto bits = *KeyedStream::ForNode(*key, address);
-    const auto release = *encoder.Step(*ClippedIncrement::Clip(increment, design.grid()), bits);
+    const auto release = *encoder.Step(clipped, bits);
     EXPECT_THAT(decoder.Push(release), IsOk());
     AddEvent({.features = std::span<const double>(x), .reward = 1},
              pure.contexts[outcome->event.node]);

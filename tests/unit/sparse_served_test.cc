@@ -113,13 +113,15 @@ SparseBelief ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
     }
     std::unique_ptr<KeyedStream> bits;
     EXPECT_THAT(fliphat.Apply(state, x, outcome->reward,
-                              [&](std::uint64_t episode) -> absl::StatusOr<BitSource*> {
+                              [&](std::uint64_t episode,
+                                  const NoiseInput& sums) -> absl::StatusOr<BitSource*> {
                                 bits = std::make_unique<KeyedStream>(*KeyedStream::ForNode(
                                     *key, {.instance = recovered.stored.instance,
                                            .epoch = 1,
                                            .parameters = parameters.Hash(),
                                            .node = episode + 1,
-                                           .history = entry.position.hash}));
+                                           .history = entry.position.hash,
+                                           .input = sums}));
                                 return static_cast<BitSource*>(bits.get());
                               }),
                 IsOk());

@@ -98,7 +98,8 @@ class Work {
     const std::uint64_t trials = std::min(kBlockTrials, options_.trials - first);
     if (!options_.seed) return CountHits(attack_, neighbour, trials, BufferedBits());
     BANDANA_ASSIGN_OR_RETURN(const NoiseKey key, KeyOf(*options_.seed));
-    BANDANA_ASSIGN_OR_RETURN(KeyedStream bits, KeyedStream::ForNode(key, {.node = block}));
+    BANDANA_ASSIGN_OR_RETURN(
+        KeyedStream bits, KeyedStream::ForNode(key, {.node = block, .input = NoiseInput::None()}));
     return CountHits(attack_, neighbour, trials, bits);
   }
 

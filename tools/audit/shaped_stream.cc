@@ -62,7 +62,8 @@ absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim, StepAddress addre
               KeyedStream noise,
               KeyedStream::ForNode(key, {.epoch = 1,
                                          .parameters = design.digest(),
-                                         .node = address == StepAddress::kInIt ? t : 1}));
+                                         .node = address == StepAddress::kInIt ? t : 1,
+                                         .input = NoiseInput::None()}));
           BANDANA_ASSIGN_OR_RETURN(const CounterRelease release, encoder.Step(increment, noise));
           if (address == StepAddress::kInIt) {
             seen.insert(seen.end(), release.values.begin(), release.values.end());

@@ -13,8 +13,7 @@ absl::StatusOr<std::unique_ptr<LabNoise>> LabNoise::Create(std::uint64_t seed,
                                                            std::uint64_t stream) {
   const Sha256Digest digest = Sha256Of(absl::StrCat("bandana lab 1 ", seed));
   BANDANA_ASSIGN_OR_RETURN(const NoiseKey key, NoiseKey::FromBytes(digest));
-  NoiseAddress address;
-  address.stream = stream;
+  const NoiseAddress address{.stream = stream, .input = NoiseInput::None()};
   BANDANA_ASSIGN_OR_RETURN(KeyedStream bits, KeyedStream::ForNode(key, address));
   return std::unique_ptr<LabNoise>(new LabNoise(std::move(bits)));
 }

@@ -125,6 +125,15 @@ absl::StatusOr<SparseBelief> Fliphat::EndEpisode(const SparseBelief& belief, con
   return next;
 }
 
+namespace {
+
+NoiseInput InputOf(const SparseSums& sums) {
+  const SealedState sealed = sums.Seal();
+  return NoiseInput(Sha256().Update("bandana sparse sums 1").Update(sealed.bytes()).Finish());
+}
+
+}  // namespace
+
 absl::Status Fliphat::Apply(FliphatState& state, std::span<const double> x, double reward,
                             const EpisodeBits& bits) const {
   if (x.size() != static_cast<std::size_t>(options_.dimension)) {
@@ -144,7 +153,7 @@ absl::Status Fliphat::Apply(FliphatState& state, std::span<const double> x, doub
   }
   SparseSums whole = state.sums;
   whole.Add(x, reward - predicted, energy, clip);
-  BANDANA_ASSIGN_OR_RETURN(BitSource* const source, bits(state.episode));
+  BANDANA_ASSIGN_OR_RETURN(BitSource* const source, bits(state.episode, InputOf(whole)));
   BANDANA_ASSIGN_OR_RETURN(state.belief, EndEpisode(state.belief, whole, *source));
   state.sums.Clear();
   ++state.episode;

@@ -14,6 +14,7 @@
 #include "common/mechanisms/guarantee.h"
 #include "common/mechanisms/sparse/sparse_release.h"
 #include "common/random/bit_source.h"
+#include "common/random/keyed_stream.h"
 
 namespace bandana {
 
@@ -47,8 +48,10 @@ struct FliphatState {
 };
 
 // The bits of one episode's noise, asked for once an episode, at its end. A host gives the stream
-// of its key, the model and this episode, so that a replay releases the same bits.
-using EpisodeBits = std::function<absl::StatusOr<BitSource*>(std::uint64_t episode)>;
+// of its key, the model, this episode and its sums' digest, so that a replay releases the same bits
+// and other sums never meet them. Input: SHA-256("bandana sparse sums 1" || SparseSums::Seal()).
+using EpisodeBits =
+    std::function<absl::StatusOr<BitSource*>(std::uint64_t episode, const NoiseInput& input)>;
 
 // Privacy:  (epsilon, delta)-joint differential privacy of one round's context and reward for the
 //           arms shown in all other rounds and for every released estimate. Label `proven`, proof:

@@ -1,6 +1,7 @@
 #include "common/mechanisms/counters/increment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "common/base/status.h"
@@ -59,6 +60,17 @@ absl::StatusOr<ClippedIncrement> ClippedIncrement::Clip(std::span<const double> 
   return clipped;
 }
 // PROOF: counters end
+
+Sha256Digest ClippedIncrement::ChainAfter(const Sha256Digest& before) const {
+  const std::array<std::int64_t, 2> shape = {grid_.exponent,
+                                             static_cast<std::int64_t>(grid_.dimension)};
+  return Sha256()
+      .Update("bandana increment 1")
+      .Update(before)
+      .Update(std::as_bytes(std::span(shape)))
+      .Update(std::as_bytes(std::span(values_)))
+      .Finish();
+}
 
 ClippedIncrement::~ClippedIncrement() { Erase(values_); }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/sha256.h"
 
 namespace bandana {
 
@@ -43,6 +44,12 @@ class ClippedIncrement {
   ClippedIncrement& operator=(const ClippedIncrement&) = delete;
 
   const IncrementGrid& grid() const { return grid_; }
+
+  // A running digest of a stream's increments, this one the last: what its noise is bound to
+  // (NoiseAddress::input). SHA-256("bandana increment 1" || before || exponent || dimension ||
+  // values), integers as 8 bytes little-endian. Before the first increment: 32 zero bytes. Secret
+  // as the increments are. Cost: 8 bytes hashed a coordinate.
+  Sha256Digest ChainAfter(const Sha256Digest& before) const;
 
  private:
   friend class CounterEncoder;
