@@ -8,7 +8,16 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::size_t kCellCheckBytes = 8;
+
+std::string CellCheck(std::uint64_t slot, std::string_view row) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.U64(slot);
+  out.Fixed(AsBytes(row));
+  return std::string(AsChars(Sha256Of(bytes)).substr(0, kCellCheckBytes));
+}
 
 }  // namespace
 
@@ -21,6 +30,7 @@ std::string EncodeLogState(const LogState& state) {
   out.U64(state.trimmed);
   out.I64(state.forgotten_before);
   out.U64(state.ids);
+  out.U64(state.cells);
   out.Block(state.counters);
   out.Fixed(Sha256Of(bytes));
   return bytes;
@@ -28,13 +38,17 @@ std::string EncodeLogState(const LogState& state) {
 
 absl::StatusOr<LogState> DecodeLogState(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.U8() != kVersion) return DataLoss("log state: unknown version or damaged");
+  const std::uint8_t version = in.U8();
+  if (version < 1 || version > kVersion) {
+    return DataLoss("log state: unknown version or damaged");
+  }
   LogState state;
   state.last.sequence = in.U64();
   in.Fixed(state.last.hash);
   state.trimmed = in.U64();
   state.forgotten_before = in.I64();
   state.ids = in.U64();
+  if (version >= 2) state.cells = in.U64();
   state.counters = in.Block();
   Sha256Digest digest{};
   in.Fixed(digest);
@@ -56,6 +70,34 @@ std::int64_t IdCheck(const RememberedId& id, std::uint64_t sequence) {
   std::int64_t check = 0;
   std::memcpy(&check, digest.data(), sizeof check);
   return check;
+}
+
+std::string EncodeCell(const Cell& cell) {
+  std::string row;
+  ByteWriter out(row);
+  out.U8(cell.live ? 1 : 0);
+  out.Fixed(cell.id);
+  out.Fixed(cell.content);
+  row += CellCheck(cell.slot, row);
+  return row;
+}
+
+absl::StatusOr<Cell> DecodeCell(std::uint64_t slot, std::string_view row) {
+  Cell cell{.slot = slot};
+  ByteReader in(row);
+  const std::uint8_t live = in.U8();
+  in.Fixed(cell.id);
+  in.Fixed(cell.content);
+  const std::string_view check = in.Take(kCellCheckBytes);
+  if (!in.Done() || live > 1 ||
+      check != CellCheck(slot, row.substr(0, row.size() - kCellCheckBytes))) {
+    return DataLoss("cell ", slot, " of the log: checksum mismatch");
+  }
+  cell.live = live == 1;
+  const Cell free{.slot = slot};
+  if (!cell.live && cell != free)
+    return DataLoss("cell ", slot, " of the log is free and not empty");
+  return cell;
 }
 
 }  // namespace bandana::server

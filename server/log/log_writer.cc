@@ -25,26 +25,27 @@ LogWriter::~LogWriter() {
   }
 }
 
-absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done) {
+absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done, Notice notice) {
   std::size_t bytes = 0;
   for (const std::string& record : records) bytes += record.size();
+  Request request{std::move(records), std::move(done), bytes, notice};
   {
     std::lock_guard lock(mutex_);
     if (!failed_.ok()) return failed_;
     // Records without a caller that could repeat them are not taken while they cannot be written.
-    if (!done && !full_disk_.ok()) return full_disk_;
-    const int count = static_cast<int>(records.size());
-    if (queued_records_ + count > options_.queue_records_max) {
-      return Unavailable("the log's queue is full: ", queued_records_, " records wait, at most ",
+    if (!request.done && !full_disk_.ok()) return full_disk_;
+    const int count = static_cast<int>(request.records.size());
+    Load& load = LoadOf(notice);
+    if (load.records + count > options_.queue_records_max) {
+      return Unavailable("the log's queue is full: ", load.records, " records wait, at most ",
                          options_.queue_records_max, " may");
     }
-    if (queued_bytes_ + bytes > options_.queue_bytes_max) {
-      return Unavailable("the log's queue is full: ", queued_bytes_, " bytes wait, at most ",
+    if (load.bytes + bytes > options_.queue_bytes_max) {
+      return Unavailable("the log's queue is full: ", load.bytes, " bytes wait, at most ",
                          options_.queue_bytes_max, " may");
     }
-    queued_records_ += count;
-    queued_bytes_ += bytes;
-    queue_.push_back({std::move(records), std::move(done), bytes});
+    load.Add(request);
+    queue_.push_back(std::move(request));
     fresh_ = true;
   }
   changed_.notify_one();
@@ -69,7 +70,7 @@ absl::Status LogWriter::Health() const {
 
 int LogWriter::queued() const {
   std::lock_guard lock(mutex_);
-  return queued_records_;
+  return queued_[static_cast<std::size_t>(Notice::kOpen)].records;
 }
 
 void LogWriter::Run() {
@@ -124,11 +125,10 @@ LogWriter::Requests LogWriter::TakeGroup() {
     const int records = static_cast<int>(queue_.front().records.size());
     if (count > 0 && count + records > options_.group_records_max) break;
     count += records;
-    queued_bytes_ -= queue_.front().bytes;
+    LoadOf(queue_.front().notice).Remove(queue_.front());
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
-  queued_records_ -= count;
   fresh_ = false;
   return group;
 }
@@ -144,6 +144,7 @@ void LogWriter::Write(Requests group) {
   if (!failed.ok()) return Finish(std::move(group), {}, failed);
   batch_.records.clear();
   batch_.owned.clear();
+  batch_.cells.clear();
   verdicts_.clear();
   for (const Request& request : group) {
     for (const std::string& record : request.records) {
@@ -155,8 +156,8 @@ void LogWriter::Write(Requests group) {
   const auto now = std::chrono::steady_clock::now();
   const bool counters_due = options_.stepped || group.empty() ||
                             now - stored_at_ >= absl::ToChronoMilliseconds(options_.idle_interval);
-  const bool store = !batch_.records.empty() || batch_.forget_before || probe ||
-                     (counters_due && gate_.CountersChanged());
+  const bool store = !batch_.records.empty() || !batch_.cells.empty() || batch_.forget_before ||
+                     probe || (counters_due && gate_.CountersChanged());
   absl::Status status;
   if (store) {
     stored_at_ = now;
@@ -221,8 +222,7 @@ void LogWriter::Finish(Requests group, std::span<const Admission> verdicts,
   std::lock_guard lock(mutex_);
   if (!failed_.ok() || stop_) return;
   for (auto request = waiting.rbegin(); request != waiting.rend(); ++request) {
-    queued_records_ += static_cast<int>(request->records.size());
-    queued_bytes_ += request->bytes;
+    LoadOf(request->notice).Add(*request);
     queue_.push_front(std::move(*request));
   }
 }

@@ -1,6 +1,7 @@
 // The only way into a model's log: a bounded queue, one thread, one transaction for all that waits.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -34,6 +35,7 @@ enum class Admission : std::uint8_t {
   kGap,        // starts beyond the step after the stream's newest
   kForked,     // a step received before, with other content
   kExhausted,  // steps_max, or the number of streams, is reached
+  kUnsealed,   // no randomness to seal its cell with
 };
 
 // The deterministic part of the state that decides what enters the log: a function of the entries
@@ -43,8 +45,9 @@ class AppendGate {
  public:
   virtual ~AppendGate() = default;
   // With kAppend, puts into the batch what the record becomes in the log, with the ids to remember:
-  // usually itself; entries that it needs before it; or what the order of entries leaves of it. The
-  // record is well formed: it comes from this process, and outlives the transaction.
+  // usually itself; entries that it needs before it; what the order of entries leaves of it; or a
+  // cell and nothing else. The record is well formed: it comes from this process, and outlives the
+  // transaction.
   virtual Admission Judge(std::string_view record, LogBatch& batch) = 0;
   // Buckets of ids that the next transaction drops.
   virtual std::optional<std::int64_t> ForgetBefore() = 0;
@@ -55,6 +58,10 @@ class AppendGate {
   virtual void Commit(const LogPosition& last, bool stored) = 0;
   virtual void Rollback() = 0;
 };
+
+// Whether others may notice the records of a call: hushed ones count as nothing that waits, and
+// have the queue's bounds for themselves.
+enum class Notice : std::uint8_t { kOpen, kHushed };
 
 // One entry a record. Not OK: nothing of the request is promised, a repeat is safe.
 using AppendDone = std::function<void(const absl::Status&, std::span<const Admission>)>;
@@ -81,7 +88,8 @@ class LogWriter {
   // on the writer's thread, when all that was admitted is durable. Without `done` the records wait
   // through a full disk instead of failing. Errors: UNAVAILABLE queue full, or the log has failed;
   // then `done` is not called.
-  absl::Status Submit(std::vector<std::string> records, AppendDone done);
+  absl::Status Submit(std::vector<std::string> records, AppendDone done,
+                      Notice notice = Notice::kOpen);
 
   // Entries up to the sequence may be dropped, in slices between appends.
   void TrimThrough(std::uint64_t sequence);
@@ -90,7 +98,7 @@ class LogWriter {
   // more (UNAVAILABLE).
   absl::Status Health() const;
 
-  // Records that wait for the disk now, at most queue_records_max.
+  // Records that wait for the disk now, at most queue_records_max; none that is hushed.
   int queued() const;
 
   // Stepped: does all that is due, with one try where the disk is full, and stores the counters.
@@ -103,9 +111,23 @@ class LogWriter {
     std::vector<std::string> records;
     AppendDone done;
     std::size_t bytes = 0;  // of its records
+    Notice notice = Notice::kOpen;
+  };
+  struct Load {
+    int records = 0;
+    std::size_t bytes = 0;
+    void Add(const Request& request) {
+      records += static_cast<int>(request.records.size());
+      bytes += request.bytes;
+    }
+    void Remove(const Request& request) {
+      records -= static_cast<int>(request.records.size());
+      bytes -= request.bytes;
+    }
   };
   using Requests = std::deque<Request>;
 
+  Load& LoadOf(Notice notice) { return queued_[static_cast<std::size_t>(notice)]; }
   void Run();
   // False when the writer shall stop.
   bool WaitForWork();
@@ -130,8 +152,7 @@ class LogWriter {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Requests queue_;
-  int queued_records_ = 0;
-  std::size_t queued_bytes_ = 0;
+  std::array<Load, 2> queued_;  // by Notice
   std::uint64_t trim_through_ = 0;
   bool trimming_ = false;
   bool fresh_ = false;  // something came since the last group was taken

@@ -19,15 +19,18 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 constexpr char kSchema[] =
-    "PRAGMA user_version = 2;"
+    "PRAGMA user_version = 3;"
     "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), value BLOB NOT NULL);"
     "CREATE TABLE log(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
     // By (bucket, sequence): new rows go to the end of their bucket, and a bucket is dropped as one
     // range. By id they would dirty one page each.
     "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
-    " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence, id)) WITHOUT ROWID;";
+    " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence, id)) WITHOUT ROWID;"
+    // Rows of one size that are never deleted: SQLite overwrites such a row where it stands, so
+    // that neither its old bytes nor a change of any size are left behind.
+    "CREATE TABLE cells(slot INTEGER PRIMARY KEY, value BLOB NOT NULL);";
 constexpr char kToFreshPages[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE fresh(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
@@ -44,6 +47,12 @@ constexpr char kFromVersion1[] =
     "INSERT INTO ids SELECT bucket, sequence, kind, id, checksum FROM ids_1;"
     "DROP TABLE ids_1;"
     "PRAGMA user_version = 2;"
+    "COMMIT;";
+// Version 2 had no cells.
+constexpr char kFromVersion2[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE cells(slot INTEGER PRIMARY KEY, value BLOB NOT NULL);"
+    "PRAGMA user_version = 3;"
     "COMMIT;";
 
 // Copies what it can of the write-ahead file into the database, beside readers and the writer. A
@@ -222,6 +231,26 @@ class SqliteLog final : public UpdateLog {
     }
     return absl::OkStatus();
   }
+  absl::Status ForEachCell(const std::function<void(const Cell&)>& visit) const override {
+    if (opened_cells_ == 0 && !has_cells_) return absl::OkStatus();
+    std::lock_guard lock(reader_mutex_);
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
+                             reader_.Prepare("SELECT slot, value FROM cells ORDER BY slot"));
+    std::uint64_t count = 0;
+    for (;; ++count) {
+      BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+      if (!row) break;
+      if (static_cast<std::uint64_t>(rows.Int(0)) != count) {
+        return DataLoss("cell ", count, " of the log is missing");
+      }
+      BANDANA_ASSIGN_OR_RETURN(const Cell cell, DecodeCell(count, rows.Blob(1)));
+      visit(cell);
+    }
+    if (count != opened_cells_) {
+      return DataLoss("log holds ", count, " cells, its state says ", opened_cells_);
+    }
+    return absl::OkStatus();
+  }
   std::int64_t forgotten_before() const override { return opened_forgotten_before_; }
   const std::string& counters() const override { return opened_counters_; }
 
@@ -259,7 +288,8 @@ class SqliteLog final : public UpdateLog {
       BANDANA_RETURN_IF_ERROR(Annotate(writer_.Exec(kFromVersion1), "log of version 1"));
       BANDANA_ASSIGN_OR_RETURN(version, ReadVersion());
     }
-    if (version == kSchemaVersion) return absl::OkStatus();
+    has_cells_ = version == kSchemaVersion;
+    if (version == 2 || has_cells_) return absl::OkStatus();
     return DataLoss("log: no tables, or tables of another version than ", kSchemaVersion);
   }
 
@@ -270,6 +300,7 @@ class SqliteLog final : public UpdateLog {
     if (!has_row) return DataLoss("log: its state is missing");
     BANDANA_ASSIGN_OR_RETURN(state_, DecodeLogState(row.Blob(0)));
     opened_ids_ = state_.ids;
+    opened_cells_ = state_.cells;
     opened_forgotten_before_ = state_.forgotten_before;
     opened_counters_ = state_.counters;
     return absl::OkStatus();
@@ -286,13 +317,33 @@ class SqliteLog final : public UpdateLog {
     BANDANA_ASSIGN_OR_RETURN(
         read_log_, reader_.Prepare("SELECT sequence, hash, record FROM log"
                                    " WHERE sequence > ? AND sequence <= ? ORDER BY sequence"));
+    return has_cells_ ? PrepareCells() : absl::OkStatus();
+  }
+  absl::Status PrepareCells() {
+    BANDANA_ASSIGN_OR_RETURN(insert_cell_, writer_.Prepare("INSERT INTO cells VALUES(?, ?)"));
+    BANDANA_ASSIGN_OR_RETURN(update_cell_,
+                             writer_.Prepare("UPDATE cells SET value = ?2 WHERE slot = ?1"));
     return absl::OkStatus();
+  }
+
+  // A file of version 2 becomes one of this version with its first change: until then the version
+  // that wrote it can open it, should its model be refused.
+  absl::Status MakeCells() {
+    if (has_cells_) return absl::OkStatus();
+    const absl::Status made = writer_.Exec(kFromVersion2);
+    if (!made.ok()) {
+      if (writer_.InTransaction()) writer_.Exec("ROLLBACK").IgnoreError();
+      return made;
+    }
+    has_cells_ = true;
+    return PrepareCells();
   }
 
   // Runs `body` and stores `next` in one transaction; `next` is read after `body`, which may change
   // it.
   template <typename Body>
   absl::Status Transaction(LogState& next, const Body& body) {
+    BANDANA_RETURN_IF_ERROR(MakeCells());
     BANDANA_RETURN_IF_ERROR(begin_.Run());
     absl::Status done = body();
     if (done.ok()) {
@@ -330,10 +381,25 @@ class SqliteLog final : public UpdateLog {
                                     .Run());
       }
     }
+    for (const Cell& cell : batch.cells) BANDANA_RETURN_IF_ERROR(WriteCell(cell, next));
     if (batch.forget_before && *batch.forget_before > next.forgotten_before) {
       BANDANA_RETURN_IF_ERROR(delete_ids_.Bind(1, *batch.forget_before).Run());
       next.ids -= static_cast<std::uint64_t>(writer_.Changes());
       next.forgotten_before = *batch.forget_before;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteCell(const Cell& cell, LogState& next) {
+    if (cell.slot > next.cells) return Internal("cell ", cell.slot, " of ", next.cells);
+    const std::string row = EncodeCell(cell);
+    const bool fresh = cell.slot == next.cells;
+    SqliteStatement& write = fresh ? insert_cell_ : update_cell_;
+    BANDANA_RETURN_IF_ERROR(write.Bind(1, static_cast<std::int64_t>(cell.slot)).Bind(2, row).Run());
+    if (fresh) {
+      ++next.cells;
+    } else if (writer_.Changes() != 1) {
+      return DataLoss("cell ", cell.slot, " of the log is missing");
     }
     return absl::OkStatus();
   }
@@ -367,13 +433,16 @@ class SqliteLog final : public UpdateLog {
   mutable std::mutex reader_mutex_;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   LogState state_;
+  bool has_cells_ = false;  // the table is there
   bool erases_ = false;
   bool remains_ = false;  // of trimmed entries
   bool moved_ = false;    // what is left, to fresh pages
   std::uint64_t opened_ids_ = 0;
+  std::uint64_t opened_cells_ = 0;
   std::int64_t opened_forgotten_before_ = INT64_MIN;
   std::string opened_counters_;
-  SqliteStatement begin_, commit_, insert_log_, insert_id_, delete_ids_, delete_log_, set_state_;
+  SqliteStatement begin_, commit_, insert_log_, insert_id_, insert_cell_, update_cell_;
+  SqliteStatement delete_ids_, delete_log_, set_state_;
   mutable SqliteStatement read_log_;
   std::unique_ptr<WalCheckpointer> checkpointer_;
 };

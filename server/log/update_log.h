@@ -1,7 +1,7 @@
 // The ordered, durable log of one model, as an engine provides it. LogWriter is the only appender
 // and adds queueing, group commit and admission; an engine stores transactions. SqliteLog is the
 // embedded one. A stream engine (Redis: explicit ids `epoch-sequence`, so that a stale writer is
-// refused) fits the same four operations: its Append answers ABORTED when another writer was
+// refused) fits the same operations: its Append answers ABORTED when another writer was
 // faster.
 #pragma once
 
@@ -54,6 +54,18 @@ struct NewRecord {
   RememberedIds ids;  // usually one
 };
 
+// A place of constant size beside the log, that is written again and again: what a decision holds
+// while it is open. No entry tells of it, and how many there are and their size are functions of
+// the most decisions that were open at a time.
+inline constexpr std::size_t kCellBytes = 48;
+struct Cell {
+  std::uint64_t slot = 0;  // cells have 0 .. n - 1
+  bool live = false;       // else it is free, and the rest is zero
+  EntryId id{};
+  std::array<std::byte, kCellBytes> content{};
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
 // One transaction: all of it becomes durable, or nothing.
 struct LogBatch {
   // `record` must outlive the transaction.
@@ -65,8 +77,11 @@ struct LogBatch {
     Add(owned.emplace_back(std::move(record)), std::move(ids));
   }
 
-  std::vector<NewRecord> records;             // appended in this order
-  std::deque<std::string> owned;              // bytes that some of them view; does not move
+  std::vector<NewRecord> records;  // appended in this order
+  std::deque<std::string> owned;   // bytes that some of them view; does not move
+  // Written in this order over what is there; a new one has the next slot. Their bytes before are
+  // overwritten where they stood.
+  std::vector<Cell> cells;
   std::optional<std::int64_t> forget_before;  // ids of smaller buckets are dropped
   std::string counters;                       // replaces the stored ones; opaque to the log
 };
@@ -99,6 +114,8 @@ class UpdateLog {
 
   // What was stored when the log was opened. Errors: DATA_LOSS; UNAVAILABLE I/O.
   virtual absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const = 0;
+  // By slot.
+  virtual absl::Status ForEachCell(const std::function<void(const Cell&)>& visit) const = 0;
   virtual std::int64_t forgotten_before() const = 0;
   virtual const std::string& counters() const = 0;
 };

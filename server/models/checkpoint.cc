@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
 constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
 
@@ -27,13 +28,11 @@ void PutWindows(ByteWriter& out, const OpenWindows& windows) {
     out.U64(key.second);
     out.Fixed(window.id);
     out.I32(window.node);
-    out.U8(window.reported ? 1 : 0);
-    out.F64(window.reward);
     out.Block(window.features);
   }
 }
 
-absl::Status TakeWindows(ByteReader& in, int dimension, OpenWindows& windows) {
+absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
   const std::uint64_t count = in.U64();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
     OpenWindows::Key key;
@@ -42,13 +41,23 @@ absl::Status TakeWindows(ByteReader& in, int dimension, OpenWindows& windows) {
     OpenWindow window;
     in.Fixed(window.id);
     window.node = in.I32();
-    window.reported = in.U8() != 0;
-    window.reward = in.F64();
+    if (checkpoint.version < kVersionOfCells) {
+      WindowValue& value = checkpoint.former[window.id];
+      value.reported = in.U8() != 0;
+      value.reward = in.F64();
+    }
     window.features = in.Block();
-    if (window.features.size() != static_cast<std::size_t>(dimension) * sizeof(double)) {
+    if (window.features.size() != static_cast<std::size_t>(checkpoint.dimension) * sizeof(double)) {
       return DataLoss("checkpoint: an open window has a wrong shape");
     }
-    windows.Open(key, std::move(window));
+    if (window.node < 0 || static_cast<std::size_t>(window.node) >= checkpoint.statistics.size()) {
+      return DataLoss("checkpoint: an open window is of no node");
+    }
+    if (checkpoint.state.windows.Find(window.id) != nullptr ||
+        checkpoint.state.windows.all().contains(key)) {
+      return DataLoss("checkpoint: a window is open twice");
+    }
+    checkpoint.state.windows.Open(key, std::move(window));
   }
   return absl::OkStatus();
 }
@@ -199,7 +208,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     return DataLoss("checkpoint: truncated or of wrong dimension");
   }
   BANDANA_RETURN_IF_ERROR(TakeNodes(in, checkpoint));
-  BANDANA_RETURN_IF_ERROR(TakeWindows(in, checkpoint.dimension, state.windows));
+  BANDANA_RETURN_IF_ERROR(TakeWindows(in, checkpoint));
   if (version >= 2) BANDANA_RETURN_IF_ERROR(TakeStreams(in, checkpoint));
   if (version >= 3) BANDANA_RETURN_IF_ERROR(state.held.Decode(in, checkpoint.dimension));
   if (version >= 4) {

@@ -11,6 +11,7 @@
 #include "common/bandits/model.h"
 #include "server/models/identity.h"
 #include "server/models/model_state.h"
+#include "server/models/window_book.h"
 
 namespace bandana::server {
 
@@ -45,11 +46,13 @@ struct Checkpoint {
   std::string central;  // state.central, encoded: RestoreCentral
   std::string sparse;   // state.sparse, too
   LogPosition published;
+  WindowValues former;  // of versions before 6: what the open windows hold
 };
 // Reads version 1, too, which has no ledger and no streams, 2, which holds no contexts back, and 3,
 // which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
-// chain. `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version,
-// truncated, or checksum mismatch.
+// chain and whose open windows say what they hold.
+// `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
 // (IsFormer), which did not say all.

@@ -1,7 +1,9 @@
 #include "server/models/export.h"
 
+#include <cstring>
 #include <utility>
 
+#include "common/bandits/statistics.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
@@ -73,7 +75,25 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
   return model;
 }
 
-absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path) {
+namespace {
+
+// No window is open any more; those with a report are events.
+void TakeReported(const WindowValues& values, Checkpoint& checkpoint) {
+  std::vector<double> x(checkpoint.dimension);
+  for (const auto& [key, window] : checkpoint.state.windows.all()) {
+    const auto value = values.find(window.id);
+    if (value == values.end() || !value->second.reported || checkpoint.events_only) continue;
+    std::memcpy(x.data(), window.features.data(), window.features.size());
+    AddEvent({.node = window.node, .features = x, .reward = value->second.reward},
+             checkpoint.statistics[window.node]);
+  }
+  checkpoint.state.windows = OpenWindows();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path,
+                                               const WindowValues& values) {
   BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
   ModelState& state = checkpoint.state;
   // The running hash is a function of every entry, rewards included, and an address of noise: it
@@ -82,10 +102,13 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Rew
   if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
   // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
   const bool as_it_is = path.counter() == nullptr && path.contexts() == nullptr && !path.central();
-  if (as_it_is) return EncodeAgain(checkpoint);
+  if (as_it_is) {
+    TakeReported(values, checkpoint);
+    return EncodeAgain(checkpoint);
+  }
   BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint));
   state.CloseStreams(path);
-  if (path.central()) state.windows = OpenWindows();
+  state.windows = OpenWindows();
   ++state.epoch;
   for (std::size_t node = 0; node < checkpoint.statistics.size(); ++node) {
     state.events_at_epoch[node] = checkpoint.statistics[node].events;
@@ -95,11 +118,7 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Rew
 }
 
 std::string CheckpointOfCopy(Checkpoint& checkpoint, const InstanceId& instance) {
-  OpenWindows reported;
-  for (const auto& [key, window] : checkpoint.state.windows.all()) {
-    if (window.reported) reported.Open(key, window);
-  }
-  checkpoint.state.windows = std::move(reported);
+  TakeReported(checkpoint.former, checkpoint);
   checkpoint.instance = instance;
   return EncodeAgain(checkpoint);
 }

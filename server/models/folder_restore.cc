@@ -7,6 +7,7 @@
 #include "common/bandits/statistics.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/arm_store.h"
 #include "server/models/checkpoint_store.h"
@@ -119,6 +120,7 @@ class Restorer {
 
   absl::Status Replay(const RewardPath& path) {
     result_.through = checkpoint_.state.position.sequence;
+    values_ = checkpoint_.former;
     const auto log = OpenSqliteLog({.path = LogPath(folder_)});
     if (!log.ok()) {
       Note(log.status());
@@ -148,6 +150,7 @@ class Restorer {
       }
     }
     if (!sound.ok()) Note(sound);
+    if (sound.ok() && checkpoint_.state.position == (*log)->last()) TakeCells(**log);
     result_.through = checkpoint_.state.position.sequence;
     checkpoint_.statistics = sink.Take();
     BANDANA_RETURN_IF_ERROR(ChargeForLostEntries(path));
@@ -159,6 +162,17 @@ class Restorer {
       }
     }
     return absl::OkStatus();
+  }
+
+  // What the windows that are still open hold; of private models they are not taken along.
+  void TakeCells(const UpdateLog& log) {
+    if (!ClosesWindows(spec_.public_spec) || HidesReports(spec_.public_spec)) return;
+    const CellCodec codec(checkpoint_.instance, std::nullopt, SystemBits());
+    const absl::Status read = log.ForEachCell([&](const Cell& cell) {
+      const auto value = codec.Decode(cell.id, cell.content);
+      if (cell.live && value.ok()) values_[cell.id] = *value;
+    });
+    if (!read.ok()) Note(read);
   }
 
   // Debits among the lost entries are not known: every principal is charged once for them.
@@ -181,7 +195,7 @@ class Restorer {
 
   absl::Status MakeFolder(const RewardPath& path) {
     BANDANA_ASSIGN_OR_RETURN(const std::string exported,
-                             CheckpointToExport(EncodeAgain(checkpoint_), path));
+                             CheckpointToExport(EncodeAgain(checkpoint_), path, values_));
     BANDANA_ASSIGN_OR_RETURN(Checkpoint copy, DecodeCheckpoint(exported));
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
     BANDANA_ASSIGN_OR_RETURN(const Identity identity,
@@ -228,6 +242,7 @@ class Restorer {
   const std::string half_made_;
   Checkpoint checkpoint_;
   bool without_entries_ = false;
+  WindowValues values_;
   Restored result_;
 };
 

@@ -27,9 +27,12 @@ bool PoolsUsers(const ModelSpec& spec) {
   return std::find(pooled.begin(), pooled.end(), true) != pooled.end();
 }
 
-ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path) {
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+                                const CellCodec& cells) {
   return {.dimension = spec.public_spec.dimension,
           .windows = ClosesWindows(spec.public_spec),
+          .hides = HidesReports(spec.public_spec),
+          .cells = &cells,
           .independent = spec.coupling.independent(),
           .users_max = spec.bandit.nodes_max,
           .events_per_user_max = spec.public_spec.events_per_user_max,

@@ -15,7 +15,9 @@ namespace bandana::server {
 // one user there.
 bool PoolsUsers(const ModelSpec& spec);
 
-ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path);
+// `cells` must outlive the gate.
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+                                const CellCodec& cells);
 
 // What the gate must know of the entries that made the state.
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics);

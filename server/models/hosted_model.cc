@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/random/bit_source.h"
 #include "server/log/log_writer.h"
 #include "server/models/apply_loop.h"
 #include "server/models/arm_catalogue.h"
@@ -57,9 +58,12 @@ class Model final : public HostedModel {
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
     const bool open_windows = !recovered.state.windows.all().empty();
+    const bool former_windows = open_windows && !recovered.former.empty();
     const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
     const bool without_shape = path_->shaped() && !recovered.state.shape;
     BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+    // What a former checkpoint says of its windows is nowhere else.
+    if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
     if (without_shape) BANDANA_RETURN_IF_ERROR(AppendShape());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
     if (path_->central() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
@@ -147,7 +151,10 @@ class Model final : public HostedModel {
   absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
-  absl::Status NoRoom() const;
+  // Of a call that the gate could not decide about; OK of others.
+  absl::Status Undecided(Admission admission) const;
+  // What the open windows hold that a report came for. Non-private models; on the writer's thread.
+  absl::StatusOr<WindowValues> ReportedValues();
   void CountReward(double reward) {
     if (spec_.public_spec.mode != v1::NON_PRIVATE) return;
     const std::lock_guard lock(rewards_mutex_);
@@ -169,6 +176,7 @@ class Model final : public HostedModel {
   std::unique_ptr<ArmCatalogue> arms_;
   std::unique_ptr<UpdateLog> log_;
   std::unique_ptr<ApplyLoop> loop_;
+  std::unique_ptr<CellCodec> cells_;
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
 
@@ -182,13 +190,15 @@ class Model final : public HostedModel {
 };
 
 absl::Status Model::StartGate(const Recovered& recovered) {
+  BANDANA_ASSIGN_OR_RETURN(const std::optional<CellKey> key, path_->MakeCellKey());
+  cells_ = std::make_unique<CellCodec>(instance_, key, SystemBits());
   gate_ = std::make_unique<ReportGate>(
-      GateOptions(spec_, *path_), users_, counters_,
+      GateOptions(spec_, *path_, *cells_), users_, counters_,
       [this](const LogPosition& last) { loop_->Committed(last.sequence); });
   BANDANA_RETURN_IF_ERROR(log_->ForEachId([this](const RememberedId& id) { gate_->Remember(id); }));
   gate_->ForgetBefore(log_->forgotten_before());
   gate_->Restore(GateStateOf(recovered.state, recovered.statistics));
-  return absl::OkStatus();
+  return gate_->RestoreWindows(recovered.state.windows, *log_, recovered.former);
 }
 
 absl::Status Model::StartLoop(Recovered recovered) {
@@ -299,13 +309,12 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     const auto checked = CheckOutcome(spec_, path_->randomizer(), outcomes[i], now);
     if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
       results[i] = {v1::REJECTED, *reason};
-      counters_.Add(Counters::Rejected(*reason), 1);
+      CountRejected(v1::REJECTED, *reason, 1);
       continue;
     }
     const CheckedOutcome& outcome = std::get<CheckedOutcome>(checked);
-    if (outcome.decision) records.push_back(Encode(*outcome.decision));
     asked.push_back({i, records.size(), outcome.reward_clipped, outcome.reward});
-    records.push_back(Encode(outcome.record));
+    records.push_back(RequestOf(spec_, outcome));
   }
   if (records.empty()) return done(std::move(results));
   // Shared, because std::function copies; the queue calls exactly one of them.
@@ -317,9 +326,7 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     for (const Asked& one : asked) {
       const Admission admission = admissions[one.record];
       exhausted = exhausted && admission == Admission::kExhausted;
-      if (admission == Admission::kNoRoom) {
-        return (*shared)(NoRoom());
-      }
+      if (const absl::Status none = Undecided(admission); !none.ok()) return (*shared)(none);
       results[one.outcome] = ResultOf(admission);
       if (admission != Admission::kAppend) continue;
       if (one.clipped) counters_.Add(Counters::kRewardsClipped, 1);
@@ -328,7 +335,9 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
     if (exhausted) return (*shared)(Exhausted());
     (*shared)(std::move(results));
   };
-  const absl::Status queued = writer_->Submit(std::move(records), std::move(finish));
+  const absl::Status queued =
+      writer_->Submit(std::move(records), std::move(finish),
+                      HidesReports(spec_.public_spec) ? Notice::kHushed : Notice::kOpen);
   if (!queued.ok()) (*shared)(queued);
 }
 
@@ -356,7 +365,7 @@ void Model::ReportCounters(std::vector<ReportedCounter> reports, CounterDone don
                                                std::span<const Admission> admissions) mutable {
     if (!status.ok()) return (*shared)(status);
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (admissions[i] == Admission::kNoRoom) return (*shared)(NoRoom());
+      if (const absl::Status none = Undecided(admissions[i]); !none.ok()) return (*shared)(none);
       const OutcomeResult outcome = ResultOf(admissions[i]);
       results[asked[i]] = {outcome.code, outcome.reason};
     }
@@ -390,7 +399,7 @@ void Model::ReportContexts(std::vector<ReportedContext> reports, ReportDone done
                     const absl::Status& status, std::span<const Admission> admissions) mutable {
     if (!status.ok()) return (*shared)(status);
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (admissions[i] == Admission::kNoRoom) return (*shared)(NoRoom());
+      if (const absl::Status none = Undecided(admissions[i]); !none.ok()) return (*shared)(none);
       results[asked[i]] = ResultOf(admissions[i]);
     }
     (*shared)(std::move(results));
@@ -399,7 +408,9 @@ void Model::ReportContexts(std::vector<ReportedContext> reports, ReportDone done
   if (!queued.ok()) (*shared)(queued);
 }
 
-absl::Status Model::NoRoom() const {
+absl::Status Model::Undecided(Admission admission) const {
+  if (admission == Admission::kUnsealed) return Unavailable("no randomness to seal a report with");
+  if (admission != Admission::kNoRoom) return absl::OkStatus();
   return Unavailable("decisions_open_max = ", gate_->ids_max(),
                      " decisions are remembered; older ones must expire first");
 }
@@ -413,6 +424,7 @@ absl::Status Model::Exhausted() const {
 }
 
 void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
+  if (HidesReports(spec_.public_spec)) return;  // it would tell that a report came
   switch (code) {
     case v1::DUPLICATE:
       return counters_.Add(Counters::kDuplicate, count);
@@ -490,13 +502,29 @@ absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
   return response;
 }
 
+absl::StatusOr<WindowValues> Model::ReportedValues() {
+  WindowValues values;
+  const PublicSpec& p = spec_.public_spec;
+  if (!ClosesWindows(p) || HidesReports(p)) return values;
+  std::promise<absl::Status> done;
+  BANDANA_RETURN_IF_ERROR(writer_->Submit({}, [&](const absl::Status& status, auto) {
+    if (status.ok()) values = gate_->ReportedValues();
+    done.set_value(status);
+  }));
+  Step();
+  BANDANA_RETURN_IF_ERROR(done.get_future().get());
+  return values;
+}
+
 absl::StatusOr<std::string> Model::Export() {
   Step();
+  // Before the state: a window that closes in between is an event in it.
+  BANDANA_ASSIGN_OR_RETURN(const WindowValues values, ReportedValues());
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
   v1::ModelConfig config = spec_.config;
   config.clear_arms_file();
   BANDANA_ASSIGN_OR_RETURN(const std::string checkpoint,
-                           CheckpointToExport(captured.bytes, *path_));
+                           CheckpointToExport(captured.bytes, *path_, values));
   return EncodeExport(config, checkpoint, *catalogue());
 }
 

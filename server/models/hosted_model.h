@@ -128,17 +128,24 @@ class HostedModel {
   // on the id's length, NOT_FOUND unknown user of a graph model.
   virtual absl::StatusOr<int> ResolveUser(std::string_view user) const = 0;
 
-  // Models whose windows the server closes (reward_window, mode not local): appends the decision
-  // without waiting for the disk. Others: does nothing. Errors: UNAVAILABLE the log is down, its
+  // Models whose windows the server closes (reward_window, mode not local): appends the decision,
+  // with a cell beside the log that holds the default reward, without waiting for the disk. What
+  // the log refuses (user limit, stream exhausted), or loses before it is durable, never becomes an
+  // event. Others: does nothing. Errors: UNAVAILABLE the log is down, its
   // queue full, or decisions_open_max reached (then Select must fail too, so that no shown decision
   // is lost).
   virtual absl::Status RecordDecision(const Decision& decision) = 0;
 
-  // Validates, clips, appends each decision once, and calls back when durable. Per outcome:
-  //   APPLIED    in the log; an event now, or when its window closes.
+  // Validates, clips, takes each decision once, and calls back when durable. Where the server
+  // closes windows a report overwrites the decision's cell, and nothing else changes; what the cell
+  // holds becomes an event at the close of window and grace. Per outcome:
+  //   APPLIED    in the log, or in the cell; private models with a window: also of a repeat, which
+  //              changes nothing.
   //   DUPLICATE  this decision was reported before; the first report stands.
-  //   EXPIRED    later than the token's life or the decision's reward window: the default stands.
-  //   REJECTED   SHOWN_OUT_OF_RANGE; OUTPUT_OUT_OF_RANGE; REWARD_MISSING (or NaN, where there is no
+  //   EXPIRED    later than the token's life, or no decision is open (reward windows): the default
+  //              stands.
+  //   REJECTED   SHOWN_OUT_OF_RANGE, also of another rank than Select's in private models with a
+  //              window; OUTPUT_OUT_OF_RANGE; REWARD_MISSING (or NaN, where there is no
   //              default); REWARD_OUT_OF_RANGE; TOKEN_FOREIGN (of another epoch); TOKEN_INVALID
   //              (does not fit the model); USER_LIMIT (users_max, or events_per_user_max in this
   //              epoch for nodes that stand for one user).
@@ -170,7 +177,8 @@ class HostedModel {
   // The whole call is UNAVAILABLE as for Report.
   virtual void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) = 0;
 
-  // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics.
+  // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics;
+  // not where reports are hidden (HidesReports).
   virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
                              std::uint64_t count) = 0;
   virtual void CountFeaturesClipped(std::uint64_t count) = 0;

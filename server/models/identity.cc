@@ -84,6 +84,10 @@ bool ClosesWindows(const PublicSpec& spec) {
   return spec.reward_window.has_value() && !IsLocalMode(spec.mode);
 }
 
+bool HidesReports(const PublicSpec& spec) {
+  return ClosesWindows(spec) && IsPrivateMode(spec.mode);
+}
+
 Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   const PublicSpec& p = spec.public_spec;
   Identity identity{.instance = instance};

@@ -1,5 +1,6 @@
 #include "server/models/model_state.h"
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <variant>
@@ -19,37 +20,60 @@ struct Transition {
   absl::Status operator()(const DecisionRecord& record) {
     if (path.contexts() != nullptr) return DataLoss("a decision in a model with private contexts");
     if (path.counts_on_device()) return DataLoss("a decision in a model that devices count for");
+    if (!path.windowed()) return DataLoss("a decision in a model without windows");
+    if (state.windows.Find(record.event.id) != nullptr) return DataLoss("a decision is open twice");
     BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(record.event));
-    state.windows.Open({record.close, position.sequence},
-                       {.id = record.event.id,
-                        .node = node,
-                        .reward = record.default_reward,
-                        .features = std::string(record.event.feature_bytes)});
+    state.windows.Open(
+        {record.close, position.sequence},
+        {.id = record.event.id, .node = node, .features = std::string(record.event.feature_bytes)});
     return absl::OkStatus();
   }
 
   absl::Status operator()(const OutcomeRecord& record) {
     if (path.contexts() != nullptr) return DataLoss("an outcome in a model with private contexts");
     if (path.counts_on_device()) return DataLoss("an outcome in a model that devices count for");
-    if (path.windowed()) {
-      OpenWindow* window = state.windows.Find(record.event.id);
-      if (window == nullptr) return DataLoss("an outcome has no open decision");
-      window->reported = true;
-      window->reward = record.reward;
-      window->features = record.event.feature_bytes;
-      return absl::OkStatus();
-    }
+    if (path.windowed()) return FormerWindows();
     BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(record.event));
     return Use(node, record.event.feature_bytes, record.reward);
   }
 
   absl::Status operator()(const TimeRecord& record) {
     state.time = record.now;
-    return Close(record.now);
+    return state.windows.next_close() <= record.now ? FormerWindows() : absl::OkStatus();
+  }
+
+  absl::Status operator()(const CloseRecord& record) {
+    if (!path.windowed()) return DataLoss("windows close in a model that has none");
+    state.time = record.now;
+    const absl::Time through = record.early ? absl::InfiniteFuture() : record.now;
+    OpenWindow window;
+    for (const ClosedWindow& closed : record.windows) {
+      if (!state.windows.TakeDue(through, window) || window.id != closed.id ||
+          !std::isfinite(closed.reward)) {
+        return DataLoss("windows close that are not the next ones");
+      }
+      BANDANA_RETURN_IF_ERROR(Use(window.node, window.features, closed.reward));
+    }
+    const bool all = record.windows.size() < kClosedWindowsMax;
+    if (all && state.windows.next_close() <= through && !state.windows.all().empty()) {
+      return DataLoss("a window does not close with the others");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ShownRecord& record) {
+    OpenWindow* window = path.central() ? nullptr : state.windows.Find(record.id);
+    if (window == nullptr) return DataLoss("an arm was shown in no decision that is open");
+    window->features = record.feature_bytes;
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ReportRecord&) {
+    return DataLoss("a report that stands in no log");
   }
 
   absl::Status operator()(const EpochRecord& record) {
-    BANDANA_RETURN_IF_ERROR(Close(absl::InfiniteFuture()));
+    if (!state.windows.all().empty()) return FormerWindows();
     state.CloseStreams(path);
     state.epoch = record.epoch;
     state.events_at_epoch.resize(sink.nodes());
@@ -107,14 +131,6 @@ struct Transition {
 
   absl::Status operator()(const DebitRecord& record) {
     return state.ledger.Add(position.sequence, record);
-  }
-
-  absl::Status Close(absl::Time now) {
-    OpenWindow window;
-    while (state.windows.TakeDue(now, window)) {
-      BANDANA_RETURN_IF_ERROR(Use(window.node, window.features, window.reward));
-    }
-    return absl::OkStatus();
   }
 
   // One event, with the reward as the log has it.

@@ -26,12 +26,11 @@
 
 namespace bandana::server {
 
-// A decision whose reward window is open.
+// A decision whose reward window is open. What it holds is nobody's business here: its reward comes
+// with the entry that closes it (WindowBook).
 struct OpenWindow {
   DecisionId id{};
   int node = 0;
-  bool reported = false;
-  double reward = 0;     // the default until reported
   std::string features;  // d doubles of the arm that counts
 };
 

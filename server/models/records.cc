@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint8_t kVersion = 1;
 
 enum Type : std::uint8_t {
-  kDecision = 1,
+  kFormerDecision = 1,
   kOutcome = 2,
   kTime = 3,
   kEpoch = 4,
@@ -24,6 +24,10 @@ enum Type : std::uint8_t {
   kContext = 8,
   kShape = 9,
   kCurveDebit = 10,
+  kDecision = 11,
+  kClose = 12,
+  kShown = 13,
+  kReport = 14,
 };
 
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
@@ -128,6 +132,29 @@ ContextRecord TakeContext(ByteReader& in, int dimension) {
   return r;
 }
 
+void Put(ByteWriter& out, const CloseRecord& r) {
+  BANDANA_CHECK(r.windows.size() <= kClosedWindowsMax);
+  Put(out, r.now);
+  out.U8(r.early ? 1 : 0);
+  out.U32(static_cast<std::uint32_t>(r.windows.size()));
+  for (const ClosedWindow& window : r.windows) {
+    out.Fixed(window.id);
+    out.F64(window.reward);
+  }
+}
+
+CloseRecord TakeClose(ByteReader& in) {
+  CloseRecord r{.now = TakeTime(in)};
+  r.early = in.U8() == 1;
+  const std::uint32_t windows = std::min<std::uint32_t>(in.U32(), kClosedWindowsMax);
+  for (std::uint32_t i = 0; i < windows && in.ok(); ++i) {
+    ClosedWindow& window = r.windows.emplace_back();
+    in.Fixed(window.id);
+    window.reward = in.F64();
+  }
+  return r;
+}
+
 struct Encoder {
   ByteWriter& out;
   void operator()(const DecisionRecord& r) {
@@ -175,6 +202,23 @@ struct Encoder {
       out.F64(r.variation);
     }
   }
+  void operator()(const CloseRecord& r) {
+    out.U8(kClose);
+    Put(out, r);
+  }
+  void operator()(const ShownRecord& r) {
+    out.U8(kShown);
+    out.Fixed(r.id);
+    PutDoubles(out, r.features, r.feature_bytes);
+  }
+  void operator()(const ReportRecord& r) {
+    out.U8(kReport);
+    out.Fixed(r.id);
+    out.U64(r.epoch);
+    Put(out, r.received);
+    out.F64(r.reward);
+    PutDoubles(out, r.features, r.feature_bytes);
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -207,6 +251,23 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeCounter(in, dimension);
     case kContext:
       return TakeContext(in, dimension);
+    case kClose:
+      return TakeClose(in);
+    case kShown: {
+      ShownRecord r;
+      in.Fixed(r.id);
+      r.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+      return r;
+    }
+    case kReport: {
+      ReportRecord r;
+      in.Fixed(r.id);
+      r.epoch = in.U64();
+      r.received = TakeTime(in);
+      r.reward = in.F64();
+      r.feature_bytes = in.Take(in.remaining());
+      return r;
+    }
     case kShape: {
       ShapeRecord r{.nodes = in.I32()};
       const auto nodes = static_cast<std::uint64_t>(std::clamp(r.nodes, 0, kNodesMax));
@@ -230,6 +291,12 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
 
 }  // namespace
 
+absl::Status FormerWindows() {
+  return FailedPrecondition(
+      "the log has entries of a former version, which kept reports of open windows in it; start "
+      "that version once more and stop it cleanly (SIGTERM), then this one");
+}
+
 std::string Encode(const Record& record) {
   std::string bytes;
   if (const auto* outcome = std::get_if<OutcomeRecord>(&record)) {
@@ -245,9 +312,10 @@ absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
-  if (!in.ok() || version != kVersion || type < kDecision || type > kCurveDebit) {
+  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kReport) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }
+  if (type == kFormerDecision) return FormerWindows();
   Record record = DecodeBody(type, in, dimension);
   if (!in.Done()) return DataLoss("log record of type ", type, " has ", bytes.size(), " bytes");
   return record;

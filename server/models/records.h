@@ -28,28 +28,59 @@ struct EventRecord {
   std::string_view feature_bytes;    // after decoding: d doubles, little-endian, not aligned
 };
 
-// A decision of a reward-window model: one event at `close`, with `default_reward` unless an
-// outcome comes before.
+// A decision of a reward-window model: one event at `close`, with the reward of the entry that
+// closes it. Nothing in the log tells before whether a report came (see Cell).
 struct DecisionRecord {
   EventRecord event;
-  absl::Time close;
+  absl::Time close;  // of the window and its grace
   double default_reward = 0;
 };
 
-// A reported reward, or the value of a randomizer's output.
+// What asks for the cell of an open decision. No entry: it changes nothing in the log, unless
+// `features` says of another arm than the first one that it counts (non-private models).
+struct ReportRecord {
+  DecisionId id{};
+  std::uint64_t epoch = 0;
+  absl::Time received;  // by this server
+  double reward = 0;
+  std::span<const double> features;  // for encoding: none, or d
+  std::string_view feature_bytes;    // after decoding
+};
+
+// Non-private models: the arm of an open decision that was shown.
+struct ShownRecord {
+  DecisionId id{};
+  std::span<const double> features;  // for encoding: d
+  std::string_view feature_bytes;    // after decoding
+};
+
+// Windows close: those of the oldest close first, then of the oldest decision.
+struct ClosedWindow {
+  DecisionId id{};
+  double reward = 0;  // as it counts: reported or default
+};
+inline constexpr std::size_t kClosedWindowsMax = 1024;  // in one entry; the next has the rest
+struct CloseRecord {
+  absl::Time now;                     // as TimeRecord
+  bool early = false;                 // before their time: all that are open, as an epoch ends
+  std::vector<ClosedWindow> windows;  // as a request: none
+};
+
+// A reported reward, or the value of a randomizer's output, of a model without a window here.
 struct OutcomeRecord {
   EventRecord event;
   absl::Time received;  // by this server; one at or after `deadline` is refused
-  absl::Time deadline;  // end of the token's life, or of the reward window
+  absl::Time deadline;  // end of the token's life
   double reward = 0;
 };
 
-// Time passes: windows close, ids are forgotten. The only source of time in the state.
+// Time passes: ids are forgotten. As a request also for what closes windows. The only source of
+// time in the state, beside CloseRecord.
 struct TimeRecord {
   absl::Time now;
 };
 
-// The epoch before is closed with all its windows.
+// The epoch before is over; no window is open.
 struct EpochRecord {
   std::uint64_t epoch = 0;
 };
@@ -118,8 +149,12 @@ struct ShapeRecord {
   std::string_view root_bytes;   // after decoding: doubles, not aligned
 };
 
-using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
-                            CounterRecord, DebitRecord, ContextRecord, ShapeRecord>;
+using Record =
+    std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
+                 DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord>;
+
+// What is said of entries of the format in which reports of open windows were entries of their own.
+absl::Status FormerWindows();
 
 // Kinds of ids in the log.
 inline constexpr std::uint8_t kDecisionKind = 0;
@@ -129,7 +164,7 @@ inline constexpr std::uint8_t kReportKind = 2;  // of context reports
 // Times are stored to the nanosecond: give times that ToUnixNanos can hold.
 std::string Encode(const Record& record);
 
-// `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS.
+// `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS; FormerWindows.
 absl::StatusOr<Record> Decode(std::string_view bytes, int dimension);
 
 }  // namespace bandana::server

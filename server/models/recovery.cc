@@ -97,7 +97,8 @@ absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkp
   if (log.last().sequence == from) return absl::OkStatus();
   return FailedPrecondition(
       "the log has entries after the newest checkpoint, which this version would release with "
-      "other noise than the one that wrote them; start that version once more and stop it cleanly "
+      "other "
+      "noise than the one that wrote them; start that version once more and stop it cleanly "
       "(SIGTERM), then this one");
 }
 
@@ -197,6 +198,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
       BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
     }
     BANDANA_RETURN_IF_ERROR(RestoreCentral(*recovered.path, *start));
+    recovered.former = std::move(start->former);
     recovered.state = std::move(start->state);
     recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);

@@ -51,6 +51,7 @@ struct Recovered {
   std::vector<NodeStatistics> statistics;
   std::uint64_t checkpoint_sequence = 0;  // of the checkpoint it started from, 0 = none
   LogPosition published;                  // central models
+  WindowValues former;                    // Checkpoint::former
 };
 
 // Opens the folder, or makes it where it is new: newest valid checkpoint, then every log entry

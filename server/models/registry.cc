@@ -1,6 +1,7 @@
 #include "server/models/registry.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -69,6 +70,8 @@ class Registry final : public ModelRegistry {
     return list;
   }
 
+  bool hides_reports() const override { return hides_reports_; }
+
   absl::Status AddConfigured(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
@@ -83,6 +86,12 @@ class Registry final : public ModelRegistry {
   using Models = std::map<std::string, Entry, std::less<>>;
 
   std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  void Store(Models models) {
+    hides_reports_ = std::any_of(models.begin(), models.end(), [](const auto& named) {
+      return HidesReports(named.second.model->spec().public_spec);
+    });
+    models_.store(std::make_shared<const Models>(std::move(models)));
+  }
   absl::Status CheckFree(const std::string& name) const;
   absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
   // The server's noise key, made at the first central model; null for other modes.
@@ -99,6 +108,7 @@ class Registry final : public ModelRegistry {
   const bool stepped_;
   const Clock& clock_;
   std::shared_ptr<const NoiseKey> noise_key_;
+  std::atomic<bool> hides_reports_{false};
   std::mutex mutex_;  // for changes
   SharedCell<const Models> models_;
 };
@@ -151,9 +161,9 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
   std::shared_ptr<HostedModel> model = std::move(opened);
-  auto next = std::make_shared<Models>(*models_.load());
-  next->emplace(name, Entry{model, configured});
-  models_.store(std::move(next));
+  Models next = *models_.load();
+  next.emplace(name, Entry{model, configured});
+  Store(std::move(next));
   return model;
 }
 
@@ -240,16 +250,16 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
 
 absl::Status Registry::Delete(std::string_view name) {
   std::lock_guard lock(mutex_);
-  auto next = std::make_shared<Models>(*models_.load());
-  const auto it = next->find(name);
-  if (it == next->end()) return NotFound("model ", ToAbsl(name), " does not exist");
+  Models next = *models_.load();
+  const auto it = next.find(name);
+  if (it == next.end()) return NotFound("model ", ToAbsl(name), " does not exist");
   if (it->second.configured) {
     return FailedPrecondition("model ", ToAbsl(name),
                               " is in the configuration file; remove it there");
   }
   const std::weak_ptr<HostedModel> model = it->second.model;
-  next->erase(it);
-  models_.store(std::move(next));
+  next.erase(it);
+  Store(std::move(next));
   const auto give_up = std::chrono::steady_clock::now() + kReleaseTime;
   while (!model.expired() && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -264,6 +274,12 @@ absl::Status Registry::Delete(std::string_view name) {
 }
 
 }  // namespace
+
+bool ModelRegistry::hides_reports() const {
+  const auto models = List();
+  return std::any_of(models.begin(), models.end(),
+                     [](const auto& model) { return HidesReports(model->spec().public_spec); });
+}
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,
                                                                    const Clock& clock) {

@@ -35,6 +35,8 @@ class ModelRegistry {
   // nullptr when unknown.
   virtual std::shared_ptr<HostedModel> Find(std::string_view name) const = 0;
   virtual std::vector<std::shared_ptr<HostedModel>> List() const = 0;  // by name
+  // Whether one of them hides reports (HidesReports). Waits for nobody's work.
+  virtual bool hides_reports() const;
 
   // A model of the config file; its configuration is read anew at each start.
   virtual absl::Status AddConfigured(ModelSpec spec) = 0;

@@ -5,6 +5,7 @@
 
 #include "common/base/limits.h"
 #include "common/mechanisms/centred_window.h"
+#include "common/wire/privacy_rules.h"
 #include "server/models/arms_sink.h"
 #include "server/models/identity.h"
 #include "server/models/points_sink.h"
@@ -35,6 +36,14 @@ bool FitsModel(const ModelSpec& spec, const Decision& decision) {
     return !decision.user.empty() && decision.user.size() <= kUserIdBytesMax;
   }
   return decision.user.empty() && decision.node >= 0 && decision.node < spec.coupling.nodes();
+}
+
+// Whether a report may be of the arm of this rank. Private models with a window: of the one that
+// Select named alone; another one would tell of the reaction.
+bool MayShow(const ModelSpec& spec, const Decision& decision, std::uint32_t shown) {
+  if (shown >= decision.arms.size()) return false;
+  const PublicSpec& p = spec.public_spec;
+  return shown == decision.shown || !p.reward_window || !IsPrivateMode(p.mode);
 }
 
 // The reward that the event gets; REJECT_REASON_UNSPECIFIED when there is one.
@@ -78,7 +87,7 @@ std::variant<CounterRecord, v1::RejectReason> CheckCounterReport(const ModelSpec
     CounterStep& step = record.steps.emplace_back();
     if (!report.decisions[i]) continue;
     const Decision& decision = *report.decisions[i];
-    if (report.shown[i] >= decision.arms.size()) return v1::SHOWN_OUT_OF_RANGE;
+    if (!MayShow(spec, decision, report.shown[i])) return v1::SHOWN_OUT_OF_RANGE;
     if (!FitsModel(spec, decision)) return v1::TOKEN_INVALID;
     const EventRecord event = EventOf(decision, report.shown[i]);
     const bool first = record.epoch == 0;
@@ -143,6 +152,7 @@ OutcomeResult ResultOf(Admission admission) {
     case Admission::kExhausted:
       return {v1::REJECTED, v1::STREAM_EXHAUSTED};
     case Admission::kNoRoom:
+    case Admission::kUnsealed:
       break;  // answered for the whole call
   }
   return {};
@@ -170,8 +180,8 @@ double LoggedReward(const ModelSpec& spec, const Decision& decision, double rewa
 
 DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision) {
   const RewardWindowSpec& window = *spec.public_spec.reward_window;
-  return {.event = EventOf(decision, 0),
-          .close = TokenTime(decision) + window.duration,
+  return {.event = EventOf(decision, decision.shown),
+          .close = TokenTime(decision) + window.duration + window.grace,
           .default_reward = LoggedReward(spec, decision, window.default_reward)};
 }
 
@@ -181,7 +191,7 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
                                                             absl::Time now) {
   const PublicSpec& p = spec.public_spec;
   const Decision& decision = outcome.decision;
-  if (outcome.shown >= decision.arms.size()) return v1::SHOWN_OUT_OF_RANGE;
+  if (!MayShow(spec, decision, outcome.shown)) return v1::SHOWN_OUT_OF_RANGE;
   if (!FitsModel(spec, decision)) return v1::TOKEN_INVALID;
   if (!FitsFamily(spec, decision)) return v1::TOKEN_INVALID;
   CheckedOutcome checked;
@@ -209,12 +219,19 @@ std::variant<CheckedOutcome, v1::RejectReason> CheckOutcome(const ModelSpec& spe
   checked.record.reward = LoggedReward(spec, decision, checked.reward);
   // How often a private reward had to be clipped tells about rewards.
   if (p.mode != v1::NON_PRIVATE) checked.reward_clipped = false;
-  if (ClosesWindows(p)) {
-    const DecisionRecord lost = DecisionRecordOf(spec, decision);
-    checked.record.deadline = std::min(checked.record.deadline, lost.close);
-    if (now < checked.record.deadline) checked.decision = lost;
-  }
+  checked.other_arm = ClosesWindows(p) && outcome.shown != decision.shown;
   return checked;
+}
+
+std::string RequestOf(const ModelSpec& spec, const CheckedOutcome& checked) {
+  if (!ClosesWindows(spec.public_spec)) return Encode(checked.record);
+  const EventRecord& event = checked.record.event;
+  ReportRecord report{.id = event.id,
+                      .epoch = event.epoch,
+                      .received = checked.record.received,
+                      .reward = checked.record.reward};
+  if (checked.other_arm) report.features = event.features;
+  return Encode(report);
 }
 
 }  // namespace bandana::server

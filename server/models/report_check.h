@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -22,14 +23,16 @@ namespace bandana::server {
 struct CheckedOutcome {
   OutcomeRecord record;         // views into the outcome, or into `weighed`
   std::vector<double> weighed;  // CENTRED_RANDOMIZER: the features times EventScale
-  std::optional<DecisionRecord>
-      decision;       // reward-window models: the decision, should its entry be lost
-  double reward = 0;  // raw, as it counts; the record's may be another (arms, points)
+  bool other_arm = false;       // shown was another arm than the one that Select named
+  double reward = 0;            // raw, as it counts; the record's may be another (arms, points)
   bool reward_clipped = false;
 };
 
-// What a report's sender is told of the gate's verdict. kNoRoom is answered for the whole call:
-// nothing.
+// The record that asks for it: of models whose windows the server closes a ReportRecord.
+std::string RequestOf(const ModelSpec& spec, const CheckedOutcome& checked);
+
+// What a report's sender is told of the gate's verdict. kNoRoom and kUnsealed are answered for the
+// whole call: nothing.
 OutcomeResult ResultOf(Admission admission);
 
 // The event that stands in the log for a decision whose window the server closes. Requires arms and

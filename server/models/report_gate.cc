@@ -36,6 +36,12 @@ void ReportGate::Restore(GateState state) {
   Publish();
 }
 
+absl::Status ReportGate::RestoreWindows(const OpenWindows& open, const UpdateLog& log,
+                                        const WindowValues& former) {
+  if (!options_.windows) return absl::OkStatus();
+  return windows_.Restore(open, log, *options_.cells, former);
+}
+
 void ReportGate::Remember(const RememberedId& id) {
   ids_.Insert(id);
   if (id.kind == kReportKind) reports_.Insert(id.id, id.bucket);
@@ -51,9 +57,14 @@ Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
   BANDANA_CHECK(record.ok());
   if (const auto* decision = std::get_if<DecisionRecord>(&*record)) {
     const Admission verdict = JudgeDecision(*decision, bytes, batch);
+    // Its reports find no decision, and are not counted for it.
     const bool known = verdict == Admission::kAppend || verdict == Admission::kDuplicate;
-    refused_.reset();
-    if (!known) refused_.emplace(decision->event.id, verdict);
+    if (!known) CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* report = std::get_if<ReportRecord>(&*record)) {
+    const Admission verdict = JudgeReport(*report, batch);
+    if (!options_.hides) CountVerdict(verdict);
     return verdict;
   }
   if (const auto* outcome = std::get_if<OutcomeRecord>(&*record)) {
@@ -71,25 +82,82 @@ Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
     CountVerdict(verdict);
     return verdict;
   }
-  Admission verdict = Admission::kAppend;
-  if (const auto* time = std::get_if<TimeRecord>(&*record)) verdict = JudgeTime(*time);
-  if (const auto* epoch = std::get_if<EpochRecord>(&*record)) verdict = JudgeEpoch(*epoch);
-  if (verdict == Admission::kAppend) batch.Add(bytes);
-  return verdict;
+  if (const auto* time = std::get_if<TimeRecord>(&*record)) return JudgeTime(*time, bytes, batch);
+  if (const auto* epoch = std::get_if<EpochRecord>(&*record)) {
+    return JudgeEpoch(*epoch, bytes, batch);
+  }
+  if (std::holds_alternative<CloseRecord>(*record)) return JudgeClose(batch);
+  batch.Add(bytes);
+  return Admission::kAppend;
 }
 
 Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_view bytes,
                                     LogBatch& batch) {
   const RememberedId key{IdBucketOf(record.event.time), kDecisionKind, record.event.id};
   if (key.bucket < forget_before_) return Admission::kExpired;
-  if (ids_.Contains(key)) return Admission::kDuplicate;
+  if (ids_.Contains(key) || windows_.Find(record.event.id) != nullptr) return Admission::kDuplicate;
   if (record.event.epoch != state_.epoch) return Admission::kForeign;
   if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const DecisionId& id = record.event.id;
+  const WindowValue value{.reward = record.default_reward};
+  const absl::StatusOr<CellContent> cell = options_.cells->Encode(id, value);
+  if (!cell.ok()) return Admission::kUnsealed;
   const Admission verdict = CountEvent(record.event, batch);
   if (verdict != Admission::kAppend) return verdict;
   Insert(key);
   batch.Add(bytes, {key});
+  const std::uint64_t slot = windows_.Open(record.close, id, value);
+  batch.cells.push_back({.slot = slot, .live = true, .id = id, .content = *cell});
   return verdict;
+}
+
+// What is answered to hidden reports is a function of the decision and of the clock; they write the
+// cell each time.
+Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
+  const WindowBook::Window* window = windows_.Find(record.id);
+  if (window == nullptr) {
+    return record.epoch == state_.epoch ? Admission::kExpired : Admission::kForeign;
+  }
+  if (std::max(record.received, state_.time) >= windows_.CloseOf(record.id)) {
+    return Admission::kExpired;
+  }
+  if (window->value.reported && !options_.hides) return Admission::kDuplicate;
+  WindowValue value = window->value;
+  if (!value.reported) value = {.reported = true, .reward = record.reward};
+  if (const auto slot = window->slot) {
+    const absl::StatusOr<CellContent> cell = options_.cells->Encode(record.id, value);
+    if (!cell.ok()) return Admission::kUnsealed;
+    batch.cells.push_back({.slot = *slot, .live = true, .id = record.id, .content = *cell});
+  }
+  windows_.Set(record.id, value);
+  if (!record.feature_bytes.empty()) {
+    batch.AddOwned(Encode(ShownRecord{.id = record.id, .feature_bytes = record.feature_bytes}));
+  }
+  return Admission::kAppend;
+}
+
+void ReportGate::CloseWindows(absl::Time now, bool early, LogBatch& batch) {
+  const absl::Time through = early ? absl::InfiniteFuture() : now;
+  CloseRecord entry{.now = now, .early = early};
+  const auto append = [&] {
+    batch.AddOwned(Encode(entry));
+    entry.windows.clear();
+  };
+  while (const auto window = windows_.TakeDue(through)) {
+    entry.windows.push_back({window->id, window->value.reward});
+    if (window->slot) batch.cells.push_back({.slot = *window->slot});
+    // A former version counted reports when they came.
+    const bool counted = !window->slot && window->value.reported;
+    if (options_.hides && !counted) ++staged_[Counters::kApplied];
+    if (entry.windows.size() == kClosedWindowsMax) append();
+  }
+  if (!entry.windows.empty()) append();
+}
+
+Admission ReportGate::JudgeClose(LogBatch& batch) {
+  if (windows_.empty()) return Admission::kDuplicate;
+  CloseWindows(state_.time, /*early=*/true, batch);
+  return Admission::kAppend;
 }
 
 Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view bytes,
@@ -99,13 +167,9 @@ Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view
   if (ids_.Contains(key)) return Admission::kDuplicate;
   if (std::max(record.received, state_.time) >= record.deadline) return Admission::kExpired;
   if (record.event.epoch != state_.epoch) return Admission::kForeign;
-  if (options_.windows) {
-    if (refused_ && refused_->first == record.event.id) return refused_->second;
-  } else {
-    if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
-    const Admission verdict = CountEvent(record.event, batch);
-    if (verdict != Admission::kAppend) return verdict;
-  }
+  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const Admission verdict = CountEvent(record.event, batch);
+  if (verdict != Admission::kAppend) return verdict;
   Insert(key);
   batch.Add(bytes, {key});
   return Admission::kAppend;
@@ -125,23 +189,33 @@ Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view
   return Admission::kAppend;
 }
 
-Admission ReportGate::JudgeTime(const TimeRecord& record) {
-  if (record.now <= state_.time) return Admission::kDuplicate;
-  state_.time = record.now;
+Admission ReportGate::JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch) {
+  const absl::Time now = std::max(record.now, state_.time);
+  const bool closes = windows_.next_close() <= now;
+  if (now == state_.time && !closes) return Admission::kDuplicate;
+  state_.time = now;
   // Bucket b is over for good when its last decision's token has expired.
-  const std::int64_t bucket = IdBucketOf(record.now - options_.token_lifetime);
+  const std::int64_t bucket = IdBucketOf(now - options_.token_lifetime);
   if (!ids_.empty() && ids_.oldest_bucket() < bucket) {
     forget_before_ = std::max(forget_before_, bucket);
+  }
+  if (closes) {
+    CloseWindows(now, /*early=*/false, batch);  // which tells the time, too
+  } else {
+    batch.Add(bytes);
   }
   return Admission::kAppend;
 }
 
-Admission ReportGate::JudgeEpoch(const EpochRecord& record) {
+Admission ReportGate::JudgeEpoch(const EpochRecord& record, std::string_view bytes,
+                                 LogBatch& batch) {
   if (record.epoch != state_.epoch + 1) return Admission::kDuplicate;
+  CloseWindows(state_.time, /*early=*/true, batch);
   undo_.epochs.push_back({state_.epoch, std::move(state_.events_at_epoch)});
   state_.epoch = record.epoch;
   state_.events_at_epoch = state_.events;
   state_.streams.Clear();
+  batch.Add(bytes);
   return Admission::kAppend;
 }
 
@@ -389,8 +463,17 @@ void ReportGate::CountVerdict(Admission verdict) {
       ++staged_[Counters::Rejected(v1::STREAM_EXHAUSTED)];
       return;
     case Admission::kNoRoom:
+    case Admission::kUnsealed:
       return;  // answered UNAVAILABLE: nothing is decided about it
   }
+}
+
+WindowValues ReportGate::ReportedValues() const {
+  WindowValues values;
+  for (const auto& [key, window] : windows_.all()) {
+    if (window.value.reported) values[window.id] = window.value;
+  }
+  return values;
 }
 
 std::optional<std::int64_t> ReportGate::ForgetBefore() {
@@ -409,6 +492,7 @@ bool ReportGate::CountersChanged() const {
 }
 
 void ReportGate::Commit(const LogPosition& last, bool stored) {
+  windows_.Commit();
   for (const std::string& user : new_user_order_) users_.Add(user);
   state_.streams.Commit();
   if (!undo_.epochs.empty()) budget_used_ = 0;
@@ -436,6 +520,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
 }
 
 void ReportGate::Rollback() {
+  windows_.Rollback();
   for (const RememberedId& id : undo_.ids) {
     ids_.Remove(id);
     if (id.kind == kReportKind) reports_.Remove(id.id);

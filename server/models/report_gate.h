@@ -1,5 +1,7 @@
 // Which records enter a model's log: each decision once, in time, in its epoch, within its user's
-// limit. A function of the entries before, so that every reader of the log agrees.
+// limit. A function of the entries before, so that every reader of the log agrees. Reports of open
+// decisions enter nothing: they overwrite the decision's cell, and the entry that closes the window
+// has what the cell holds.
 #pragma once
 
 #include <atomic>
@@ -22,6 +24,7 @@
 #include "server/models/reward_path.h"
 #include "server/models/stream_table.h"
 #include "server/models/user_index.h"
+#include "server/models/window_book.h"
 
 namespace bandana::server {
 
@@ -51,9 +54,11 @@ class ReportGate final : public AppendGate {
  public:
   struct Options {
     int dimension = 0;
-    bool windows = false;      // events are decisions, else outcomes
-    bool independent = false;  // users become nodes when first seen
-    int users_max = 0;         // independent
+    bool windows = false;              // events are decisions, else outcomes
+    bool hides = false;                // HidesReports
+    const CellCodec* cells = nullptr;  // with windows
+    bool independent = false;          // users become nodes when first seen
+    int users_max = 0;                 // independent
     // Events of one node in an epoch, 0 = unlimited; not for nodes that pool users, whom the server
     // cannot tell apart.
     std::uint64_t events_per_user_max = 0;
@@ -71,6 +76,9 @@ class ReportGate final : public AppendGate {
              std::function<void(const LogPosition&)> committed);
 
   void Restore(GateState state);
+  // As WindowBook::Restore.
+  absl::Status RestoreWindows(const OpenWindows& open, const UpdateLog& log,
+                              const WindowValues& former);
   void Remember(const RememberedId& id);
   void ForgetBefore(std::int64_t bucket);
 
@@ -92,14 +100,20 @@ class ReportGate final : public AppendGate {
   std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
   std::uint64_t AcknowledgedStep(const StreamId& stream) const;
+  // What open windows hold that a report came for. On the writer's thread.
+  WindowValues ReportedValues() const;
   // When the oldest ids can be forgotten; InfiniteFuture when there are none.
   absl::Time forget_due() const;
 
  private:
   Admission JudgeDecision(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
   Admission JudgeOutcome(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission JudgeTime(const TimeRecord& record);
-  Admission JudgeEpoch(const EpochRecord& record);
+  Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
+  Admission JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeEpoch(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeClose(LogBatch& batch);
+  // Entries for the windows that close by `now`, or for all; their cells become free.
+  void CloseWindows(absl::Time now, bool early, LogBatch& batch);
   Admission JudgeCounter(CounterRecord record, LogBatch& batch);
   Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   // The newest step that a local stream's release at `step` covers.
@@ -138,6 +152,7 @@ class ReportGate final : public AppendGate {
   IdIndex ids_;
   ReportIds reports_;  // of the ids, those of context reports
   GateState state_;
+  WindowBook windows_;
 
   // Since the last Commit or Rollback.
   struct Undo {
@@ -158,8 +173,6 @@ class ReportGate final : public AppendGate {
   Counters::Values staged_{};
   Counters::Values encoded_{};
   Counters::Values stored_{};
-  std::optional<std::pair<DecisionId, Admission>>
-      refused_;  // the last decision that was not admitted
 
   std::atomic<std::uint64_t> published_epoch_{1};
   std::atomic<std::uint64_t> published_ids_{0};

@@ -86,7 +86,7 @@ NoiseOrigin RewardPath::OriginOf(std::uint64_t epoch, const Sha256Digest& histor
   return {.key = key_.get(),
           .instance = instance_,
           .epoch = epoch,
-          .history = history,
+          .history = binding_->HistoryOf(history),
           .binding = binding_};
 }
 
@@ -114,7 +114,7 @@ absl::StatusOr<Released<double>> RewardPath::Release(double reward, int node, st
                              .parameters = randomizer_parameters_,
                              .stream = static_cast<std::uint64_t>(node),
                              .node = index,
-                             .history = history,
+                             .history = binding_->HistoryOf(history),
                              .input = binding_->InputOf(randomizer_->InputOf(clipped))};
   BANDANA_ASSIGN_OR_RETURN(KeyedStream bits, KeyedStream::ForNode(*key_, address));
   BANDANA_ASSIGN_OR_RETURN(const PerturbedReward perturbed, randomizer_->Randomize(clipped, bits));
@@ -134,6 +134,18 @@ absl::StatusOr<Released<JointEstimate>> RewardPath::Read(const ContextRecord& re
   std::memcpy(values.data(), report.value_bytes.data(), values.size() * sizeof(std::int64_t));
   if (!contexts_->Fits(values)) return DataLoss("a context report's integers do not fit");
   return Released<JointEstimate>(contexts_->Decode(values));
+}
+
+absl::StatusOr<std::optional<CellKey>> RewardPath::MakeCellKey() const {
+  if (!central_) return std::optional<CellKey>();
+  BANDANA_ASSIGN_OR_RETURN(
+      KeyedStream bits,
+      KeyedStream::ForNode(*key_, {.instance = instance_,
+                                   .parameters = CanonicalText("bandana window cells 1").Hash(),
+                                   .input = NoiseInput::None()}));
+  CellKey key{};
+  BANDANA_RETURN_IF_ERROR(bits.Fill(key));
+  return std::optional(key);
 }
 
 absl::StatusOr<std::string> RewardPath::KeyFingerprint() const {

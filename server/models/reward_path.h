@@ -14,6 +14,7 @@
 #include "common/random/keyed_stream.h"
 #include "common/wire/context_policy.h"
 #include "common/wire/model_spec.h"
+#include "server/models/cell_codec.h"
 #include "server/models/central_streams.h"
 #include "server/models/identity.h"
 #include "server/models/noise_binding.h"
@@ -85,6 +86,10 @@ class RewardPath {
                                                double reward, const UserShape* shape) const;
   const NoiseBinding& binding() const { return *binding_; }
   NoiseOrigin OriginOf(std::uint64_t epoch, const Sha256Digest& history) const;
+
+  // What the cells of open decisions are sealed with, of this instance; nullopt for models that are
+  // not central. Errors: UNAVAILABLE the cipher failed.
+  absl::StatusOr<std::optional<CellKey>> MakeCellKey() const;
 
   // 32 hex digits that only this key gives for this instance; "" for models that are not central.
   absl::StatusOr<std::string> KeyFingerprint() const;

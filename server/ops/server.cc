@@ -269,7 +269,7 @@ class RunningServer final : public Server {
     ServerView view{.version = kVersion,
                     .started = started_,
                     .draining = draining_,
-                    .calls_in_flight = grpc_->calls_in_flight(),
+                    .calls_in_flight = grpc_->calls_shown(),
                     .models = ViewModels(*registry_)};
     if (tls_ != nullptr) {
       view.tls_expiry_seconds = absl::ToDoubleSeconds(tls_->not_after() - absl::UnixEpoch());

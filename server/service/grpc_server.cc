@@ -63,7 +63,8 @@ class GrpcServerImpl final : public GrpcServer {
             {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
             options.gatekeeper, options.observer, options.log,
             [this](const std::string& peer, Conduct conduct) { listener_.Report(peer, conduct); },
-            options.credentials != nullptr) {}
+            options.credentials != nullptr,
+            [this](std::string_view model) { return handlers_.HushesReports(model); }) {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -98,6 +99,7 @@ class GrpcServerImpl final : public GrpcServer {
   const std::string& address() const override { return listener_.address(); }
   ConnectionStats connections() const override { return listener_.stats(); }
   int calls_in_flight() const override { return state_.admission.in_flight(); }
+  int calls_shown() const override { return state_.admission.shown_in_flight(); }
   void Report(const std::string& grpc_peer, Conduct conduct) override {
     listener_.Report(grpc_peer, conduct);
   }

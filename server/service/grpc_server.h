@@ -81,6 +81,8 @@ class GrpcServer {
   virtual const std::string& address() const = 0;
   // Admitted calls that are not answered yet.
   virtual int calls_in_flight() const = 0;
+  // Those of them that others may know of (Handlers::HushesReports).
+  virtual int calls_shown() const = 0;
   virtual ConnectionStats connections() const = 0;
   // Of a call of a synchronous service: see Acceptor::Report.
   virtual void Report(const std::string& grpc_peer, Conduct conduct) = 0;

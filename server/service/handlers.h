@@ -33,6 +33,10 @@ class Handlers {
                       Finish finish) = 0;
   virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                       Finish finish) = 0;
+  // Whether calls of Report for this model are to be neither counted nor timed nor logged, because
+  // when they come is as private as what they say (HidesReports). "": of some model, for calls that
+  // are refused before anybody looks which.
+  virtual bool HushesReports(std::string_view) { return false; }
   // For grpc.health.v1: "" is the whole server, other names are models.
   virtual Serving ServingOf(std::string_view service) = 0;
 };

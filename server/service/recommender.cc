@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
+#include "server/models/identity.h"
 #include "server/service/error_text.h"
 #include "server/service/outcomes.h"
 #include "server/service/point_selection.h"
@@ -94,6 +95,12 @@ void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& r
   if (!model.ok()) return finish(model.status());
   SubmitReports(**model, request, options_.batch_decisions_max, tokens_, response,
                 std::move(finish));
+}
+
+bool Recommender::HushesReports(std::string_view name) {
+  if (name.empty()) return registry_.hides_reports();
+  const std::shared_ptr<HostedModel> model = registry_.Find(name);
+  return model != nullptr && HidesReports(model->spec().public_spec);
 }
 
 Serving Recommender::ServingOf(std::string_view service) {

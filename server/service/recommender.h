@@ -35,6 +35,7 @@ class Recommender final : public Handlers {
               Finish finish) override;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               Finish finish) override;
+  bool HushesReports(std::string_view model) override;
   // "" serves as long as the process does; a model serves while it can take reports.
   Serving ServingOf(std::string_view service) override;
 

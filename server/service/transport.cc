@@ -114,6 +114,7 @@ void UnaryCall::TakeIn() {
   arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
   caller_ = {};
+  SetHushed(port_.method == Method::kReport && state().hushes(""));
   if (state().tells_all) state().conduct(context_->peer(), Conduct::kCame);
   if (TooLarge() || (port_.limited && !Admitted())) return;
   queue_.AddToBacklog(this, port_.append);
@@ -155,10 +156,24 @@ bool UnaryCall::Admitted() {
   return true;
 }
 
+void UnaryCall::SetHushed(bool hushed) {
+  if (hushed != hushed_) state().admission.Hush(hushed ? 1 : -1);
+  hushed_ = hushed;
+}
+
+void UnaryCall::Named(std::string_view model) {
+  if (!hushed_ || state().hushes(model)) return;
+  SetHushed(false);
+  Started();
+}
+
+void UnaryCall::Started() {
+  if (CallObserver* observer = state().observer) observer->OnStart(port_.method, waited_);
+}
+
 void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
-  if (CallObserver* observer = state().observer) {
-    observer->OnStart(port_.method, absl::FromChrono(now - arrival_));
-  }
+  waited_ = absl::FromChrono(now - arrival_);
+  if (!hushed_) Started();
   if (context_->deadline() <= std::chrono::system_clock::now()) {
     return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
                   "deadline passed before the call was looked at", "");
@@ -204,11 +219,14 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* respo
 void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
   sent_ = std::chrono::steady_clock::now();
   const absl::Duration duration = absl::FromChrono(sent_ - arrival_);
-  if (CallObserver* observer = state().observer) {
+  if (CallObserver* observer = state().observer; observer != nullptr && !hushed_) {
     observer->OnCall(port_.method, status.error_code(), duration);
   }
-  if (HasLine(status.error_code(), duration)) WriteLine(status.error_code(), duration);
+  if (HasLine(status.error_code(), duration) && !hushed_) {
+    WriteLine(status.error_code(), duration);
+  }
   if (std::exchange(admitted_, false)) state().admission.Leave(port_.append);
+  SetHushed(false);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
     responder_->Finish(*response, status, static_cast<Event*>(this));

@@ -11,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -52,13 +53,20 @@ class Admission {
   // False when full; then Leave must not be called.
   bool Enter(bool append);
   void Leave(bool append);
+  // Of those that entered, so many more nobody may know of.
+  void Hush(int calls) { hushed_.fetch_add(calls, std::memory_order_relaxed); }
   int in_flight() const { return calls_.load(std::memory_order_acquire); }
+  // What metrics may show.
+  int shown_in_flight() const {
+    return std::max(0, in_flight() - hushed_.load(std::memory_order_relaxed));
+  }
 
  private:
   const int calls_max_;
   const int appends_max_;
   std::atomic<int> calls_{0};
   std::atomic<int> appends_{0};
+  std::atomic<int> hushed_{0};
 };
 
 class UnaryCall;
@@ -92,17 +100,21 @@ struct UnreadLimits {
 // Told what calls do, by ServerContext::peer.
 using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
 
+// Handlers::HushesReports.
+using HushQuery = std::function<bool(std::string_view model)>;
+
 // What all queues and calls of a server share.
 struct TransportState {
   TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
-                 ConductSink c, bool t)
+                 ConductSink c, bool t, HushQuery h)
       : admission(calls_max),
         unread(u),
         gatekeeper(g),
         observer(o),
         log(l),
         conduct(std::move(c)),
-        tells_all(t) {}
+        tells_all(t),
+        hushes(std::move(h)) {}
   Admission admission;
   const UnreadLimits unread;
   Gatekeeper* const gatekeeper;  // null: everybody may do everything
@@ -111,6 +123,7 @@ struct TransportState {
   CallLog* const log;            // may be null
   const ConductSink conduct;
   const bool tells_all;                       // `conduct` hears of calls that are not at fault, too
+  const HushQuery hushes;                     // of calls of Report: neither observer nor log hears
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew
@@ -156,6 +169,8 @@ class UnaryCall final : public Event {
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
+  // The call has named its model: until then calls of Report are hushed where some model asks it.
+  void Named(std::string_view model);
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.
@@ -179,6 +194,9 @@ class UnaryCall final : public Event {
   bool Admitted();
   void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
   void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
+  void SetHushed(bool hushed);
+  // Tells that its work begins.
+  void Started();
   // The call's line in the log, and its name for the caller.
   void WriteLine(int status_code, absl::Duration duration);
 
@@ -189,6 +207,8 @@ class UnaryCall final : public Event {
   std::atomic<Stage> stage_{Stage::kIdle};
   friend class Queue;
   bool admitted_ = false;
+  bool hushed_ = false;  // neither observer nor log hears of it
+  absl::Duration waited_;
   Caller caller_;
   std::size_t slot_ = 0;           // in Queue::live_
   std::int64_t unsent_bytes_ = 0;  // of its answer

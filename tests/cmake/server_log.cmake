@@ -8,6 +8,7 @@ bandana_test(NAME ledger_readings_test SRCS unit/ledger_readings_test.cc DEPS ${
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
+bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
@@ -25,6 +26,7 @@ bandana_test(NAME context_model_test SRCS unit/context_model_test.cc DEPS ${mode
 bandana_test(NAME central_model_test SRCS unit/central_model_test.cc DEPS ${model_deps} bandana::counters bandana::random)
 bandana_test(NAME shaped_model_test SRCS unit/shaped_model_test.cc DEPS ${model_deps} bandana::counters bandana::planner bandana::random)
 bandana_test(NAME joint_served_test SRCS unit/joint_served_test.cc DEPS ${model_deps} bandana::joint_counter bandana::random)
+bandana_test(NAME noise_binding_test SRCS unit/noise_binding_test.cc DEPS ${model_deps} bandana::random)
 bandana_test(NAME sparse_served_test SRCS unit/sparse_served_test.cc DEPS ${model_deps} bandana::sparse_bandits bandana::random)
 add_test(NAME sparse_types_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/compile_fail/sparse_types_test.py ${CMAKE_CXX_COMPILER}

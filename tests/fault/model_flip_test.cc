@@ -39,11 +39,16 @@ ModelSpec CentralSpec() {
                 kOnce);
 }
 
-// All of a model that its files hold.
+// All of a model that its files hold: configuration, state with ledger and counters, catalogue. What
+// stands in an export for the running hash is random.
 std::string Signature(HostedModel& model) {
   const absl::StatusOr<std::string> bytes = model.Export();
   if (!bytes.ok()) return bytes.status().ToString();
-  return *bytes;  // configuration, state with ledger and counters, catalogue
+  absl::StatusOr<server::ExportedModel> exported = server::DecodeExport(*bytes);
+  if (!exported.ok()) return exported.status().ToString();
+  exported->checkpoint.state.position.hash = {};
+  return server::EncodeExport(exported->config, server::EncodeAgain(exported->checkpoint),
+                              *model.catalogue());
 }
 
 struct Tally {

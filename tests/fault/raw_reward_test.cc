@@ -72,8 +72,7 @@ class RawRewardTest : public HostedModelTest, public ::testing::WithParamInterfa
       ASSERT_THAT(model.RecordDecision(decision), IsOk());
       ASSERT_EQ(CodeOf(ReportOne(model, decision, kMarker)), v1::APPLIED);
     }
-    // A checkpoint holds the rewards of windows that are open.
-    if (GetParam().windowed) clock_.Advance(absl::Seconds(61));
+    if (GetParam().windowed) clock_.Advance(absl::Seconds(78));  // window and grace
     ASSERT_TRUE(Eventually([&] { return StatisticsOf(model)[0].events == before + 300; }));
   }
   static bool Gone(const std::string& folder) {

@@ -43,9 +43,12 @@ const Model& ModelOf(std::uint8_t number) {
     all->push_back(std::make_unique<Model>(testing::SpecOf(
         "name: 'm' dimension: 2 mode: LOCAL_REWARD independent {} " + counter + once)));
     all->push_back(std::make_unique<Model>(testing::SpecOf(
-        "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} " + counter + once)));
+        "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} " + counter +
+        " reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }")));
     all->push_back(std::make_unique<Model>(testing::SpecOf(
         "name: 'm' dimension: 2 mode: JOINT sparse {} privacy { epsilon: 2 delta: 1e-6 }" + once)));
+    all->push_back(std::make_unique<Model>(testing::SpecOf(
+        "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} " + counter + once)));
     return all;
   }();
   return *(*models)[number % models->size()];

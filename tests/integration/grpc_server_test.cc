@@ -109,6 +109,37 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   EXPECT_EQ(observer_.negative(), 0);
 }
 
+// Of a model whose reports are hidden nobody learns that one came: not from a count, not from a
+// time, not from a call that waits or is refused.
+TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
+  handlers_.hushes = true;
+  Start();
+  const auto report = [&](const std::string& model) {
+    v1::ReportRequest request;
+    request.set_model(model);
+    request.add_outcomes();
+    v1::ReportResponse response;
+    return stub_->Report(Context().get(), request, &response);
+  };
+  EXPECT_TRUE(report("hushed").ok());
+  EXPECT_EQ(report(std::string(300'000, 'm')).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);  // before anybody looks whose it is
+  EXPECT_EQ(observer_.started(), 0);
+  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 0);
+  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::RESOURCE_EXHAUSTED), 0);
+  EXPECT_TRUE(report("m").ok());
+  EXPECT_EQ(observer_.started(), 1);
+  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 1);
+  handlers_.HoldReports();
+  std::thread waiting([&] { EXPECT_TRUE(report("hushed").ok()); });
+  EXPECT_TRUE(Eventually([&] { return server_->calls_in_flight() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return server_->calls_shown() == 0; }));
+  handlers_.ReleaseReports();
+  waiting.join();
+  EXPECT_EQ(server_->calls_shown(), 0);
+  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 1);
+}
+
 TEST_F(GrpcServerTest, ReusesCallsWithoutMixingThemUp) {
   Start();
   for (std::uint32_t i = 0; i < 1000; ++i) {  // more than are posted

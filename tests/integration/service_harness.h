@@ -96,6 +96,9 @@ class ScriptedHandlers final : public server::Handlers {
       finish(absl::OkStatus());
     });
   }
+  bool HushesReports(std::string_view model) override {
+    return hushes.load() && (model.empty() || model == "hushed");
+  }
   server::Serving ServingOf(std::string_view service) override {
     std::lock_guard lock(mutex_);
     const auto found = serving_.find(std::string(service));
@@ -126,6 +129,7 @@ class ScriptedHandlers final : public server::Handlers {
   }
 
   std::atomic<int> selects{0};
+  std::atomic<bool> hushes{false};  // reports of the model `hushed`
   Gate select_gate{true};
   std::string error_text = "field: wrong";
 

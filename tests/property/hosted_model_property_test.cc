@@ -122,11 +122,12 @@ class RandomRun {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       Known& known = known_[numbers[i]];
       const bool late = windowed_ && now >= known.decision.time + absl::Seconds(60);
+      const bool closed = windowed_ && (late || !known.logged);
       v1::OutcomeCode expected = v1::APPLIED;
-      if (known.reported) {
+      if (known.reported && !(windowed_ && (late || known.over))) {
         expected = v1::DUPLICATE;
         ++duplicates_;
-      } else if (late) {
+      } else if (closed && !known.over) {
         expected = v1::EXPIRED;
       } else if (known.over) {
         expected = v1::REJECTED;

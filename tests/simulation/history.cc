@@ -53,12 +53,44 @@ absl::Status History::Central(const server::EventRecord& event) {
   return Internal("an event of node ", key.first, " stands before the debit that pays for it");
 }
 
-absl::Status History::See(const DecisionRecord& record) { return Central(record.event); }
+absl::Status History::See(const DecisionRecord& record) {
+  if (!open_.insert(record.event.id).second || closed_.contains(record.event.id)) {
+    return Internal("a decision is opened twice");
+  }
+  return Central(record.event);
+}
+
+absl::Status History::See(const server::CloseRecord& record) {
+  const double by_default = spec_.public_spec.default_reward();
+  for (const server::ClosedWindow& window : record.windows) {
+    if (open_.erase(window.id) == 0) return Internal("a window closes that is not open");
+    closed_[window.id] = window.reward;
+    const auto report = acknowledged_.find(window.id);
+    if (report != acknowledged_.end() && report->second != window.reward) {
+      return Internal("an acknowledged report is not in the entry that closes its window");
+    }
+    const bool counts = path_.central() || window.reward != by_default;
+    if (counts) BANDANA_RETURN_IF_ERROR(Once(window.id));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status History::Acknowledge(const DecisionId& id, double reward) {
+  const auto closed = closed_.find(id);
+  if (closed == closed_.end() && !open_.contains(id)) {
+    return Internal("a report was taken of a decision that is not in the log");
+  }
+  if (closed != closed_.end() && closed->second != reward) {
+    return Internal("an acknowledged report is not in the entry that closed its window");
+  }
+  acknowledged_[id] = reward;
+  return absl::OkStatus();
+}
 
 absl::Status History::See(const OutcomeRecord& record) {
+  if (path_.windowed()) return Internal("a report of an open decision is an entry");
   BANDANA_RETURN_IF_ERROR(Once(record.event.id));
-  if (!path_.windowed()) return Central(record.event);
-  return absl::OkStatus();
+  return Central(record.event);
 }
 
 absl::Status History::See(const CounterRecord& record) {

@@ -29,6 +29,9 @@ class History {
   absl::Status Observe(const SimServer& server);
 
   bool Holds(const server::DecisionId& id) const { return outcomes_.contains(id); }
+  // Windows: the report of this reward was answered as taken. Errors: INTERNAL the decision has
+  // become another event, or was never open.
+  absl::Status Acknowledge(const server::DecisionId& id, double reward);
   std::uint64_t NewestStep(const server::StreamId& stream) const;
   std::uint64_t outcomes() const { return outcomes_.size(); }  // counted steps among them
   std::uint64_t entries() const { return seen_.sequence; }
@@ -38,6 +41,7 @@ class History {
   absl::Status See(const server::OutcomeRecord& record);
   absl::Status See(const server::CounterRecord& record);
   absl::Status See(const server::EpochRecord& record);
+  absl::Status See(const server::CloseRecord& record);
   // Time, graphs, and entries of models that are not simulated.
   template <typename R>
   absl::Status See(const R&) {
@@ -54,6 +58,9 @@ class History {
   const DrawnMoments& drawn_;
   server::LogPosition seen_;
   std::uint64_t epoch_ = 1;
+  std::set<server::DecisionId> open_;                  // windows
+  std::map<server::DecisionId, double> closed_;        // with the event's reward
+  std::map<server::DecisionId, double> acknowledged_;  // reports in windows
   std::set<server::DecisionId> outcomes_;
   std::map<server::StreamId, std::uint64_t> newest_;
   std::map<std::string, int> users_;  // independent models, in the log's order

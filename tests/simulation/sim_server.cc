@@ -4,6 +4,7 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
+#include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/gate_setup.h"
 #include "server/models/report_check.h"
@@ -34,6 +35,7 @@ std::shared_ptr<const NoiseKey> Key() {
 SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
     : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
   path_ = std::make_unique<server::RewardPath>(*server::RewardPath::Create(spec, kInstance, Key()));
+  cells_ = std::make_unique<server::CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
 }
 
 SimServer::~SimServer() = default;
@@ -81,9 +83,9 @@ absl::Status SimServer::TryBoot() {
       std::make_unique<server::StatisticsSink>(spec_.public_spec.dimension, std::move(statistics));
   running_ = std::move(running);
   BANDANA_RETURN_IF_ERROR(CatchUp(*state));
-  running_->gate =
-      std::make_unique<server::ReportGate>(server::GateOptions(spec_, *path_), state->users,
-                                           *counters_, [](const server::LogPosition&) {});
+  running_->gate = std::make_unique<server::ReportGate>(server::GateOptions(spec_, *path_, *cells_),
+                                                        state->users, *counters_,
+                                                        [](const server::LogPosition&) {});
   BANDANA_RETURN_IF_ERROR(running_->log->ForEachId([this](const server::RememberedId& id) {
     if (!mutant_forgets_ids) running_->gate->Remember(id);
   }));
@@ -93,6 +95,8 @@ absl::Status SimServer::TryBoot() {
     all.push_back(state->sink->statistics(node));
   }
   running_->gate->Restore(server::GateStateOf(state->state, all));
+  BANDANA_RETURN_IF_ERROR(
+      running_->gate->RestoreWindows(state->state.windows, *running_->log, /*former=*/{}));
   state_ = std::move(state);
   return absl::OkStatus();
 }
@@ -111,8 +115,8 @@ void SimServer::TearCheckpoint(TestRng& rng) {
 const server::UpdateLog& SimServer::log() const { return *running_->log; }
 std::uint64_t SimServer::epoch() const { return running_->gate->epoch(); }
 
-void SimServer::Submit(std::vector<std::string> records, server::AppendDone done) {
-  running_->queue.push_back({std::move(records), std::move(done)});
+void SimServer::Submit(std::vector<std::string> records, server::AppendDone done, bool reports) {
+  running_->queue.push_back({std::move(records), std::move(done), reports});
 }
 
 void SimServer::Report(std::vector<server::ReportedOutcome> outcomes,
@@ -128,20 +132,21 @@ void SimServer::Report(std::vector<server::ReportedOutcome> outcomes,
       continue;
     }
     const auto& outcome = std::get<server::CheckedOutcome>(checked);
-    if (outcome.decision) records.push_back(server::Encode(*outcome.decision));
     asked.emplace_back(i, records.size());
-    records.push_back(server::Encode(outcome.record));
+    records.push_back(server::RequestOf(spec_, outcome));
   }
-  Submit(std::move(records),
-         [results = std::move(results), asked = std::move(asked), done = std::move(done)](
-             const absl::Status& status, std::span<const Admission> verdicts) mutable {
-           if (!status.ok()) return done(status);
-           for (const auto& [outcome, record] : asked) {
-             if (verdicts[record] == Admission::kNoRoom) return done(Unavailable("no room"));
-             results[outcome] = ResultOf(verdicts[record]);
-           }
-           done(std::move(results));
-         });
+  Submit(
+      std::move(records),
+      [results = std::move(results), asked = std::move(asked), done = std::move(done)](
+          const absl::Status& status, std::span<const Admission> verdicts) mutable {
+        if (!status.ok()) return done(status);
+        for (const auto& [outcome, record] : asked) {
+          if (verdicts[record] == Admission::kNoRoom) return done(Unavailable("no room"));
+          results[outcome] = ResultOf(verdicts[record]);
+        }
+        done(std::move(results));
+      },
+      server::ClosesWindows(spec_.public_spec));
 }
 
 void SimServer::ReportCounter(server::ReportedCounter report,
@@ -180,14 +185,19 @@ void SimServer::Commit() {
   group.swap(running_->queue);
   server::LogBatch batch;
   std::vector<Admission> verdicts;
+  bool reports_alone = !group.empty();
   for (const Request& request : group) {
+    reports_alone = reports_alone && request.reports;
+    const std::size_t cells = batch.cells.size();
     for (const std::string& record : request.records) {
       verdicts.push_back(running_->gate->Judge(record, batch));
     }
+    if (mutant_loses_cells && request.reports) batch.cells.resize(cells);
   }
+  reports_showed_ = reports_showed_ || (reports_alone && !batch.records.empty());
   batch.forget_before = running_->gate->ForgetBefore();
-  const bool store =
-      !batch.records.empty() || batch.forget_before || running_->gate->CountersChanged();
+  const bool store = !batch.records.empty() || !batch.cells.empty() || batch.forget_before ||
+                     running_->gate->CountersChanged();
   absl::Status status;
   if (store) {
     batch.counters = running_->gate->EncodeCounters();

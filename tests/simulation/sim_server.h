@@ -40,6 +40,7 @@ class SimServer {
   bool mutant_answers_early = false;    // before the log has taken the records
   bool mutant_forgets_ids = false;      // at a restart
   bool mutant_forgets_streams = false;  // in checkpoints
+  bool mutant_loses_cells = false;      // those that reports wrote
 
   SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path);
   ~SimServer();
@@ -55,6 +56,8 @@ class SimServer {
   bool up() const { return running_ != nullptr; }
   // The log failed for good: a real server ends itself.
   bool failed() const { return failed_; }
+  // Reports of open decisions alone made the log longer.
+  bool reports_showed() const { return reports_showed_; }
 
   // Queue until Commit, as LogWriter does; `done` is called there.
   void Report(std::vector<server::ReportedOutcome> outcomes, std::function<void(Outcomes)> done);
@@ -85,6 +88,7 @@ class SimServer {
   struct Request {
     std::vector<std::string> records;
     server::AppendDone done;
+    bool reports = false;  // of decisions whose windows the server closes
   };
   struct Running {
     std::unique_ptr<server::UpdateLog> log;
@@ -94,17 +98,19 @@ class SimServer {
 
   absl::Status TryBoot();
   absl::StatusOr<server::Checkpoint> NewestCheckpoint();
-  void Submit(std::vector<std::string> records, server::AppendDone done);
+  void Submit(std::vector<std::string> records, server::AppendDone done, bool reports = false);
 
   const ModelSpec& spec_;
   const Clock& clock_;
   const std::string log_path_;
   std::unique_ptr<server::RewardPath> path_;
+  std::unique_ptr<server::CellCodec> cells_;
   std::deque<std::string> checkpoints_;  // durable files, oldest first, at most two
   std::unique_ptr<server::Counters> counters_;
   std::unique_ptr<SimState> state_;
   std::unique_ptr<Running> running_;
   bool failed_ = false;
+  bool reports_showed_ = false;
 };
 
 }  // namespace bandana::testing

@@ -47,7 +47,12 @@ const std::vector<ModelSpec>& Specs() {
         SpecOf(start +
                "mode: CENTRAL_REWARD shared {} privacy { epsilon: 2"
                " mechanism: REWARD_RANDOMIZER }" +
-               kOnce)};
+               kOnce),
+        SpecOf(start +
+               "mode: CENTRAL_REWARD independent {} privacy { epsilon: 2"
+               " mechanism: REWARD_RANDOMIZER }" +
+               kWindow),
+        SpecOf(start + "mode: JOINT shared {} feature_l2_max: 1" + kWindow + counter("BLT"))};
   }();
   return *specs;
 }
@@ -127,7 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"ForgetsIds", World::Mutant::kForgetsIds, 0},
                       Planted{"ForgetsStreams", World::Mutant::kForgetsStreams, 3},
                       Planted{"RedrawsSteps", World::Mutant::kRedrawsSteps, 3},
-                      Planted{"ReusesDebits", World::Mutant::kReusesDebits, 3}),
+                      Planted{"ReusesDebits", World::Mutant::kReusesDebits, 3},
+                      Planted{"LosesCells", World::Mutant::kLosesCells, 1},
+                      Planted{"LosesCentralCells", World::Mutant::kLosesCells, 5}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -52,6 +52,7 @@ void World::Plant(Mutant mutant) {
   server_.mutant_answers_early = mutant == Mutant::kAnswersEarly;
   server_.mutant_forgets_ids = mutant == Mutant::kForgetsIds;
   server_.mutant_forgets_streams = mutant == Mutant::kForgetsStreams;
+  server_.mutant_loses_cells = mutant == Mutant::kLosesCells;
 }
 
 std::string World::Run(int steps) {
@@ -209,7 +210,12 @@ void World::OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& s
     const OutcomeResult& result = (*results)[i];
     const server::DecisionId& id = sent[i].decision.id;
     const bool taken = result.code == v1::APPLIED || result.code == v1::DUPLICATE;
-    if (taken && !history_.Holds(id)) return Violation("an acknowledged report is not in the log");
+    if (taken && server_.path().windowed()) {
+      const RewardRange& range = spec_.public_spec.reward_range;
+      Check(history_.Acknowledge(id, std::clamp(*sent[i].reward, range.min, range.max)));
+    } else if (taken && !history_.Holds(id)) {
+      return Violation("an acknowledged report is not in the log");
+    }
     if (result.code == v1::APPLIED) ++figures_.acknowledged;
     if (result.code == v1::REJECTED && result.reason != v1::TOKEN_FOREIGN &&
         result.reason != v1::USER_LIMIT && result.reason != v1::STREAM_EXHAUSTED) {
@@ -360,6 +366,8 @@ void World::Settle() {
   }
   if (!violation_.empty() || !server_.up()) return;
   Check(server_.Apply(1 << 20));
+  CloseWindows();
+  if (server_.reports_showed()) Violation("reports of open decisions made the log longer");
   if (server_.counted(server::Counters::kApplied) != history_.outcomes()) {
     Violation(absl::StrCat("the counters say ", server_.counted(server::Counters::kApplied),
                            " reports, the log has ", history_.outcomes()));
@@ -371,6 +379,16 @@ void World::Settle() {
       }
     }
   }
+}
+
+void World::CloseWindows() {
+  clock_.Advance(absl::Hours(24));
+  for (int i = 0; i < 10 && !server_.state().state.windows.all().empty(); ++i) {
+    server_.Tick();
+    CommitAndApply();
+    Check(server_.Apply(1 << 20));
+  }
+  if (!server_.state().state.windows.all().empty()) Violation("a window does not close");
 }
 
 void World::CheckLedger() {

@@ -45,6 +45,7 @@ class World {
     kForgetsStreams,  // its checkpoints lack the devices' streams
     kRedrawsSteps,    // a device draws a step anew when it sends it again
     kReusesDebits,    // a device opens two streams for one debit
+    kLosesCells,      // the server keeps reports of open decisions in memory only
   };
   void Plant(Mutant mutant);
 
@@ -85,6 +86,8 @@ class World {
   void BootServer();
   void Settle();
   void CheckLedger();
+  // All windows close, whatever was reported.
+  void CloseWindows();
   void Check(const absl::Status& status);
   void Violation(const std::string& what);
 

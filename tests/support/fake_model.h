@@ -220,7 +220,12 @@ class FakeRegistry final : public server::ModelRegistry {
     const auto found = models_.find(std::string(name));
     return found == models_.end() ? nullptr : found->second;
   }
-  std::vector<std::shared_ptr<server::HostedModel>> List() const override { return {}; }
+  std::vector<std::shared_ptr<server::HostedModel>> List() const override {
+    std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<server::HostedModel>> list;
+    for (const auto& [name, model] : models_) list.push_back(model);
+    return list;
+  }
   absl::Status AddConfigured(ModelSpec) override { return absl::UnimplementedError("not faked"); }
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
     return absl::UnimplementedError("not faked");

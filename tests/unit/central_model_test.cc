@@ -167,7 +167,9 @@ TEST_F(CentralModelTest, WindowsCloseThroughTheCounter) {
   ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 2, {0.6, 0.8})), IsOk());
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 3)), v1::APPLIED);
   EXPECT_THAT(MeanOf(*model), ::testing::Each(0));
-  clock_.Advance(absl::Seconds(61));
+  clock_.Advance(absl::Seconds(61));  // not the grace
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 3)), v1::APPLIED);
+  clock_.Advance(absl::Seconds(17));
   EXPECT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
   EXPECT_EQ(StatisticsOf(*model)[0].events, 2);
   EXPECT_EQ(model->Ledger().entries_size(), 1);

@@ -329,24 +329,21 @@ TEST_F(HostedModelTest, AWindowAppliesTheReportOnceAtItsCloseAndRefusesLaterOnes
   ASSERT_THAT(model->RecordDecision(late), IsOk());
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.75, 1)), v1::APPLIED);
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::DUPLICATE);
-  EXPECT_EQ(StatisticsOf(*model)[0].events, 0);
+  WaitApplied(*model);
+  EXPECT_EQ(model->Stats().log_sequence(), 3);  // of the report the arm that was shown, no reward
   clock_.Advance(absl::Seconds(60));
   EXPECT_EQ(CodeOf(ReportOne(*model, late, 0.75)), v1::EXPIRED);
-  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::DUPLICATE);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::EXPIRED);
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 2; }));
   EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.25, 0.75));
 }
 
-TEST_F(HostedModelTest, AReportBringsItsLostDecisionWithIt) {
+TEST_F(HostedModelTest, NoReportBringsALostDecisionBack) {
   const auto model = Open(WindowSpec());
   const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});  // never recorded
-  EXPECT_EQ(CodeOf(ReportOne(*model, decision, std::nullopt)), v1::APPLIED);
-  EXPECT_EQ(model->Stats().log_sequence(), 2);
-  ASSERT_THAT(model->RecordDecision(decision), IsOk());  // comes late: known
-  clock_.Advance(absl::Seconds(61));
-  EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
-  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.25, 0));
-  EXPECT_EQ(model->Stats().decisions_open(), 1);
+  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::EXPIRED);
+  EXPECT_EQ(model->Stats().log_sequence(), 0);
+  EXPECT_EQ(model->Stats().decisions_open(), 0);
 }
 
 TEST_F(HostedModelTest, OpenWindowsSurviveRestartsWithAndWithoutCheckpoint) {
@@ -359,6 +356,7 @@ TEST_F(HostedModelTest, OpenWindowsSurviveRestartsWithAndWithoutCheckpoint) {
     const Decision reported = DecisionOf(*model, clock_, 1, {1, 0});
     const Decision silent = DecisionOf(*model, clock_, 2, {0, 1});
     ASSERT_THAT(model->RecordDecision(silent), IsOk());
+    ASSERT_THAT(model->RecordDecision(reported), IsOk());
     EXPECT_EQ(CodeOf(ReportOne(*model, reported, 1)), v1::APPLIED);
     if (checkpoint) {
       ASSERT_THAT(model->Checkpoint(), IsOk());
@@ -375,17 +373,19 @@ TEST_F(HostedModelTest, OpenWindowsSurviveRestartsWithAndWithoutCheckpoint) {
 TEST_F(HostedModelTest, ANewEpochClosesOpenWindows) {
   const auto model = Open(WindowSpec());
   const Decision decision = DecisionOf(*model, clock_, 1, {1, 0});
+  ASSERT_THAT(model->RecordDecision(decision), IsOk());
   ASSERT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::APPLIED);
   ASSERT_THAT(model->OpenEpoch(), IsOkAndHolds(2));
   EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
+  EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(1, 0));
   clock_.Advance(absl::Seconds(120));
-  EXPECT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::DUPLICATE);
+  EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 1)), v1::TOKEN_FOREIGN);
   EXPECT_EQ(StatisticsOf(*model)[0].events, 1);
 }
 
 TEST_F(HostedModelTest, AnotherWindowLengthOpensAnEpochWhileWindowsAreOpen) {
   auto model = Open(WindowSpec());
-  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
+  ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {1, 0})), IsOk());
   model.reset();
   ModelSpec longer = WindowSpec();
   longer.public_spec.reward_window->duration = absl::Hours(1);

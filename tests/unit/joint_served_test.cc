@@ -254,7 +254,7 @@ TEST_F(JointServedTest, WindowsCloseThroughTheCounter) {
   // The answer comes once both are durable: the clock must not move before.
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
   EXPECT_THAT(model->posterior()->node(0).mean, Each(0));
-  clock_.Advance(absl::Seconds(61));
+  clock_.Advance(absl::Seconds(78));  // window and grace
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
 }
 

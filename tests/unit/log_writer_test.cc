@@ -62,6 +62,9 @@ class FakeLog final : public UpdateLog {
   absl::Status ForEachId(const std::function<void(const RememberedId&)>&) const override {
     return absl::OkStatus();
   }
+  absl::Status ForEachCell(const std::function<void(const server::Cell&)>&) const override {
+    return absl::OkStatus();
+  }
   std::int64_t forgotten_before() const override { return INT64_MIN; }
   const std::string& counters() const override { return counters_; }
 

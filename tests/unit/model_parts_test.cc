@@ -87,6 +87,37 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
   EXPECT_EQ(std::get<DecisionRecord>(*back).close, decision.close);
   EXPECT_EQ(std::get<DecisionRecord>(*back).default_reward, 0.25);
   EXPECT_EQ(std::get<TimeRecord>(*Decode(Encode(TimeRecord{kTime}), 1)).now, kTime);
+  server::CloseRecord close{.now = kTime, .early = true, .windows = {{{std::byte{5}}, 0.5}, {}}};
+  const std::string closing = Encode(close);
+  const auto closed = Decode(closing, 1);
+  ASSERT_THAT(closed, IsOk());
+  const auto& windows = std::get<server::CloseRecord>(*closed);
+  EXPECT_EQ(windows.now, kTime);
+  EXPECT_TRUE(windows.early);
+  ASSERT_EQ(windows.windows.size(), 2);
+  EXPECT_EQ(windows.windows[0].id, server::DecisionId{std::byte{5}});
+  EXPECT_EQ(windows.windows[0].reward, 0.5);
+  const std::string showing = Encode(server::ShownRecord{.id = {std::byte{6}}, .features = x});
+  const auto shown = Decode(showing, 1);
+  ASSERT_THAT(shown, IsOk());
+  EXPECT_EQ(FeaturesOf(std::get<server::ShownRecord>(*shown).feature_bytes), x);
+  server::ReportRecord report{.id = {std::byte{7}}, .epoch = 3, .received = kTime, .reward = -1};
+  for (const bool other_arm : {false, true}) {
+    if (other_arm) report.features = x;
+    const std::string asking = Encode(report);
+    const auto asked = Decode(asking, 1);
+    ASSERT_THAT(asked, IsOk());
+    const auto& request = std::get<server::ReportRecord>(*asked);
+    EXPECT_EQ(request.id, report.id);
+    EXPECT_EQ(request.epoch, 3);
+    EXPECT_EQ(request.received, kTime);
+    EXPECT_EQ(request.reward, -1);
+    EXPECT_EQ(FeaturesOf(request.feature_bytes), other_arm ? x : std::vector<double>{});
+  }
+  // A decision of the format whose log said that it was reported.
+  std::string former = bytes;
+  former[1] = 1;
+  EXPECT_THAT(Decode(former, 1), StatusIs(absl::StatusCode::kFailedPrecondition, "former version"));
   EXPECT_EQ(std::get<EpochRecord>(*Decode(Encode(EpochRecord{9}), 1)).epoch, 9);
   const std::string graph = Encode(GraphRecord{.graph = "graph"});
   EXPECT_EQ(std::get<GraphRecord>(*Decode(graph, 1)).graph, "graph");
@@ -257,10 +288,9 @@ struct CheckpointFixture {
     const double x[] = {0.5, 0.25};
     const std::string features(reinterpret_cast<const char*>(x), sizeof x);
     state.windows.Open({kTime + absl::Seconds(90), 11},
-                       {.id = {std::byte{1}}, .node = 1, .reward = 0.25, .features = features});
-    state.windows.Open(
-        {kTime + absl::Seconds(80), 12},
-        {.id = {std::byte{2}}, .node = 0, .reported = true, .reward = 1, .features = features});
+                       {.id = {std::byte{1}}, .node = 1, .features = features});
+    state.windows.Open({kTime + absl::Seconds(80), 12},
+                       {.id = {std::byte{2}}, .node = 0, .features = features});
     state.held.Hold(kHeld, features, 2);
     users.Add("ann");
     users.Add("bob");
@@ -295,7 +325,8 @@ TEST(CheckpointTest, EverythingComesBack) {
   EXPECT_THAT(back->statistics[0].moment, ElementsAre(4, 5));
   EXPECT_EQ(back->state.windows.next_close(), kTime + absl::Seconds(80));
   ASSERT_EQ(back->state.windows.all().size(), 2);
-  EXPECT_TRUE(back->state.windows.all().begin()->second.reported);
+  EXPECT_EQ(back->state.windows.all().begin()->second.id, server::DecisionId{std::byte{2}});
+  EXPECT_TRUE(back->former.empty());
   EXPECT_EQ(back->counters, Counters::Encode({5}));
   EXPECT_FALSE(back->state.held.Take({1, {}}));
   const auto held = back->state.held.Take(kHeld);
@@ -308,6 +339,7 @@ TEST(CheckpointTest, EverythingComesBack) {
 TEST(CheckpointTest, Version2IsRead) {
   CheckpointFixture fixture;
   fixture.state.held.Clear();
+  fixture.state.windows = {};  // which said what they hold
   std::string bytes = fixture.Bytes();
   // None held, no shape, no episode.
   bytes.resize(bytes.size() - sizeof(Sha256Digest) - sizeof(std::uint64_t) - sizeof(std::int32_t) -
@@ -318,7 +350,6 @@ TEST(CheckpointTest, Version2IsRead) {
   const auto back = server::DecodeCheckpoint(bytes);
   ASSERT_THAT(back, IsOk());
   EXPECT_EQ(back->state.position, fixture.state.position);
-  EXPECT_EQ(back->state.windows.all().size(), 2);
 }
 
 TEST(CheckpointTest, EveryFlippedBitAndEveryCutIsFound) {
@@ -332,7 +363,8 @@ TEST(CheckpointTest, EveryFlippedBitAndEveryCutIsFound) {
   }
 }
 
-TEST(ExportTest, ACopyKeepsStateButNotTheUnreportedWindows) {
+// Reports that the windows of a model without privacy hold are events of the copy.
+TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   const CheckpointFixture fixture;
   v1::ModelConfig config;
   config.set_name("m");
@@ -351,8 +383,20 @@ TEST(ExportTest, ACopyKeepsStateButNotTheUnreportedWindows) {
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ(copy->instance, instance);
   EXPECT_THAT(copy->users, ElementsAre("ann", "bob"));
-  ASSERT_EQ(copy->state.windows.all().size(), 1);
-  EXPECT_TRUE(copy->state.windows.all().begin()->second.reported);
+  EXPECT_TRUE(copy->state.windows.all().empty());
+  EXPECT_EQ(copy->statistics[0].events, 6);
+  const auto path = server::RewardPath::Create(testing::WindowSpec(), {}, nullptr);
+  ASSERT_THAT(path, IsOk());
+  const auto taken = server::CheckpointToExport(
+      fixture.Bytes(), *path,
+      {{{std::byte{2}}, {.reported = true, .reward = 2}}, {{std::byte{1}}, {.reward = 0.25}}});
+  ASSERT_THAT(taken, IsOk());
+  const auto with = server::DecodeCheckpoint(*taken);
+  ASSERT_THAT(with, IsOk());
+  EXPECT_TRUE(with->state.windows.all().empty());
+  EXPECT_EQ(with->statistics[0].events, 7);
+  EXPECT_THAT(with->statistics[0].moment, ElementsAre(4 + 2 * 0.5, 5 + 2 * 0.25));
+  EXPECT_EQ(with->statistics[1].events, 12);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::string bad = bytes;
     bad[i] = static_cast<char>(bad[i] ^ 2);
@@ -367,8 +411,8 @@ TEST(ExportTest, TheRunningHashStaysBehind) {
   ASSERT_THAT(path, IsOk());
   const std::string hash(32, '\1');
   ASSERT_NE(fixture.Bytes().find(hash), std::string::npos);
-  const auto once = server::CheckpointToExport(fixture.Bytes(), *path);
-  const auto again = server::CheckpointToExport(fixture.Bytes(), *path);
+  const auto once = server::CheckpointToExport(fixture.Bytes(), *path, {});
+  const auto again = server::CheckpointToExport(fixture.Bytes(), *path, {});
   ASSERT_THAT(once, IsOk());
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(once->find(hash), std::string::npos);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/random/bit_source.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
@@ -14,8 +15,8 @@ using server::EventRecord;
 using server::LogPosition;
 using server::OutcomeRecord;
 using server::Record;
-using server::RememberedId;
 using server::ReportGate;
+using server::ReportRecord;
 using server::TimeRecord;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
@@ -30,12 +31,40 @@ class ReportGateTest : public ::testing::Test {
     options_.token_lifetime = absl::Minutes(1);
   }
   void Start() {
+    options_.cells = &cells_;
     gate_ = std::make_unique<ReportGate>(options_, users_, counters_, [](const LogPosition&) {});
     gate_->Restore({.time = kStart});
   }
   Admission Judge(const Record& record) {
-    server::LogBatch batch;
-    return gate_->Judge(server::Encode(record), batch);
+    batch_ = {};
+    bytes_ = server::Encode(record);
+    return gate_->Judge(bytes_, batch_);
+  }
+  // Types of the entries that the last record became.
+  std::string Types() const {
+    std::string types;
+    for (const auto& record : batch_.records) {
+      types += types.empty() ? "" : " ";
+      types += std::to_string(record.bytes[1]);
+    }
+    return types;
+  }
+  ReportRecord Report(int number, double reward, absl::Time received = kStart) {
+    ReportRecord record{.epoch = 1, .received = received, .reward = reward};
+    record.id[0] = static_cast<std::byte>(number);
+    return record;
+  }
+  // The rewards of the entry that the last record became.
+  std::vector<double> Closed() const {
+    std::vector<double> rewards;
+    const auto record = server::Decode(batch_.records.at(0).bytes, 1);
+    for (const auto& window : std::get<server::CloseRecord>(*record).windows) {
+      rewards.push_back(window.reward);
+    }
+    return rewards;
+  }
+  server::WindowValue ValueIn(const server::Cell& cell) const {
+    return *cells_.Decode(cell.id, cell.content);
   }
   void Commit() {
     if (const auto before = gate_->ForgetBefore()) gate_->ForgetBefore(*before);
@@ -49,7 +78,9 @@ class ReportGateTest : public ::testing::Test {
     return record;
   }
   DecisionRecord Decision(int number, const std::string& user) {
-    return {.event = Event(number, user, 1), .close = kStart + absl::Seconds(30)};
+    return {.event = Event(number, user, 1),
+            .close = kStart + absl::Seconds(30),
+            .default_reward = 0.25};
   }
   EventRecord Event(int number, const std::string& user, std::uint64_t epoch) {
     EventRecord event{.epoch = epoch, .time = kStart, .user = user, .features = feature_};
@@ -62,6 +93,9 @@ class ReportGateTest : public ::testing::Test {
   server::UserIndex users_;
   server::Counters counters_;
   std::unique_ptr<ReportGate> gate_;
+  const server::CellCodec cells_{{}, server::CellKey{}, SystemBits()};
+  std::string bytes_;
+  server::LogBatch batch_;
 };
 
 TEST_F(ReportGateTest, ARolledBackTransactionLeavesNoTrace) {
@@ -183,19 +217,120 @@ TEST_F(ReportGateTest, TimeOfTheLogExpiresAndForgets) {
   EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kExpired);
 }
 
-TEST_F(ReportGateTest, AnOutcomeSharesTheFateOfItsDecision) {
+TEST_F(ReportGateTest, AReportOfAnOpenDecisionWritesItsCellAndNothingElse) {
   options_.windows = true;
+  for (const bool hides : {false, true}) {
+    SCOPED_TRACE(hides);
+    options_.hides = hides;
+    Start();
+    EXPECT_EQ(Judge(Decision(1, "")), Admission::kAppend);
+    EXPECT_EQ(Types(), "11");
+    ASSERT_EQ(batch_.cells.size(), 1);
+    EXPECT_EQ(ValueIn(batch_.cells[0]), (server::WindowValue{.reward = 0.25}));
+    EXPECT_EQ(Judge(Decision(1, "")), Admission::kDuplicate);
+    Commit();
+    const server::Counters::Values before = counters_.Get();
+    EXPECT_EQ(Judge(Report(1, 2)), Admission::kAppend);
+    EXPECT_EQ(Types(), "");
+    ASSERT_EQ(batch_.cells.size(), 1);
+    const server::Cell first = batch_.cells[0];
+    EXPECT_EQ(ValueIn(first), (server::WindowValue{.reported = true, .reward = 2}));
+    // The first report stands; a hidden one is written anew.
+    EXPECT_EQ(Judge(Report(1, 3)), hides ? Admission::kAppend : Admission::kDuplicate);
+    ASSERT_EQ(batch_.cells.size(), hides ? 1 : 0);
+    if (hides) {
+      EXPECT_EQ(ValueIn(batch_.cells[0]).reward, 2);
+      EXPECT_NE(batch_.cells[0], first);
+    }
+    EXPECT_EQ(Judge(Report(7, 3)), Admission::kExpired);  // no such decision
+    EXPECT_EQ(gate_->ids(), 1);
+    Commit();
+    EXPECT_EQ(counters_.Get() == before, hides);
+    EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
+    EXPECT_EQ(Types(), "12");
+    EXPECT_EQ(Closed(), (std::vector<double>{2}));
+    ASSERT_EQ(batch_.cells.size(), 1);
+    EXPECT_EQ(batch_.cells[0], (server::Cell{.slot = 0}));
+    Commit();
+    EXPECT_EQ(counters_.Get()[server::Counters::kApplied], before[server::Counters::kApplied] + 1);
+    EXPECT_EQ(Judge(Report(1, 3)), Admission::kExpired);
+  }
+}
+
+TEST_F(ReportGateTest, ARefusedDecisionCountsOnceAndItsReportsFindNothing) {
+  options_.windows = options_.hides = true;
   options_.users_max = 1;
   Start();
   EXPECT_EQ(Judge(Decision(1, "ann")), Admission::kAppend);
-  EXPECT_EQ(Judge(Decision(1, "ann")), Admission::kDuplicate);
-  EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kAppend);
-  EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kDuplicate);
   EXPECT_EQ(Judge(Decision(2, "bob")), Admission::kUserLimit);
-  EXPECT_EQ(Judge(Outcome(2, "bob")), Admission::kUserLimit);
+  EXPECT_EQ(Judge(Report(2, 1)), Admission::kExpired);
+  EXPECT_EQ(Judge(Report(2, 1)), Admission::kExpired);
   Commit();
-  EXPECT_EQ(gate_->ids(), 1);  // one decision, whatever is known of it
   EXPECT_EQ(gate_->events_of_one_max(), 1);
+  EXPECT_EQ(counters_.Get()[server::Counters::Rejected(v1::USER_LIMIT)], 1);
+  EXPECT_EQ(counters_.Get()[server::Counters::kExpired], 0);
+}
+
+TEST_F(ReportGateTest, WindowsCloseInOrderAndInEntriesOfBoundedSize) {
+  options_.windows = true;
+  options_.ids_max = 5000;
+  options_.independent = false;
+  Start();
+  for (int i = 0; i < 2500; ++i) {
+    DecisionRecord decision = Decision(i % 256, "");
+    decision.event.id[1] = static_cast<std::byte>(i / 256);
+    decision.event.node = 0;
+    decision.close -= absl::Milliseconds(i);  // the last one closes first
+    decision.default_reward = i;
+    ASSERT_EQ(Judge(decision), Admission::kAppend);
+  }
+  Commit();
+  EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
+  EXPECT_EQ(Types(), "12 12 12");
+  EXPECT_EQ(Closed().size(), server::kClosedWindowsMax);
+  EXPECT_EQ(Closed().front(), 2499);
+  EXPECT_EQ(batch_.cells.size(), 2500);
+}
+
+TEST_F(ReportGateTest, AnEpochClosesAllWindowsBeforeIt) {
+  options_.windows = true;
+  Start();
+  EXPECT_EQ(Judge(Decision(1, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(EpochRecord{2}), Admission::kAppend);
+  EXPECT_EQ(Types(), "12 4");
+  EXPECT_EQ(Judge(Report(1, 2)), Admission::kForeign);
+}
+
+TEST_F(ReportGateTest, WindowsAndCellsFallWithTheirTransaction) {
+  options_.windows = options_.hides = true;
+  options_.users_max = 5;
+  options_.ids_max = 10;
+  Start();
+  EXPECT_EQ(Judge(Decision(1, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(Decision(2, "ann")), Admission::kAppend);
+  EXPECT_EQ(Judge(Report(1, 2)), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(Judge(Report(2, 5)), Admission::kAppend);
+  EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
+  EXPECT_EQ(Closed(), (std::vector<double>{2, 5}));
+  DecisionRecord later = Decision(3, "ann");
+  later.close = kStart + absl::Hours(1);
+  EXPECT_EQ(Judge(later), Admission::kAppend);  // in a slot that became free
+  EXPECT_EQ(batch_.cells[0].slot, 1);
+  later.event.id[0] = std::byte{4};
+  EXPECT_EQ(Judge(later), Admission::kAppend);
+  later.event.id[0] = std::byte{5};
+  EXPECT_EQ(Judge(later), Admission::kAppend);  // in a new one
+  EXPECT_EQ(batch_.cells[0].slot, 2);
+  gate_->Rollback();
+  // The report of 2 and all after it is undone.
+  EXPECT_EQ(Judge(Report(3, 1)), Admission::kExpired);
+  EXPECT_EQ(Judge(later), Admission::kAppend);
+  EXPECT_EQ(batch_.cells[0].slot, 2);
+  EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
+  EXPECT_EQ(Closed(), (std::vector<double>{2, 0.25}));
+  Commit();
+  EXPECT_EQ(counters_.Get()[server::Counters::kApplied], 2);
 }
 
 TEST_F(ReportGateTest, CountersAreStoredOnlyWhenTheyChanged) {
@@ -243,22 +378,13 @@ class StreamGateTest : public ReportGateTest {
     bytes_ = server::Encode(record);
     return gate_->Judge(bytes_, batch_);
   }
-  // Types of the entries that the last record became.
-  std::string Types() const {
-    std::string types;
-    for (const auto& record : batch_.records) types += std::to_string(record.bytes[1]);
-    return types;
-  }
   server::StreamId Stream(int number) const { return {static_cast<std::byte>(number)}; }
-
-  std::string bytes_;
-  server::LogBatch batch_;
 };
 
 TEST_F(StreamGateTest, ANewStreamPaysBeforeItsFirstReport) {
   Start();
   EXPECT_EQ(JudgeSteps(1, 1, 2, "ann"), Admission::kAppend);
-  EXPECT_EQ(Types(), "76");
+  EXPECT_EQ(Types(), "7 6");
   EXPECT_EQ(batch_.records[1].ids.size(), 2);
   EXPECT_EQ(JudgeSteps(1, 2, 3, "ann"), Admission::kAppend);  // overlaps
   EXPECT_EQ(Types(), "6");
@@ -284,7 +410,7 @@ TEST_F(StreamGateTest, ARolledBackStreamLeavesNoTrace) {
   EXPECT_EQ(gate_->ids(), 2);
   EXPECT_EQ(JudgeSteps(1, 3, 3, "ann"), Admission::kAppend);
   EXPECT_EQ(JudgeSteps(2, 1, 1, "ann"), Admission::kAppend);
-  EXPECT_EQ(Types(), "76");
+  EXPECT_EQ(Types(), "7 6");
   EXPECT_EQ(JudgeSteps(3, 1, 1, "bob"), Admission::kUserLimit);
 }
 

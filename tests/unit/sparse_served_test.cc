@@ -282,7 +282,7 @@ TEST_F(SparseServedTest, WindowsCloseIntoTheEpisode) {
   ASSERT_THAT(model->RecordDecision(decision), IsOk());
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
   EXPECT_EQ(StatisticsOf(*model)[0].events, 0);
-  clock_.Advance(absl::Seconds(61));
+  clock_.Advance(absl::Seconds(78));  // window and grace
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
 }
 

@@ -15,6 +15,7 @@
 namespace bandana::testing {
 namespace {
 
+using server::Cell;
 using server::CreateSqliteLog;
 using server::EntryId;
 using server::LogBatch;
@@ -82,7 +83,8 @@ TEST_F(SqliteLogTest, AFileWithOneIdAnEntryIsConverted) {
       "ALTER TABLE ids RENAME TO now;"
       "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
       " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence)) WITHOUT ROWID;"
-      "INSERT INTO ids SELECT * FROM now; DROP TABLE now; PRAGMA user_version = 1");
+      "INSERT INTO ids SELECT * FROM now; DROP TABLE now; DROP TABLE cells; PRAGMA user_version = "
+      "1");
   LogBatch batch;
   batch.Add("b", {RememberedId{5, 1, IdOf(2)}, RememberedId{5, 1, IdOf(3)}});
   ASSERT_THAT(Open()->Append(batch), IsOk());
@@ -91,6 +93,93 @@ TEST_F(SqliteLogTest, AFileWithOneIdAnEntryIsConverted) {
   ASSERT_THAT(log->ForEachId([&](const RememberedId&) { ++ids; }), IsOk());
   EXPECT_EQ(ids, 3);
   EXPECT_EQ(ReadAll(*log), (std::vector<std::string>{"a", "b"}));
+}
+
+Cell CellOf(std::uint64_t slot, int number) {
+  Cell cell{.slot = slot, .live = true, .id = IdOf(number)};
+  cell.content.fill(static_cast<std::byte>(0xa0 + number));
+  return cell;
+}
+
+std::vector<Cell> CellsOf(const UpdateLog& log) {
+  std::vector<Cell> cells;
+  EXPECT_THAT(log.ForEachCell([&](const Cell& cell) { cells.push_back(cell); }), IsOk());
+  return cells;
+}
+
+TEST_F(SqliteLogTest, CellsAreWrittenOverAndBesideTheEntries) {
+  Create();
+  {
+    const auto log = Open();
+    LogBatch batch;
+    batch.Add("a");
+    batch.cells = {CellOf(0, 1), CellOf(1, 2), CellOf(2, 3)};
+    ASSERT_THAT(log->Append(batch), IsOk());
+    batch = {};
+    batch.cells = {CellOf(1, 4), {.slot = 0}};
+    const LogPosition before = log->last();
+    ASSERT_THAT(log->Append(batch), IsOk());
+    EXPECT_EQ(log->last(), before);
+  }
+  const auto log = Open();
+  EXPECT_EQ(CellsOf(*log), (std::vector<Cell>{{.slot = 0}, CellOf(1, 4), CellOf(2, 3)}));
+  LogBatch beyond;
+  beyond.cells = {CellOf(4, 1)};
+  EXPECT_FALSE(log->Append(beyond).ok());
+  EXPECT_THAT(CellsOf(*Open()), SizeIs(3));
+}
+
+// A thief of the file finds neither what a cell held before, nor by its size that it was written.
+TEST_F(SqliteLogTest, TheBytesOfACellDoNotSurviveItsNextWriting) {
+  Create();
+  const auto fill = [&](int number) {
+    LogBatch batch;
+    for (std::uint64_t slot = 0; slot < 500; ++slot) batch.cells.push_back(CellOf(slot, number));
+    ASSERT_THAT(Open()->Append(batch), IsOk());
+  };
+  fill(1);
+  const auto size = std::filesystem::file_size(options_.path);
+  EXPECT_NE(ReadFile(options_.path, 1 << 20)->find(std::string(40, '\xa1')), std::string::npos);
+  fill(2);
+  EXPECT_EQ(std::filesystem::file_size(options_.path), size);
+  EXPECT_EQ(ReadFile(options_.path, 1 << 20)->find(std::string(4, '\xa1')), std::string::npos);
+  LogBatch batch;
+  for (std::uint64_t slot = 0; slot < 500; ++slot) batch.cells.push_back({.slot = slot});
+  ASSERT_THAT(Open()->Append(batch), IsOk());
+  EXPECT_EQ(std::filesystem::file_size(options_.path), size);
+  EXPECT_EQ(ReadFile(options_.path, 1 << 20)->find(std::string(4, '\xa2')), std::string::npos);
+}
+
+TEST_F(SqliteLogTest, DamagedCellsAreFound) {
+  for (const char* damage :
+       {"DELETE FROM cells WHERE slot = 1", "DELETE FROM cells WHERE slot = 0",
+        "UPDATE cells SET value = (SELECT value FROM cells WHERE slot = 0) WHERE slot = 1",
+        "UPDATE cells SET value = zeroblob(73) WHERE slot = 1",
+        "INSERT INTO cells SELECT 2, value FROM cells WHERE slot = 0"}) {
+    SCOPED_TRACE(damage);
+    Create();
+    LogBatch batch;
+    batch.cells = {CellOf(0, 1), CellOf(1, 2)};
+    ASSERT_THAT(Open()->Append(batch), IsOk());
+    Tamper(damage);
+    EXPECT_THAT(Open()->ForEachCell([](const Cell&) {}), StatusIs(absl::StatusCode::kDataLoss));
+  }
+}
+
+// Until its model is taken over a file of the former version stays one.
+TEST_F(SqliteLogTest, AFileWithoutCellsIsConvertedWithItsFirstChange) {
+  Create();
+  ASSERT_THAT(Append(*Open(), {"a"}), IsOk());
+  Tamper("DROP TABLE cells; PRAGMA user_version = 2");
+  const auto version = [&] { return (*ReadFile(options_.path, 1 << 20))[63]; };
+  EXPECT_EQ(ReadAll(*Open()), (std::vector<std::string>{"a"}));
+  EXPECT_THAT(CellsOf(*Open()), IsEmpty());
+  EXPECT_EQ(version(), 2);
+  LogBatch batch;
+  batch.cells = {CellOf(0, 1)};
+  ASSERT_THAT(Open()->Append(batch), IsOk());
+  EXPECT_EQ(version(), 3);
+  EXPECT_EQ(CellsOf(*Open()), (std::vector<Cell>{CellOf(0, 1)}));
 }
 
 TEST_F(SqliteLogTest, EntriesComeBackInOrderWithTheirRunningHash) {
