@@ -97,8 +97,7 @@ absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkp
   if (log.last().sequence == from) return absl::OkStatus();
   return FailedPrecondition(
       "the log has entries after the newest checkpoint, which this version would release with "
-      "other "
-      "noise than the one that wrote them; start that version once more and stop it cleanly "
+      "other noise than the one that wrote them; start that version once more and stop it cleanly "
       "(SIGTERM), then this one");
 }
 

@@ -32,6 +32,10 @@ absl::Status ClipArm(std::span<const double> x, const FeatureBounds& bounds, std
                      double* out, std::size_t& clipped) {
   double largest = 0;
   for (const double v : x) {
+    if (!std::isfinite(v) && bounds.zero_when_not_finite) {
+      std::fill_n(out, x.size(), 0.0);
+      return absl::OkStatus();
+    }
     if (!std::isfinite(v)) {
       return InvalidArgument("arms.inline_arms.features: arm ", arm,
                              " has a NaN or infinite feature");

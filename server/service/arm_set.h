@@ -17,6 +17,9 @@ struct FeatureBounds {
   int dimension = 0;
   double l2_max = 1;    // L
   bool reject = false;  // out of range: INVALID_ARGUMENT instead of scaling
+  // Arms that are not finite count as zeros instead of INVALID_ARGUMENT: where contexts are
+  // private, no value of a feature may decide whether there is an event.
+  bool zero_when_not_finite = false;
 };
 
 // Reused between decisions; arms lie in the request, the catalogue or `scaled`, and live as long as

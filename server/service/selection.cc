@@ -81,7 +81,8 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   const std::shared_ptr<const Catalogue> catalogue = model.catalogue();
   const FeatureBounds bounds{.dimension = rules.dimension,
                              .l2_max = rules.feature_l2_max,
-                             .reject = rules.reject_features};
+                             .reject = rules.reject_features,
+                             .zero_when_not_finite = rules.mode == v1::JOINT};
   BANDANA_RETURN_IF_ERROR(LoadArms(request.arms(), bounds, arms_max, *catalogue, scratch.arms));
   if (scratch.arms.clipped > 0) model.CountFeaturesClipped(scratch.arms.clipped);
 

@@ -171,6 +171,49 @@ TEST_F(RecommenderTest, TheTokenCarriesTheRankedArms) {
   EXPECT_EQ(decision->arms[1].propensity, 0);
 }
 
+TEST_F(RecommenderTest, TheTokenCarriesTheRankThatSelectNamed) {
+  v1::SelectRequest request = Request({0, 1, 1, 0}, 2);
+  request.set_shown(1);
+  ASSERT_THAT(Select(request), IsOk());
+  EXPECT_EQ(tokens_.Open(response_.token())->shown, 1);
+  request.set_shown(2);
+  EXPECT_THAT(Select(request), StatusIs(Code::kInvalidArgument, "shown: must be in [0, 2), got 2"));
+  request.set_top_k(5);  // of two arms
+  EXPECT_THAT(Select(request), StatusIs(Code::kInvalidArgument, "shown: must be below"));
+}
+
+// No value of a feature decides whether there is an event.
+TEST_F(RecommenderTest, JointModelsTakeArmsThatAreNotFiniteAsZeros) {
+  ModelSpec spec = PlainSpec("joint", 2);
+  spec.public_spec.mode = v1::JOINT;
+  registry_.Add(spec);
+  v1::SelectRequest request = Request({kNan, 1, 0, 0.5, 1, -kInf}, 3);
+  request.set_model("joint");
+  ASSERT_THAT(Select(request), IsOk());
+  const auto decision = tokens_.Open(response_.token());
+  EXPECT_THAT(decision->arms[0].features, ElementsAre(0, 0.5));
+  EXPECT_THAT(decision->arms[1].features, ElementsAre(0, 0));
+  EXPECT_THAT(decision->arms[2].features, ElementsAre(0, 0));
+}
+
+TEST_F(RecommenderTest, ReportsAreHushedWhereTheyAreHidden) {
+  ModelSpec spec = PlainSpec("central", 2);
+  spec.public_spec.mode = v1::CENTRAL_REWARD;
+  registry_.Add(spec);
+  spec.public_spec.name = "window";
+  spec.public_spec.reward_window = RewardWindowSpec{.duration = absl::Minutes(1)};
+  registry_.Add(spec);
+  spec.public_spec.name = "plain";
+  spec.public_spec.mode = v1::NON_PRIVATE;
+  registry_.Add(spec);
+  EXPECT_TRUE(recommender_.HushesReports("window"));
+  EXPECT_FALSE(recommender_.HushesReports("central"));
+  EXPECT_FALSE(recommender_.HushesReports("plain"));
+  EXPECT_TRUE(recommender_.HushesReports(""));
+  ASSERT_THAT(registry_.Delete("window"), IsOk());
+  EXPECT_FALSE(recommender_.HushesReports(""));
+}
+
 TEST_F(RecommenderTest, IndependentUsersAreNamedInTheToken) {
   ModelSpec spec = PlainSpec("own", 2);
   spec.coupling = Coupling::Independent();
