@@ -62,7 +62,10 @@ set_tests_properties(reward_types_test PROPERTIES LABELS "unit;compile" TIMEOUT 
 add_test(NAME check_tools_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tools/check/check_test.py)
 set_tests_properties(check_tools_test PROPERTIES LABELS "unit;compile" TIMEOUT 120)
-foreach(check layering bans monitoring proofs)
+add_test(NAME check_book_test COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tools/check/check_book_test.py)
+set_tests_properties(check_book_test PROPERTIES LABELS "unit;compile" TIMEOUT 120)
+foreach(check layering bans monitoring proofs paths kinds)
   add_test(NAME check_${check} COMMAND Python3::Interpreter
     ${PROJECT_SOURCE_DIR}/tools/check/check_${check}.py)
   set_tests_properties(check_${check} PROPERTIES LABELS "unit;compile" TIMEOUT 120)

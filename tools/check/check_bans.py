@@ -18,7 +18,7 @@ BANNED = [
      "randomness comes from BitSource", SHIPPED, ()),
     (r"\bthrow\b", "errors are absl::Status", SHIPPED, ()),
     (r"(?<!static_)\bassert\s*\(", "use BANDANA_CHECK, on in every build", SHIPPED, ()),
-    (r"#\s*include\s*<(cassert|assert\.h|format|source_location)>", "not for us (docs: style)",
+    (r"#\s*include\s*<(cassert|assert\.h|format|source_location)>", "what replaces it: CONTRIBUTING.md",
      SHIPPED, ()),
     (r"\babsl::Mutex\b|absl/synchronization/|\batomic\s*<\s*std::shared_ptr",
      "ThreadSanitizer sees neither (Debian's abseil is not instrumented): std::mutex, SharedCell",

@@ -1,0 +1,161 @@
+"""The checks of documents and of kinds find what they are for, in a small tree of their own, and stay quiet on right text."""
+
+import json
+import os
+import unittest
+
+import check_docs
+import check_kinds
+import check_paths
+import check_snippets
+import cpp_source
+from check_test import Tree
+
+
+class KindsTest(Tree):
+    def branches(self, code, path="server/models/a.cc"):
+        self.write(path, code)
+        found = check_kinds.collect(self.root, tables={"server/models/table.cc"})
+        os.remove(os.path.join(self.root, path))
+        return [(branch.form, branch.kind) for branch in found]
+
+    def test_every_form_of_branch_is_found(self):
+        for code, expected in [("if (spec.mode == v1::JOINT) F();", ("if", "mode")),
+                               ("if (const auto m = F(); IsLocalMode(m)) F();", ("if", "mode")),
+                               ("x = path.central() ? 1 : 2;", ("?:", "mode")),
+                               ("return f(a, IsShaped(m) ? 1 : 2);", ("?:", "mechanism")),
+                               ("switch (m) {\n  case v1::PRIVUNIT:\n    F();\n}", ("case", "mechanism")),
+                               ("if (path.counter() == nullptr) F();", ("if", "mechanism")),
+                               ("if (!services_.streams && x) F();", ("if", "mechanism")),
+                               ("bool a = randomizer_.has_value();", ("has_value", "mechanism")),
+                               ("if (spec.arms) F();", ("if", "family")),
+                               ("if (spec.coupling.independent()) F();", ("if", "coupling")),
+                               ("  case v1::ModelConfig::kGoblin: F();", ("case", "coupling")),
+                               ("auto* r = std::get_if<OutcomeRecord>(&x);", ("get_if", "report")),
+                               ("return std::visit(Encoder{out}, record);", ("visit", "report"))]:
+            self.assertEqual(self.branches(code + "\n"), [expected], code)
+
+    def test_a_condition_counts_once(self):
+        self.assertEqual(len(self.branches("if (p.mode == v1::JOINT && spec.sparse.has_value()) F();\n")), 1)
+        self.assertEqual(len(self.branches("if (auto* c = std::get_if<CounterRecord>(&x)) F();\n")), 1)
+        self.assertEqual(len(self.branches("if (path.joint() != nullptr) F();\nelse if (path.central()) G();\n")), 2)
+        self.assertEqual(len(self.branches("x = spec.arms ? 1 : spec.points ? 2 : 3;\n")), 2)
+
+    def test_other_code_is_quiet(self):
+        for code in ["if (x > 0) F();", "spec.arms->Get();", "if (spec.arms->size() > 3) F();", "// if (spec.arms) F();",
+                     'if (x == "v1::JOINT ? 1 : 2") F();', "if (request.arms_max() > 2) F();", "case Stage::kIdle: F();",
+                     "privacy.set_mode(v1::JOINT);", "if (!streams_[node].empty()) F();", "auto v = std::get_if<int>(&x);"]:
+            self.assertEqual(self.branches(code + "\n"), [], code)
+
+    def test_tables_mechanisms_and_tests_may_ask(self):
+        code = "if (spec.mode == v1::JOINT) F();\n"
+        for path in ["server/models/table.cc", "common/mechanisms/a.cc", "tests/unit/a.cc", "bench/a.cc"]:
+            self.assertEqual(self.branches(code, path), [], path)
+        self.assertEqual(len(self.branches(code, "tools/ctl/a.cc")), 1)
+
+    def test_lines_are_those_of_the_file(self):
+        self.write("client/src/a.cc", '/* two\nlines */ const char* s = "{ ( [";\n\nif (p.mode == v1::JOINT) F();\n')
+        self.assertEqual([branch.line for branch in check_kinds.collect(self.root)], [4])
+
+
+class SourceTest(unittest.TestCase):
+    def test_strings_comments_and_digit_separators(self):
+        code = cpp_source.without_comments_and_strings("int a = 1'000'000; // if (x)\nauto c = '\"'; auto s = \"// no\";\n")
+        self.assertEqual(code, "int a = 1'000'000; \nauto c = ''; auto s = \"\";\n")
+        self.assertEqual(cpp_source.comments("int a; // b\nc /* d */ e").split(), ["//", "b", "/*", "d", "*/"])
+
+
+class DocsTest(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/b.md", "# Title\n\n## 2. Two words, `code`\n\n```\n# no heading\n```\n## 2. Two words, `code`\n")
+
+    def problems(self, text, path="docs/a.md"):
+        self.write(path, text)
+        found = check_docs.check(self.root)
+        os.remove(os.path.join(self.root, path))
+        return found
+
+    def test_right_documents_are_quiet(self):
+        self.assertEqual(self.problems("x" * 120 + "\n| " + "x" * 200 + " |\n\n[a](b.md) [b](b.md#2-two-words-code) [c](../docs)\n"
+                                       "[d](b.md#2-two-words-code-1) [e](https://example.org/x) [f](#here)\n\n# Here\n\n"
+                                       "```\n[g](nothing.md)\n```\n`[h](nothing.md)`\n"), [])
+
+    def test_wrong_documents(self):
+        for text, word in [("x" * 121, "121 columns"), ("[a](c.md)", "no such file"), ("[a](b.md#three)", "no such heading"),
+                           ("[a](b.md#no-heading)", "no such heading"), ("[a](../../b.md)", "no such file"),
+                           ("see THEORY section 4", "cite a path"), ("THEORY sections 4 and 5", "cite a path"),
+                           ("by THEORY 5c", "cite a path"), ("`docs/b.md#three`", "no such heading"),
+                           ("`docs/c.md#three`", "no such file")]:
+            found = self.problems(f"# A\n\n{text}\n")
+            self.assertEqual(len(found), 1, (text, found))
+            self.assertIn("docs/a.md:3", found[0])
+            self.assertIn(word, found[0])
+
+    def test_comments(self):
+        self.assertEqual(self.problems("// docs/b.md#2-two-words-code, RFC 6979\nint THEORY = 4;\n", "server/a.h"), [])
+        self.assertEqual(self.problems('auto s = "THEORY section 4";\n', "server/a.cc"), [])
+        self.assertEqual(len(self.problems("// THEORY\n// section 4\n", "server/a.h")), 1)
+        self.assertEqual(len(self.problems("// docs/b.md#three\n", "proto/a.proto")), 1)
+
+    def test_pages_to_be_wrapped_come_off_the_list(self):
+        not_yet = check_docs.NOT_YET
+        self.addCleanup(setattr, check_docs, "NOT_YET", not_yet)
+        check_docs.NOT_YET = {"docs/a.md"}
+        self.assertEqual(self.problems("x" * 121 + "\n"), [])
+        self.assertEqual(len(self.problems("x" * 120 + "\n")), 1)
+
+
+class PathsTest(Tree):
+    def setUp(self):
+        super().setUp()
+        for path in ["server/log/update_log.h", "server/log/log_writer.cc", "docs/privacy/tree.md"]:
+            self.write(path, "")
+
+    def problems(self, text, path="server/log/a.h"):
+        self.write(path, text)
+        found = check_paths.check(self.root)
+        os.remove(os.path.join(self.root, path))
+        return found
+
+    def test_right_paths_are_quiet(self):
+        for word in ["server/log/update_log.h", "server/log", "server/log/", "server/log/log_writer", "update_log.h",
+                     "server/log/*.h", "server/log/{update_log.h,log_writer.cc}", "docs/privacy/tree.md.", "docs/privacy/NAME<x>",
+                     "https://example.org/server/none.h", "server/client arms/a", "sqlite3.h", "/etc/server/none.h"]:
+            expected = 1 if word == "server/client arms/a" else 0
+            self.assertEqual(len(self.problems(f"// see {word}\n")), expected, word)
+
+    def test_stale_paths_are_found_on_their_line(self):
+        for word in ["server/log/none.h", "none.h", "server/logs/", "docs/privacy/none.md", "server/log/*.proto",
+                     "server/log/{update_log.h,none.cc}"]:
+            found = self.problems(f"int a;\n// see {word}, there\n")
+            self.assertEqual(len(found), 1, (word, found))
+            self.assertIn("server/log/a.h:2", found[0])
+            self.assertEqual(len(self.problems(f"# A\n\n`{word}` says\n", "docs/a.md")), 1, word)
+
+    def test_code_is_the_compilers_business(self):
+        self.assertEqual(self.problems('#include "server/log/none.h"\nauto s = "server/log/none.h";\n'), [])
+
+
+class SnippetsTest(Tree):
+    def problems(self, text):
+        self.write("docs/a.md", text)
+        self.write("build/compile_commands.json", json.dumps([{
+            "directory": self.root, "file": os.path.join(self.root, "common/a.cc"),
+            "command": f"ccache {os.environ.get('CXX', 'c++')} -std=c++20 -O2 -o a.o -c a.cc"}]))
+        return check_snippets.check(self.root, os.path.join(self.root, "build"), ["docs/a.md"])
+
+    def test_blocks_compile_with_what_is_given(self):
+        given = "<!-- given: #include <string>\nstd::string s; void Show(int x); -->\n"
+        self.assertEqual(self.problems(given + "```cpp\n#include <vector>\nShow(static_cast<int>(s.size()));\n```\n"), [])
+        self.assertEqual(len(self.problems(given + "```cpp\nShow(t);\n```\n")), 1)
+        self.assertEqual(len(self.problems("<!-- given: [[nodiscard]] int F(); -->\n```cpp\nF();\n```\n")), 1)
+
+    def test_a_block_says_what_it_is(self):
+        self.assertEqual(len(self.problems("```cpp\nint x = 0;\n```\n")), 1)
+        self.assertEqual(self.problems("<!-- not compiled: a sketch -->\n```cpp\nint x = ...;\n```\n"), [])
+        self.assertEqual(len(self.problems("<!-- not compiled: -->\n```cpp\nint x = ...;\n```\n")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

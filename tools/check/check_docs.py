@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Checks that a reader of the documents gets where they point, and can read them in a window.
+
+- Lines of Markdown have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
+- The target of a relative link exists, and so does its heading. A link leads to a file of this tree.
+- A document that is cited by section is a file of this tree: `docs/design/mechanisms.md#8-randomness`, not `NAME section 8`.
+"""
+
+import os
+import re
+import sys
+
+import cpp_source
+import markdown_source
+import source_tree
+
+COLUMNS_MAX = 120
+# Pages with longer lines. Take a page off when it has been wrapped; add none.
+NOT_YET = set()
+
+# DESIGN section 3, REVIEW sections 4 and 5, FINDINGS C1: names in capitals that are no file anyone can open.
+SECTION = re.compile(r"\b([A-Z][A-Z_]{4,})(?:'s?)?\s+(?:// +)?(?:[Ss]ections? +\d+|\d[a-z]\b)|\b([A-Z]+_[A-Z]{5,}S) [A-Z]\d+\b")
+# docs/design/mechanisms.md#8-randomness in a comment or between backticks.
+CITED = re.compile(r"(?<![\w(/.])((?:[\w-]+/)*[\w-]+\.md)#([\w-]+)")
+
+
+def width_problems(path, text):
+    if path in NOT_YET:
+        return []
+    return [f"{path}:{number}: {len(line)} columns, at most {COLUMNS_MAX}" for number, line in enumerate(text.splitlines(), 1)
+            if len(line) > COLUMNS_MAX and not line.lstrip().startswith(("|", "!["))]
+
+
+def link_problems(root, path, text):
+    found = []
+    for number, target in markdown_source.links(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        full = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+        if full.startswith("..") or not os.path.exists(os.path.join(root, full)):
+            found.append(f"{path}:{number}: link to {target}: no such file")
+        elif anchor and full.endswith(".md") and anchor not in markdown_source.anchors(source_tree.read(root, full)):
+            found.append(f"{path}:{number}: link to {target}: no such heading")
+    return found
+
+
+def reference_problems(root, path, text):
+    found = []
+    words = text if path.endswith((".md", ".proto")) else cpp_source.comments(text)
+    for match in SECTION.finditer(words):
+        if not os.path.exists(os.path.join(root, f"{match.group(1) or match.group(2)}.md")):
+            found.append(f"{path}:{words.count(chr(10), 0, match.start()) + 1}: {' '.join(match.group(0).split())}: "
+                         f"no such document here; cite a path and heading")
+    for match in CITED.finditer(words):
+        line = words.count("\n", 0, match.start()) + 1
+        full = next((name for name in (match.group(1), os.path.normpath(os.path.join(os.path.dirname(path), match.group(1))))
+                     if os.path.isfile(os.path.join(root, name))), None)
+        if full is None:
+            found.append(f"{path}:{line}: {match.group(0)}: no such file")
+        elif match.group(2) not in markdown_source.anchors(source_tree.read(root, full)):
+            found.append(f"{path}:{line}: {match.group(0)}: no such heading")
+    return found
+
+
+def check(root):
+    problems = []
+    for path in source_tree.files(root, [".md", ".h", ".cc", ".proto"]):
+        text = source_tree.read(root, path)
+        if path.endswith(".md"):
+            problems += width_problems(path, text) + link_problems(root, path, text)
+        problems += reference_problems(root, path, text)
+    for path in sorted(NOT_YET):
+        text = source_tree.read(root, path) if os.path.isfile(os.path.join(root, path)) else None
+        if text is None or max(map(len, re.findall(r"^(?!\s*[|!]).*$", text, re.M)), default=0) <= COLUMNS_MAX:
+            problems.append(f"{path}: is narrow enough, or gone; take it off NOT_YET")
+    return problems
+
+
+if __name__ == "__main__":
+    source_tree.finish("docs", check(sys.argv[1] if len(sys.argv) > 1 else source_tree.default_root()))

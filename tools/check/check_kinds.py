@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Counts the places that ask which kind of model this is: check_kinds.py [ROOT] [--list] [--max_branches N] [--max_files M].
+
+A branch is an `if`, a `?:`, a `case`, a `visit`, a `get_if` or a `has_value` whose condition reads a mode, a mechanism, a family,
+a coupling or a kind of report, as KINDS below spells them. A condition counts once, however many kinds it reads. A mechanism is
+easy to add where one table knows them all; every branch counted here is one more place to remember. The last line is the count.
+"""
+
+import argparse
+import collections
+import re
+import sys
+
+import cpp_source
+import source_tree
+
+FOLDERS = ("common/", "server/", "client/", "tools/")
+# A mechanism may ask what it is itself.
+SELF = ("common/mechanisms/",)
+
+# Files that are tables of the kinds, one row each: they are allowed to ask.
+TABLES = {
+    "common/wire/privacy_rules.cc",  # mode, mechanism -> what a configuration must say
+    "tools/audit/registry.cc",       # mechanism -> attack
+}
+
+# A name stands alone in a condition: asked whether it is there, not read any further.
+_ASKED = r"(?=\s*(?:$|[!=]= ?nullptr|&&|\|\||\)|\.has_value\(\)))"
+_ALONE = r"(?<![\w.>:])(?<!\w\()"
+_SPEC = r"\b(?:\w*spec_?|spec\(\)|model|out|p)(?:\.|->)"
+
+# Name of the kind -> how code asks for it. Matched on conditions, without comments and strings.
+KINDS = {
+    "mode": r"\bv1::(?:NON_PRIVATE|LOCAL_REWARD|CENTRAL_REWARD|JOINT|LOCAL_CONTEXT|MODE_UNSPECIFIED)\b"
+            r"|\bIs(?:Local|Central|Private|Joint)Mode\(|\bClosesWindows\(|\bScope::k(?:Local|Central)\b"
+            r"|(?:\.|->)(?:central|windowed|counts_on_device)\(\)|\b(?:central|local|windowed)_" + _ASKED,
+    "mechanism": r"\bv1::(?:AUTO|MECHANISM_UNSPECIFIED|REWARD_RANDOMIZER|COUNTER|CENTRED_RANDOMIZER|SHAPED_COUNTER"
+                 r"|POOLED_COUNTER|PRIVUNIT|JOINT_GAUSSIAN|SPARSE_RELEASE)\b"
+                 r"|\b(?:IsShaped|HasRandomizer)\(|\bDebits::k\w+|\brule\.(?:pure|counter)\b|\brule->counter\b"
+                 r"|\b(?:ContextMechanismKind|RandomizerKind)::k\w+|\bKind::k(?:Randomizer|Centred|Counter|Shaped)\b"
+                 r"|(?:\.|->)(?:counter|joint|randomizer|contexts|sparse)\(\)" + _ASKED + r"|(?:\.|->)shaped\(\)"
+                 r"|\b(?:counter|joint|sparse|randomizer|contexts|shaped|privatizer|streams)_" + _ASKED +
+                 r"|\bservices_\.(?:contexts|privatizer|streams)" + _ASKED + r"|\bstate\.shape" + _ASKED +
+                 r"|" + _SPEC + r"(?:counter|context)" + _ASKED +
+                 r"|" + _ALONE + r"(?:contexts|privatizer|streams|randomizer|centred)" + _ASKED,
+    "family": _SPEC + r"(?:arms|points|sparse)" + _ASKED + r"|config\(?\)?(?:\.|->)has_(?:arms|sparse|points)\(\)"
+              r"|" + _ALONE + r"sparse" + _ASKED,
+    "coupling": r"\bModelConfig::(?:k(?:Shared|Independent|Colin|Goblin|Arms|Sparse|Points)|COUPLING_NOT_SET)\b"
+                r"|\bhas_(?:shared|independent|colin|goblin)\(\)|\bcolin_or_goblin\b|(?:\.|->)independent\(\)|\bindependent_(?!\w)"
+                r"|\bcoupling_case\(\)|\bcoupling\.has_value\(\)",
+    "report": r"\b(?:Context|Counter|Outcome|Decision|Shape|Debit|Time|Epoch)Record>|\bvisit\(.*\brecord\)?$"
+              r"|\bhas_(?:output|direction|statistics|seed|reward|counter|counters|contexts?)\(\)"
+              r"|\b(?:PerturbedDirection|PerturbedStatistics)>",
+}
+KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in KINDS.items()))
+
+Branch = collections.namedtuple("Branch", "path line form kind condition")
+
+
+def branches_of(path, text):
+    code = cpp_source.without_comments_and_strings(text)
+    found = []
+    counted = 0  # end of the last counted condition: what stands inside it is not counted again
+    for form, offset, end, condition in cpp_source.branches(code):
+        condition = " ".join(condition.split())
+        match = KIND.search(f"visit({condition}" if form == "visit" else condition)
+        if match and offset >= counted:
+            counted = end if form == "if" else counted
+            found.append(Branch(path, code.count("\n", 0, offset) + 1, form, match.lastgroup, condition))
+    return found
+
+
+def collect(root, tables=None):
+    tables = TABLES if tables is None else tables
+    found = []
+    for path in source_tree.files(root, [".h", ".cc"]):
+        if path.startswith(FOLDERS) and not path.startswith(SELF) and path not in tables:
+            found += branches_of(path, source_tree.read(root, path))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", default=source_tree.default_root())
+    parser.add_argument("--list", action="store_true", help="print every branch and the count per file")
+    parser.add_argument("--max_branches", type=int, help="fail when there are more")
+    parser.add_argument("--max_files", type=int, help="fail when they stand in more files")
+    arguments = parser.parse_args()
+    found = collect(arguments.root)
+    files = collections.Counter(branch.path for branch in found)
+    if arguments.list:
+        for branch in found:
+            print(f"{branch.path}:{branch.line}: {branch.form} on {branch.kind}: {branch.condition}")
+        for path, count in files.most_common():
+            print(f"{count:4} {path}")
+    print(f"kinds: {len(found)} branches in {len(files)} files")
+    too_many = arguments.max_branches is not None and len(found) > arguments.max_branches
+    return 1 if too_many or (arguments.max_files is not None and len(files) > arguments.max_files) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
