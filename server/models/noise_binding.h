@@ -8,8 +8,9 @@
 namespace bandana::server {
 
 // There is one binding, and this is it. It has virtual methods so that bandana-audit can break it,
-// one at a time, and see that its replay notices (tools/audit/replay_faults.h): nothing else
-// derives from it, and no server is given another. Immutable. Threads: safe.
+// one at a time, and see that its replay notices (tools/audit/replay_faults.h), and can make draws
+// that ignore their input (tools/audit/transcript/world.cc): nothing else derives from it, and no
+// server is given another. Immutable. Threads: safe.
 class NoiseBinding {
  public:
   virtual ~NoiseBinding() = default;

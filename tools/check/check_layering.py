@@ -31,7 +31,8 @@ ALLOWED = {
     "client/include": [],
     "client/src": COMMON + ["client/include", "common/channel"],
     "tools/environments": COMMON,
-    "tools/audit": TOOLS + ["client/src"],  # what a device sends of private contexts
+    # What a device sends; models that are opened again; both sides in worlds that are compared.
+    "tools/audit": TOOLS + ["client/src", "server/log", "server/models", "server/service", "server/ops"],
     "tools/ctl": TOOLS + ["server/models", "server/ops"],  # data folders of a stopped server
     "tools": TOOLS,
     "examples": ["client/include"],

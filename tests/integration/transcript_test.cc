@@ -1,0 +1,156 @@
+// `bandana-audit transcript`: its mutants are noticed, and by whom; what it covers; what it
+// repeats.
+#include "tools/audit/transcript/transcript.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/support/status_matchers.h"
+#include "tools/audit/transcript/combination.h"
+#include "tools/audit/transcript/command.h"
+#include "tools/audit/transcript/scenario.h"
+#include "tools/audit/transcript/seeded_bits.h"
+
+namespace bandana::audit {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::IsSupersetOf;
+
+// Ten of every combination: what `./dev test` runs without a mutant, too.
+std::uint64_t ManySeeds() { return 10 * Combinations().size(); }
+
+class MutantTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MutantTest, IsNoticed) {
+  const Mutant* const mutant = FindMutant(GetParam());
+  ASSERT_NE(mutant, nullptr);
+  const auto result =
+      RunTranscripts({.seeds = ManySeeds(), .mutant = mutant, .stop_at_first = true});
+  ASSERT_THAT(result, IsOk());
+  ASSERT_GT(result->differences, 0u) << "after " << result->seeds << " seeds";
+  std::set<Observer> observers;
+  for (const FoundDifference& found : result->first) observers.insert(found.where.observer);
+  // What is done to the server is seen by its readers; what is done to a device, by whom it reports
+  // to or by a thief.
+  const bool server = mutant->wrap != nullptr || mutant->observes_hushed_calls;
+  EXPECT_EQ(server, observers.contains(Observer::kOthers) &&
+                        !observers.contains(Observer::kServer) && mutant->on_reaction == nullptr)
+      << ToText(*result);
+}
+
+std::vector<std::string> MutantNames() {
+  std::vector<std::string> names;
+  for (const Mutant& mutant : Mutants()) names.push_back(mutant.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutantTest, ::testing::ValuesIn(MutantNames()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+TEST(TranscriptTest, EveryFindingOfTheReviewHasAMutant) {
+  EXPECT_THAT(MutantNames(), IsSupersetOf({"c1-central-log-grows", "c2-shown-with-reaction",
+                                           "c3-epoch-of-reaction", "c4-draw-at-reaction",
+                                           "m1-reactions-leave-first"}));
+}
+
+TEST(TranscriptTest, CoversEveryModeAndMechanism) {
+  std::map<std::pair<v1::Mode, v1::Mechanism>, int> covered;
+  for (const Combination& combination : Combinations()) {
+    const auto spec = SpecOf(combination, absl::Seconds(10), absl::Hours(1));
+    ASSERT_THAT(spec, IsOk());
+    const PublicSpec& p = spec->public_spec;
+    EXPECT_EQ(combination.window, p.reward_window.has_value()) << combination.name;
+    EXPECT_EQ(!combination.window, p.one_per_decision) << combination.name;
+    ++covered[{p.mode, p.mechanism}];
+  }
+  // With a window and without; central modes through the SDK and without.
+  const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
+      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 12},
+      {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 2},
+      {{v1::LOCAL_REWARD, v1::COUNTER}, 8},
+      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 4},
+      {{v1::LOCAL_CONTEXT, v1::JOINT_GAUSSIAN}, 2},
+      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 4},
+      {{v1::CENTRAL_REWARD, v1::COUNTER}, 16},
+      {{v1::CENTRAL_REWARD, v1::SHAPED_COUNTER}, 4},
+      {{v1::CENTRAL_REWARD, v1::POOLED_COUNTER}, 4},
+      {{v1::JOINT, v1::COUNTER}, 8},
+      {{v1::JOINT, v1::SPARSE_RELEASE}, 4}};
+  EXPECT_EQ(covered, least);
+}
+
+TEST(TranscriptTest, AScenarioIsAFunctionOfItsSeed) {
+  for (const std::uint64_t seed : {0u, 33u, 480u}) {
+    EXPECT_EQ(Describe(ScenarioOf(seed)), Describe(ScenarioOf(seed)));
+    EXPECT_NE(Describe(ScenarioOf(seed)), Describe(ScenarioOf(seed + Combinations().size())));
+  }
+}
+
+TEST(TranscriptTest, WorldsDifferInOneReactionAlone) {
+  for (std::uint64_t seed = 0; seed < ManySeeds(); ++seed) {
+    const Scenario scenario = ScenarioOf(seed);
+    int different = 0;
+    for (const Choice& choice : scenario.choices) {
+      const auto& [one, other] = choice.reactions;
+      const bool same = one.has_value() == other.has_value() &&
+                        (!one || (one->at == other->at && one->value == other->value));
+      different += same ? 0 : 1;
+      // Without a window absence and moment are the application's duty.
+      if (scenario.combination->window) continue;
+      ASSERT_TRUE(one && other && one->at == other->at) << Describe(scenario);
+    }
+    ASSERT_EQ(different, 1) << Describe(scenario);
+  }
+}
+
+TEST(TranscriptTest, MostReactionsThatDifferAreTaken) {
+  const auto result = RunTranscripts({.seeds = Combinations().size()});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->differences, 0u) << ToText(*result);
+  EXPECT_EQ(result->combinations, Combinations().size());
+  EXPECT_EQ(result->scenarios, 2 * result->seeds);
+  EXPECT_GT(result->reactions, result->scenarios / 2);
+  for (const std::uint64_t fields : result->by_observer) EXPECT_GT(fields, 1000u);
+  const std::string json = ToJson(*result, nullptr);
+  EXPECT_THAT(json, HasSubstr("\"differences\": 0"));
+  for (const char* key : {"scenarios", "seeds", "fields_compared", "combinations"}) {
+    EXPECT_THAT(json, HasSubstr(std::string("\"") + key + "\": "));
+  }
+}
+
+TEST(TranscriptTest, OneRequestMoreOfASizeMovesNoOther) {
+  SeededBits one(7);
+  SeededBits other(7);
+  std::array<std::byte, 12> nonce{};
+  ASSERT_THAT(other.Fill(nonce), IsOk());
+  EXPECT_EQ(one.NextWord().value_or(0), other.NextWord().value_or(1));
+  other.set_failing(true);
+  EXPECT_EQ(other.Fill(nonce).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(TranscriptTest, SystemBitsAreTheThreadsOwnWhileItSaysSo) {
+  SeededBits mine(3);
+  SeededBits same(3);
+  {
+    const ThreadBits here(&mine);
+    EXPECT_EQ(SystemBits().NextWord().value_or(0), same.NextWord().value_or(1));
+  }
+  EXPECT_NE(SystemBits().NextWord().value_or(0), same.NextWord().value_or(0));
+}
+
+TEST(TranscriptTest, AnUnknownMutantIsRefused) {
+  EXPECT_EQ(RunTranscriptCommand({.mutant = "none"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace bandana::audit

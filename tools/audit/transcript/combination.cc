@@ -1,0 +1,162 @@
+#include "tools/audit/transcript/combination.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/wire/privacy_rules.h"
+#include "google/protobuf/text_format.h"
+#include "server/models/served_config.h"
+
+namespace bandana::audit {
+namespace {
+
+struct Model {
+  const char* name;
+  const char* text;
+};
+
+// Small counters: what is audited is who learns what, not how much noise there is.
+#define BANDANA_AUDIT_COUNTER(kind) "counter { kind: " kind " horizon: 32 steps_max: 128 } "
+
+constexpr Model kLocal[] = {
+    {"randomized-response",
+     "shared {} mode: LOCAL_REWARD reward_binary: true "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"one-bit",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 0.5 mechanism: REWARD_RANDOMIZER } "},
+    {"hybrid",
+     "shared {} mode: LOCAL_REWARD reward_min: -1 reward_max: 1 "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER events_per_user_max: 40 } "},
+    {"centred",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
+    {"blt",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},
+    {"tree",
+     "shared {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("TREE") "} "},
+    {"honaker",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("HONAKER") "} "},
+    {"epochs",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("EPOCHS") "} "},
+    {"arms",
+     "arms { policy: TSALLIS_INF } mode: LOCAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"points",
+     "points { domain: BALL } mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER "
+     "} "},
+    {"on-device",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
+    {"joint-gaussian",
+     "shared {} mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1 "
+     "privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN } "},
+    {"logistic",
+     "shared {} mode: LOCAL_CONTEXT link: LOGISTIC privacy { epsilon: 2 mechanism: PRIVUNIT } "},
+};
+
+constexpr Model kCentral[] = {
+    {"randomizer",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"blt",
+     "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},
+    {"tree",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("TREE") "} "},
+    {"honaker",
+     "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("HONAKER") "} "},
+    {"epochs",
+     "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("EPOCHS") "} "},
+    {"shaped",
+     "goblin { graph { users: 3 rows: 0 columns: 1 weights: 1 rows: 1 columns: 2 weights: 1 } } "
+     "mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "SHAPED_COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},
+    {"pooled",
+     "goblin { graph { users: 3 rows: 0 columns: 1 weights: 1 rows: 1 columns: 2 weights: 1 } } "
+     "mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "POOLED_COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},
+    {"joint-blt",
+     "shared {} mode: JOINT reward_min: -1 reward_max: 1 privacy { epsilon: 1 delta: 1e-6 "
+     "mechanism: COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},
+    {"joint-epochs",
+     "independent {} mode: JOINT privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER " BANDANA_AUDIT_COUNTER("EPOCHS") "} "},
+    {"sparse",
+     "sparse { sparsity: 1 } mode: JOINT privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "SPARSE_RELEASE } "},
+};
+#undef BANDANA_AUDIT_COUNTER
+
+std::string ModeOf(const Model& model) {
+  const std::string_view text = model.text;
+  const std::size_t at = text.find("mode: ") + 6;
+  return std::string(text.substr(at, text.find(' ', at) - at));
+}
+
+std::vector<Combination> MakeCombinations() {
+  std::vector<Combination> all;
+  for (const bool window : {true, false}) {
+    const char* const reporting = window ? "window" : "one-per-decision";
+    for (const Model& model : kLocal) {
+      all.push_back({.name = absl::StrCat(ModeOf(model), " ", model.name, " ", reporting, " sdk"),
+                     .model = model.text,
+                     .window = window,
+                     .on_device = std::string_view(model.name) == "on-device"});
+    }
+    for (const Model& model : kCentral) {
+      for (const bool raw : {false, true}) {
+        all.push_back({.name = absl::StrCat(ModeOf(model), " ", model.name, " ", reporting,
+                                            raw ? " raw" : " sdk"),
+                       .model = model.text,
+                       .window = window,
+                       .raw_caller = raw});
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Combination>& Combinations() {
+  static const auto& all = *new std::vector<Combination>(MakeCombinations());
+  return all;
+}
+
+absl::StatusOr<ModelSpec> SpecOf(const Combination& combination, absl::Duration duration,
+                                 absl::Duration token_lifetime) {
+  v1::ModelConfig config;
+  if (!google::protobuf::TextFormat::ParseFromString(combination.model, &config)) {
+    return Internal("a combination of the audit does not parse: ", combination.name);
+  }
+  config.set_name("m");
+  config.set_dimension(3);
+  // Set, because a posterior that is refreshed by the clock alone hides when events came.
+  config.mutable_refresh_interval();
+  const auto set = [](absl::Duration value, google::protobuf::Duration& out) {
+    const std::int64_t nanos = absl::ToInt64Nanoseconds(value);
+    out.set_seconds(nanos / 1'000'000'000);
+    out.set_nanos(static_cast<std::int32_t>(nanos % 1'000'000'000));
+  };
+  if (combination.window) {
+    v1::RewardWindow& window = *config.mutable_reporting()->mutable_reward_window();
+    set(duration, *window.mutable_duration());
+    window.set_default_reward(config.reward_min() < 0 ? 0.25 : 0);
+  } else {
+    config.mutable_reporting()->set_one_per_decision(true);
+  }
+  set(token_lifetime, *config.mutable_token_lifetime());
+  std::vector<ConfigError> errors;
+  auto spec = server::ParseServedModel(config, "", /*allow_files=*/false, errors);
+  if (spec) return *std::move(spec);
+  return InvalidArgument("model of ", combination.name, ": ", errors.front().field, " ",
+                         errors.front().message);
+}
+
+}  // namespace bandana::audit

@@ -1,0 +1,27 @@
+// What the transcript audit covers: every mode and mechanism, with each way of reporting.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/wire/model_spec.h"
+
+namespace bandana::audit {
+
+struct Combination {
+  std::string name;         // `LOCAL_REWARD one-bit window sdk`
+  std::string model;        // ModelConfig in text form, but for `reporting` and `token_lifetime`
+  bool window = true;       // else one_per_decision
+  bool raw_caller = false;  // central modes: reports at the click, without the SDK
+  bool on_device = false;   // SelectOnDevice instead of Select
+};
+
+// In an order that does not change within a version: seed s runs combination s mod size.
+const std::vector<Combination>& Combinations();
+
+// The model that a server would serve, with windows of `duration`. Errors: INVALID_ARGUMENT.
+absl::StatusOr<ModelSpec> SpecOf(const Combination& combination, absl::Duration duration,
+                                 absl::Duration token_lifetime);
+
+}  // namespace bandana::audit

@@ -1,0 +1,75 @@
+// A hosted model that passes every call on: what server mutants derive from.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/models/hosted_model.h"
+
+namespace bandana::audit {
+
+class ForwardedModel : public server::HostedModel {
+ public:
+  explicit ForwardedModel(std::unique_ptr<server::HostedModel> model) : model_(std::move(model)) {}
+
+  const ModelSpec& spec() const override { return model_->spec(); }
+  const std::array<std::byte, 16>& instance() const override { return model_->instance(); }
+  std::uint64_t epoch() const override { return model_->epoch(); }
+  std::shared_ptr<const PosteriorSnapshot> posterior() const override {
+    return model_->posterior();
+  }
+  std::shared_ptr<const server::Catalogue> catalogue() const override {
+    return model_->catalogue();
+  }
+  absl::StatusOr<int> ResolveUser(std::string_view user) const override {
+    return model_->ResolveUser(user);
+  }
+  absl::Status RecordDecision(const server::Decision& decision) override {
+    return model_->RecordDecision(decision);
+  }
+  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+    model_->Report(std::move(outcomes), std::move(done));
+  }
+  void ReportCounters(std::vector<server::ReportedCounter> reports,
+                      server::CounterDone done) override {
+    model_->ReportCounters(std::move(reports), std::move(done));
+  }
+  void ReportContexts(std::vector<server::ReportedContext> reports,
+                      server::ReportDone done) override {
+    model_->ReportContexts(std::move(reports), std::move(done));
+  }
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
+    model_->CountRejected(code, reason, count);
+  }
+  void CountFeaturesClipped(std::uint64_t count) override { model_->CountFeaturesClipped(count); }
+  absl::Status PutArms(std::span<const server::CatalogueArm> arms,
+                       v1::PutArmsResponse* response) override {
+    return model_->PutArms(arms, response);
+  }
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
+    return model_->RemoveArms(ids);
+  }
+  absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
+  absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }
+  absl::StatusOr<std::string> Export() override { return model_->Export(); }
+  v1::GetStatsResponse Stats() const override { return model_->Stats(); }
+  std::optional<server::RewardTotals> rewards() const override { return model_->rewards(); }
+  v1::GetLedgerResponse Ledger() const override { return model_->Ledger(); }
+  std::optional<server::BudgetUse> Budget() const override { return model_->Budget(); }
+  absl::Status Health() const override { return model_->Health(); }
+  int log_queue() const override { return model_->log_queue(); }
+  void Step() override { model_->Step(); }
+
+ protected:
+  server::HostedModel& inner() { return *model_; }
+
+ private:
+  const std::unique_ptr<server::HostedModel> model_;
+};
+
+}  // namespace bandana::audit

@@ -1,0 +1,206 @@
+#include "tools/audit/transcript/phone.h"
+
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/client_impl.h"
+#include "client/src/handle.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "tools/audit/transcript/stored_rows.h"
+
+namespace bandana::audit {
+namespace {
+
+using device::Draw;
+using device::EventMechanism;
+using device::ReportRow;
+using device::SecretBytes;
+using device::Store;
+
+// Draws from the default whatever is held, or notes what it draws from.
+class WatchedMechanism final : public EventMechanism {
+ public:
+  WatchedMechanism(std::unique_ptr<EventMechanism> own, Draws draws, Recorder& recorder)
+      : own_(std::move(own)), draws_(draws), recorder_(recorder) {}
+
+  SecretBytes Hold(std::optional<double> reward,
+                   const std::optional<RewardRange>& window) const override {
+    return own_->Hold(reward, window);
+  }
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override {
+    return own_->Debit(transaction, user);
+  }
+  absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+                                          const SecretBytes& held,
+                                          const Draw& draw) const override {
+    if (draws_ == Draws::kReal) {
+      recorder_.Draw(held.get());
+      return own_->Release(transaction, row, held, draw);
+    }
+    const auto window = device::WindowOf(row.opening.window, 0);
+    return own_->Release(transaction, row, own_->Hold(std::nullopt, window), draw);
+  }
+
+ private:
+  const std::unique_ptr<EventMechanism> own_;
+  const Draws draws_;
+  Recorder& recorder_;
+};
+
+// Sealed, or digests of what is sealed: of these only the size is public.
+const SealedColumns& SealedOfStore() {
+  static const auto& columns =
+      *new SealedColumns{"reports.content", "reports.digest", "steps.content",
+                         "steps.digest",    "streams.state",  "streams.digest"};
+  return columns;
+}
+
+}  // namespace
+
+Phone::Phone(const PhoneOptions& options, Timeline& timeline, Network& network, Recorder& recorder)
+    : options_(options),
+      timeline_(timeline),
+      network_(network),
+      recorder_(recorder),
+      folder_(options.folder),
+      clock_(timeline),
+      bits_(options.scenario->seed ^ 0x6472617773) {}
+
+Phone::~Phone() { Stop(); }
+
+device::Seams Phone::MakeSeams() {
+  device::Seams seams;
+  seams.clock = &clock_;
+  seams.bits = &bits_;
+  seams.make_scheduler = [this] { return std::make_unique<SimulatedScheduler>(timeline_); };
+  seams.wrap_mechanism = [this](std::unique_ptr<EventMechanism> own) {
+    return std::make_unique<WatchedMechanism>(std::move(own), options_.draws, recorder_);
+  };
+  if (options_.mutant != nullptr && options_.mutant->on_reaction) {
+    seams.on_reaction = [this](Store::Transaction& transaction, ReportRow& row,
+                               const EventMechanism& mechanism) {
+      options_.mutant->on_reaction(transaction, row, mechanism, network_.heard_epoch());
+    };
+  }
+  return seams;
+}
+
+absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
+  BANDANA_ASSIGN_OR_RETURN(store_, Store::OpenFile(path(), {}, /*stepped=*/true));
+  const Scenario& scenario = *options_.scenario;
+  ClientOptions options;
+  options.target = "unix:/audit";
+  options.model = spec.name;
+  options.policy = PrivacyPolicy::AcceptAnything();
+  options.when_full =
+      scenario.drops_when_full ? ClientOptions::WhenFull::kDrop : ClientOptions::WhenFull::kBlock;
+  options.queue_reports_max = scenario.queue_reports_max;
+  // Measured by the machine's clock: must not come in a world's few milliseconds.
+  options.select_deadline = absl::Seconds(60);
+  options.report_deadline = absl::Seconds(60);
+  options.posterior_interval = scenario.posterior_interval;
+  options.deliveries_in_flight_max = scenario.deliveries_in_flight_max;
+  options.reports_per_delivery_max = scenario.reports_per_delivery_max;
+  network_.set_at_once(true);  // the first posterior
+  auto client = device::ClientImpl::Create(options, store_, MakeSeams(), spec, epoch,
+                                           network_.MakeTransport());
+  network_.set_at_once(false);
+  if (client.ok()) {
+    client_ = *std::move(client);
+  } else {
+    store_.reset();
+  }
+  return client.status();
+}
+
+void Phone::Stop() {
+  client_.reset();
+  store_.reset();
+}
+
+absl::Status Phone::Kill() {
+  const std::string next = absl::StrCat(options_.folder, ".", ++lives_);
+  const absl::Status copied = CopyFolder(folder_, next);
+  network_.Cut();
+  Stop();  // in the folder that nobody reads any more
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  folder_ = next;
+  return copied;
+}
+
+void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done) {
+  const std::string user = absl::StrCat(choice.user);
+  const Arms arms = Arms::Inline(choice.features);
+  const Ranks ranks(choice.top_k, choice.shown);
+  const std::string& text = options_.scenario->combination->model;
+  if (text.starts_with("points")) return client_->SelectPointAsync(user, std::move(done));
+  if (text.starts_with("arms")) {
+    return client_->SelectAsync(user, Arms::Query({}), ranks, std::move(done));
+  }
+  if (!options_.scenario->combination->on_device) {
+    return client_->SelectAsync(user, arms, ranks, std::move(done));
+  }
+  // It blocks until its decision is durable, and the store works only on this thread.
+  absl::StatusOr<Selection> selection;
+  std::atomic<bool> returned = false;
+  std::thread caller([&, bits = ThreadBits::Current()] {
+    const ThreadBits same(bits);
+    selection = client_->SelectOnDevice(user, arms, ranks);
+    returned = true;
+  });
+  while (!returned) {
+    store_->Step();
+    std::this_thread::yield();
+  }
+  caller.join();
+  done(std::move(selection));
+}
+
+void Phone::Report(const Selection& selection, const Reaction& reaction,
+                   std::function<void()> taken) {
+  // One that is ignored is answered before it is accepted.
+  auto ignored = std::make_shared<bool>(false);
+  client_->ReportAsync(
+      selection, reaction.value, std::nullopt,
+      [ignored, taken = std::move(taken)](const absl::Status& status) {
+        if (status.ok() && !*ignored) taken();
+      },
+      [ignored](Delivery) { *ignored = true; });
+}
+
+void Phone::Refresh(const std::string& user) {
+  network_.set_at_once(true);
+  client_->RefreshPosterior(user).status().IgnoreError();
+  network_.set_at_once(false);
+}
+
+void Phone::Step() {
+  if (store_ != nullptr) store_->Step();
+}
+
+absl::Status Phone::RecordStore() {
+  absl::Status recorded;
+  BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
+    device::Database& database = transaction.tables.database();
+    recorded = RecordRows(database, SealedOfStore(), "store", recorder_);
+    database.ScrubLog();
+    return absl::OkStatus();
+  }));
+  BANDANA_RETURN_IF_ERROR(recorded);
+  for (const char* file : {"", "-wal", ".anchor", ".key"}) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(path() + file, error);
+    recorder_.Number(Observer::kThief, absl::StrCat("store", file, " bytes"),
+                     error ? -1 : static_cast<std::int64_t>(bytes));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::audit

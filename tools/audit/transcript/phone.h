@@ -1,0 +1,79 @@
+// The device of one world: the real SDK over a stepped store, simulated time and a simulated
+// network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bandana/client.h"
+#include "client/src/seams.h"
+#include "client/src/store.h"
+#include "common/wire/model_spec.h"
+#include "tools/audit/transcript/mutants.h"
+#include "tools/audit/transcript/network.h"
+#include "tools/audit/transcript/recorder.h"
+#include "tools/audit/transcript/scenario.h"
+#include "tools/audit/transcript/seeded_bits.h"
+#include "tools/audit/transcript/timeline.h"
+
+namespace bandana::audit {
+
+// How draws are made in the two passes of the audit.
+enum class Draws {
+  kBlind,  // from the default, whatever is held: both worlds release the same
+  kReal    // from what is held, which is noted
+};
+
+struct PhoneOptions {
+  const Scenario* scenario = nullptr;
+  std::string folder;  // made when missing
+  Draws draws = Draws::kBlind;
+  const Mutant* mutant = nullptr;
+};
+
+// Not thread-safe. Threads: one for SelectOnDevice, which blocks, while this one steps the store.
+class Phone {
+ public:
+  Phone(const PhoneOptions& options, Timeline& timeline, Network& network, Recorder& recorder);
+  ~Phone();
+
+  // Opens the store and the client. Errors: theirs.
+  absl::Status Start(const PublicSpec& spec, std::uint64_t epoch);
+  // Ends the client and closes the store.
+  void Stop();
+  // Ends the process at once: what is durable stays, nothing more is sent. Errors: UNAVAILABLE I/O.
+  absl::Status Kill();
+  bool running() const { return client_ != nullptr; }
+
+  void Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done);
+  // `taken`: the reaction counts; it may come later, or never.
+  void Report(const Selection& selection, const Reaction& reaction, std::function<void()> taken);
+  void Refresh(const std::string& user);
+  // Runs what waits for the store.
+  void Step();
+
+  SimulatedClock& clock() { return clock_; }
+  void FailDraws(bool failing) { bits_.set_failing(failing); }
+  // Rows and files of the store, its write-ahead log truncated.
+  absl::Status RecordStore();
+
+ private:
+  std::string path() const { return folder_ + "/store"; }
+  device::Seams MakeSeams();
+
+  const PhoneOptions options_;
+  Timeline& timeline_;
+  Network& network_;
+  Recorder& recorder_;
+  std::string folder_;
+  int lives_ = 0;
+  SimulatedClock clock_;
+  SeededBits bits_;  // of draws
+  std::shared_ptr<device::Store> store_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace bandana::audit

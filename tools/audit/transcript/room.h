@@ -1,0 +1,74 @@
+// The server of one world: the real service room over the real model, without gRPC, threads or time
+// of its own; and what its observers read.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/wire/model_spec.h"
+#include "server/models/noise_binding.h"
+#include "server/ops/history.h"
+#include "server/ops/metrics.h"
+#include "server/ops/posterior_ages.h"
+#include "server/service/recommender.h"
+#include "server/service/token_keys.h"
+#include "tools/audit/transcript/mutants.h"
+#include "tools/audit/transcript/recorder.h"
+
+namespace bandana::audit {
+
+// The only model of a room.
+class OneModel;
+
+struct RoomOptions {
+  const ModelSpec* spec = nullptr;
+  std::string folder;  // made when missing
+  const Clock* clock = nullptr;
+  const server::NoiseBinding* binding = nullptr;  // of central models
+  const Mutant* mutant = nullptr;
+};
+
+// Not thread-safe.
+class Room {
+ public:
+  // Errors: as HostedModel::Open and TokenKeys::Open.
+  static absl::StatusOr<std::unique_ptr<Room>> Open(const RoomOptions& options, Recorder& recorder);
+  ~Room();
+
+  // One call as the transport would make it, counted and logged alike. `done` may come later,
+  // within another call or Step.
+  template <typename Request, typename Response>
+  void Call(const Request& request, std::function<void(absl::Status, Response&)> done);
+
+  // What is due by the clock.
+  void Step();
+  server::HostedModel& model();
+  // What every reader may ask at any time.
+  void RecordReadings();
+  // The larger ones: metrics, status page, export.
+  void RecordPages();
+
+ private:
+  Room(const RoomOptions& options, Recorder& recorder);
+  absl::Status Start();
+  void Count(server::Method method, const absl::Status& status);
+  server::ServerView View();
+
+  const RoomOptions options_;
+  Recorder& recorder_;
+  std::unique_ptr<server::TokenKeys> keys_;
+  std::unique_ptr<server::TokenCodec> tokens_;
+  std::unique_ptr<OneModel> models_;
+  std::unique_ptr<server::Recommender> recommender_;
+  server::Metrics metrics_;
+  server::History history_;
+  server::PosteriorAges ages_;
+  absl::Time started_;
+  int lines_ = 0;
+};
+
+}  // namespace bandana::audit

@@ -1,0 +1,231 @@
+#include "tools/audit/transcript/scenario.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/audit/transcript/seeded_bits.h"
+
+namespace bandana::audit {
+namespace {
+
+constexpr int kDimension = 3;
+
+struct Weight {
+  Act act;
+  int weight;
+};
+// Of the acts beside selections.
+constexpr Weight kWeights[] = {
+    {Act::kRead, 8},          {Act::kReadPages, 3},   {Act::kLook, 4},
+    {Act::kSleep, 2},         {Act::kDeviceClock, 2}, {Act::kServerClock, 1},
+    {Act::kRestartDevice, 3}, {Act::kKillDevice, 2},  {Act::kRestartServer, 2},
+    {Act::kKillServer, 1},    {Act::kOpenEpoch, 2},   {Act::kPeerEpoch, 2},
+    {Act::kPeerPolicy, 2},    {Act::kEntropy, 2},     {Act::kCheckpoint, 2},
+    {Act::kRefresh, 2},       {Act::kFullDisk, 2},
+};
+
+Act DrawAct(WorldRandom& random) {
+  int total = 0;
+  for (const Weight& one : kWeights) total += one.weight;
+  int left = random.Below(total);
+  for (const Weight& one : kWeights) {
+    if (left < one.weight) return one.act;
+    left -= one.weight;
+  }
+  return Act::kRead;
+}
+
+double DrawReward(WorldRandom& random, bool binary) {
+  if (binary) return random.Below(2);
+  // Out of range now and then.
+  return random.Between(-0.3, 1.3);
+}
+
+std::optional<Reaction> DrawReaction(WorldRandom& random, const Combination& combination) {
+  if (combination.window && random.Chance(0.35)) return std::nullopt;
+  Reaction reaction{.at = random.Between(0.01, combination.window ? 1.15 : 2.0)};
+  const bool binary = combination.model.find("reward_binary") != std::string::npos;
+  if (!random.Chance(0.1)) reaction.value = DrawReward(random, binary);
+  return reaction;
+}
+
+Choice DrawChoice(WorldRandom& random, const Combination& combination) {
+  Choice choice{.user = random.Below(kUsers), .arms = 2 + random.Below(4)};
+  for (int i = 0; i < choice.arms * kDimension; ++i) {
+    choice.features.push_back(random.Between(-0.7, 0.7));
+  }
+  choice.top_k = 1 + random.Below(3);
+  choice.shown = random.Below(std::min(choice.top_k, choice.arms));
+  choice.reactions[0] = choice.reactions[1] = DrawReaction(random, combination);
+  if (combination.window && random.Chance(0.3)) {
+    choice.repeat = Reaction{.at = random.Between(0.3, 1.2), .value = random.Unit()};
+  }
+  return choice;
+}
+
+// Gives the second world another reaction to the choice.
+std::string Differ(WorldRandom& random, const Combination& combination, Choice& choice) {
+  auto& [one, other] = choice.reactions;
+  const bool binary = combination.model.find("reward_binary") != std::string::npos;
+  const int kind = combination.window ? random.Below(3) : 0;
+  one = Reaction{.at = random.Between(0.01, combination.window ? 0.95 : 2.0),
+                 .value = DrawReward(random, binary)};
+  other = one;
+  if (kind == 0) {
+    other->value = binary ? 1 - *one->value : DrawReward(random, binary);
+    if (random.Chance(0.1)) other->value.reset();
+    return "value";
+  }
+  if (kind == 1) {
+    other.reset();
+  } else {
+    other->at = random.Between(0.01, 1.1);
+  }
+  if (random.Chance(0.5)) std::swap(one, other);
+  return kind == 1 ? "absence" : "moment";
+}
+
+std::vector<Step> DrawSteps(WorldRandom& random, absl::Duration window, int choices) {
+  // How much happens in one window: few, or many decisions that are open together.
+  const double pace = random.Chance(0.3) ? 0.02 : random.Between(0.05, 0.4);
+  const double share = random.Between(0.3, 0.6);  // of selections
+  std::vector<Step> steps;
+  int next = 0;
+  while (next < choices) {
+    Step step{.after = window * random.Between(0, 2 * pace)};
+    if (random.Chance(0.04)) step.after = window * random.Between(1, 4);
+    if (next == 0 || random.Chance(share)) {
+      step.act = Act::kSelect;
+      step.choice = next++;
+    } else {
+      step.act = DrawAct(random);
+      step.amount = step.act == Act::kSleep ? random.Between(0.2, 4)
+                    : step.act == Act::kDeviceClock || step.act == Act::kServerClock
+                        ? random.Between(-1, 1)
+                        : random.Unit();
+    }
+    steps.push_back(step);
+  }
+  // What is open closes, and is looked at.
+  for (int i = 0; i < 3; ++i) {
+    steps.push_back({.after = window * random.Between(0.2, 1.5), .act = Act::kRead});
+  }
+  steps.push_back({.after = window, .act = Act::kEntropy, .amount = 1});
+  steps.push_back({.after = absl::Seconds(90) + window, .act = Act::kLook});
+  steps.push_back({.after = window, .act = Act::kReadPages});
+  steps.push_back({.after = window, .act = Act::kRead});
+  return steps;
+}
+
+// More windows open at once than the device looks at in one transaction, all overdue when it wakes.
+void MakeBurst(WorldRandom& random, Scenario& scenario) {
+  constexpr int kChoices = 300;
+  auto& [one, other] = scenario.choices[scenario.target].reactions;  // another one will differ
+  other = one;
+  while (scenario.choices.size() < kChoices) {
+    Choice choice = scenario.choices.front();
+    choice.user = random.Below(kUsers);
+    choice.reactions[0] = choice.reactions[1] = DrawReaction(random, *scenario.combination);
+    choice.repeat.reset();
+    scenario.choices.push_back(std::move(choice));
+  }
+  scenario.target = random.Below(kChoices);
+  scenario.difference = Differ(random, *scenario.combination, scenario.choices[scenario.target]);
+  scenario.queue_reports_max = 2 * kChoices;
+  scenario.deliveries_in_flight_max = 8;
+  scenario.reports_per_delivery_max = 32;
+  scenario.trouble = 0.05;
+  const absl::Duration window = scenario.window;
+  std::vector<Step> steps;
+  for (int i = 0; i < kChoices; ++i) {
+    steps.push_back({.after = window / 1000, .act = Act::kSelect, .choice = i});
+  }
+  const Act stops[] = {Act::kSleep, Act::kRestartDevice, Act::kKillDevice};
+  steps.push_back({.after = window * 0.3, .act = Act::kLook});
+  steps.push_back({.after = window * 0.1, .act = Act::kSleep, .amount = 3});
+  steps.push_back({.after = window * 2.5, .act = stops[random.Below(3)], .amount = 1});
+  for (int i = 0; i < 3; ++i) steps.push_back({.after = window, .act = Act::kRead});
+  steps.push_back({.after = absl::Seconds(90), .act = Act::kLook});
+  steps.push_back({.after = window, .act = Act::kReadPages});
+  scenario.steps = std::move(steps);
+}
+
+// One in so many seeds of a combination with windows is a burst: it takes as long as ten others.
+constexpr std::uint64_t kSeedsPerBurst = 20;
+constexpr std::uint64_t kBurstAt = 7;
+
+}  // namespace
+
+Scenario ScenarioOf(std::uint64_t seed) {
+  const auto& combinations = Combinations();
+  WorldRandom random(seed * 0x2545f4914f6cdd1d + 17);
+  Scenario scenario{.seed = seed, .combination = &combinations[seed % combinations.size()]};
+  const Combination& combination = *scenario.combination;
+  scenario.window =
+      absl::Milliseconds(std::llround(std::exp(random.Between(std::log(400), std::log(60'000)))));
+  // Between just enough, where reports expire on the way, and long.
+  scenario.token_lifetime = std::max(absl::Seconds(1), scenario.window * 1.2) + absl::Seconds(75) +
+                            (random.Chance(0.4) ? absl::ZeroDuration() : absl::Hours(1));
+  scenario.posterior_interval = absl::Seconds(random.Between(2, 20));
+  scenario.queue_reports_max = random.Chance(0.3) ? 1 + random.Below(4) : 100;
+  scenario.drops_when_full = random.Chance(0.5);
+  scenario.deliveries_in_flight_max = 1 + random.Below(3);
+  scenario.reports_per_delivery_max = 1 + random.Below(6);
+  scenario.trouble = random.Chance(0.3) ? 0 : random.Between(0.05, 0.5);
+  const int choices = 6 + random.Below(13);
+  for (int i = 0; i < choices; ++i) scenario.choices.push_back(DrawChoice(random, combination));
+  scenario.target = random.Below((choices + 1) / 2);
+  scenario.difference = Differ(random, combination, scenario.choices[scenario.target]);
+  scenario.steps = DrawSteps(random, scenario.window, choices);
+  if (combination.window && seed / combinations.size() % kSeedsPerBurst == kBurstAt) {
+    MakeBurst(random, scenario);
+  }
+  return scenario;
+}
+
+namespace {
+
+std::string TextOf(const std::optional<Reaction>& reaction) {
+  if (!reaction) return "none";
+  return absl::StrFormat("%s at %.3f windows",
+                         reaction->value ? absl::StrFormat("%.3f", *reaction->value) : "missing",
+                         reaction->at);
+}
+
+constexpr const char* kActs[] = {
+    "select",       "read",         "read pages",       "look",          "device sleeps",
+    "device clock", "server clock", "restart device",   "kill device",   "restart server",
+    "kill server",  "open epoch",   "peer's epoch",     "peer's policy", "entropy",
+    "checkpoint",   "full disk",    "refresh posterior"};
+
+}  // namespace
+
+std::string Describe(const Scenario& scenario) {
+  std::string text = absl::StrFormat(
+      "seed %d: %s, window %s, tokens live %s, queue %d (%s), trouble %.2f\n", scenario.seed,
+      scenario.combination->name, absl::FormatDuration(scenario.window),
+      absl::FormatDuration(scenario.token_lifetime), scenario.queue_reports_max,
+      scenario.drops_when_full ? "drops" : "blocks", scenario.trouble);
+  const Choice& target = scenario.choices[scenario.target];
+  absl::StrAppendFormat(&text, "  choice %d differs in %s: %s, or %s\n", scenario.target,
+                        scenario.difference, TextOf(target.reactions[0]),
+                        TextOf(target.reactions[1]));
+  for (std::size_t i = 0; i < scenario.steps.size(); ++i) {
+    const Step& step = scenario.steps[i];
+    absl::StrAppendFormat(&text, "  step %d, after %s: %s", i, absl::FormatDuration(step.after),
+                          kActs[static_cast<int>(step.act)]);
+    if (step.act == Act::kSelect) {
+      const Choice& choice = scenario.choices[step.choice];
+      absl::StrAppendFormat(&text, " %d of user %d, rank %d of %d", step.choice, choice.user,
+                            choice.shown, choice.top_k);
+    } else {
+      absl::StrAppendFormat(&text, " %.2f", step.amount);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace bandana::audit

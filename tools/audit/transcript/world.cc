@@ -1,0 +1,397 @@
+#include "tools/audit/transcript/world.h"
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/wire/privacy_rules.h"
+#include "tools/audit/transcript/full_disk.h"
+#include "tools/audit/transcript/network.h"
+#include "tools/audit/transcript/room.h"
+#include "tools/audit/transcript/seeded_bits.h"
+#include "tools/audit/transcript/stored_rows.h"
+#include "tools/audit/transcript/timeline.h"
+
+namespace bandana::audit {
+namespace {
+
+// Beyond what a report that nobody answers is repeated for.
+constexpr absl::Duration kQuietTime = absl::Seconds(150);
+
+// A central server's draws: blind ones take the default for every reward, and noise that does not
+// depend on the log, which holds the rewards.
+class WatchedBinding final : public server::NoiseBinding {
+ public:
+  WatchedBinding(bool blind, double default_reward, Recorder& recorder)
+      : blind_(blind), default_reward_(default_reward), recorder_(recorder) {}
+
+  Sha256Digest HistoryOf(const Sha256Digest& history) const override {
+    return blind_ ? Sha256Digest{} : history;
+  }
+  double RewardOf(double reward) const override {
+    if (blind_) return default_reward_;
+    std::string input(sizeof(reward), '\0');
+    std::memcpy(input.data(), &reward, sizeof(reward));
+    recorder_.Draw(std::move(input));
+    return reward;
+  }
+
+ private:
+  const bool blind_;
+  const double default_reward_;
+  Recorder& recorder_;
+};
+
+class World {
+ public:
+  explicit World(const WorldOptions& options)
+      : options_(options),
+        scenario_(*options.scenario),
+        public_spec_(options.spec->public_spec),
+        central_(IsCentralMode(public_spec_.mode)),
+        raw_(scenario_.combination->raw_caller),
+        recorder_(std::make_unique<Recorder>()),
+        timeline_(absl::FromUnixSeconds(1'700'000'000)),
+        server_clock_(timeline_),
+        binding_(options.draws == Draws::kBlind && (raw_ || options.blind_at_server),
+                 public_spec_.default_reward(), *recorder_),
+        network_({.seed = scenario_.seed,
+                  .trouble = scenario_.trouble,
+                  .rewards_are_the_servers = central_ && options.blind_at_server},
+                 timeline_, *recorder_),
+        phone_({.scenario = &scenario_,
+                .folder = options.folder + "/phone",
+                .draws = options.blind_at_server ? Draws::kReal : options.draws,
+                .mutant = options.mutant},
+               timeline_, network_, *recorder_),
+        server_folder_(options.folder + "/server"),
+        answers_(scenario_.choices.size()),
+        tokens_(scenario_.choices.size()) {}
+
+  absl::Status Run() {
+    BANDANA_RETURN_IF_ERROR(OpenRoom());
+    if (!raw_) BANDANA_RETURN_IF_ERROR(phone_.Start(public_spec_, network_.EpochNow()));
+    absl::Time at = timeline_.now();
+    for (std::size_t i = 0; i < scenario_.steps.size(); ++i) {
+      at += scenario_.steps[i].after;
+      while (timeline_.RunNext(at)) Settle();
+      recorder_->Begin(static_cast<int>(i));
+      recorder_->Now(at);
+      BANDANA_RETURN_IF_ERROR(Do(scenario_.steps[i]));
+      Settle();
+    }
+    at += kQuietTime;
+    while (timeline_.RunNext(at)) Settle();
+    recorder_->Begin(static_cast<int>(scenario_.steps.size()));
+    recorder_->Now(at);
+    BANDANA_RETURN_IF_ERROR(Look());
+    Read();
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<Recorder> TakeRecorder() {
+    phone_.Stop();
+    CloseRoom();
+    return std::move(recorder_);
+  }
+
+ private:
+  absl::Status OpenRoom() {
+    BANDANA_ASSIGN_OR_RETURN(room_, Room::Open({.spec = options_.spec,
+                                                .folder = server_folder_,
+                                                .clock = &server_clock_,
+                                                .binding = &binding_,
+                                                .mutant = options_.mutant},
+                                               *recorder_));
+    network_.Attach(room_.get());
+    return absl::OkStatus();
+  }
+  void CloseRoom() {
+    network_.Attach(nullptr);
+    room_.reset();
+  }
+
+  // After every event both parties do what is due by now. A reaction's moment is an event of both
+  // worlds, whether it comes there or not: otherwise it would be this harness that tells of it.
+  void Settle() {
+    recorder_->Now(timeline_.now());
+    phone_.Step();
+    if (room_ != nullptr) room_->Step();
+  }
+
+  // What waits for the disk's space, and what opens files, has space again.
+  static bool GoesOnWithoutSpace(Act act) {
+    return act == Act::kSelect || act == Act::kRead || act == Act::kSleep ||
+           act == Act::kDeviceClock || act == Act::kServerClock || act == Act::kEntropy ||
+           act == Act::kPeerEpoch || act == Act::kPeerPolicy;
+  }
+
+  absl::Status Do(const Step& step) {
+    if (!GoesOnWithoutSpace(step.act)) {
+      FullDisk::Set(FullDisk::Whose::kNobodys);
+      Settle();
+    }
+    switch (step.act) {
+      case Act::kSelect:
+        Select(step.choice);
+        return absl::OkStatus();
+      case Act::kRead:
+        Read();
+        return absl::OkStatus();
+      case Act::kReadPages:
+        room_->RecordPages();
+        return absl::OkStatus();
+      case Act::kLook:
+        return Look();
+      case Act::kSleep:
+        timeline_.SleepUntil(timeline_.now() + scenario_.window * step.amount);
+        return absl::OkStatus();
+      case Act::kDeviceClock:
+        phone_.clock().Step(scenario_.window * step.amount);
+        return absl::OkStatus();
+      case Act::kServerClock:
+        server_clock_.Step(scenario_.window * step.amount);
+        return absl::OkStatus();
+      case Act::kRestartDevice:
+        if (raw_) return absl::OkStatus();
+        phone_.Stop();
+        return StartPhone(step.amount >= 0.5);
+      case Act::kKillDevice:
+        if (raw_) return absl::OkStatus();
+        BANDANA_RETURN_IF_ERROR(phone_.Kill());
+        return StartPhone(false);
+      case Act::kRestartServer:
+        CloseRoom();
+        return OpenRoom();
+      case Act::kKillServer:
+        return KillServer();
+      case Act::kOpenEpoch:
+        recorder_->Text(Observer::kOthers, "OpenEpoch",
+                        room_->model().OpenEpoch().status().ToString());
+        return absl::OkStatus();
+      case Act::kPeerEpoch:
+        network_.TickEpoch();
+        return absl::OkStatus();
+      case Act::kPeerPolicy:
+        NameAnotherPolicy();
+        return absl::OkStatus();
+      case Act::kEntropy:
+        phone_.FailDraws(step.amount < 0.5);
+        return absl::OkStatus();
+      case Act::kCheckpoint:
+        return Checkpoint();
+      case Act::kFullDisk:
+        FullDisk::Set(step.amount < 0.5 ? FullDisk::Whose::kPhones : FullDisk::Whose::kServers);
+        return absl::OkStatus();
+      case Act::kRefresh:
+        if (phone_.running()) phone_.Refresh(absl::StrCat(scenario_.seed % kUsers));
+        return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StartPhone(bool as_the_peer_says) {
+    const bool other = as_the_peer_says && network_.policy().has_value();
+    if (!other) network_.NamePolicy(std::nullopt);
+    return phone_.Start(other ? *network_.policy() : public_spec_, network_.EpochNow());
+  }
+
+  void NameAnotherPolicy() {
+    PublicSpec other = public_spec_;
+    if (other.reward_window && scenario_.seed % 2 == 0) {
+      other.reward_window->duration /= 2;
+    } else {
+      other.events_per_user_max = 1000;
+    }
+    network_.NamePolicy(std::move(other));
+  }
+
+  absl::Status KillServer() {
+    const std::string next = absl::StrCat(options_.folder, "/server.", ++server_lives_);
+    BANDANA_RETURN_IF_ERROR(CopyFolder(server_folder_, next));
+    CloseRoom();
+    std::error_code ignored;
+    std::filesystem::remove_all(server_folder_, ignored);
+    server_folder_ = next;
+    return OpenRoom();
+  }
+
+  absl::Status Checkpoint() {
+    const auto written = room_->model().Checkpoint();
+    if (!written.ok()) {
+      recorder_->Text(Observer::kOthers, "Checkpoint", written.status().ToString());
+    } else if (central_) {
+      recorder_->Number(Observer::kOthers, "Checkpoint bytes",
+                        static_cast<std::int64_t>(written->bytes()));
+    } else {
+      recorder_->Message(Observer::kOthers, "Checkpoint", *written);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Look() {
+    if (phone_.running()) BANDANA_RETURN_IF_ERROR(phone_.RecordStore());
+    return RecordFolder(server_folder_, central_, *recorder_);
+  }
+
+  // Another user's calls, and what operators read.
+  void Read() {
+    v1::GetModelRequest model;
+    model.set_model("m");
+    Ask<v1::GetModelResponse>("GetModel", model);
+    v1::GetPosteriorRequest posterior;
+    posterior.set_model("m");
+    Ask<v1::GetPosteriorResponse>("GetPosterior", posterior);
+    Choice other{.user = 1, .arms = 3, .features = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, .top_k = 3};
+    Ask<v1::SelectResponse>("Select", RequestOf(other));
+    room_->RecordReadings();
+  }
+
+  template <typename Response, typename Request>
+  void Ask(const std::string& name, const Request& request) {
+    room_->Call<Request, Response>(request, [&](const absl::Status& status, Response& response) {
+      recorder_->Text(Observer::kOthers, name + " status", status.ToString());
+      recorder_->Message(Observer::kOthers, name, response);
+    });
+  }
+
+  v1::SelectRequest RequestOf(const Choice& choice) const {
+    v1::SelectRequest request;
+    request.set_model("m");
+    request.set_user(absl::StrCat(choice.user));
+    if (options_.spec->points) return request;
+    request.set_top_k(static_cast<std::uint32_t>(choice.top_k));
+    request.set_shown(static_cast<std::uint32_t>(choice.shown));
+    if (options_.spec->arms) {
+      request.mutable_arms()->mutable_catalogue_query();
+    } else {
+      request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(
+          choice.features.begin(), choice.features.end());
+    }
+    return request;
+  }
+
+  void Select(int index) {
+    const Choice& choice = scenario_.choices[index];
+    if (raw_) {
+      room_->Call<v1::SelectRequest, v1::SelectResponse>(
+          RequestOf(choice), [&](const absl::Status& status, v1::SelectResponse& response) {
+            recorder_->Text(Observer::kOthers, "Select status", status.ToString());
+            recorder_->Message(Observer::kOthers, "Select", response);
+            if (!status.ok()) return;
+            tokens_[index] = response.token();
+            Schedule(index);
+          });
+      return;
+    }
+    if (!phone_.running()) return;
+    phone_.Select(choice, [this, index](absl::StatusOr<Selection> selection) {
+      if (!selection.ok()) return;
+      answers_[index] = *std::move(selection);
+      Schedule(index);
+    });
+  }
+
+  // When reactions come, in both worlds.
+  void Schedule(int index) {
+    const Choice& choice = scenario_.choices[index];
+    for (int side = 0; side < 2; ++side) {
+      if (side == 1 && index != scenario_.target) break;  // the same in both
+      const auto& reaction = choice.reactions[side];
+      if (!reaction) continue;
+      const bool here = index != scenario_.target || side == options_.side;
+      timeline_.After(scenario_.window * reaction->at, Party::kWorld,
+                      [this, index, here, reaction = *reaction] {
+                        if (here) React(index, reaction, /*is_reaction=*/true);
+                      });
+    }
+    if (choice.repeat) {
+      timeline_.After(
+          scenario_.window * choice.repeat->at, Party::kWorld,
+          [this, index, repeat = *choice.repeat] { React(index, repeat, /*is_reaction=*/false); });
+    }
+  }
+
+  void React(int index, const Reaction& reaction, bool is_reaction) {
+    recorder_->Now(timeline_.now());
+    if (raw_) return ReportRaw(index, reaction, is_reaction);
+    // Without a window the application waits for the device: it owes a report.
+    if (!phone_.running()) return;
+    const bool target = is_reaction && index == scenario_.target;
+    phone_.Report(answers_[index], reaction, [this, target] {
+      if (target) recorder_->Reacted();
+    });
+  }
+
+  // The call that is the reaction is its user's own; the answer to a repeat is not to tell of it.
+  void ReportRaw(int index, const Reaction& reaction, bool is_reaction) {
+    v1::ReportRequest request;
+    request.set_model("m");
+    v1::Outcome& outcome = *request.add_outcomes();
+    outcome.set_token(tokens_[index]);
+    outcome.set_shown(static_cast<std::uint32_t>(scenario_.choices[index].shown));
+    if (reaction.value) outcome.set_reward(*reaction.value);
+    const bool compared = !is_reaction || index != scenario_.target;
+    room_->Call<v1::ReportRequest, v1::ReportResponse>(
+        request, [this, compared](const absl::Status& status, v1::ReportResponse& response) {
+          if (!compared) {
+            if (status.ok() && response.results(0).code() == v1::APPLIED) recorder_->Reacted();
+            return;
+          }
+          recorder_->Text(Observer::kOthers, "Report status", status.ToString());
+          recorder_->Message(Observer::kOthers, "Report", response);
+        });
+  }
+
+  const WorldOptions options_;
+  const Scenario& scenario_;
+  const PublicSpec public_spec_;
+  const bool central_;
+  const bool raw_;
+  std::unique_ptr<Recorder> recorder_;
+  Timeline timeline_;
+  SimulatedClock server_clock_;
+  WatchedBinding binding_;
+  Network network_;
+  Phone phone_;
+  std::string server_folder_;
+  int server_lives_ = 0;
+  std::unique_ptr<Room> room_;
+  std::vector<Selection> answers_;   // by choice
+  std::vector<std::string> tokens_;  // of raw callers, by choice
+};
+
+absl::StatusOr<std::unique_ptr<Recorder>> RunHere(const WorldOptions& options) {
+  SeededBits bits(options.scenario->seed ^ 0x73797374656d);
+  const ThreadBits mine(&bits);
+  absl::StatusOr<std::unique_ptr<Recorder>> result;
+  {
+    FullDisk::Set(FullDisk::Whose::kNobodys);
+    World world(options);
+    if (absl::Status status = world.Run(); status.ok()) {
+      result = world.TakeRecorder();
+    } else {
+      result = std::move(status);
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(options.folder, ignored);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Recorder>> RunWorld(const WorldOptions& options) {
+  absl::StatusOr<std::unique_ptr<Recorder>> result;
+  std::thread([&] { result = RunHere(options); }).join();
+  return result;
+}
+
+}  // namespace bandana::audit
