@@ -11,6 +11,7 @@
 #include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/cell_codec.h"
+#include "server/models/folder_restore.h"
 #include "server/models/records.h"
 #include "server/models/recovery.h"
 #include "tests/support/fault_vfs.h"
@@ -337,6 +338,76 @@ TEST_P(OpenWindowsTest, CellsAreSealedAndBoundToTheirDecision) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, OpenWindowsTest, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Windows of local models close on the device; the rank is fixed there just as well.
+TEST(LocalWindowsTest, ADevicesReportHasTheRankThatSelectNamed) {
+  for (const bool counter : {false, true}) {
+    SCOPED_TRACE(counter);
+    OneWorld world(SpecOf(absl::StrCat(
+        "name: 'm' dimension: 2 mode: LOCAL_REWARD shared {} privacy { epsilon: 1 ",
+        counter ? "delta: 1e-6 mechanism: COUNTER counter { horizon: 100 steps_max: 200 }" : "",
+        " } reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } }")));
+    Decision decision = world.Decide(1, 1);
+    EXPECT_EQ(world.model->Stats().log_sequence(), 0);
+    for (const std::uint32_t shown : {0u, 1u}) {
+      v1::OutcomeCode code = v1::OUTCOME_CODE_UNSPECIFIED;
+      v1::RejectReason reason = v1::REJECT_REASON_UNSPECIFIED;
+      const auto note = [&](const auto& results) {
+        ASSERT_THAT(results, IsOk());
+        code = results->front().code;
+        reason = results->front().reason;
+      };
+      if (counter) {
+        world.model->ReportCounters({{.stream = {std::byte{1}},
+                                      .step = 1,
+                                      .moment = {0, 0},
+                                      .decisions = {decision},
+                                      .shown = {shown}}},
+                                    note);
+      } else {
+        world.model->Report({{.decision = decision, .shown = shown, .output = 0}}, note);
+      }
+      world.model->Step();
+      EXPECT_EQ(code, shown == 1 ? v1::APPLIED : v1::REJECTED);
+      EXPECT_EQ(reason, shown == 1 ? v1::REJECT_REASON_UNSPECIFIED : v1::SHOWN_OUT_OF_RANGE);
+    }
+  }
+}
+
+// What a report said of a model without privacy goes along; of a central one nothing does.
+TEST(RestoredWindowsTest, AreEventsWhereTheyWereReported) {
+  for (const bool central : {false, true}) {
+    SCOPED_TRACE(central);
+    const ModelSpec spec = central ? SpecFor(kCases[0]) : WindowSpec();
+    const TempDir data_dir;
+    const std::string folder = data_dir.path() + "/models/m";
+    fs::create_directories(data_dir.path() + "/models");
+    FakeClock clock;
+    server::HostedModelOptions options;
+    options.stepped = true;
+    if (central) options.noise_key = TestKey();
+    auto model = *HostedModel::Open(spec, folder, clock, options);
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      const Decision decision = DecisionOf(*model, clock, i, {1, 0});
+      ASSERT_THAT(model->RecordDecision(decision), IsOk());
+      if (i == 2) {
+        model->Report({{.decision = decision, .reward = 0.75}}, [](auto) {});
+      }
+      model->Step();
+    }
+    model.reset();
+    ASSERT_THAT(server::RestoreModelFolder(
+                    spec, {.data_dir = data_dir.path(), .noise_key = options.noise_key}),
+                IsOk());
+    model = *HostedModel::Open(spec, folder, clock, options);
+    clock.Advance(absl::Minutes(2));
+    model->Step();
+    EXPECT_EQ(StatisticsOf(*model)[0].events, central ? 0 : 1);
+    if (!central) {
+      EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0.75, 0));
+    }
+  }
+}
 
 TEST(FormerWindowsTest, EntriesThatKeepReportsInTheLogAreRefusedWithWhatToDo) {
   const TempDir folder;

@@ -290,12 +290,12 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
   }
 }
 
-// A checkpoint of format 3 is one of format 5 without the shape and an episode.
+// Of a model without open windows a checkpoint of format 3 is one of format 6 without the shape and an episode.
 TEST_F(ShapedModelTest, CheckpointsOfFormat3AreStillRead) {
   const auto model = Open(SharedSpec());
   const auto exported = *server::DecodeExport(*model->Export());
   std::string bytes = server::EncodeAgain(exported.checkpoint);
-  ASSERT_EQ(bytes[8], 5);
+  ASSERT_EQ(bytes[8], 6);
   bytes[8] = 3;
   bytes.resize(bytes.size() - 32 - 4 - 9);
   bytes += AsChars(Sha256Of(bytes));
