@@ -8,6 +8,8 @@ bandana_test(NAME audit_power_test SRCS statistical/audit_power_test.cc
 bandana_test(NAME audit_end_to_end_test SRCS integration/audit_end_to_end_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 add_dependencies(audit_end_to_end_test bandana-audit)
+bandana_test(NAME audit_replay_test SRCS integration/audit_replay_test.cc
+  DEPS bandana::audit_replay bandana::proto bandana::test_support LABELS integration TIMEOUT 600)
 if(BANDANA_BUILD_TESTS)
   target_compile_definitions(audit_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endif()

@@ -17,6 +17,8 @@
 #include "common/base/version.h"
 #include "tools/audit/end_to_end.h"
 #include "tools/audit/registry.h"
+#include "tools/audit/replay.h"
+#include "tools/audit/replay_faults.h"
 #include "tools/audit/report.h"
 #include "tools/audit/runner.h"
 
@@ -31,6 +33,8 @@ ABSL_FLAG(std::int64_t, seed, -1,
           "draw from a keyed stream under this seed, for results that can be remade; without it "
           "the system's generator draws, as in the shipped programs");
 ABSL_FLAG(std::string, out, "", "report: folder for audit.md and audit.svg");
+ABSL_FLAG(std::string, mutant, "", "replay: the fault that is put in");
+ABSL_FLAG(bool, list_mutants, false, "replay: the faults there are");
 ABSL_FLAG(std::string, target, "", "end-to-end: host:port of the server");
 ABSL_FLAG(std::string, model, "", "end-to-end: name of the model");
 
@@ -46,10 +50,13 @@ constexpr char kUsage[] =
   bandana-audit list [--all]
   bandana-audit run MECHANISM --epsilon E --delta D --trials N [--alpha 1e-6] [--json F] [--seed S] [--threads n]
   bandana-audit end-to-end --target ADDR --model M --trials N [--alpha 1e-6] [--json F]
+  bandana-audit replay [--mutant NAME | --list_mutants] [--json F]
   bandana-audit report --out DIR [--epsilon 1] [--delta 1e-5] [--trials 1e6] [--seed S]
 
 Exits with 0 when the bound is within the claim, with 1 when it exceeds it, with 2 when nothing could be measured.
 end-to-end runs against a server that hosts a LOCAL_REWARD model with the reward randomizer, through the SDK.
+replay opens models of every central mode after an unclean stop under another value of every setting, and says
+whether noise was used twice on different data; a mutant has to be found (exit code 1).
 report audits everything, mutants with as many trials as it takes (at most 1e7), and writes audit.md and audit.svg;
 it exits with 1 when a proven mechanism exceeds its claim or a mutant is not caught.
 )";
@@ -160,11 +167,34 @@ absl::StatusOr<int> Report() {
   return code;
 }
 
+absl::StatusOr<int> Replay() {
+  if (absl::GetFlag(FLAGS_list_mutants)) {
+    for (const ReplayFault& fault : ReplayFaults()) {
+      if (fault.name.empty()) continue;
+      std::printf("%-28s %s\n", std::string(fault.name).c_str(),
+                  std::string(fault.description).c_str());
+    }
+    return 0;
+  }
+  BANDANA_ASSIGN_OR_RETURN(const ReplayCounts counts,
+                           RunReplay(absl::GetFlag(FLAGS_mutant), [](std::string_view model) {
+                             std::fprintf(stderr, "replay: %s\n", std::string(model).c_str());
+                           }));
+  for (const std::string& violation : counts.violations) std::printf("%s\n", violation.c_str());
+  std::printf("settings %llu  cases %llu  violations %zu\n",
+              static_cast<unsigned long long>(counts.settings),
+              static_cast<unsigned long long>(counts.cases), counts.violations.size());
+  const std::string path = absl::GetFlag(FLAGS_json);
+  if (!path.empty()) BANDANA_RETURN_IF_ERROR(WriteFileDurably(path, ToJson(counts), 0644));
+  return counts.violations.empty() ? 0 : kExitViolated;
+}
+
 absl::StatusOr<int> Dispatch(const std::vector<char*>& words) {
   const std::string_view verb = words.size() > 1 ? words[1] : "";
   if (verb == "list" && words.size() == 2) return List();
   if (verb == "run" && words.size() == 3) return Run(words[2]);
   if (verb == "end-to-end" && words.size() == 2) return EndToEnd();
+  if (verb == "replay" && words.size() == 2) return Replay();
   if (verb == "report" && words.size() == 2) return Report();
   std::fputs(kUsage, stderr);
   return kExitFailure;
