@@ -8,7 +8,8 @@
 
 namespace bandana {
 
-// H_u = S R^-1 S and h_u = S R^-1 beta with R = s2 S + v I, MECHANISMS section 7, equation (5).
+// H_u = S R^-1 S and h_u = S R^-1 beta with R = s2 S + v I: equation (5),
+// docs/design/mechanisms.md#noise-aware-posterior.
 struct EffectiveStatistics {
   std::vector<double> information;  // H_u, lower triangle row by row, d (d + 1) / 2
   std::vector<double> shift;        // h_u, d

@@ -51,10 +51,10 @@ struct NodeStatistics {
 //   beta_u ~ N(S_u theta_u, R_u),   R_u = s2 S_u + v_u I,   s2 = observation_variance,
 // so that with H_u = S_u R_u^-1 S_u and h_u = S_u R_u^-1 beta_u (S_u / s2 and beta_u / s2 where
 // v_u = 0) the posterior is K = (K_0^-1 + blkdiag(H_u))^-1, m = K h, K_0 = prior_variance P (x) I.
-// MECHANISMS section 7, equation (5). It is a function of the statistics up to rounding. P may be
-// singular: nothing inverts it. Each connected component of P keeps a dense K of its own, so
-// independent users cost O(d^2) an event and no quadratic memory. Threads: not thread-safe. Copy:
-// not copyable (K may be hundreds of megabytes).
+// This is equation (5), docs/design/mechanisms.md#noise-aware-posterior. The posterior is a
+// function of the statistics up to rounding. P may be singular: nothing inverts it. Each connected
+// component of P keeps a dense K of its own, so independent users cost O(d^2) per event and no
+// quadratic memory. Threads: not thread-safe. Copy: no (K may be hundreds of megabytes).
 class BanditModel {
  public:
   struct Options {

@@ -17,8 +17,8 @@ struct SemidefiniteGram {
   int eigenvalues_clipped = 0;  // how many were negative beyond rounding, d 2^-52 of the largest
 };
 
-// S_+ of MECHANISMS section 7: eigenvalues below 0 become 0. A matrix whose eigenvalues are all
-// positive beyond rounding comes back bit by bit.
+// S_+ of docs/design/mechanisms.md#noise-aware-posterior: eigenvalues below 0 become 0. A matrix
+// whose eigenvalues are all positive beyond rounding comes back bit by bit.
 // Errors: INVALID_ARGUMENT dimension outside [1, kDimensionMax], another number of entries than
 // d (d + 1) / 2, or one that is not finite and within 1e100; never quotes an entry.
 // Cost: one symmetric eigendecomposition, about 9 d^3. Threads: pure function.
@@ -44,7 +44,7 @@ struct RepairedStatistics {
 // bound of it). Post-processing of releases.
 // Errors: INVALID_ARGUMENT as above; theta_l2_max outside [0, 1e6]; a variance outside its range,
 // v included; a moment of another length than d or with an entry that is not finite and within
-// 1e100. Source: MECHANISMS section 7.
+// 1e100. Source: docs/design/mechanisms.md#noise-aware-posterior.
 absl::StatusOr<RepairedStatistics> RepairStatistics(const NoisyStatistics& noisy,
                                                     double theta_l2_max);
 

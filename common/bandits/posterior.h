@@ -9,7 +9,8 @@
 
 namespace bandana {
 
-// Posterior of one node's parameter. m_u and K_uu of MECHANISMS section 1, equation (3).
+// Posterior of one node's parameter. m_u and K_uu of equation (3),
+// docs/design/mechanisms.md#one-model-family.
 struct NodePosterior {
   std::vector<double> mean;  // m_u, d entries, reward units per feature unit
   // K_uu, d x d, symmetric, full, row-major. Empty: there is none (sparse models), every width is

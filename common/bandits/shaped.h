@@ -11,8 +11,9 @@
 
 namespace bandana {
 
-// y = (Q^1/2 (x) I) beta + z, Cov z = variance I: MECHANISMS section 5c. The noise that user space
-// sees, variance Q^+ (x) I, is small in the directions in which P says that users agree.
+// y = (Q^1/2 (x) I) beta + z, Cov z = variance I. The noise that user space sees, variance
+// Q^+ (x) I, is small in the directions in which P says that users agree. Source:
+// docs/design/mechanisms.md#noise-shaped-across-users.
 struct ShapedRelease {
   std::vector<double> root;    // Q^1/2, n x n row-major, symmetric
   std::vector<double> values;  // y, n x d row-major

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kGraphFileBytesMax = 256ull << 20;
 inline constexpr std::uint64_t kUsersFileBytesMax = 256ull << 20;
 inline constexpr std::uint64_t kArmsFileBytesMax = 8ull << 30;  // 1e6 arms of 256 features
 
-// Requests. 1000 arms at d = 25 cost 43-107 us of the queue thread (DESIGN section 5).
+// Requests. 1000 arms at d = 25 cost 43-107 us of the queue thread.
 inline constexpr int kArmsPerRequestMaxDefault = 1000;
 inline constexpr int kArmsPerRequestMaxMax = 10'000;
 inline constexpr int kBatchDecisionsMax = 64;
@@ -82,7 +82,7 @@ inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
 inline constexpr std::uint64_t kCounterStreamsMax = 1'000'000;
 inline constexpr std::uint64_t kCounterStreamsPerNodeMax = 100'000;
 
-// Privacy policy caps of a served model; `research: true` lifts them (DESIGN section 3).
+// Privacy policy caps of a served model; `research: true` lifts them (docs/threat_model.md).
 inline constexpr double kEpsilonPolicyMax = 20.0;
 inline constexpr double kDeltaPolicyMax = 1e-4;
 inline constexpr double kEpsilonResearchMax = 1000.0;

@@ -15,8 +15,9 @@ struct NoiseShape {
   double error = 0;          // tr(P Q^-1), at least tr(P^1/2)^2 / n; Q = I has tr P
 };
 
-// Q = D^-1/2 (D^1/2 P D^1/2)^1/2 D^-1/2 by D <- D o diag(Q) from D = (tr P / n) I. MECHANISMS
-// section 5c. P is symmetric positive semidefinite with a positive diagonal, n x n; n in [1, 512].
+// Q = D^-1/2 (D^1/2 P D^1/2)^1/2 D^-1/2 by D <- D o diag(Q) from D = (tr P / n) I:
+// docs/design/mechanisms.md#noise-shaped-across-users. P is symmetric positive semidefinite with a
+// positive diagonal, n x n; n in [1, 512].
 // A millionth of its mean variance is added to P's diagonal, so that Q has full rank (where P has
 // not, D can vanish). Ends when the diagonal is 1 within 1e-9, or after 1000 steps, which leaves
 // less than 1e-3; then Q is scaled to the bound, which holds whatever the steps reached.

@@ -26,7 +26,8 @@ inline constexpr double kPrivUnitNormalsMax = 1 << 24;
 double ReportedRewardAbsMax(const PublicSpec& spec);
 
 // x is clipped to feature_l2_max and r to ReportedRewardAbsMax; phi is as in
-// MECHANISMS section 6. Immutable. Threads: const methods are safe, given a source each.
+// docs/design/mechanisms.md#private-contexts. Immutable. Threads: const methods are safe, given a
+// source each.
 class ContextMechanism {
  public:
   // Reads dimension, feature_l2_max, reward_range, mechanism, epsilon and delta. Errors:

@@ -30,7 +30,7 @@ struct RewardWindowSpec {
   absl::Duration grace;
 };
 
-// A continual counter's public parameters (MECHANISMS section 4).
+// A continual counter's public parameters (docs/design/mechanisms.md#continual-counters).
 struct CounterSpec {
   v1::CounterKind kind = v1::BLT;
   std::uint64_t horizon = 0;    // steps that the factorization is tuned for
@@ -126,10 +126,11 @@ struct ModelSpec {
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
   absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior
-  // Noisy contexts (MECHANISMS section 7): the bound on |theta| that scales S's noise in the
-  // residual. exploration.confidence.theta_l2_max where it is given, else sqrt(d) prior_stddev, the
-  // root mean square of |theta| under the prior. With a curved link this, the prior and the
-  // confidence bound are of what the reports are linear in: its slope at 0 times theta.
+  // Noisy contexts (docs/design/mechanisms.md#noise-aware-posterior): the bound on |theta| that
+  // scales S's noise in the residual. exploration.confidence.theta_l2_max where it is given, else
+  // sqrt(d) prior_stddev, the root mean square of |theta| under the prior. With a curved link this,
+  // the prior and the confidence bound are of what the reports are linear in: its slope at 0 times
+  // theta.
   double theta_l2_max = 0;
   std::uint64_t checkpoint_events = 0;
   absl::Duration checkpoint_interval;

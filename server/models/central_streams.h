@@ -25,12 +25,12 @@ struct NoiseOrigin {
   const NoiseBinding* binding = nullptr;  // BindingOr
 };
 
-// A stream's noise is a function of the key and of everything that the release depends on
-// (MECHANISMS section 8), the clipped increments of the stream themselves among it, as a running
-// digest: replicas and recoveries that read the same log release the same bits; logs that differ
-// anywhere, and equal logs whose increments are computed differently, get independent noise. Raw
-// sums exist only inside the encoders.
-// Not thread-safe. Memory: the encoder's and decoder's a stream with events.
+// A stream's noise is a function of the key and of everything that the release depends on, the
+// clipped increments of the stream themselves among it, as a running digest
+// (docs/design/mechanisms.md#randomness): replicas and recoveries that read the same log release
+// the same bits; logs that differ anywhere, and equal logs whose increments are computed
+// differently, get independent noise. Raw sums exist only inside the encoders. Not thread-safe.
+// Memory: the encoder's and decoder's a stream with events.
 class CentralStreams {
  public:
   // One event: its increment enters the counter of the stream (RewardPath), the release its

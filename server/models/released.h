@@ -27,7 +27,8 @@ class Released {
 // covariance `variance` I.
 struct NodeRelease {
   std::vector<double> moment;  // d, reward x feature units
-  double variance = 0;         // v_u of MECHANISMS section 7, moment units squared
+  // v_u of docs/design/mechanisms.md#noise-aware-posterior, moment units squared.
+  double variance = 0;
 };
 
 }  // namespace bandana::server

@@ -10,8 +10,9 @@
 
 namespace bandana::server {
 
-// Q^1/2 of MECHANISMS section 5c: an event of user u enters the counter as (Q^1/2)_(:,u) (x) x
-// (r - mid), and its noise is the less correlated across users the less they have in common.
+// Q^1/2 of docs/design/mechanisms.md#noise-shaped-across-users: an event of user u enters the
+// counter as (Q^1/2)_(:,u) (x) x (r - mid). The less two users have in common, the less correlated
+// is their noise.
 // Computed once a model and kept in its log: another machine may round it differently, and the same
 // noise must never meet different increments.
 struct UserShape {

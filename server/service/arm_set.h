@@ -12,7 +12,7 @@
 
 namespace bandana::server {
 
-// What is enforced on features: MECHANISMS' clip of contexts to a ball.
+// What is enforced on features: they are clipped to a ball (docs/design/mechanisms.md).
 struct FeatureBounds {
   int dimension = 0;
   double l2_max = 1;    // L

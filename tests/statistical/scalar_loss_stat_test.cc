@@ -43,7 +43,7 @@ std::vector<double> CellsOf(double mean, double stddev) {
 TEST(ScalarLossStatTest, ReleasesAreNormalAboutTheNumber) {
   const LossMechanism mechanism = *LossMechanism::Create(
       {.epsilon = {1}, .delta = {1e-5}, .range = {-2, 6}, .kind = LossMechanismKind::kGaussian});
-  // sigma = width / mu = 8 * 3.7306: MECHANISMS section 3 at (1, 1e-5).
+  // sigma = width / mu = 8 * 3.7306: docs/design/mechanisms.md#accounting at (1, 1e-5).
   const double sigma = std::sqrt(mechanism.VarianceMax());
   EXPECT_NEAR(sigma, 8 * 3.7306, 8 * 1e-3);
   const std::vector<double> right = CellsOf(0, 1);

@@ -295,7 +295,7 @@ TEST(CompositionTest, VariationCostsTheZcdpReadingNothing) {
   EXPECT_FALSE(Read(off, Delta{1e-5})->gaussian_curve) << "(1 + e^0) 1e-3 is more than delta";
 }
 
-// PRIVACY_FINDINGS M4: two streams of JOINT with kind BLT, cap 2^30, d = 10, made for epsilon 1 at
+// Two streams of JOINT with kind BLT, cap 2^30, d = 10, made for epsilon 1 at
 // delta 1e-5. The slack of each, taken at epsilon 1, was added: 1.6297, where the bound is 1.60e-5.
 TEST(CompositionTest, TwoStreamsOfFineGaussiansReadWhatTheProofSays) {
   constexpr double kDelta = 1e-5;

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
 
-// The setting of MECHANISMS section 6: d = 5, |theta| = 1, rewards in [-1, 1], T = 100,000.
+// d = 5, |theta| = 1, rewards in [-1, 1], T = 100,000.
 ContextPlanRequest Setting(double epsilon, double delta) {
   return {.dimension = 5,
           .reward_stddev = 0.05,

@@ -25,7 +25,7 @@ using testing::IsOk;
 
 constexpr double kDelta = 1e-5;
 
-// PRIVACY_FINDINGS M4: kind BLT, d = 10, cap 2^30.
+// Kind BLT, d = 10, cap 2^30.
 DebitRecord CostOfAStream() {
   const ModelSpec spec = testing::SpecOf(
       "name: 'm' dimension: 10 mode: JOINT shared {} refresh_interval {} "

@@ -404,7 +404,7 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   }
 }
 
-// PRIVACY_FINDINGS L2: the running hash addresses noise and is published nowhere.
+// The running hash addresses noise and is published nowhere.
 TEST(ExportTest, TheRunningHashStaysBehind) {
   const CheckpointFixture fixture;
   const auto path = server::RewardPath::Create(testing::IndependentSpec(), {}, nullptr);

@@ -168,7 +168,7 @@ class OneWorld {
 
 class OpenWindowsTest : public ::testing::TestWithParam<Case> {};
 
-// PRIVACY_FINDINGS C1: two worlds that differ in one reaction.
+// Two worlds that differ in one reaction.
 TEST_P(OpenWindowsTest, NothingTellsThatAReportCame) {
   OneWorld silent(SpecFor(GetParam()));
   OneWorld loud(SpecFor(GetParam()));
@@ -231,7 +231,7 @@ TEST_P(OpenWindowsTest, TheFilesOfOpenWindowsHaveTheSameSizes) {
   }
 }
 
-// PRIVACY_FINDINGS C2: the arm that counts is the one that Select named, reported or not.
+// The arm that counts is the one that Select named, reported or not.
 TEST_P(OpenWindowsTest, TheArmThatCountsIsFixedAtTheDecision) {
   OneWorld silent(SpecFor(GetParam()));
   OneWorld loud(SpecFor(GetParam()));

@@ -66,7 +66,7 @@ TEST(ScalarGaussianTest, NoiseIsTheLeastThatTheCurveAllows) {
 }
 
 // [Z20] Algorithm 1 adds more noise than needed up to epsilon 9, and too little at 10: there its
-// delta is 2.3e-5 (MECHANISMS section 2, finding 4).
+// delta is 2.3e-5 (docs/design/mechanisms.md#where-the-papers-need-repair, 4).
 TEST(ScalarGaussianTest, ThePublishedScaleIsLooseThenBroken) {
   const auto published = [](double epsilon) { return std::sqrt(2 * std::log(1.25e5)) / epsilon; };
   for (const double epsilon : {0.1, 0.5, 1.0, 2.0, 5.0}) {

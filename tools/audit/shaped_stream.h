@@ -12,8 +12,9 @@ enum class StepAddress {
   kNone,  // mutant: every step has the same noise; differences of successive releases are seen
 };
 
-// 3 users, 16 events of them in turn, increments (Q^1/2)_(:,u) (x) x (r - mid) of MECHANISMS 5c;
-// the first event's reward goes from one end of its range to the other. A key of each trial's own;
+// 3 users, 16 events of them in turn, increments (Q^1/2)_(:,u) (x) x (r - mid) of
+// docs/design/mechanisms.md#noise-shaped-across-users. The first event's reward goes from one end
+// of its range to the other. A key of each trial's own;
 // the noise of a step is addressed by it, as docs/privacy/central.md says.
 absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim,
                                            StepAddress address = StepAddress::kInIt);

@@ -18,15 +18,16 @@
 namespace bandana {
 
 // LinUCB with one shared parameter whose rounds (decision set, chosen x, reward) are private.
-// Events enter a JointCounter; what it releases, (S^p, beta^p) with their variances, becomes a
-// posterior by MECHANISMS section 7 (RepairStatistics, BanditModel). Every accessor but Seal reads
-// releases and public numbers alone.
+// Events enter a JointCounter. What it releases, (S^p, beta^p) with their variances, becomes a
+// posterior by docs/design/mechanisms.md#noise-aware-posterior (RepairStatistics, BanditModel).
+// Every accessor but Seal reads releases and public numbers alone.
 //
 // Privacy: JointCounter's. By the caller: exactly one Apply an event, whatever the reward, in the
 //   order of a log; cost() is debited durably before the first; bits of a key are addressed by the
 //   event's step, so that a replay releases the same numbers; what Apply released is durable before
 //   a posterior is shown.
-// Threads: not thread-safe. Not copyable. Source: [SS18] with another mechanism, MECHANISMS 10.1.
+// Threads: not thread-safe. Not copyable. Source: [SS18] with another mechanism,
+//   docs/design/mechanisms.md#constants-of-ss18.
 class JointModel {
  public:
   struct Options {

@@ -37,10 +37,10 @@ struct SparseRows {
   std::vector<double> rewards;   // n
 };
 
-// Algorithm 2 with the constants of the authors' experiments (MECHANISMS section 10.3), start 0: M
-// = floor(0.16 ln(1 + n b_max^2)) steps of eta = 1e-4 / n on 2 X'(X theta - y), y clipped to R,
-// each followed by Peel at (epsilon / M, delta / M, lambda) and the projection; all zero while M =
-// 0.
+// Algorithm 2 with the constants of the authors' experiments, start 0
+// (docs/design/mechanisms.md#constants-of-fliphat): M = floor(0.16 ln(1 + n b_max^2)) steps of eta
+// = 1e-4 / n on 2 X'(X theta - y), y clipped to R, each followed by Peel at (epsilon / M, delta /
+// M, lambda) and the projection; all zero while M = 0.
 //
 // Privacy: label `published`, nothing is proven; docs/privacy/fliphat.md says what is missing.
 // Errors: INVALID_ARGUMENT an option out of range; UNAVAILABLE no noise.

@@ -13,13 +13,14 @@
 
 namespace bandana::lab {
 
-// A key of MECHANISMS section 10 with its labels:
+// A key of docs/design/mechanisms.md#the-papers-algorithms with its labels:
 //   published     as printed, coordinate-wise Laplace; published-l2: its L2-norm reading
-//   counter       section 5a, the best kind of counter as the planner predicts; central is the same
-//                 on raw rewards at the server
-//   shaped        section 5c: one central counter, its noise shaped across users
-//   randomizer    section 5b
-//   centred       section 5b of what the released posterior did not predict
+//   counter       a structured counter, of the kind that the planner predicts to be best; central
+//   is
+//                 the same on raw rewards at the server
+//   shaped        one central counter, its noise shaped across users
+//   randomizer    every reward randomized once
+//   centred       the same of what the released posterior did not predict
 //   auto          the planner's choice; proven is the same
 //   non-private, random
 struct Algorithm {

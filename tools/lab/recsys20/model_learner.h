@@ -20,7 +20,7 @@ RewardRange EnforcedRange(const World& world, const LearnerOptions& options);
 absl::StatusOr<std::unique_ptr<Learner>> MakeNonPrivate(const World& world,
                                                         const LearnerOptions& options);
 
-// Every reward randomized once, pure epsilon: MECHANISMS section 5b.
+// Every reward randomized once, pure epsilon: docs/design/mechanisms.md#reward-randomizer.
 absl::StatusOr<std::unique_ptr<Learner>> MakeRandomized(const World& world,
                                                         const LearnerOptions& options);
 
@@ -31,8 +31,9 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeRandomized(const World& world,
 absl::StatusOr<std::unique_ptr<Learner>> MakeCentred(const World& world,
                                                      const LearnerOptions& options);
 
-// Every user's own cumulative moment through a counter, (epsilon, delta) by zCDP: MECHANISMS
-// section 5a. Run by the server on raw rewards it is a central mechanism of the same guarantee.
+// Every user's own cumulative moment through a counter, (epsilon, delta) by zCDP:
+// docs/design/mechanisms.md#structured-counter. Run by the server on raw rewards it is a central
+// mechanism of the same guarantee.
 absl::StatusOr<std::unique_ptr<Learner>> MakeCounted(const World& world,
                                                      const LearnerOptions& options,
                                                      CounterKind kind);

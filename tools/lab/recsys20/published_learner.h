@@ -16,8 +16,9 @@ namespace bandana::lab {
 //                       L B |c_u| ([WZ20] Algorithm 2);
 //   kCentral            one tree over all T events, on b, Delta = max_u L B |c_u| (Algorithm 1);
 //   kIndependent family one tree a user, on its own d entries ([NR18]).
-// |c_u| is the norm of a column of W (MECHANISMS section 2, finding 6). Label `published`: only the
-// L2-norm reading would be private in real numbers, and neither is in doubles.
+// |c_u| is the norm of a column of W (docs/design/mechanisms.md#where-the-papers-need-repair).
+// Label `published`: only the L2-norm reading would be private in real numbers, and neither is in
+// doubles.
 struct PublishedOptions {
   PublishedNoiseKind noise = PublishedNoiseKind::kCoordinateLaplace;
   double lambda = 0.1;

@@ -1,4 +1,4 @@
-// Central counters with noise shaped across users: MECHANISMS section 5c.
+// Central counters: docs/design/mechanisms.md#noise-shaped-across-users.
 #pragma once
 
 #include <memory>

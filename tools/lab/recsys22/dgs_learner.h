@@ -31,8 +31,9 @@ struct DgsOptions {
 // coordinate, D the sensitivity at its interval's end t, m = floor(log2 T) + 1. Hybrid: half of
 // epsilon for one draw at every power of two, half for trees of k + 1 levels over (2^k, 2^(k+1)).
 // Label `published`, and not private as printed: theta_t, not its increment, depends on every
-// earlier reward, so one reward moves every later node, not m of them (MECHANISMS section 2,
-// finding 2). `world` must outlive the learner. Errors: INVALID_ARGUMENT.
+// earlier reward, so one reward moves every later node, not m of them
+// (docs/design/mechanisms.md#where-the-papers-need-repair). `world` must outlive the learner.
+// Errors: INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<Learner>> MakeDgs(const World& world, const LearnerOptions& options,
                                                  const DgsOptions& dgs);
 
