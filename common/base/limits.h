@@ -82,7 +82,7 @@ inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
 inline constexpr std::uint64_t kCounterStreamsMax = 1'000'000;
 inline constexpr std::uint64_t kCounterStreamsPerNodeMax = 100'000;
 
-// Privacy policy caps of a served model; `research: true` lifts them (docs/threat_model.md).
+// Privacy policy caps of a served model; `research: true` lifts them (config.proto).
 inline constexpr double kEpsilonPolicyMax = 20.0;
 inline constexpr double kDeltaPolicyMax = 1e-4;
 inline constexpr double kEpsilonResearchMax = 1000.0;
