@@ -65,7 +65,7 @@ set_tests_properties(check_tools_test PROPERTIES LABELS "unit;compile" TIMEOUT 1
 add_test(NAME check_book_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tools/check/check_book_test.py)
 set_tests_properties(check_book_test PROPERTIES LABELS "unit;compile" TIMEOUT 120)
-foreach(check layering bans monitoring proofs paths kinds)
+foreach(check layering bans monitoring proofs docs paths kinds)
   add_test(NAME check_${check} COMMAND Python3::Interpreter
     ${PROJECT_SOURCE_DIR}/tools/check/check_${check}.py)
   set_tests_properties(check_${check} PROPERTIES LABELS "unit;compile" TIMEOUT 120)

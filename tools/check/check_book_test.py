@@ -68,6 +68,8 @@ class SourceTest(unittest.TestCase):
 class DocsTest(Tree):
     def setUp(self):
         super().setUp()
+        self.addCleanup(setattr, check_docs, "NOT_YET", check_docs.NOT_YET)
+        check_docs.NOT_YET = set()
         self.write("docs/b.md", "# Title\n\n## 2. Two words, `code`\n\n```\n# no heading\n```\n## 2. Two words, `code`\n")
 
     def problems(self, text, path="docs/a.md"):
@@ -98,9 +100,12 @@ class DocsTest(Tree):
         self.assertEqual(len(self.problems("// THEORY\n// section 4\n", "server/a.h")), 1)
         self.assertEqual(len(self.problems("// docs/b.md#three\n", "proto/a.proto")), 1)
 
+    def test_the_index_links_every_page_once(self):
+        self.assertEqual(self.problems("[b](b.md) [b](b.md#title)\n", "docs/README.md"), [])
+        self.assertEqual(len(self.problems("# Index\n", "docs/README.md")), 1)
+        self.assertEqual(len(self.problems("[b](b.md) [b](b.md)\n", "docs/README.md")), 1)
+
     def test_pages_to_be_wrapped_come_off_the_list(self):
-        not_yet = check_docs.NOT_YET
-        self.addCleanup(setattr, check_docs, "NOT_YET", not_yet)
         check_docs.NOT_YET = {"docs/a.md"}
         self.assertEqual(self.problems("x" * 121 + "\n"), [])
         self.assertEqual(len(self.problems("x" * 120 + "\n")), 1)
@@ -120,7 +125,7 @@ class PathsTest(Tree):
 
     def test_right_paths_are_quiet(self):
         for word in ["server/log/update_log.h", "server/log", "server/log/", "server/log/log_writer", "update_log.h",
-                     "server/log/*.h", "server/log/{update_log.h,log_writer.cc}", "docs/privacy/tree.md.", "docs/privacy/NAME<x>",
+                     "server/log/*.h", "server/log/{update_log.h,log_writer.cc}", "docs/privacy/tree.md.", "docs/privacy/NAME.md", "docs/privacy/NAME<x>",
                      "https://example.org/server/none.h", "server/client arms/a", "sqlite3.h", "/etc/server/none.h"]:
             expected = 1 if word == "server/client arms/a" else 0
             self.assertEqual(len(self.problems(f"// see {word}\n")), expected, word)

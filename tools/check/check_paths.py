@@ -2,7 +2,7 @@
 """Finds stale paths: a word in a comment or a document that names a file of this tree which does not exist.
 
 A path is a word such as `server/log/update_log.h` or `docs/privacy/`, or a bare file name such as `held_reward.h`. `*` and `{a,b}`
-stand for at least one file. What is no path of this tree although it looks like one stands in FOREIGN.
+stand for at least one file, NAME for any name. What is no path of this tree although it looks like one stands in FOREIGN.
 """
 
 import fnmatch
@@ -59,7 +59,7 @@ def problems_of(path, text, tree):
         word = match.group(0).rstrip(".,-")
         if words[match.end():match.end() + 1] in "<$(" and words[match.end():match.end() + 1]:
             continue
-        for one in candidates(word):
+        for one in candidates(word.replace("NAME", "*")):
             if one.count("/") and not tree.has(one):
                 found.append((match.start(), one))
     for match in NAME.finditer(words):
