@@ -1,4 +1,4 @@
-"""The checks of documents and of kinds find what they are for, in a small tree of their own, and stay quiet on right text."""
+"""The checks of documents, of the site and of kinds find what they are for, in a small tree of their own, and stay quiet on right text."""
 
 import json
 import os
@@ -7,8 +7,10 @@ import unittest
 import check_docs
 import check_kinds
 import check_paths
+import check_site
 import check_snippets
 import cpp_source
+import stage_docs
 from check_test import Tree
 
 
@@ -85,7 +87,7 @@ class DocsTest(Tree):
 
     def test_wrong_documents(self):
         for text, word in [("x" * 121, "121 columns"), ("[a](c.md)", "no such file"), ("[a](b.md#three)", "no such heading"),
-                           ("[a](b.md#no-heading)", "no such heading"), ("[a](../../b.md)", "no such file"),
+                           ("[a](b.md#no-heading)", "no such heading"), ("[two\nlines](c.md)", "no such file"), ("[a](../../b.md)", "no such file"),
                            ("see THEORY section 4", "cite a path"), ("THEORY sections 4 and 5", "cite a path"),
                            ("by THEORY 5c", "cite a path"), ("`docs/b.md#three`", "no such heading"),
                            ("`docs/c.md#three`", "no such file")]:
@@ -109,6 +111,38 @@ class DocsTest(Tree):
         check_docs.NOT_YET = {"docs/a.md"}
         self.assertEqual(self.problems("x" * 121 + "\n"), [])
         self.assertEqual(len(self.problems("x" * 120 + "\n")), 1)
+
+
+class SiteTest(Tree):
+    def test_links_of_pages(self):
+        self.write("site/a/b.html", '<h2 id="here">x</h2><a href="#here"></a><a href="../c.html#there"></a><img src="../p.svg">'
+                   '<a href="https://example.org/none"></a><a href=".."></a>')
+        self.write("site/c.html", '<a name="there"></a><a href="a/b.html#here"></a>')
+        self.write("site/index.html", "")
+        self.write("site/p.svg", "")
+        site = os.path.join(self.root, "site")
+        self.assertEqual(check_site.check(site), [])
+        self.write("site/d.html", '<a href="none.html"></a><a href="c.html#none"></a><img src="none.svg">')
+        self.assertEqual(len(check_site.check(site)), 3)
+        self.assertEqual(len(check_site.check(os.path.join(self.root, "none"))), 1)
+
+    def test_staging(self):
+        for path in stage_docs.FRONT:
+            self.write(path, f"# {path}\n")
+        self.write("README.md", "# Start\n[code](server/a.cc) [folder](server) [page](docs/b.md) ![p](docs/p.svg)\n")
+        self.write("docs/README.md", "# All\n\n## You read\n\n| [b.md](b.md) | what |\n")
+        self.write("docs/b.md", "# It's `b`\n")
+        for path in ["server/a.cc", "docs/p.svg", "tools/check/site.css", "mkdocs.yml"]:
+            self.write(path, "")
+        build = os.path.join(self.root, "build")
+        os.makedirs(build)
+        stage_docs.stage(self.root, build)
+        with open(os.path.join(build, "docs-source/README.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "# Start\n[code](server/a.cc) folder [page](docs/b.md) ![p](docs/p.svg)\n")
+        for path in ["server/a.cc", "docs/p.svg", "docs/b.md", "site.css"]:
+            self.assertTrue(os.path.isfile(os.path.join(build, "docs-source", path)), path)
+        with open(os.path.join(build, "mkdocs.yml"), encoding="utf-8") as file:
+            self.assertIn("  - You read:\n      - \"It's b\": docs/b.md\n", file.read())
 
 
 class PathsTest(Tree):

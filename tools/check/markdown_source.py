@@ -38,8 +38,11 @@ def anchors(text):
 
 
 def links(text):
-    """(number, target) of every link and picture outside code."""
+    """(number, target) of every link and picture outside code; the words of a link may go over lines."""
+    lines = [""] * len(text.splitlines())
     for number, line in prose(text):
-        blank = re.sub(r"`[^`]*`", lambda code: "x" * len(code.group(0)), line)
-        for match in LINK.finditer(blank):
-            yield number, line[match.start(1):match.end(1)]
+        lines[number - 1] = line
+    shown = "\n".join(lines)
+    blank = re.sub(r"`[^`]*`", lambda code: re.sub(r"[^\n]", "x", code.group(0)), shown)
+    for match in LINK.finditer(blank):
+        yield shown.count("\n", 0, match.start()) + 1, shown[match.start(1):match.end(1)]

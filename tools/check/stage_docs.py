@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Stages the documents for mkdocs: stage_docs.py BUILD_DIR writes BUILD_DIR/docs-source and BUILD_DIR/mkdocs.yml.
+
+Pages keep their places, so that relative links mean the same as in the tree; files that they link to are copied beside them. A link
+to a folder becomes plain text. The navigation is the index, docs/README.md: a section per reader, in its order.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+import markdown_source
+import source_tree
+
+# Documents outside docs/, in the order of the navigation.
+FRONT = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "deploy/README.md"]
+INDEX = "docs/README.md"
+
+
+def pages(root):
+    return FRONT + [path for path in source_tree.files(root, [".md"]) if path.startswith("docs/")]
+
+
+def without_folder_links(root, path, text):
+    """The text of a page whose links to folders are only their words."""
+    def flat(match):
+        target = match.group(1).partition("#")[0]
+        if match.group(0).startswith("!") or re.match(r"[a-z]+:", target) or not target:
+            return match.group(0)
+        full = os.path.join(root, os.path.dirname(path), target)
+        return match.group(0)[1:match.group(0).index("](")] if os.path.isdir(full) else match.group(0)
+    return markdown_source.LINK.sub(flat, text)
+
+
+def title(root, path):
+    return next((match.group(2) for _, line in markdown_source.prose(source_tree.read(root, path))
+                 if (match := markdown_source.HEADING.match(line))), path)
+
+
+def entry(root, path):
+    """The line of a page: its title, as a string that YAML reads as it is, and its place."""
+    return f"      - {json.dumps(title(root, path).replace('`', ''), ensure_ascii=False)}: {path}"
+
+
+def navigation(root):
+    """Lines of YAML: the pages of the index by its headings, then the documents outside docs/."""
+    lines = ["nav:", "  - Start: README.md", f"  - All documents: {INDEX}"]
+    for _, line in markdown_source.prose(source_tree.read(root, INDEX)):
+        heading = re.match(r"## (.*)", line)
+        if heading:
+            lines.append(f"  - {heading.group(1)}:")
+        for _, target in markdown_source.links(line):
+            full = os.path.normpath(os.path.join("docs", target.partition("#")[0]))
+            if full.endswith(".md") and line.startswith("|") and full not in FRONT:
+                lines.append(entry(root, full))
+    return lines + ["  - The project:"] + [entry(root, path) for path in FRONT[1:]]
+
+
+def stage(root, build_dir):
+    source = os.path.join(build_dir, "docs-source")
+    shutil.rmtree(source, ignore_errors=True)
+    copied = set()
+    for path in pages(root):
+        text = source_tree.read(root, path)
+        os.makedirs(os.path.dirname(os.path.join(source, path)), exist_ok=True)
+        with open(os.path.join(source, path), "w", encoding="utf-8") as file:
+            file.write(without_folder_links(root, path, text))
+        for _, target in markdown_source.links(text):
+            file = os.path.normpath(os.path.join(os.path.dirname(path), target.partition("#")[0]))
+            if os.path.isfile(os.path.join(root, file)) and not file.endswith(".md"):
+                copied.add(file)
+    for path in sorted(copied):
+        os.makedirs(os.path.dirname(os.path.join(source, path)), exist_ok=True)
+        shutil.copyfile(os.path.join(root, path), os.path.join(source, path))
+    shutil.copyfile(os.path.join(root, "tools/check/site.css"), os.path.join(source, "site.css"))
+    with open(os.path.join(build_dir, "mkdocs.yml"), "w", encoding="utf-8") as file:
+        inherited = os.path.relpath(os.path.join(root, "mkdocs.yml"), build_dir)
+        file.write("\n".join([f"INHERIT: {inherited}", "docs_dir: docs-source", "site_dir: docs"] + navigation(root)) + "\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    os.makedirs(sys.argv[1], exist_ok=True)
+    stage(source_tree.default_root(), sys.argv[1])
