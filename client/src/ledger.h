@@ -22,7 +22,7 @@ struct Account {
   PolicyId policy = 0;
   std::string user;
   std::uint64_t events_max = 0;  // 0 = no bound
-  // Of one event, in units of PrivacyTotals::kUnit: of epsilon, or of rho for Gaussian noise.
+  // The cost of one event in units of PrivacyTotals::kUnit: epsilon, or rho for Gaussian noise.
   std::uint64_t event_cost = 0;
 };
 

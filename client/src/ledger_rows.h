@@ -50,7 +50,7 @@ class LedgerRows {
   void Append(const LedgerEntry& entry);
   Balance Of(PolicyId policy, std::string_view user) const;
   const std::map<Key, Balance>& balances() const { return balances_; }
-  // Of all users and policies.
+  // The sum over all users and policies.
   const Balance& total() const { return total_; }
   const std::string& head() const { return head_; }
   std::int64_t entries() const { return sequence_ - base_sequence_; }

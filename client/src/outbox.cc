@@ -11,7 +11,7 @@
 namespace bandana::device {
 namespace {
 
-// Of a message: half of what a server takes (kHotMessageBytesMax).
+// Bytes of a message: half of what a server takes (kHotMessageBytesMax).
 constexpr std::size_t kBatchBytesMax = 128 * 1024;
 
 Delivery ToDelivery(v1::OutcomeCode code) {

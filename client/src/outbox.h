@@ -30,7 +30,7 @@ struct OutboundReport {
   bool alone = false;  // has been in a delivery that was refused as a whole
   absl::Time due_at;   // when it may leave
 };
-// Of a row whose report is drawn.
+// Requires a row whose report is drawn.
 OutboundReport ToOutbound(ReportRow row);
 
 // Up to deliveries_in_flight_max batches are under way; a batch keeps its place until every report

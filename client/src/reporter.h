@@ -64,7 +64,7 @@ class Reporter {
   // wait.
   void Start(int adopted, const std::map<StreamId, int>& waiting);
 
-  // With a window: a place for the decision that a Select is about to make, or RESOURCE_EXHAUSTED.
+  // With a window: takes a place in the queue for the next Select. Errors: RESOURCE_EXHAUSTED.
   absl::Status Reserve();
   void CancelReservation() { slots_.Release(); }
   // Debits one event and stores the open decision, with all that will be public of it and the

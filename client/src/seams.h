@@ -17,7 +17,7 @@ namespace bandana::device {
 
 struct Seams {
   const Clock* clock = &SystemClock();
-  // Of the randomizer's and the counters' draws; everything else uses the system's.
+  // For the draws of randomizers and counters; everything else uses the system's.
   BitSource* bits = &BufferedBits();
   // What delays are measured by.
   std::function<std::unique_ptr<Scheduler>()> make_scheduler = [] {

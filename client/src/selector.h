@@ -34,7 +34,7 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
                                                     std::string_view user, const Arms& arms,
                                                     const Ranks& ranks);
 
-// Of a point: without arms. Errors: INVALID_ARGUMENT user.
+// The request for a point has no arms. Errors: INVALID_ARGUMENT user.
 absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model, std::string_view user);
 
 // The answer to a request without arms is a point; to another, arms of it. `range`: of a centred

@@ -29,7 +29,7 @@ struct Spending {
 };
 
 // Events of a mechanism with a delta and no streams: one release each, of what was debited for it.
-// Of debits that a rollback has lost: what such a release may cost at most.
+// What a release at most costs whose debit a rollback has lost.
 double EventRho(const PolicyRow& policy, const Balance& balance, std::uint64_t lost_events,
                 std::uint64_t lost_streams) {
   if (policy.delta == 0 || balance.streams > 0) return 0;

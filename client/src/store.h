@@ -89,8 +89,8 @@ class DeviceStore::Body final : public DeviceStore {
   void Write(std::vector<Entry> group);
   void Commit(std::vector<Entry>& entries);
 
-  std::unique_ptr<device::Tables> tables_;  // of the writer thread
-  std::unique_ptr<device::Anchor> anchor_;  // too; none in memory
+  std::unique_ptr<device::Tables> tables_;  // used by the writer thread
+  std::unique_ptr<device::Anchor> anchor_;  // used by the writer thread; none in memory
   bool rolled_back_ = false;
   device::Ledger ledger_;
   std::string identity_;

@@ -78,7 +78,7 @@ absl::StatusOr<StoreKeys> KeysOf(Database& database, const std::string& path,
     if (made_without) {
       return SealedByAnother("it was made without a key: options.key must be empty");
     }
-    // Of a store that was here before, or of an opening that did not come far.
+    // The key of a store that was here before, or of an opening that did not come far.
     if (!own.get().empty()) unlink(key_path.c_str());
     keys.key = SecretBytes(std::string(application_key));
     keys.former = former;

@@ -21,13 +21,13 @@ struct StoreKeys {
 
 inline std::string StoreKeyPath(const std::string& store_path) { return store_path + ".key"; }
 
-// Of the open file at `path`. Makes the store's own key, durably, where the file is new or of
-// format 2 and `application_key` is empty. Errors: FAILED_PRECONDITION the file was made with
+// The keys of the open file at `path`. Makes the store's own key, durably, where the file is new or
+// of format 2 and `application_key` is empty. Errors: FAILED_PRECONDITION the file was made with
 // another choice, or its key file is gone; INVALID_ARGUMENT the key's length; UNAVAILABLE I/O,
 // entropy.
 absl::StatusOr<StoreKeys> KeysOf(Database& database, const std::string& path,
                                  std::string_view application_key);
-// Of a store in memory.
+// The keys of a store in memory.
 absl::StatusOr<StoreKeys> KeysInMemory();
 
 }  // namespace bandana::device

@@ -1,5 +1,5 @@
 // The schedule of reward windows: at the due time of a decision, reaction or not, its report is
-// drawn, made durable and sent. Takes up what an earlier run left, too.
+// drawn, made durable and sent. It also takes up what an earlier run left.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMax = 1e6;
 constexpr double kCalibrationEpsilonMax = 1000;
-// Of the logarithm's terms; they are of size up to (a - 1)(a rho + eps).
+// Relative to the logarithm's terms; they are of size up to (a - 1)(a rho + eps).
 constexpr long double kRelativeSlack = 1e-15L;
 
 // d/da of the logarithm of the bound, (2a - 1) rho - eps + ln(1 - 1/a): increasing in a, so its

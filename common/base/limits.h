@@ -1,5 +1,5 @@
-// Every limit of the project, with its reason. Nothing from outside is sized by anything that is
-// not bounded here.
+// The limits on what comes from outside, with their reasons. Limits that only one file needs stand
+// in that file.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +43,9 @@ inline constexpr int kTopKMax = 16;
 inline constexpr int kRankedFeaturesMax = kTopKMax * kDimensionMax;
 inline constexpr int kHotMessageBytesMax = 256 * 1024;  // a batch of 64 is about 160 kB
 inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
-// gRPC's bound where only calls of the queues are: larger messages are refused inside it, where
-// nobody counts them, but not before they were received whole (1.51). So this saves no memory; it
-// is what still becomes a call, and an offence.
+// gRPC 1.51 checks the length only after it has received the whole message, so this saves no
+// memory. Messages below it reach us and count as an offence when they are too large; larger ones
+// are refused inside gRPC, where nobody counts them.
 inline constexpr int kReceivedMessageBytesMax = 64 * 1024 * 1024;
 // One PutArms or Import stream, held in memory until it is complete.
 inline constexpr std::uint64_t kAdminStreamBytesMax = 512ull << 20;

@@ -24,7 +24,7 @@ struct FileVersion {
   friend bool operator==(const FileVersion&, const FileVersion&) = default;
 };
 
-// Of the file behind symbolic links. All zeros when there is none.
+// The version of the file behind symbolic links. All zeros when there is none.
 FileVersion VersionOf(const std::string& path);
 
 }  // namespace bandana

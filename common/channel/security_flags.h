@@ -14,7 +14,7 @@ inline constexpr char kSecurityFlagsHelp[] =
   --token_file FILE       bearer token; never an argument, which everybody on the machine can read
 )";
 
-// Of the parsed command line.
+// What the parsed command line says.
 ChannelSecurity SecurityFromFlags();
 
 }  // namespace bandana

@@ -54,10 +54,10 @@ struct Plan {
 
 // Predicts each mechanism for arms in random directions. After t events a node's S is about (t L^2
 // / d) I, so its information is H = S (sigma_r^2 S + v_t I)^-1 S for a counter and S / (sigma_r^2 +
-// v_r) for the randomizer; what is left of the prior is rho_t = tr K / tr K_0 with K = (P^-1 /
-// tau^2
-// + H I)^-1, through the eigenvalues of P. The arm that looks best of several with Gaussian rewards
-// is worth sqrt(1 - rho_t) of the best one, so the prediction is the mean over t of
+// v_r) for the randomizer. What is left of the prior is rho_t = tr K / tr K_0 with
+//   K = (P^-1 / tau^2 + H I)^-1,
+// through the eigenvalues of P. The arm that looks best of several with Gaussian rewards is worth
+// sqrt(1 - rho_t) of the best one, so the prediction is the mean over t of
 //   1 - sqrt(1 - rho_t).
 // The centred randomizer's noise follows the posterior, event by event: 1/p gains (L^2 / d) / (s^2
 // + v(p)) with p = rho_t tau^2 and v(p) the randomizer's variance in the window about a mean of

@@ -22,7 +22,7 @@ inline constexpr int kJointGaussianDimensionMax = 128;
 // Normals that a device draws for one report of PRIVUNIT at most, on average: about a second.
 inline constexpr double kPrivUnitNormalsMax = 1 << 24;
 
-// Of what a report says of a reward: StraightReward of the range's ends.
+// The bound on what a report says of a reward: StraightReward of the range's ends.
 double ReportedRewardAbsMax(const PublicSpec& spec);
 
 // x is clipped to feature_l2_max and r to ReportedRewardAbsMax; phi is as in
@@ -40,7 +40,7 @@ class ContextMechanism {
   const PrivUnit* privunit() const { return privunit_ ? &*privunit_ : nullptr; }
   const GaussianMechanism* gaussian() const { return gaussian_ ? &*gaussian_ : nullptr; }
 
-  // Of one report: pure epsilon, or rho of the Gaussian, which composes without slack.
+  // What one report costs: pure epsilon, or rho of the Gaussian, which composes without slack.
   PrivacyCost cost() const;
   // Largest variances of a decoded report's entries.
   ReportVariance variance() const;

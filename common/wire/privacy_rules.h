@@ -43,7 +43,7 @@ const MechanismRule* FindMechanism(v1::Mechanism mechanism);
 void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& checks);
 // Largest dimension of its models.
 int DimensionMax(v1::Mechanism mechanism);
-// Of those for the mode, as a list for messages.
+// The names of the mechanisms for the mode, as a list for messages.
 std::string MechanismNames(v1::Mode mode);
 
 // `kind` one that this version knows; `horizon` in [1, 2^30]; `steps_max` in [horizon, 2^30].

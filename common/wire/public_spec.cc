@@ -21,9 +21,9 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
-// Of the canonical text: 1, with a counter 2, with private contexts 3, with a curved link 4;
-// private models with a reward window 5, so that an SDK whose windows told of reactions refuses
-// them.
+// The format of the canonical text: 1, with a counter 2, with private contexts 3, with a curved
+// link 4; private models with a reward window 5, so that an SDK whose windows told of reactions
+// refuses them.
 int FormatOf(const PublicSpec& spec) {
   if (spec.reward_window && IsPrivateMode(spec.mode)) return 5;
   if (spec.link != Link::kLinear) return 4;

@@ -54,7 +54,7 @@ class SqliteConnection {
 
   absl::Status Exec(const char* sql);
   absl::StatusOr<SqliteStatement> Prepare(const char* sql);
-  // Of the last statement.
+  // Rows that the last statement changed.
   std::int64_t Changes() const;
   // Whether a transaction is open.
   bool InTransaction() const;

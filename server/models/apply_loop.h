@@ -138,7 +138,7 @@ class ApplyLoop {
   const InstanceId instance_;
   const Sha256Digest fixed_;
 
-  // Of the loop's thread.
+  // Used by the loop's thread alone.
   std::unique_ptr<Learner> learner_;
   ModelState state_;
   LogPosition published_;  // central models

@@ -41,8 +41,7 @@ class ArmsSink final : public SumSink {
 inline constexpr double kArmProbabilityMin = 0x1p-60;
 
 // What an event of an arms model adds to its sum: the reward, or for Tsallis-INF what the class
-// comment says. `probability` in
-// [kArmProbabilityMin, 1].
+// comment says. `probability` is in [kArmProbabilityMin, 1].
 double ArmReward(const ModelSpec& spec, double reward, double probability);
 
 // The arm that the d features name, -1 unless they are a unit vector.

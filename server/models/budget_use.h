@@ -5,7 +5,7 @@
 
 namespace bandana::server {
 
-// Of the fullest, in this epoch.
+// How much the fullest budget has used in this epoch.
 struct BudgetUse {
   enum class Of { kUser, kStream };
   Of of = Of::kUser;

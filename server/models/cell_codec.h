@@ -12,7 +12,7 @@
 
 namespace bandana::server {
 
-// Of a decision whose window is open: the reward that its event will have.
+// The reward that the event of a decision will have whose window is open.
 struct WindowValue {
   bool reported = false;
   double reward = 0;  // as it counts: the default until reported

@@ -48,7 +48,7 @@ class CentralStreams {
 
   // The bytes hold raw sums: for this model's own checkpoints.
   void Encode(ByteWriter& out) const;
-  // Of checkpoints before version 6, which have no chain, a stream's begins at the digest of its
+  // Checkpoints before version 6 have no chain: a stream's chain then begins at the digest of its
   // encoder's state. Errors: DATA_LOSS.
   absl::Status Decode(ByteReader& in, const CounterDesign& design,
                       const NoiseBinding* binding = nullptr);

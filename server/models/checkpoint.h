@@ -27,10 +27,10 @@ struct CheckpointSource {
   const UserIndex* users = nullptr;  // independent models: at least `nodes` names; else nullptr
   std::string counters;
   std::string_view central;  // state->central where it is still encoded
-  std::string_view sparse;   // state->sparse, too
+  std::string_view sparse;   // state->sparse where it is still encoded
   LogPosition published;     // central models: the newest position that a release was published at
 };
-// Of a central counter or an episode the bytes hold raw sums: they are for the model's own folder.
+// The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
 std::string EncodeCheckpoint(const CheckpointSource& source);
 
 struct Checkpoint {
@@ -44,12 +44,12 @@ struct Checkpoint {
   std::vector<std::string> users;  // by node; empty unless independent
   std::string counters;
   std::string central;  // state.central, encoded: RestoreCentral
-  std::string sparse;   // state.sparse, too
+  std::string sparse;   // state.sparse, encoded
   LogPosition published;
   WindowValues former;  // of versions before 6: what the open windows hold
 };
-// Reads version 1, too, which has no ledger and no streams, 2, which holds no contexts back, and 3,
-// which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
+// Reads version 1 as well, which has no ledger and no streams, 2, which holds no contexts back, and
+// 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
 // `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
 // checksum mismatch.

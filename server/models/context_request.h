@@ -6,9 +6,9 @@
 
 namespace bandana::server {
 
-// Of a model of mode LOCAL_CONTEXT: of what its reports say, with a curved link of the straightened
-// events. The delta is the one that the configuration allows, also where the mechanism in force
-// uses none.
+// The planner's request for a model of mode LOCAL_CONTEXT. With a curved link it describes the
+// straightened events. Its delta is the one that the configuration allows, even where the mechanism
+// in force uses none.
 ContextPlanRequest ContextRequestOf(const ModelSpec& spec);
 
 }  // namespace bandana::server

@@ -531,7 +531,7 @@ absl::StatusOr<std::string> Model::Export() {
 v1::GetStatsResponse Model::Stats() const {
   v1::GetStatsResponse stats;
   FillCounters(counters_.Get(), stats);
-  // In this order, so that no number is ahead of one it follows from.
+  // Read newest-derived first: a later counter never appears smaller than one derived from it.
   stats.set_posterior_version(loop_->posterior()->version());
   stats.set_applied_sequence(loop_->applied());
   stats.set_log_sequence(log_->last().sequence);

@@ -43,9 +43,9 @@ class Learner : public EventSink {
   virtual std::optional<int> best_arm() const { return std::nullopt; }
 };
 
-// Of the model, at `state`, whose statistics (those of its contexts, with a counter) are given by
-// node. Its posterior holds everything that is applied. Errors: DATA_LOSS statistics that no events
-// can have.
+// The learner of the model, at `state`, whose statistics (those of its contexts, with a counter)
+// are given by node. Its posterior holds everything that is applied. Errors: DATA_LOSS statistics
+// that no events can have.
 absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const ModelSpec& spec, const RewardPath& path,
                                                      const ModelState& state,
                                                      std::vector<NodeStatistics> statistics);

@@ -31,7 +31,7 @@ class Ledger {
   absl::Status Add(std::uint64_t sequence, const DebitRecord& debit);
 
   const std::vector<Account>& accounts() const { return accounts_; }  // by node
-  // Of every total, the largest over nodes: what no principal exceeds.
+  // The largest over nodes of every total: what no principal exceeds.
   const PrivacyTotals& largest() const { return largest_; }
   std::uint64_t debits() const { return debits_; }  // since this object was made
   // `user` and `entries` of the response; readings at `delta`, or without one where it is 0.

@@ -35,7 +35,7 @@ class LocalStreams {
 
   // Sum over the streams of the node, those of closed epochs included.
   Released<NodeRelease> ReleaseOf(int node, const CounterDesign& design) const;
-  // Of the open epoch, by node.
+  // The streams of the open epoch, by node.
   const std::vector<Streams>& streams() const { return streams_; }
 
   void Encode(ByteWriter& out) const;

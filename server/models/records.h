@@ -131,8 +131,8 @@ struct DebitRecord {
   double variation = 0;
 };
 
-// A device's perturbed event: context and reward, of nobody and of no decision that the log knows.
-// Exactly one of seed and values.
+// A perturbed (context, reward) pair from a device. It names no user and no decision. It has
+// exactly one of seed and values.
 struct ContextRecord {
   EntryId id{};  // drawn by the device
   std::uint64_t epoch = 0;

@@ -90,8 +90,8 @@ absl::Status CheckNoiseKey(const Identity& stored, const RewardPath& path) {
       "noise_key back, or import the model's state as a new model");
 }
 
-// Of a former version: what it has released of the entries after its checkpoint would get other
-// noise here, a second release. Nothing has to stand there.
+// What a former version has released of the entries after its checkpoint would get other noise
+// here, a second release. So no entry may stand there.
 absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkpoint>& start) {
   const std::uint64_t from = start ? start->state.position.sequence : 0;
   if (log.last().sequence == from) return absl::OkStatus();

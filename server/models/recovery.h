@@ -16,7 +16,7 @@
 
 namespace bandana::server {
 
-// Of central models entries hold raw rewards, so none is kept that a checkpoint holds.
+// Log entries of central models hold raw rewards: once a checkpoint covers an entry, it is deleted.
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal);
 

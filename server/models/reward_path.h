@@ -62,7 +62,7 @@ class RewardPath {
   std::optional<Rho> stream_cost() const;
   // nullptr where no randomizer runs, on the device or here.
   const RewardRandomizer* randomizer() const { return randomizer_ ? &*randomizer_ : nullptr; }
-  // nullptr unless contexts are private, too.
+  // nullptr unless contexts are private as well.
   const ContextMechanism* contexts() const { return contexts_ ? &*contexts_ : nullptr; }
   Debits debits() const;
   // One unit of debits(): what a stream or one event costs.

@@ -13,7 +13,7 @@
 
 namespace bandana::server {
 
-// Of calls that failed: how many lines a second at most.
+// Lines per second about calls that failed, at most.
 inline constexpr int kServerFaultLinesMax = 20;
 inline constexpr int kCallerFaultLinesMax = 5;
 

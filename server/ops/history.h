@@ -17,7 +17,7 @@
 
 namespace bandana::server {
 
-// Of one model, over the time since the sample before.
+// What one model did since the sample before.
 struct ModelSample {
   double reports_per_second = 0;
   std::optional<double> reward_mean;     // non-private models: of the reports; nothing without any
@@ -37,7 +37,7 @@ struct Sample {
   std::map<std::string, ModelSample> models;
 };
 
-// Threads: all methods are safe. Memory: kSamples samples, each one number a model and figure.
+// Threads: all methods are safe. Memory: kSamples samples of one number per model and figure.
 class History {
  public:
   static constexpr std::size_t kSamples = 720;  // an hour of

@@ -37,7 +37,7 @@ std::size_t Sequence(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : size;
 }
 
-// Of lines about calls (`call: ` and `admin: `, server/ops/call_lines.h) the words key=value, as
+// The words key=value of lines about calls (`call: ` and `admin: `, server/ops/call_lines.h), as
 // further members of the object.
 std::string CallMembers(std::string_view text) {
   std::string members;

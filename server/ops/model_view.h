@@ -16,8 +16,8 @@ namespace bandana::server {
 
 struct ModelView {
   std::string name;
-  std::string mode;       // NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD
-  std::string mechanism;  // REWARD_RANDOMIZER, COUNTER, or "" when non-private
+  std::string mode;       // v1::Mode by name
+  std::string mechanism;  // v1::Mechanism by name, or "" when non-private
   std::string guarantee;  // proven, published, or ""
   double epsilon = 0;     // per event; 0 when non-private
   double delta = 0;

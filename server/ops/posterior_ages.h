@@ -11,7 +11,7 @@
 
 namespace bandana::server {
 
-// Threads: all methods are safe. As exact as See is called often.
+// Threads: all methods are safe. The ages are as exact as the interval of the calls of See.
 class PosteriorAges {
  public:
   // Looks at the versions, and fills in posterior_age_seconds.

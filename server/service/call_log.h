@@ -54,7 +54,7 @@ std::string NewRequestId();
 // The trace id of the call's `traceparent` (W3C): 32 lower-case hexadecimal digits; empty when
 // there is none, or it is malformed. gRPC 1.51 keeps `grpc-trace-bin` to itself.
 std::string TraceIdOf(const grpc::ServerContextBase& context);
-// Of the header's value; the pure part.
+// The trace id in the header's value; a pure function.
 std::string TraceIdOfTraceparent(std::string_view value);
 
 // Threads: Write is called by every thread that answers calls, must be safe and must not block.

@@ -84,7 +84,7 @@ class GrpcServer {
   // Those of them that others may know of (Handlers::HushesReports).
   virtual int calls_shown() const = 0;
   virtual ConnectionStats connections() const = 0;
-  // Of a call of a synchronous service: see Acceptor::Report.
+  // Takes note of a call of a synchronous service: see Acceptor::Report.
   virtual void Report(const std::string& grpc_peer, Conduct conduct) = 0;
   // Compares open health watches with the handlers' answers now.
   virtual void HealthChanged() = 0;

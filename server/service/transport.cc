@@ -16,7 +16,7 @@ constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 constexpr char kOverloadPushback[] = "50";
 constexpr char kDoNotRetry[] = "-1";
 constexpr std::chrono::seconds kDropInterval(1);
-// Far below kHeldTimeMax: whoever waits for arrivals that long is not held.
+// A thread that waits this long for events is idle, not stuck. Must stay well below kHeldTimeMax.
 constexpr std::chrono::milliseconds kWaitMax(50);
 // Calls are run so long before the queue looks for arrivals again: what it cannot serve is refused
 // soon, and selections that arrive meanwhile come before reports that wait.

@@ -53,7 +53,7 @@ class Admission {
   // False when full; then Leave must not be called.
   bool Enter(bool append);
   void Leave(bool append);
-  // Of those that entered, so many more nobody may know of.
+  // So many more of those that entered are not to be shown in metrics.
   void Hush(int calls) { hushed_.fetch_add(calls, std::memory_order_relaxed); }
   int in_flight() const { return calls_.load(std::memory_order_acquire); }
   // What metrics may show.
@@ -122,7 +122,7 @@ struct TransportState {
   CallObserver* const observer;  // may be null
   CallLog* const log;            // may be null
   const ConductSink conduct;
-  const bool tells_all;                       // `conduct` hears of calls that are not at fault, too
+  const bool tells_all;                       // `conduct` also hears of calls that are not at fault
   const HushQuery hushes;                     // of calls of Report: neither observer nor log hears
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
@@ -179,7 +179,7 @@ class UnaryCall final : public Event {
   void DropIfUnread(std::chrono::steady_clock::time_point now,
                     std::chrono::steady_clock::duration patience);
 
-  // Of a call that gRPC has handed over and not yet taken back: its peer; else empty. Queue thread.
+  // The peer of a call that gRPC has handed over and not yet taken back; else empty. Queue thread.
   std::string Peer() const;
 
   TransportState& state();

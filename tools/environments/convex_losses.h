@@ -42,7 +42,7 @@ class ConvexLosses {
   double lipschitz() const;
   double value_min() const { return -options_.outer_radius / 2; }
   double value_max() const;
-  // Of the gradient; 1 for the cone, where there is none.
+  // Lipschitz constant of the gradient; 1 for the cone, where there is none.
   double smoothness() const { return 1; }
 
  private:

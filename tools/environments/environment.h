@@ -61,7 +61,7 @@ class PointRewards {
   virtual double BestExpected() const = 0;
   virtual double MeanExpected() const = 0;
   virtual double Expected(std::span<const double> point) const = 0;
-  // Of taking `point` in decision `index`: the same draw for every point.
+  // The reward of `point` in decision `index`: the same draw for every point.
   virtual double RewardAt(std::uint64_t index, std::span<const double> point) const = 0;
 };
 

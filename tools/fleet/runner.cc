@@ -220,7 +220,7 @@ class Driver {
            first.arm_id == decision.arm_ids[first.position];
   }
 
-  // Of a legal selection: what it was worth, and its reward.
+  // Counts what a legal selection was worth, and returns its reward.
   double Count(std::uint64_t index, const Decision& decision, const Selection& selection) {
     if (const PointRewards* points = environment_.points(); points != nullptr) {
       const double reward = points->RewardAt(index, selection.point);

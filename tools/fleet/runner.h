@@ -24,7 +24,7 @@ struct RunOptions {
   double rate = 0;
   // Open loop: exponential gaps between arrivals instead of equal ones.
   bool poisson = true;
-  // Of the arrivals.
+  // Seed of the arrivals.
   std::uint64_t seed = 1;
   // Give up when the server answered nothing for so long while something was under way.
   absl::Duration reconnect_timeout = absl::Seconds(30);

@@ -119,7 +119,7 @@ struct PrivacySpent {
   double delta_event = 0;
   std::uint64_t events = 0;   // debited, unused rests of lost blocks included
   std::uint64_t streams = 0;  // counters: streams debited; an event lies in one of them
-  // Of all of the user's events together, at delta_event: events * epsilon for the randomizer;
+  // All of the user's events together, at delta_event: events * epsilon for the randomizer;
   // group privacy of the events in a counter.
   double epsilon_user = 0;
 };

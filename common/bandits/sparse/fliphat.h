@@ -77,9 +77,11 @@ class Fliphat {
                      const EpisodeBits& bits) const;
 
   const FliphatOptions& options() const { return options_; }
-  // Of one event, all episodes together: zero-concentrated, converted to (epsilon, delta) tightly.
+  // What one event costs, all episodes together: zero-concentrated, converted to (epsilon, delta)
+  // tightly.
   Rho rho() const { return rho_; }
-  // Of all parameters: what the noise of an episode is addressed by, beside its belief and rows.
+  // The digest of all parameters: what the noise of an episode is addressed by, beside its belief
+  // and rows.
   Sha256Digest digest() const;
 
  private:

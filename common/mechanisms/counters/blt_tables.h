@@ -9,7 +9,7 @@
 
 namespace bandana {
 
-// Constants are integer multiples of 2^-52 below 1: exact as double, too.
+// Constants are integer multiples of 2^-52 below 1, which a double holds exactly.
 inline constexpr int kBltConstantBits = 52;
 inline constexpr int kBltBuffersMax = 6;
 

@@ -24,7 +24,7 @@ class CounterDecoder {
   static absl::StatusOr<CounterDecoder> Restore(const CounterDesign& design,
                                                 std::span<const std::byte> saved);
 
-  // The next release, in order; one that holds no values, too. Errors: FAILED_PRECONDITION it is
+  // The next release, in order, even one that holds no values. Errors: FAILED_PRECONDITION it is
   // not step() + 1, or past the cap; INVALID_ARGUMENT not design.ReleaseSize(step) values. On error
   // nothing changes. Cost: O(buffers x dimension).
   absl::Status Push(const CounterRelease& release);

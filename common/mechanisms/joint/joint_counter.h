@@ -53,7 +53,7 @@ class JointCounter {
 
   const Options& options() const { return options_; }
   const CounterDesign& design() const { return design_; }
-  // Of all steps up to the cap together: debited once, before the first.
+  // What all steps up to the cap cost together: debited once, before the first.
   const PrivacyCost& cost() const { return cost_; }
 
   // The only way from raw data into the counter. NaN, infinite or missing values count as 0, as do

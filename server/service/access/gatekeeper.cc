@@ -18,7 +18,7 @@ bool HasCertificateSubjects(const AccessRules& rules) {
                      [](const Principal& p) { return !p.certificate_subject.empty(); });
 }
 
-// Of a certificate that the handshake has verified: without one there are no such properties.
+// Subjects of a certificate that the handshake has verified; without one there are none.
 void AppendSubjects(const grpc::ServerContextBase& context, Credentials& credentials) {
   const auto peer = context.auth_context();
   if (peer == nullptr) return;

@@ -46,7 +46,7 @@ class Gatekeeper {
     bool by_certificate = false;                    // some principal is
     std::vector<std::shared_ptr<RateLimit>> rates;  // by principal; the last is of all others
 
-    // Of the principal with this name and rate; null: none.
+    // The limit of the principal with this name and rate; null: none.
     std::shared_ptr<RateLimit> RateOf(const Principal& principal) const;
   };
   // `before` may be null.

@@ -33,7 +33,7 @@ class Door {
     // After each call; `status_code` is a grpc::StatusCode.
     std::function<void(std::string_view method, int status_code, absl::Duration duration)> on_end =
         [](std::string_view, int, absl::Duration) {};
-    // Of each call: see Acceptor::Report.
+    // Told of each call: see Acceptor::Report.
     std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
                                                                                Conduct) {};
   };

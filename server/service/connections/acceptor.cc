@@ -95,7 +95,7 @@ int Listen(const addrinfo& info, int port) {
   return listener;
 }
 
-// Of a name with addresses of both families where the machine has only one.
+// A name may have addresses of both families where the machine has only one.
 bool IsMissingFamily(int error) { return error == EADDRNOTAVAIL || error == EAFNOSUPPORT; }
 
 // Names give an address twice where /etc/hosts has them on two lines.

@@ -52,8 +52,8 @@ class Acceptor {
   // Takes no more, and stops listening. Connections stay open. Idempotent.
   void Stop();
 
-  // Of a call by `grpc_peer` (ServerContext::peer). Closes its connection when it was at fault too
-  // often, or worse than often.
+  // Takes note of a call by `grpc_peer` (ServerContext::peer). Closes its connection after repeated
+  // offences, or after one grave one.
   void Report(std::string_view grpc_peer, Conduct conduct);
 
   ConnectionStats stats();

@@ -51,7 +51,7 @@ class TlsReloader {
   absl::Status Look();
   // End of the present certificate's validity.
   absl::Time not_after() const;
-  // Of changed files that were not accepted, so far.
+  // How often changed files were not accepted, so far.
   std::int64_t failures() const;
 
  private:

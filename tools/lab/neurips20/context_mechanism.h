@@ -19,7 +19,7 @@ class ContextMechanism {
   virtual ~ContextMechanism() = default;
   // One event's estimate. Errors: UNAVAILABLE no noise.
   virtual absl::StatusOr<JointEstimate> Report(std::span<const double> x, double reward) = 0;
-  // Of every report.
+  // The variances of every report.
   virtual ReportVariance variance() const = 0;
   virtual std::string name() const = 0;
 };

@@ -29,7 +29,7 @@ class ContextWorld {
                                              std::uint64_t seed);
 
   const Options& options() const { return options_; }
-  // Of a reward about its expectation, at most.
+  // Standard deviation of a reward about its expectation, at most.
   double reward_stddev() const { return options_.link == Link::kLinear ? options_.noise : 0.5; }
 
   struct Round {

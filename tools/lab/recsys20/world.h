@@ -48,7 +48,7 @@ class World {
 
   const EnvironmentInfo& info() const { return environment_->info(); }
   int nodes() const { return nodes_; }
-  // Of the family's model; kShared and kIndependent have none.
+  // The graphs of the family's model; kShared and kIndependent have none.
   const Graph& influence() const { return influence_; }
   const Graph& similarity() const { return similarity_; }
   absl::StatusOr<Coupling> MakeCoupling(Family family, double laplacian_weight) const;

@@ -23,8 +23,8 @@ std::vector<Experiment> Experiments() {
   const std::vector<std::string_view> labels = {
       "random", "non-private", "published", "published-authors", "proven", "auto"};
   const std::vector<std::string_view> learners(algorithms.begin() + 1, algorithms.end());
-  // Of the 100 clusters of Last.fm the dense matrix of linucb-private, published, would be too
-  // large.
+  // The dense matrix of linucb-private, published, would be too large for the 100 clusters of
+  // Last.fm.
   const std::vector<std::string_view> recorded = {"linucb", "linucb-dgs"};
   return {
       {.name = "recsys22-regret",
