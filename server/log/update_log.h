@@ -1,8 +1,7 @@
 // The ordered, durable log of one model, as an engine provides it. LogWriter is the only appender
 // and adds queueing, group commit and admission; an engine stores transactions. SqliteLog is the
-// embedded one. A stream engine (Redis: explicit ids `epoch-sequence`, so that a stale writer is
-// refused) fits the same operations: its Append answers ABORTED when another writer was
-// faster.
+// embedded one. A stream engine fits the same operations: explicit ids `epoch-sequence` let it
+// refuse a stale writer.
 #pragma once
 
 #include <array>
