@@ -52,7 +52,8 @@ struct ModelFigure {
 };
 
 const ModelFigure kFigures[] = {
-    {MetricType::Counter, "bandana_model_reports_applied_total", "Reports accepted into the log",
+    {MetricType::Counter, "bandana_model_reports_applied_total",
+     "Reports accepted, each decision once; of private models with a reward window: windows closed",
      [](const ModelView& m) { return static_cast<double>(m.reports_applied); }},
     {MetricType::Counter, "bandana_model_reports_duplicate_total",
      "Reports of decisions that were reported before",

@@ -40,7 +40,7 @@ class FakeClient : public Client {
 
   const ModelInfo& model() const override { return model_; }
 
-  void SelectAsync(std::string_view user, const Arms&, int,
+  void SelectAsync(std::string_view user, const Arms&, Ranks,
                    std::function<void(absl::StatusOr<Selection>)> done) override {
     Take(user, std::move(done));
   }
@@ -57,7 +57,7 @@ class FakeClient : public Client {
     for (const auto& waiting : std::exchange(waiting_, {})) waiting(answer(selects++));
   }
 
-  void ReportAsync(const Selection&, std::optional<double> reward, int,
+  void ReportAsync(const Selection&, std::optional<double> reward, std::optional<int>,
                    std::function<void(absl::Status)> queued,
                    std::function<void(Delivery)> done) override {
     rewards.push_back(*reward);
@@ -69,13 +69,15 @@ class FakeClient : public Client {
   }
 
   // The fleet uses none of these.
-  absl::StatusOr<Selection> Select(std::string_view, const Arms&, int) override { return Unused(); }
+  absl::StatusOr<Selection> Select(std::string_view, const Arms&, Ranks) override {
+    return Unused();
+  }
   absl::StatusOr<Selection> SelectPoint(std::string_view) override { return Unused(); }
-  absl::StatusOr<Selection> SelectOnDevice(std::string_view, const Arms&, int) override {
+  absl::StatusOr<Selection> SelectOnDevice(std::string_view, const Arms&, Ranks) override {
     return Unused();
   }
   absl::StatusOr<bool> RefreshPosterior(std::string_view) override { return Unused(); }
-  absl::Status Report(const Selection&, std::optional<double>, int,
+  absl::Status Report(const Selection&, std::optional<double>, std::optional<int>,
                       std::function<void(Delivery)>) override {
     return Unused();
   }

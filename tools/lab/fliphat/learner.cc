@@ -67,8 +67,9 @@ class Proven final : public SparseLearner {
   std::string mechanism() const override { return "exponential selection, discrete Gaussian"; }
 
   absl::Status Learn(std::span<const double> x, double reward) override {
-    return model_.Apply(state_, x, reward,
-                        [this](std::uint64_t) { return absl::StatusOr<BitSource*>(noise_.get()); });
+    return model_.Apply(state_, x, reward, [this](std::uint64_t, const NoiseInput&) {
+      return absl::StatusOr<BitSource*>(noise_.get());
+    });
   }
 
  private:
