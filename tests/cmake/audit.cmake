@@ -10,6 +10,19 @@ bandana_test(NAME audit_end_to_end_test SRCS integration/audit_end_to_end_test.c
 add_dependencies(audit_end_to_end_test bandana-audit)
 bandana_test(NAME audit_replay_test SRCS integration/audit_replay_test.cc
   DEPS bandana::audit_replay bandana::proto bandana::test_support LABELS integration TIMEOUT 600)
+bandana_test(NAME transcript_test SRCS integration/transcript_test.cc ${PROJECT_SOURCE_DIR}/tools/audit/transcript/audit_bits.cc
+  DEPS bandana::audit_transcript bandana::test_support LABELS integration TIMEOUT 900)
+# Ten seeds of every combination by day, two under a sanitizer; 10,000 seeds by night.
+if(BANDANA_BUILD_TESTS)
+  set(TRANSCRIPT_SEEDS 680)
+  if(BANDANA_SANITIZE)
+    set(TRANSCRIPT_SEEDS 136)
+  endif()
+  add_test(NAME transcript_audit_test COMMAND bandana-audit transcript --seeds ${TRANSCRIPT_SEEDS})
+  set_tests_properties(transcript_audit_test PROPERTIES LABELS integration TIMEOUT 600 PROCESSORS 2)
+  add_test(NAME transcript_audit_slow_test COMMAND bandana-audit transcript --seeds 10000)
+  set_tests_properties(transcript_audit_slow_test PROPERTIES LABELS "integration;slow" TIMEOUT 3600)
+endif()
 if(BANDANA_BUILD_TESTS)
   target_compile_definitions(audit_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endif()

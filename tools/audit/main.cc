@@ -21,6 +21,7 @@
 #include "tools/audit/replay_faults.h"
 #include "tools/audit/report.h"
 #include "tools/audit/runner.h"
+#include "tools/audit/transcript/command.h"
 
 ABSL_FLAG(bool, all, false, "list: published mechanisms and mutants, too");
 ABSL_FLAG(double, epsilon, 1, "the claim under attack");
@@ -33,8 +34,9 @@ ABSL_FLAG(std::int64_t, seed, -1,
           "draw from a keyed stream under this seed, for results that can be remade; without it "
           "the system's generator draws, as in the shipped programs");
 ABSL_FLAG(std::string, out, "", "report: folder for audit.md and audit.svg");
-ABSL_FLAG(std::string, mutant, "", "replay: the fault that is put in");
-ABSL_FLAG(bool, list_mutants, false, "replay: the faults there are");
+ABSL_FLAG(std::string, mutant, "", "replay, transcript: the fault that is put in");
+ABSL_FLAG(bool, list_mutants, false, "replay, transcript: the faults there are");
+ABSL_FLAG(std::uint64_t, seeds, 0, "transcript: schedules to run; 0: five of every combination");
 ABSL_FLAG(std::string, target, "", "end-to-end: host:port of the server");
 ABSL_FLAG(std::string, model, "", "end-to-end: name of the model");
 
@@ -51,12 +53,15 @@ constexpr char kUsage[] =
   bandana-audit run MECHANISM --epsilon E --delta D --trials N [--alpha 1e-6] [--json F] [--seed S] [--threads n]
   bandana-audit end-to-end --target ADDR --model M --trials N [--alpha 1e-6] [--json F]
   bandana-audit replay [--mutant NAME | --list_mutants] [--json F]
+  bandana-audit transcript [--seeds N] [--seed S] [--mutant NAME | --list_mutants] [--json F] [--threads n]
   bandana-audit report --out DIR [--epsilon 1] [--delta 1e-5] [--trials 1e6] [--seed S]
 
 Exits with 0 when the bound is within the claim, with 1 when it exceeds it, with 2 when nothing could be measured.
 end-to-end runs against a server that hosts a LOCAL_REWARD model with the reward randomizer, through the SDK.
 replay opens models of every central mode after an unclean stop under another value of every setting, and says
 whether noise was used twice on different data; a mutant has to be found (exit code 1).
+transcript runs the SDK and the server in two worlds that differ in one reaction, and compares all that others see;
+seed S comes first, and --seed S --seeds 1 tells its story. It exits with 1 when anything differs.
 report audits everything, mutants with as many trials as it takes (at most 1e7), and writes audit.md and audit.svg;
 it exits with 1 when a proven mechanism exceeds its claim or a mutant is not caught.
 )";
@@ -189,12 +194,22 @@ absl::StatusOr<int> Replay() {
   return counts.violations.empty() ? 0 : kExitViolated;
 }
 
+absl::StatusOr<int> Transcript() {
+  return RunTranscriptCommand({.seeds = absl::GetFlag(FLAGS_seeds),
+                               .first_seed = absl::GetFlag(FLAGS_seed),
+                               .mutant = absl::GetFlag(FLAGS_mutant),
+                               .list_mutants = absl::GetFlag(FLAGS_list_mutants),
+                               .json = absl::GetFlag(FLAGS_json),
+                               .threads = absl::GetFlag(FLAGS_threads)});
+}
+
 absl::StatusOr<int> Dispatch(const std::vector<char*>& words) {
   const std::string_view verb = words.size() > 1 ? words[1] : "";
   if (verb == "list" && words.size() == 2) return List();
   if (verb == "run" && words.size() == 3) return Run(words[2]);
   if (verb == "end-to-end" && words.size() == 2) return EndToEnd();
   if (verb == "replay" && words.size() == 2) return Replay();
+  if (verb == "transcript" && words.size() == 2) return Transcript();
   if (verb == "report" && words.size() == 2) return Report();
   std::fputs(kUsage, stderr);
   return kExitFailure;

@@ -12,7 +12,7 @@
 namespace bandana::audit {
 namespace {
 
-constexpr std::size_t kDifferencesShown = 3;
+constexpr std::size_t kDifferencesShown = 20;
 constexpr std::size_t kTextShown = 200;
 
 // Maps in the order of their keys: two worlds must not differ by a hash table's order.

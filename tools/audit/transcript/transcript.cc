@@ -28,6 +28,7 @@ namespace bandana::audit {
 namespace {
 
 constexpr std::size_t kShown = 20;
+constexpr std::size_t kShownOfSeed = 3;  // of one pair of worlds, unless there is one seed alone
 
 // Every transaction is synced: in memory that costs nothing.
 absl::StatusOr<std::string> MakeFolder(const std::string& given) {
@@ -149,8 +150,11 @@ class Runner {
       sum.fields_compared += result.fields;
       sum.differences += result.differences;
       for (int i = 0; i < kObservers; ++i) sum.by_observer[i] += result.by_observer[i];
+      std::size_t shown = options_.seeds == 1 ? kShown : kShownOfSeed;
       for (const FoundDifference& found : result.found) {
-        if (sum.first.size() < kShown) sum.first.push_back(found);
+        if (shown == 0 || sum.first.size() >= kShown) break;
+        sum.first.push_back(found);
+        --shown;
       }
     }
     sum.combinations = combinations.size();

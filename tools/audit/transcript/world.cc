@@ -299,24 +299,27 @@ class World {
     });
   }
 
-  // When reactions come, in both worlds.
+  // When reactions come, in both worlds: in a world without the reaction its moment is an event in
+  // which nothing is done.
   void Schedule(int index) {
     const Choice& choice = scenario_.choices[index];
-    for (int side = 0; side < 2; ++side) {
-      if (side == 1 && index != scenario_.target) break;  // the same in both
-      const auto& reaction = choice.reactions[side];
-      if (!reaction) continue;
-      const bool here = index != scenario_.target || side == options_.side;
-      timeline_.After(scenario_.window * reaction->at, Party::kWorld,
-                      [this, index, here, reaction = *reaction] {
-                        if (here) React(index, reaction, /*is_reaction=*/true);
-                      });
+    const auto& [one, other] = choice.reactions;
+    const auto& mine = choice.reactions[options_.side];
+    if (one) ScheduleReaction(index, one->at, mine && mine->at == one->at ? mine : std::nullopt);
+    if (other && (!one || other->at != one->at)) {
+      ScheduleReaction(index, other->at, mine && mine->at == other->at ? mine : std::nullopt);
     }
     if (choice.repeat) {
       timeline_.After(
           scenario_.window * choice.repeat->at, Party::kWorld,
           [this, index, repeat = *choice.repeat] { React(index, repeat, /*is_reaction=*/false); });
     }
+  }
+
+  void ScheduleReaction(int index, double at, const std::optional<Reaction>& reaction) {
+    timeline_.After(scenario_.window * at, Party::kWorld, [this, index, reaction] {
+      if (reaction) React(index, *reaction, /*is_reaction=*/true);
+    });
   }
 
   void React(int index, const Reaction& reaction, bool is_reaction) {
