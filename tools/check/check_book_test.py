@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import unittest
 
 import check_docs
@@ -54,6 +56,15 @@ class KindsTest(Tree):
         for path in ["server/models/table.cc", "common/mechanisms/a.cc", "tests/unit/a.cc", "bench/a.cc"]:
             self.assertEqual(self.branches(code, path), [], path)
         self.assertEqual(len(self.branches(code, "tools/ctl/a.cc")), 1)
+
+    def test_the_last_line_counts_and_limits_fail(self):
+        self.write("client/src/a.cc", "if (p.mode == v1::JOINT) F();\nif (spec.arms) F();\n")
+        program = os.path.join(os.path.dirname(os.path.abspath(check_kinds.__file__)), "check_kinds.py")
+        for limits, code in [([], 0), (["--max_branches", "2", "--max_files", "1"], 0), (["--max_branches", "1"], 1),
+                             (["--max_files", "0"], 1)]:
+            run = subprocess.run([sys.executable, program, self.root, "--list", *limits], capture_output=True, text=True, check=False)
+            self.assertEqual(run.returncode, code, limits)
+            self.assertEqual(run.stdout.splitlines()[-1], "kinds: 2 branches in 1 files")
 
     def test_lines_are_those_of_the_file(self):
         self.write("client/src/a.cc", '/* two\nlines */ const char* s = "{ ( [";\n\nif (p.mode == v1::JOINT) F();\n')
