@@ -107,6 +107,12 @@ class DocsTest(Tree):
             self.assertIn("docs/a.md:3", found[0])
             self.assertIn(word, found[0])
 
+    def test_tables(self):
+        self.assertEqual(self.problems("| a | b |\n|---|---|\n| 1 | \\|x\\| |\n\n| a |\n|---|\n"), [])
+        found = self.problems("| a | b |\n|---|---|\n| 1 | |x| |\n")
+        self.assertEqual(len(found), 1)
+        self.assertIn("docs/a.md:3", found[0])
+
     def test_comments(self):
         self.assertEqual(self.problems("// docs/b.md#2-two-words-code, RFC 6979\nint THEORY = 4;\n", "server/a.h"), [])
         self.assertEqual(self.problems('auto s = "THEORY section 4";\n', "server/a.cc"), [])

@@ -2,6 +2,7 @@
 """Checks that a reader of the documents gets where they point, and can read them in a window.
 
 - Lines of Markdown have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
+- Rows of a table have as many cells as its head.
 - The target of a relative link exists, and so does its heading. A link leads to a file of this tree.
 - The index, docs/README.md, links every page below docs/ exactly once.
 - A document that is cited by section is a file of this tree: `docs/design/mechanisms.md#8-randomness`, not `NAME section 8`.
@@ -34,6 +35,19 @@ def width_problems(path, text):
         return []
     return [f"{path}:{number}: {len(line)} columns, at most {COLUMNS_MAX}" for number, line in enumerate(text.splitlines(), 1)
             if len(line) > COLUMNS_MAX and not line.lstrip().startswith(("|", "!["))]
+
+
+def table_problems(path, text):
+    found, cells = [], None
+    for number, line in markdown_source.prose(text):
+        if not line.lstrip().startswith("|"):
+            cells = None
+            continue
+        here = line.replace("\\|", "").count("|") - 1
+        cells = cells or here
+        if here != cells:
+            found.append(f"{path}:{number}: a row of {here} cells in a table of {cells}: a bar inside a cell is \\|")
+    return found
 
 
 def link_problems(root, path, text):
@@ -81,7 +95,7 @@ def check(root):
     for path in source_tree.files(root, [".md", ".h", ".cc", ".proto"]):
         text = source_tree.read(root, path)
         if path.endswith(".md"):
-            problems += width_problems(path, text) + link_problems(root, path, text)
+            problems += width_problems(path, text) + table_problems(path, text) + link_problems(root, path, text)
         problems += reference_problems(root, path, text)
     for path in sorted(NOT_YET):
         text = source_tree.read(root, path) if os.path.isfile(os.path.join(root, path)) else None
