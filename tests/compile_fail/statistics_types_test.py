@@ -35,10 +35,12 @@ RIGHT = [
     "(void)laplace.Perturb(clipped, SystemBits());",
     "(void)privunit.Randomize(clipped, SystemBits());",
     "(void)privunit.Decode(direction.seed());",
-    "(void)KeyedStream::ForNode(key, NoiseAddress{});",
+    "(void)KeyedStream::ForNode(key, NoiseAddress{.input = NoiseInput::None()});",
 ]
 
 WRONG = [
+    # noise that no data is named for
+    "(void)KeyedStream::ForNode(key, NoiseAddress{});",
     # printed or logged
     "std::cout << raw;",
     "std::cout << clipped;",
