@@ -225,14 +225,8 @@ class World {
 
   absl::Status Checkpoint() {
     const auto written = room_->model().Checkpoint();
-    if (!written.ok()) {
-      recorder_->Text(Observer::kOthers, "Checkpoint", written.status().ToString());
-    } else if (central_) {
-      recorder_->Number(Observer::kOthers, "Checkpoint bytes",
-                        static_cast<std::int64_t>(written->bytes()));
-    } else {
-      recorder_->Message(Observer::kOthers, "Checkpoint", *written);
-    }
+    recorder_->Text(Observer::kOthers, "Checkpoint status", written.status().ToString());
+    if (written.ok()) recorder_->Message(Observer::kOthers, "Checkpoint", *written);
     return absl::OkStatus();
   }
 
