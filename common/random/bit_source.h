@@ -31,8 +31,8 @@ class BitSource {
 // system, fork-safe, fails closed. Threads: safe. Never destroyed.
 BitSource& SystemBits();
 
-// What SystemBits() is in every program but bandana-audit, which puts a definition of its own before
-// system_bits.cc when it is linked: worlds that it compares must draw the same bits
+// What SystemBits() is in every program but bandana-audit, which puts a definition of its own
+// before system_bits.cc when it is linked: worlds that it compares must draw the same bits
 // (tools/audit/transcript/audit_bits.cc).
 BitSource& OpenSslSystemBits();
 

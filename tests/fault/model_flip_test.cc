@@ -39,8 +39,8 @@ ModelSpec CentralSpec() {
                 kOnce);
 }
 
-// All of a model that its files hold: configuration, state with ledger and counters, catalogue. What
-// stands in an export for the running hash is random.
+// All of a model that its files hold: configuration, state with ledger and counters, catalogue.
+// What stands in an export for the running hash is random.
 std::string Signature(HostedModel& model) {
   const absl::StatusOr<std::string> bytes = model.Export();
   if (!bytes.ok()) return bytes.status().ToString();

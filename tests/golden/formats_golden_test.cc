@@ -189,9 +189,8 @@ TEST_F(FormatsTest, ACentralModelOfFormat3) {
 // Noise of former entries would not be the same again: none may stand behind the checkpoint.
 TEST_F(FormatsTest, ASparseModelOfFormat5ThatWasNotStopped) {
   const std::string data_dir = Copy("sparse");
-  EXPECT_THAT(
-      HostedModel::Open(SparseModelSpec(), data_dir + "/m", clock_, OptionsIn(data_dir)),
-      StatusIs(absl::StatusCode::kFailedPrecondition, "stop it cleanly"));
+  EXPECT_THAT(HostedModel::Open(SparseModelSpec(), data_dir + "/m", clock_, OptionsIn(data_dir)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "stop it cleanly"));
 }
 
 // Two closed windows, and an open one whose cell holds a report.

@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AuditReplayTest, EveryMutantIsTested) {
   EXPECT_EQ(ReplayFaults().size(), 1u + 5u);
-  EXPECT_THAT(Audited("no-such-mutant"), testing::StatusIs(absl::StatusCode::kNotFound, "no mutant"));
+  EXPECT_THAT(Audited("no-such-mutant"),
+              testing::StatusIs(absl::StatusCode::kNotFound, "no mutant"));
 }
 
 }  // namespace

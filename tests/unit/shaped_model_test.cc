@@ -290,7 +290,8 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
   }
 }
 
-// Of a model without open windows a checkpoint of format 3 is one of format 6 without the shape and an episode.
+// Of a model without open windows a checkpoint of format 3 is one of format 6 without the shape and
+// an episode.
 TEST_F(ShapedModelTest, CheckpointsOfFormat3AreStillRead) {
   const auto model = Open(SharedSpec());
   const auto exported = *server::DecodeExport(*model->Export());

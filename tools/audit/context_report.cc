@@ -62,12 +62,12 @@ class Device {
     }));
     BANDANA_RETURN_IF_ERROR(
         store_->Run([&](device::Store::Transaction& transaction) -> absl::Status {
-          BANDANA_ASSIGN_OR_RETURN(const device::Release released,
-                                   privatizer.Release(transaction, row,
-                                                      privatizer.Hold(kReward, std::nullopt),
-                                                      {.payment = device::Payment::kDebited,
-                                                       .now = absl::Now(),
-                                                       .forget_at = absl::Now()}));
+          BANDANA_ASSIGN_OR_RETURN(
+              const device::Release released,
+              privatizer.Release(transaction, row, privatizer.Hold(kReward, std::nullopt),
+                                 {.payment = device::Payment::kDebited,
+                                  .now = absl::Now(),
+                                  .forget_at = absl::Now()}));
           if (released != device::Release::kDone) return Internal("a fresh decision was not drawn");
           transaction.tables.DeleteReport(row.number);  // answered: the store does not grow
           return absl::OkStatus();
