@@ -55,7 +55,7 @@ struct Metrics::Calls {
     }
     auto& waits = prometheus::BuildHistogram()
                       .Name("bandana_call_wait_seconds")
-                      .Help("Time from taking a call in to the begin of its work, by class")
+                      .Help("Time from taking a call in to the start of its work, by class")
                       .Register(registry);
     for (int c = 0; c < kCallClasses; ++c) {
       wait[c] = &waits.Add({{"class", kClassNames[c]}}, kBuckets);
