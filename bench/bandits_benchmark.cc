@@ -1,6 +1,10 @@
 // Scoring, update, rebuild and publication of the models, in process.
 #include <benchmark/benchmark.h>
+#include <cblas.h>
+#include <lapacke.h>
 
+#include <Eigen/Core>
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,7 +14,8 @@
 #include "common/bandits/posterior.h"
 #include "common/bandits/scoring.h"
 #include "common/base/check.h"
-#include "common/linalg/kernels.h"
+#include "common/linalg/quadratic_forms.h"
+#include "common/linalg/symmetric.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana {
@@ -53,46 +58,103 @@ void BM_Select(benchmark::State& state) {
     ScoreArms(posterior, features, scores);
     benchmark::DoNotOptimize(RankArms(scores.scores, 1, ++key));
   }
-  state.SetLabel(ScoringKernels().name);
+  state.SetLabel(QuadraticForms().name);
 }
 BENCHMARK(BM_Select)->ArgsProduct({{10, 25, 100, 1000}, {8, 10, 25, 64, 256}});
 
-// Argument: index into SupportedKernels(). 25 arms at d = 25, scores only.
+std::vector<const double*> PointersTo(const std::vector<double>& features, std::size_t d) {
+  std::vector<const double*> arms(features.size() / d);
+  for (std::size_t a = 0; a < arms.size(); ++a) arms[a] = features.data() + a * d;
+  return arms;
+}
+
+// Argument: index into SupportedQuadraticForms(). 25 arms at d = 25, scores only.
 void BM_QuadraticForms(benchmark::State& state) {
-  const Kernels& kernels = *SupportedKernels()[state.range(0)];
+  const QuadraticFormsKernel& kernel = *SupportedQuadraticForms()[state.range(0)];
   const NodePosterior posterior = RandomPosterior(25);
   const std::vector<double> features = RandomArms(25, 25);
-  std::vector<const double*> arms(25);
-  for (std::size_t a = 0; a < arms.size(); ++a) arms[a] = features.data() + a * 25;
+  const std::vector<const double*> arms = PointersTo(features, 25);
   std::vector<double> means(25);
   std::vector<double> squares(25);
   for (auto _ : state) {
-    kernels.quadratic_forms(posterior.covariance.data(), posterior.mean.data(), 25, arms.data(), 25,
-                            means.data(), squares.data());
+    kernel.compute(posterior.covariance.data(), posterior.mean.data(), 25, arms.data(), 25,
+                   means.data(), squares.data());
     benchmark::DoNotOptimize(squares.data());
   }
-  state.SetLabel(kernels.name);
+  state.SetLabel(kernel.name);
 }
-BENCHMARK(BM_QuadraticForms)->DenseRange(0, static_cast<int>(SupportedKernels().size()) - 1);
+BENCHMARK(BM_QuadraticForms)->DenseRange(0, static_cast<int>(SupportedQuadraticForms().size()) - 1);
 
-// Arguments: index into SupportedKernels(), k. K -= V V' on the lower triangle of 2500 x 2500.
+// The same by Eigen and by BLAS: the arms first become the rows of one matrix.
+void BM_QuadraticFormsEigen(benchmark::State& state) {
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const NodePosterior posterior = RandomPosterior(25);
+  const std::vector<double> features = RandomArms(25, 25);
+  const std::vector<const double*> arms = PointersTo(features, 25);
+  const Eigen::Map<const RowMajor> k(posterior.covariance.data(), 25, 25);
+  const Eigen::Map<const Eigen::VectorXd> mean(posterior.mean.data(), 25);
+  RowMajor x(25, 25);
+  RowMajor product(25, 25);
+  Eigen::VectorXd means(25);
+  Eigen::VectorXd squares(25);
+  for (auto _ : state) {
+    for (int a = 0; a < 25; ++a) std::copy_n(arms[a], 25, x.data() + a * 25);
+    product.noalias() = x * k;
+    squares = product.cwiseProduct(x).rowwise().sum();
+    means.noalias() = x * mean;
+    benchmark::DoNotOptimize(squares.data());
+    benchmark::DoNotOptimize(means.data());
+  }
+}
+BENCHMARK(BM_QuadraticFormsEigen);
+
+void BM_QuadraticFormsBlas(benchmark::State& state) {
+  const NodePosterior posterior = RandomPosterior(25);
+  const std::vector<double> features = RandomArms(25, 25);
+  const std::vector<const double*> arms = PointersTo(features, 25);
+  std::vector<double> x(25 * 25);
+  std::vector<double> product(25 * 25);
+  std::vector<double> means(25);
+  std::vector<double> squares(25);
+  for (auto _ : state) {
+    for (int a = 0; a < 25; ++a) std::copy_n(arms[a], 25, x.data() + a * 25);
+    Multiply(x.data(), posterior.covariance.data(), 25, 25, 25, product.data());
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, 25, 25, 1, x.data(), 25, posterior.mean.data(), 1, 0,
+                means.data(), 1);
+    for (int a = 0; a < 25; ++a)
+      squares[a] = cblas_ddot(25, product.data() + a * 25, 1, x.data() + a * 25, 1);
+    benchmark::DoNotOptimize(squares.data());
+    benchmark::DoNotOptimize(means.data());
+  }
+  state.SetLabel(AlgebraKernels());
+}
+BENCHMARK(BM_QuadraticFormsBlas);
+
+// Argument: k. K -= V V' on the lower triangle of 2500 x 2500; then syrk itself.
 void BM_AddOuter(benchmark::State& state) {
-  const Kernels& kernels = *SupportedKernels()[state.range(0)];
-  const int k = static_cast<int>(state.range(1));
+  const int k = static_cast<int>(state.range(0));
   const int n = 2500;
   std::vector<double> c(static_cast<std::size_t>(n) * n, 1.0);
-  std::vector<double> v(static_cast<std::size_t>(n + kPanelRows) * k, 1e-6);
+  const std::vector<double> v(static_cast<std::size_t>(n) * k, 1e-6);
   for (auto _ : state) {
-    kernels.add_outer(-1, v.data(), n, k, c.data(), n);
+    AddOuter(-1, v.data(), k, n, c.data());
     benchmark::ClobberMemory();
   }
-  state.SetLabel(kernels.name);
+  state.SetLabel(AlgebraKernels());
 }
-BENCHMARK(BM_AddOuter)
-    ->ArgsProduct({benchmark::CreateDenseRange(0, static_cast<int>(SupportedKernels().size()) - 1,
-                                               1),
-                   {1, 8, 32, 64}})
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_AddOuter)->Arg(1)->Arg(8)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
+
+void BM_Syrk(benchmark::State& state) {
+  const int k = static_cast<int>(state.range(0));
+  const int n = 2500;
+  std::vector<double> c(static_cast<std::size_t>(n) * n, 1.0);
+  const std::vector<double> v(static_cast<std::size_t>(n) * k, 1e-6);
+  for (auto _ : state) {
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasNoTrans, n, k, -1, v.data(), n, 1, c.data(), n);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_Syrk)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
 
 constexpr int kNodes = 100;
 constexpr int kDimension = 25;
@@ -134,6 +196,22 @@ void BM_UpdateColin(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(BM_UpdateColin)->Arg(1)->Arg(8)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
+
+// LAPACK's factorization and inverse of a matrix of as many rows as BM_RebuildColin's.
+void BM_LapackFactorAndInverse(benchmark::State& state) {
+  const int n = kNodes * kDimension;
+  std::vector<double> matrix(static_cast<std::size_t>(n) * n, 0.01);
+  for (int i = 0; i < n; ++i) matrix[i * (static_cast<std::size_t>(n) + 1)] = 2;
+  std::vector<double> a = matrix;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::copy(matrix.begin(), matrix.end(), a.begin());
+    state.ResumeTiming();
+    BANDANA_CHECK(LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a.data(), n) == 0);
+    BANDANA_CHECK(LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', n, a.data(), n) == 0);
+  }
+}
+BENCHMARK(BM_LapackFactorAndInverse)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 void BM_RebuildColin(benchmark::State& state) {
   const auto model = ColinModel();

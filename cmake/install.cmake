@@ -13,5 +13,5 @@ install(EXPORT bandana-targets NAMESPACE bandana:: DESTINATION ${sdk_package_dir
 configure_package_config_file(cmake/bandana-config.cmake.in ${PROJECT_BINARY_DIR}/bandana-config.cmake
   INSTALL_DESTINATION ${sdk_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/bandana-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/bandana-config.cmake ${PROJECT_BINARY_DIR}/bandana-config-version.cmake
+install(FILES cmake/blas.cmake ${PROJECT_BINARY_DIR}/bandana-config.cmake ${PROJECT_BINARY_DIR}/bandana-config-version.cmake
   DESTINATION ${sdk_package_dir} COMPONENT sdk)

@@ -7,7 +7,7 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
-#include "common/linalg/kernels.h"
+#include "common/linalg/symmetric.h"
 
 namespace bandana {
 namespace {
@@ -15,6 +15,22 @@ namespace {
 // Pivots of K_uu relative to its trace, and of the update of Update: below it fewer than four
 // digits of them are left.
 constexpr double kPivotMin = 1e-12;
+
+// Rebuild takes the inverse of A itself where that is faster and exact enough: the least variance
+// in it is 1 / trace(A) or more, and rounding is about 2^-52 of the largest, which is at most 1.
+constexpr int kInverseRowsMin = 256;
+constexpr double kInverseTraceMax = 1e7;
+
+double Dot(const double* a, const double* b, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// y += a x.
+void AddScaled(double a, const double* x, std::size_t n, double* y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
 
 // I + L' (H_next - H_old) L, d x d, lower triangle, for lower triangular L.
 std::vector<double> ChangeSeenThrough(const std::vector<double>& l, const EffectiveStatistics& old,
@@ -73,50 +89,37 @@ void ComponentPosterior::ResetToPrior() {
 int ComponentPosterior::batch_events() const {
   // k events in a batch cost D^2 k / 2 at the speed of arithmetic plus about D k^2 / 2 + k^2 d / 2
   // + k^3 / 6, against D^2 / 2 at the speed of memory each: k = D / 8 keeps the extra part small.
-  return std::clamp(rows() / 8, 1, kBlockColumns);
+  return std::clamp(rows() / 8, 1, kBatchEventsMax);
 }
 
 bool ComponentPosterior::Apply(std::span<const ComponentEvent> events, ComponentScratch& scratch) {
   const int k = static_cast<int>(events.size());
   const int d = scale_.dimension;
+  const std::size_t size = rows();
   const double s2 = scale_.observation_variance;
-  BANDANA_CHECK(k >= 1 && k <= kBlockColumns);
-  const Kernels& kernels = ActiveKernels();
+  BANDANA_CHECK(k >= 1 && k <= kBatchEventsMax);
 
-  scratch.first.resize(k);
-  scratch.features.resize(k);
-  for (int e = 0; e < k; ++e) {
-    scratch.first[e] = events[e].position * d;
-    scratch.features[e] = events[e].features;
-  }
-  PackedRows& v = scratch.products;
-  v.Reshape(rows(), k);
-  kernels.block_products(k_.data(), rows(), rows(), scratch.first.data(), scratch.features.data(),
-                         d, k, v.block(0));
+  scratch.products.resize(k * size);
+  double* v = scratch.products.data();
+  for (int e = 0; e < k; ++e)
+    BlockProduct(k_.data(), rows(), events[e].position * d, events[e].features, d, v + e * size);
 
   scratch.gram.resize(static_cast<std::size_t>(k) * k);
   scratch.residual.resize(k);
   for (int e = 0; e < k; ++e) {
     const double* x = events[e].features;
+    const std::size_t first = static_cast<std::size_t>(events[e].position) * d;
     double* row = scratch.gram.data() + e * k;
-    std::fill_n(row, e + 1, 0.0);
-    double predicted = 0;
-    for (int j = 0; j < d; ++j) {
-      const int at = scratch.first[e] + j;
-      for (int f = 0; f <= e; ++f) row[f] += x[j] * v.at(at, f);
-      predicted += x[j] * mean_[at];
-    }
+    for (int f = 0; f <= e; ++f) row[f] = Dot(x, v + f * size + first, d);
     row[e] += s2;
-    scratch.residual[e] = events[e].reward - predicted;
+    scratch.residual[e] = events[e].reward - Dot(x, mean_.data() + first, d);
   }
-  if (CholeskyInPlace(scratch.gram.data(), k, s2) > 0) return false;
+  if (!Factor(scratch.gram.data(), k, s2)) return false;
 
-  SolveTransposed(scratch.gram.data(), k, v);
-  SolveLower(scratch.gram.data(), k, scratch.residual.data());
-  for (int i = 0; i < rows(); ++i) {
-    for (int e = 0; e < k; ++e) mean_[i] += v.at(i, e) * scratch.residual[e];
-  }
-  AddOuter(-1, v, rows(), k_.data());
+  SolveLower(scratch.gram.data(), k, v, rows());
+  SolveLower(scratch.gram.data(), k, scratch.residual.data(), 1);
+  for (int e = 0; e < k; ++e) AddScaled(scratch.residual[e], v + e * size, size, mean_.data());
+  AddOuter(-1, v, k, rows(), k_.data());
   for (int e = 0; e < k; ++e) {
     const double q = scratch.gram[e * k + e] * scratch.gram[e * k + e];
     log_det_ratio_ += std::log(std::max(1.0, q / s2));
@@ -128,55 +131,56 @@ bool ComponentPosterior::Apply(std::span<const ComponentEvent> events, Component
 bool ComponentPosterior::Update(int position, const EffectiveStatistics& old,
                                 const EffectiveStatistics& next, ComponentScratch& scratch) {
   const int d = scale_.dimension;
+  const std::size_t size = rows();
   const int first = position * d;
-  PackedRows& y = scratch.products;
+  std::vector<double>& y = scratch.products;  // Y'
   CopyColumns(first, y);
   std::vector<double> l(static_cast<std::size_t>(d) * d, 0.0);
   double trace = 0;
   for (int i = 0; i < d; ++i) {
-    for (int j = 0; j <= i; ++j) l[i * d + j] = y.at(first + i, j);
+    for (int j = 0; j <= i; ++j) l[i * d + j] = y[j * size + first + i];
     trace += l[i * d + i];
   }
-  if (CholeskyInPlace(l.data(), d, kPivotMin * trace) > 0) return false;
-  SolveTransposed(l.data(), d, y);
+  if (!Factor(l.data(), d, kPivotMin * trace)) return false;
+  SolveLower(l.data(), d, y.data(), rows());
 
   std::vector<double> q = ChangeSeenThrough(l, old, next, d);
-  if (CholeskyInPlace(q.data(), d, kPivotMin) > 0) return false;
-  PackedRows& z = scratch.remainder;
+  if (!Factor(q.data(), d, kPivotMin)) return false;
+  std::vector<double>& z = scratch.remainder;  // Z'
   z = y;
-  SolveTransposed(q.data(), d, z);
+  SolveLower(q.data(), d, z.data(), rows());
 
-  // (E'Z)' (change of h_u - D m_u), d.
-  std::vector<double> gain(d, 0.0);
+  // Change of h_u - D m_u.
+  std::vector<double> change(d);
   for (int i = 0; i < d; ++i) {
-    double change = next.shift[i] - old.shift[i];
+    change[i] = next.shift[i] - old.shift[i];
     for (int j = 0; j < d; ++j) {
       const int at = PackedIndex(std::max(i, j), std::min(i, j));
-      change -= (next.information[at] - old.information[at]) * mean_[first + j];
+      change[i] -= (next.information[at] - old.information[at]) * mean_[first + j];
     }
-    for (int e = 0; e < d; ++e) gain[e] += z.at(first + i, e) * change;
   }
-  for (int i = 0; i < rows(); ++i) {
-    for (int e = 0; e < d; ++e) mean_[i] += z.at(i, e) * gain[e];
-  }
-  AddOuter(-1, y, rows(), k_.data());
-  AddOuter(1, z, rows(), k_.data());
+  std::vector<double> gain(d);
+  for (int e = 0; e < d; ++e) gain[e] = Dot(z.data() + e * size + first, change.data(), d);
+  for (int e = 0; e < d; ++e) AddScaled(gain[e], z.data() + e * size, size, mean_.data());
+  AddOuter(-1, y.data(), d, rows(), k_.data());
+  AddOuter(1, z.data(), d, rows(), k_.data());
   for (int e = 0; e < d; ++e) log_det_ratio_ += 2 * std::log(q[e * d + e]);
   log_det_ratio_ = std::max(0.0, log_det_ratio_);
   events_ += next.events - old.events;
   return true;
 }
 
-// Columns [first, first + d) of K.
-void ComponentPosterior::CopyColumns(int first, PackedRows& columns) const {
+// Columns [first, first + d) of K, each as a row.
+void ComponentPosterior::CopyColumns(int first, std::vector<double>& columns) const {
   const std::size_t size = rows();
-  columns.Reshape(rows(), scale_.dimension);
-  for (int j = 0; j < scale_.dimension; ++j) {
-    const std::size_t column = first + j;
-    for (std::size_t i = 0; i < size; ++i) {
-      columns.at(static_cast<int>(i), j) =
-          i >= column ? k_[i * size + column] : k_[column * size + i];
-    }
+  const std::size_t d = scale_.dimension;
+  const std::size_t begin = first;
+  columns.resize(d * size);
+  for (std::size_t j = 0; j < d; ++j)
+    std::copy_n(k_.data() + (begin + j) * size, begin + j + 1, columns.data() + j * size);
+  for (std::size_t i = begin; i < size; ++i) {
+    for (std::size_t j = 0; j < d && begin + j < i; ++j)
+      columns[j * size + i] = k_[i * size + begin + j];
   }
 }
 
@@ -185,86 +189,132 @@ void ComponentPosterior::CopyColumns(int first, PackedRows& columns) const {
 //   A = I + prior_variance C~' blkdiag(H_u) C~ = L L',
 // and seen from the users
 //   V = C~ L^-T,   K = prior_variance V V',   m = prior_variance V L^-1 C~' h.
-// P is not inverted, so it may be singular. K is positive semidefinite by construction, and small
-// entries are not differences of large ones, as they are in K_0 - K_0 F (s2 I + F' K_0 F)^-1 F'
-// K_0.
+// P is not inverted, so it may be singular. By V, K is positive semidefinite by construction, and
+// small entries are not differences of large ones, as they are in K_0 - K_0 F (s2 I + F' K_0 F)^-1
+// F' K_0. By the inverse of A they are, but only where that costs few digits: kInverseTraceMax.
 void ComponentPosterior::Rebuild(std::span<const EffectiveStatistics> statistics) {
   BANDANA_CHECK(statistics.size() == static_cast<std::size_t>(prior_->n));
   std::uint64_t events = 0;
   for (const EffectiveStatistics& node : statistics) events += node.events;
   if (events == 0) return ResetToPrior();
 
-  k_ = std::vector<double>();  // its memory goes to A
-  std::vector<double> a = InformationMatrix(statistics);
-  const int size = prior_->factor.rank * scale_.dimension;
-  CholeskyInPlace(a.data(), size, 1);
-  PackedRows v = FactorRows(statistics);
-  SolveTransposed(a.data(), size, v);
-
+  std::vector<double> a = std::move(k_);  // in the memory of K
+  FillInformation(statistics, a);
+  const std::size_t size = static_cast<std::size_t>(prior_->factor.rank) * scale_.dimension;
+  double trace = 0;
+  for (std::size_t i = 0; i < size; ++i) trace += a[i * size + i];
+  bool exact = trace <= kInverseTraceMax && prior_->factor.triangular && rows() >= kInverseRowsMin;
+  if (exact && !Factor(a.data(), static_cast<int>(size), 1)) {
+    exact = false;
+    FillInformation(statistics, a);
+  }
+  if (!exact) FactorWithFloor(a.data(), static_cast<int>(size), 1);
   events_ = events;
   log_det_ratio_ = 0;
-  for (int i = 0; i < size; ++i) {
-    log_det_ratio_ += 2 * std::log(std::max(1.0, a[i * static_cast<std::size_t>(size) + i]));
+  for (std::size_t i = 0; i < size; ++i)
+    log_det_ratio_ += 2 * std::log(std::max(1.0, a[i * size + i]));
+
+  std::vector<double> seen = SeenFromFactor(statistics);  // C~' h, then L^-1 C~' h
+  SolveLower(a.data(), static_cast<int>(size), seen.data(), 1);
+  k_ = exact ? ByInverse(std::move(a), std::move(seen)) : ByRows(std::move(a), seen);
+}
+
+std::vector<double> ComponentPosterior::ByRows(std::vector<double> l,
+                                               const std::vector<double>& seen) {
+  const int size = static_cast<int>(seen.size());
+  const std::size_t d = scale_.dimension;
+  const std::size_t last = rows();
+  const std::size_t rank = prior_->factor.rank;
+  std::vector<double> v(size * last, 0.0);  // C~', then V'
+  for (std::size_t u = 0; u < static_cast<std::size_t>(prior_->n); ++u) {
+    for (std::size_t a = 0; a < rank; ++a) {
+      for (std::size_t i = 0; i < d; ++i)
+        v[(a * d + i) * last + u * d + i] = prior_->factor.c[u * rank + a];
+    }
   }
-  const int last = rows();
-  for (int i = 0; i < last; ++i) {
-    double sum = 0;
-    for (int j = 0; j < size; ++j) sum += v.at(i, j) * v.at(last, j);
-    mean_[i] = scale_.prior_variance * sum;
+  SolveLower(l.data(), size, v.data(), rows());
+  std::fill(mean_.begin(), mean_.end(), 0.0);
+  for (int j = 0; j < size; ++j)
+    AddScaled(scale_.prior_variance * seen[j], v.data() + j * last, last, mean_.data());
+  l.assign(last * last, 0.0);
+  AddOuter(scale_.prior_variance, v.data(), size, rows(), l.data());
+  return l;
+}
+
+// K = C~ (prior_variance A^-1) C~': the products with C~ = C (x) I_d are n times cheaper than those
+// with V, and in place, because C is a lower triangle.
+std::vector<double> ComponentPosterior::ByInverse(std::vector<double> l, std::vector<double> seen) {
+  const int n = prior_->n;
+  const std::size_t d = scale_.dimension;
+  const std::size_t size = rows();
+  const std::vector<double>& c = prior_->factor.c;
+  SolveUpper(l.data(), rows(), seen.data());  // A^-1 C~' h, n x d
+  MultiplyLower(c.data(), n, n, seen.data(), scale_.dimension);
+  for (std::size_t i = 0; i < size; ++i) mean_[i] = scale_.prior_variance * seen[i];
+
+  InvertFactored(l.data(), rows());
+  MirrorLower(l.data(), rows());
+  MultiplyLower(c.data(), n, n, l.data(), rows() * scale_.dimension);  // C~ A^-1
+  std::vector<double> scaled = c;
+  for (double& value : scaled) value *= scale_.prior_variance;
+  for (int u = 0; u < n; ++u) {
+    for (std::size_t i = 0; i < d; ++i) {
+      MultiplyLower(scaled.data(), n, u + 1, l.data() + (u * d + i) * size, scale_.dimension);
+    }
   }
-  a.assign(static_cast<std::size_t>(last) * last, 0.0);
-  AddOuter(scale_.prior_variance, v, last, a.data());
-  k_ = std::move(a);
+  return l;
 }
 
 // A, block by block: A_ab = [a = b] I + prior_variance sum_u C_ua C_ub H_u, symmetric as every H_u
-// is.
-std::vector<double> ComponentPosterior::InformationMatrix(
-    std::span<const EffectiveStatistics> statistics) const {
+// is. One product gives the blocks of a row, packed.
+void ComponentPosterior::FillInformation(std::span<const EffectiveStatistics> statistics,
+                                         std::vector<double>& a) const {
   const std::size_t d = scale_.dimension;
   const std::size_t rank = prior_->factor.rank;
   const std::size_t size = rank * d;
-  std::vector<double> a(size * size, 0.0);
-  std::vector<double> packed(statistics[0].information.size());
+  const std::size_t entries = statistics[0].information.size();
+  std::vector<const double*> c;  // rows of C of the nodes with events
+  std::vector<double> packed;    // their H_u
+  for (std::size_t u = 0; u < statistics.size(); ++u) {
+    if (statistics[u].events == 0) continue;
+    c.push_back(prior_->factor.c.data() + u * rank);
+    packed.insert(packed.end(), statistics[u].information.begin(), statistics[u].information.end());
+  }
+  const std::size_t active = c.size();
+  a.resize(size * size);
+  std::vector<double> weights(rank * active);
+  std::vector<double> blocks(rank * entries);
   for (std::size_t row = 0; row < rank; ++row) {
-    for (std::size_t column = 0; column <= row; ++column) {
-      std::fill(packed.begin(), packed.end(), 0.0);
-      for (std::size_t u = 0; u < statistics.size(); ++u) {
-        const double* c = prior_->factor.c.data() + u * rank;
-        const double weight = scale_.prior_variance * c[row] * c[column];
-        if (weight == 0 || statistics[u].events == 0) continue;
-        const double* h = statistics[u].information.data();
-        for (std::size_t i = 0; i < packed.size(); ++i) packed[i] += weight * h[i];
+    for (std::size_t u = 0; u < active; ++u) {
+      const double weight = scale_.prior_variance * c[u][row];
+      for (std::size_t column = 0; column <= row; ++column)
+        weights[column * active + u] = weight * c[u][column];
+    }
+    Multiply(weights.data(), packed.data(), static_cast<int>(row) + 1, static_cast<int>(active),
+             static_cast<int>(entries), blocks.data());
+    for (std::size_t i = 0; i < d; ++i) {
+      double* to = a.data() + (row * d + i) * size;
+      for (std::size_t column = 0; column <= row; ++column, to += d) {
+        const double* block = blocks.data() + column * entries;
+        std::copy_n(block + i * (i + 1) / 2, i + 1, to);
+        for (std::size_t j = i + 1; j < d && column < row; ++j) to[j] = block[j * (j + 1) / 2 + i];
       }
-      for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j <= i; ++j) {
-          const double entry = packed[PackedIndex(static_cast<int>(i), static_cast<int>(j))];
-          a[(row * d + i) * size + column * d + j] = entry;
-          if (column < row) a[(row * d + j) * size + column * d + i] = entry;
-        }
-      }
+      a[(row * d + i) * size + row * d + i] += 1;
     }
   }
-  for (std::size_t i = 0; i < size; ++i) a[i * size + i] += 1;
-  return a;
 }
 
-// C~ with (C~' h)' as one more row: L^-T turns it into (L^-1 C~' h)', which the mean needs.
-PackedRows ComponentPosterior::FactorRows(std::span<const EffectiveStatistics> statistics) const {
-  const int d = scale_.dimension;
-  const int rank = prior_->factor.rank;
-  PackedRows v;
-  v.Reshape(rows() + 1, rank * d);
-  for (int u = 0; u < prior_->n; ++u) {
-    for (int a = 0; a < rank; ++a) {
-      const double c = prior_->factor.c[static_cast<std::size_t>(u) * rank + a];
-      for (int i = 0; i < d; ++i) {
-        v.at(u * d + i, a * d + i) = c;
-        v.at(rows(), a * d + i) += c * statistics[u].shift[i];
-      }
-    }
+// C~' h.
+std::vector<double> ComponentPosterior::SeenFromFactor(
+    std::span<const EffectiveStatistics> statistics) const {
+  const std::size_t d = scale_.dimension;
+  const std::size_t rank = prior_->factor.rank;
+  std::vector<double> seen(rank * d, 0.0);
+  for (std::size_t u = 0; u < statistics.size(); ++u) {
+    for (std::size_t a = 0; a < rank; ++a)
+      AddScaled(prior_->factor.c[u * rank + a], statistics[u].shift.data(), d, seen.data() + a * d);
   }
-  return v;
+  return seen;
 }
 
 void ComponentPosterior::CopyNode(int position, NodePosterior& out) const {

@@ -10,8 +10,7 @@
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
-#include "common/linalg/cholesky.h"
-#include "common/linalg/packed_rows.h"
+#include "common/linalg/symmetric.h"
 
 namespace bandana {
 
@@ -38,16 +37,17 @@ struct ComponentEvent {
   double reward = 0;
 };
 
-// Buffers of an update, kept between updates.
+// Buffers of an update, kept between updates. Tall matrices are transposed: one row an event, or a
+// feature of Update's node.
 struct ComponentScratch {
-  PackedRows products;       // K F, then V
-  PackedRows remainder;      // Z of Update
-  std::vector<double> gram;  // F' K F + s2 I, then its factor
+  std::vector<double> products;   // K F, then V
+  std::vector<double> remainder;  // Z of Update
+  std::vector<double> gram;       // F' K F + s2 I, then its factor
   std::vector<double> residual;
-  std::vector<double> inverse_diagonal;
-  std::vector<int> first;
-  std::vector<const double*> features;
 };
+
+// Events in one batch at most.
+inline constexpr int kBatchEventsMax = 64;
 
 // K = (K_0^-1 + blkdiag(H_u))^-1 and m = K h over the component's nodes, n d rows, where H_u = S_u
 // / s2 and h_u = beta_u / s2 for statistics without noise (effective.h). K is dense, row-major, and
@@ -56,7 +56,8 @@ class ComponentPosterior {
  public:
   ComponentPosterior(std::shared_ptr<const ComponentPrior> prior, const ComponentScale& scale);
 
-  // Events in one batch of at most kBlockColumns that costs least an event; 1 for small components.
+  // Events in one batch of at most kBatchEventsMax that costs least an event; 1 for small
+  // components.
   int batch_events() const;
 
   // Applies a batch: with F the matrix of columns e_u (x) x and G = s2 I + F' K F = L L',
@@ -90,9 +91,14 @@ class ComponentPosterior {
  private:
   int rows() const { return prior_->n * scale_.dimension; }
   void ResetToPrior();
-  void CopyColumns(int first, PackedRows& columns) const;
-  std::vector<double> InformationMatrix(std::span<const EffectiveStatistics> statistics) const;
-  PackedRows FactorRows(std::span<const EffectiveStatistics> statistics) const;
+  void CopyColumns(int first, std::vector<double>& columns) const;
+  void FillInformation(std::span<const EffectiveStatistics> statistics,
+                       std::vector<double>& a) const;
+  std::vector<double> SeenFromFactor(std::span<const EffectiveStatistics> statistics) const;
+  // K from the factor L of A and from L^-1 C~' h, and the mean: K = prior_variance V V', or, more
+  // than twice as fast, by the inverse of A.
+  std::vector<double> ByRows(std::vector<double> l, const std::vector<double>& seen);
+  std::vector<double> ByInverse(std::vector<double> l, std::vector<double> seen);
 
   std::shared_ptr<const ComponentPrior> prior_;
   ComponentScale scale_;

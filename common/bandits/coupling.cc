@@ -11,7 +11,7 @@
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/linalg/cholesky.h"
+#include "common/linalg/symmetric.h"
 
 namespace bandana {
 namespace {

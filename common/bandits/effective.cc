@@ -1,10 +1,10 @@
 #include "common/bandits/effective.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "common/bandits/statistics.h"
-#include "common/linalg/cholesky.h"
-#include "common/linalg/packed_rows.h"
+#include "common/linalg/symmetric.h"
 
 namespace bandana {
 namespace {
@@ -30,29 +30,29 @@ EffectiveStatistics Effective(const NodeStatistics& statistics, double observati
   const int d = static_cast<int>(statistics.moment.size());
   const std::size_t ld = d;
   std::vector<double> r(ld * ld, 0.0);
-  PackedRows w;  // S with beta' as one more row; L^-T makes it (L^-1 S)' and (L^-1 beta)'
-  w.Reshape(d + 1, d);
+  std::vector<double> w(ld * ld);  // S, then L^-1 S
+  std::vector<double> moment = statistics.moment;
   for (int i = 0; i < d; ++i) {
     for (int j = 0; j <= i; ++j) {
       const double s = statistics.gram[PackedIndex(i, j)];
       r[i * ld + j] = observation_variance * s;
-      w.at(i, j) = w.at(j, i) = s;
+      w[i * ld + j] = w[j * ld + i] = s;
     }
     r[i * ld + i] += v;
-    w.at(d, i) = statistics.moment[i];
   }
-  CholeskyInPlace(r.data(), d, v);
-  SolveTransposed(r.data(), d, w);
+  FactorWithFloor(r.data(), d, v);
+  SolveLower(r.data(), d, w.data(), d);
+  SolveLower(r.data(), d, moment.data(), 1);
 
-  EffectiveStatistics effective{std::vector<double>(statistics.gram.size(), 0.0),
+  EffectiveStatistics effective{std::vector<double>(statistics.gram.size()),
                                 std::vector<double>(ld, 0.0), statistics.events};
+  std::fill(r.begin(), r.end(), 0.0);
+  AddOuter(1, w.data(), d, d, r.data());
   for (int i = 0; i < d; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      double sum = 0;
-      for (int l = 0; l < d; ++l) sum += w.at(i, l) * w.at(j, l);
-      effective.information[PackedIndex(i, j)] = sum;
-    }
-    for (int l = 0; l < d; ++l) effective.shift[i] += w.at(i, l) * w.at(d, l);
+    for (int j = 0; j <= i; ++j) effective.information[PackedIndex(i, j)] = r[i * ld + j];
+  }
+  for (int l = 0; l < d; ++l) {
+    for (int i = 0; i < d; ++i) effective.shift[i] += w[l * ld + i] * moment[l];
   }
   return effective;
 }

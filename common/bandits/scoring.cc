@@ -8,7 +8,7 @@
 
 #include "common/base/check.h"
 #include "common/base/limits.h"
-#include "common/linalg/kernels.h"
+#include "common/linalg/quadratic_forms.h"
 
 namespace bandana {
 namespace {
@@ -53,9 +53,8 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
   out.means.resize(n);
   out.widths.resize(n);
   out.scores.resize(n);
-  ScoringKernels().quadratic_forms(posterior.covariance.data(), posterior.mean.data(),
-                                   static_cast<int>(d), arms.data(), static_cast<int>(n),
-                                   out.means.data(), out.widths.data());
+  QuadraticForms().compute(posterior.covariance.data(), posterior.mean.data(), static_cast<int>(d),
+                           arms.data(), static_cast<int>(n), out.means.data(), out.widths.data());
   for (std::size_t a = 0; a < n; ++a) {
     // x' K x is >= 0 but for rounding.
     out.widths[a] = std::sqrt(std::max(0.0, out.widths[a]));

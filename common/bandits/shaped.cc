@@ -7,8 +7,7 @@
 #include "common/bandits/statistics.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/linalg/cholesky.h"
-#include "common/linalg/packed_rows.h"
+#include "common/linalg/symmetric.h"
 
 namespace bandana {
 namespace {
@@ -72,41 +71,38 @@ std::vector<double> NoiseMatrix(std::span<const NodeStatistics> statistics, std:
   return r;
 }
 
-// S Q^1/2 with y' as one more row.
-PackedRows Observation(std::span<const NodeStatistics> statistics, std::size_t d,
-                       const ShapedRelease& release) {
+// Q^1/2 S, n d x n d.
+std::vector<double> Observation(std::span<const NodeStatistics> statistics, std::size_t d,
+                                const ShapedRelease& release) {
   const std::size_t n = statistics.size();
-  PackedRows rows;
-  rows.Reshape(static_cast<int>(n * d) + 1, static_cast<int>(n * d));
-  for (std::size_t u = 0; u < n; ++u) {
-    for (std::size_t v = 0; v < n; ++v) {
+  std::vector<double> rows(n * d * n * d);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t u = 0; u < n; ++u) {
       const double weight = release.root[u * n + v];
-      for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j < d; ++j) {
-          rows.at(static_cast<int>(u * d + i), static_cast<int>(v * d + j)) =
-              weight * Entry(statistics[u], i, j);
-        }
+      for (std::size_t j = 0; j < d; ++j) {
+        double* row = rows.data() + (v * d + j) * n * d + u * d;
+        for (std::size_t i = 0; i < d; ++i) row[i] = weight * Entry(statistics[u], i, j);
       }
     }
   }
-  for (std::size_t j = 0; j < n * d; ++j)
-    rows.at(static_cast<int>(n * d), static_cast<int>(j)) = release.values[j];
   return rows;
 }
 
-// C~' times the first n d rows of `rows`, for C of n x rank.
-PackedRows Lift(const SemidefiniteFactor& factor, int n, int d, const PackedRows& rows) {
-  PackedRows lifted;
-  lifted.Reshape(factor.rank * d, rows.columns());
-  for (int a = 0; a < factor.rank; ++a) {
-    for (int u = 0; u < n; ++u) {
-      const double c = factor.c[static_cast<std::size_t>(u) * factor.rank + a];
-      if (c == 0) continue;
-      for (int i = 0; i < d; ++i) {
-        for (int j = 0; j < rows.columns(); ++j)
-          lifted.at(a * d + i, j) += c * rows.at(u * d + i, j);
-      }
+// W C~ for W of n d rows.
+std::vector<double> Lift(const SemidefiniteFactor& factor, int n, int d,
+                         const std::vector<double>& w) {
+  const std::size_t size = static_cast<std::size_t>(factor.rank) * d;
+  std::vector<double> transposed(factor.c.size());  // C'
+  for (int u = 0; u < n; ++u) {
+    for (int a = 0; a < factor.rank; ++a) {
+      transposed[static_cast<std::size_t>(a) * n + u] =
+          factor.c[static_cast<std::size_t>(u) * factor.rank + a];
     }
+  }
+  const std::size_t rows = static_cast<std::size_t>(n) * d;
+  std::vector<double> lifted(rows * size);
+  for (std::size_t i = 0; i < rows && size > 0; ++i) {
+    Multiply(transposed.data(), w.data() + i * rows, factor.rank, n, d, lifted.data() + i * size);
   }
   return lifted;
 }
@@ -115,7 +111,7 @@ PackedRows Lift(const SemidefiniteFactor& factor, int n, int d, const PackedRows
 
 // With R = L L' and W = L^-1 Q^1/2 S, the information is H = W'W and h = W' L^-1 y. In the papers'
 // coordinates, P = C C' and G = W C~: A = I + tau^2 G'G = M M', V = C~ M^-T, K = tau^2 V V' and m =
-// tau^2 V M^-1 G' L^-1 y, as in ComponentPosterior::Rebuild.
+// tau^2 V M^-1 G' L^-1 y, as in ComponentPosterior::RebuildByRows.
 absl::StatusOr<std::vector<NodePosterior>> ShapedPosterior(
     const CouplingComponent& component, const BanditModel::Options& options,
     std::span<const NodeStatistics> statistics, const ShapedRelease& release) {
@@ -124,31 +120,37 @@ absl::StatusOr<std::vector<NodePosterior>> ShapedPosterior(
   const int d = options.dimension;
   const int rows = n * d;
   std::vector<double> r = NoiseMatrix(statistics, d, options.observation_variance, release);
-  CholeskyInPlace(r.data(), rows, release.variance);
-  PackedRows w = Observation(statistics, d, release);  // W' and (L^-1 y)' once solved
-  SolveTransposed(r.data(), rows, w);
+  FactorWithFloor(r.data(), rows, release.variance);
+  std::vector<double> w = Observation(statistics, d, release);
+  SolveLower(r.data(), rows, w.data(), rows);
+  std::vector<double> y = release.values;
+  SolveLower(r.data(), rows, y.data(), 1);
 
   const SemidefiniteFactor factor = FactorSemidefinite(component.prior, n);
-  const int size = factor.rank * d;
-  const PackedRows g = Lift(factor, n, d, w);  // G'
+  const std::size_t size = static_cast<std::size_t>(factor.rank) * d;
+  const std::vector<double> g = Lift(factor, n, d, w);
   std::vector<double>& a = r;
-  a.assign(static_cast<std::size_t>(size) * size, 0.0);
-  for (int i = 0; i < size; ++i) a[static_cast<std::size_t>(i) * size + i] = 1;
-  AddOuter(options.prior_variance, g, size, a.data());
-  CholeskyInPlace(a.data(), size, 1);
+  a.assign(size * size, 0.0);
+  for (std::size_t i = 0; i < size; ++i) a[i * size + i] = 1;
+  AddOuter(options.prior_variance, g.data(), rows, static_cast<int>(size), a.data());
+  FactorWithFloor(a.data(), static_cast<int>(size), 1);
 
-  PackedRows v;  // C~ and (G' L^-1 y)' as one more row
-  v.Reshape(rows + 1, size);
+  std::vector<double> seen(size, 0.0);  // G' L^-1 y, then M^-1 of it
+  for (int i = 0; i < rows; ++i) {
+    for (std::size_t k = 0; k < size; ++k) seen[k] += g[i * size + k] * y[i];
+  }
+  SolveLower(a.data(), static_cast<int>(size), seen.data(), 1);
+  const std::size_t columns = rows;
+  std::vector<double>& v = w;  // C~', then V'
+  v.assign(size * columns, 0.0);
   for (int u = 0; u < n; ++u) {
     for (int b = 0; b < factor.rank; ++b) {
+      const double c = factor.c[static_cast<std::size_t>(u) * factor.rank + b];
       for (int i = 0; i < d; ++i)
-        v.at(u * d + i, b * d + i) = factor.c[static_cast<std::size_t>(u) * factor.rank + b];
+        v[(static_cast<std::size_t>(b) * d + i) * columns + u * d + i] = c;
     }
   }
-  for (int i = 0; i < size; ++i) {
-    for (int j = 0; j < rows; ++j) v.at(rows, i) += g.at(i, j) * w.at(rows, j);
-  }
-  SolveTransposed(a.data(), size, v);
+  SolveLower(a.data(), static_cast<int>(size), v.data(), rows);
 
   std::vector<NodePosterior> posteriors(n);
   for (int u = 0; u < n; ++u) {
@@ -156,17 +158,16 @@ absl::StatusOr<std::vector<NodePosterior>> ShapedPosterior(
     posterior.mean.assign(d, 0.0);
     posterior.covariance.assign(static_cast<std::size_t>(d) * d, 0.0);
     posterior.alpha = options.exploration.alpha;
-    for (int i = 0; i < d; ++i) {
-      for (int k = 0; k < size; ++k)
-        posterior.mean[i] += options.prior_variance * v.at(u * d + i, k) * v.at(rows, k);
-      for (int j = 0; j <= i; ++j) {
-        double sum = 0;
-        for (int k = 0; k < size; ++k) sum += v.at(u * d + i, k) * v.at(u * d + j, k);
-        posterior.covariance[static_cast<std::size_t>(i) * d + j] =
-            posterior.covariance[static_cast<std::size_t>(j) * d + i] =
-                options.prior_variance * sum;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double* row = v.data() + k * columns + static_cast<std::size_t>(u) * d;
+      for (int i = 0; i < d; ++i) {
+        const double scaled = options.prior_variance * row[i];
+        posterior.mean[i] += scaled * seen[k];
+        for (int j = 0; j <= i; ++j)
+          posterior.covariance[static_cast<std::size_t>(i) * d + j] += scaled * row[j];
       }
     }
+    MirrorLower(posterior.covariance.data(), d);
   }
   return posteriors;
 }

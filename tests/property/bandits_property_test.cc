@@ -162,9 +162,11 @@ TEST_P(PathsTest, RankOneBatchedAndRebuiltAgree) {
   }
 }
 
-// The second has 150 rows: several blocks of the factorization and batches of more than one event.
+// The second has 150 rows: batches of more than one event. The third has 300: rebuilt by an
+// inverse.
 INSTANTIATE_TEST_SUITE_P(Shapes, PathsTest,
-                         ::testing::Values(Shape{10, 5, 10'000}, Shape{6, 25, 2'000}));
+                         ::testing::Values(Shape{10, 5, 10'000}, Shape{6, 25, 2'000},
+                                           Shape{30, 10, 1'000}));
 
 TEST(BanditsProperty, OrderDoesNotMatter) {
   TestRng rng(seed + 1);
@@ -252,6 +254,35 @@ TEST(BanditsProperty, RebuildKeepsRelativeAccuracyUnderStrongData) {
                                                paper.Width(u, x));
       EXPECT_NEAR(scores.widths[0], width, 1e-9 * width);
       EXPECT_NEAR(scores.means[0], static_cast<double>(paper.Mean(u, x)), 1e-9);
+    }
+  }
+}
+
+// 300 rows: the first prior is near the limit up to which a rebuild takes an inverse, the second
+// far beyond it.
+TEST(BanditsProperty, RebuildOfManyRowsKeepsItsAccuracy) {
+  constexpr int kNodes = 30;
+  constexpr int kDimension = 10;
+  TestRng rng(seed + 5);
+  for (const double prior : {1e4, 1e9}) {
+    for (const Case& c : Cases(kNodes, kDimension, rng)) {
+      if (c.name != "colin" && c.name != "goblin") continue;
+      SCOPED_TRACE(c.name);
+      const auto model = MakeModel(
+          c, {.dimension = kDimension, .observation_variance = 1, .prior_variance = prior}, kNodes);
+      PaperModel paper(c.factor, kDimension, 1 / prior);
+      const History history = RandomHistory(600, kNodes, kDimension, rng);
+      for (const Event& event : history.events) paper.Add(event);
+      model->Apply(history.events);
+      model->Rebuild();
+      for (const int u : {0, 13, 29}) {
+        const std::vector<double> x = rng.UnitVector(kDimension);
+        ArmScores scores;
+        ScoreArms(model->Posterior(u), x, scores);
+        const double width = static_cast<double>(paper.Width(u, x));
+        EXPECT_NEAR(scores.widths[0], width, 1e-9 * width);
+        EXPECT_NEAR(scores.means[0], static_cast<double>(paper.Mean(u, x)), 1e-8);
+      }
     }
   }
 }

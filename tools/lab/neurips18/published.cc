@@ -7,7 +7,7 @@
 #include "common/bandits/compact/column_scoring.h"
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
-#include "common/linalg/cholesky.h"
+#include "common/linalg/symmetric.h"
 #include "common/mechanisms/jdp_regularizer.h"
 #include "common/mechanisms/wishart.h"
 #include "tools/lab/neurips18/policy.h"
@@ -130,7 +130,7 @@ class Published final : public RoundPolicy {
     }
     factor_ = v_;
     // V_t >= rho_min I but with probability alpha; a pivot below is set to rho_min and counted.
-    if (CholeskyInPlace(factor_.data(), d, regularizer.rho_min) > 0) ++repaired_;
+    if (FactorWithFloor(factor_.data(), d, regularizer.rho_min) > 0) ++repaired_;
     double log_det = 0;
     for (int i = 0; i < d; ++i) log_det += 2 * std::log(factor_[i * ld + i]);
     InvertInPlace(v_, d, regularizer.rho_min);

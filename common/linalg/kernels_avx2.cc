@@ -1,4 +1,0 @@
-#define BANDANA_KERNELS_WIDTH 4
-#define BANDANA_KERNELS_SYMBOL kKernelsAvx2
-#define BANDANA_KERNELS_NAME "avx2"
-#include "common/linalg/kernels.inc"
