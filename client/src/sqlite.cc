@@ -130,14 +130,17 @@ void Database::CheckpointOnClose() {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
+// A failure of these costs a larger log, nothing else: what was committed is in it.
 void Database::CheckpointAfter(int pages_min) {
-  if (wal_pages_ < pages_min && !scrub_) return;
+  if (wal_pages_ < pages_min) return;
   wal_pages_ = 0;
-  // A failure costs a larger log, nothing else: what was committed is in it.
-  sqlite3_wal_checkpoint_v2(connection_, nullptr,
-                            scrub_ ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
-                            nullptr, nullptr);
+  sqlite3_wal_checkpoint_v2(connection_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+void Database::Scrub() {
+  wal_pages_ = 0;
   scrub_ = false;
+  sqlite3_wal_checkpoint_v2(connection_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
 }
 
 }  // namespace bandana::device

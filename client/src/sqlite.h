@@ -71,11 +71,13 @@ class Database {
   void CheckpointOnClose();
   // Lets go of `owned` after the connection is closed.
   void Keep(std::shared_ptr<void> owned) { owned_ = std::move(owned); }
-  // Moves the write-ahead log's pages into the file once it has `pages_min` of them, or, after
-  // ScrubLog, all of them at once, and then cuts the log.
+  // Moves the write-ahead log's pages into the file once it has `pages_min` of them.
   void CheckpointAfter(int pages_min);
-  // Something private was erased: the log must not keep older versions of its page.
+  // Something private was erased: the log must not keep older versions of its page for long.
   void ScrubLog() { scrub_ = true; }
+  bool scrub_wanted() const { return scrub_; }
+  // Moves all pages into the file and cuts the log.
+  void Scrub();
 
   // The first failure of any statement since ClearFailure, else OK.
   const absl::Status& failure() const { return failure_; }

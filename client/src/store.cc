@@ -16,6 +16,7 @@ namespace {
 // The log is moved into the file about every 4 MiB, after the callbacks and not inside a commit.
 constexpr int kCheckpointPages = 1000;
 constexpr std::chrono::seconds kLazyDelay(1);
+constexpr std::chrono::milliseconds kScrubDelay(250);
 
 }  // namespace
 
@@ -99,8 +100,10 @@ absl::Status DeviceStore::Body::StartRun() {
   identity_ = tables_->identity();
   next_number_ = (run << device::kDecisionRunShift) + 1;
   next_owner_ = (run << device::kDecisionRunShift) + 1;
-  // From here on the file is known to be sound and ours.
+  // From here on the file is known to be sound and ours. A run that ended otherwise than by closing
+  // has left its log.
   database.CheckpointOnClose();
+  database.Scrub();
   return database.failure();
 }
 
@@ -154,22 +157,26 @@ std::set<device::OwnerId> DeviceStore::Body::live_owners() const {
 void DeviceStore::Body::WriterLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto due = [this] { return stopping_ || !queue_.empty() || LazyDue(); };
-    if (lazy_.empty()) {
+    const auto due = [this] { return stopping_ || !queue_.empty() || LazyDue() || ScrubDue(); };
+    auto until = std::chrono::steady_clock::time_point::max();
+    if (!lazy_.empty()) until = lazy_since_ + kLazyDelay;
+    if (scrub_at_) until = std::min(until, *scrub_at_);
+    if (until == std::chrono::steady_clock::time_point::max()) {
       wake_.wait(lock, [&] { return due() || !lazy_.empty(); });
     } else {
-      wake_.wait_until(lock, lazy_since_ + kLazyDelay, due);
+      wake_.wait_until(lock, until, due);
     }
-    if (queue_.empty() && lazy_.empty()) {
-      if (stopping_) return;
-      continue;
-    }
+    if (stopping_ && queue_.empty() && lazy_.empty()) return;
     if (!due()) continue;
     std::vector<Entry> group = TakeGroup();
     lock.unlock();
     Write(std::move(group));
     lock.lock();
   }
+}
+
+bool DeviceStore::Body::ScrubDue() const {
+  return scrub_at_ && std::chrono::steady_clock::now() >= *scrub_at_;
 }
 
 bool DeviceStore::Body::LazyDue() const {
@@ -204,8 +211,17 @@ std::vector<DeviceStore::Body::Entry> DeviceStore::Body::TakeGroup() {
 }
 
 void DeviceStore::Body::Write(std::vector<Entry> group) {
-  Commit(group);
-  tables_->database().CheckpointAfter(kCheckpointPages);
+  device::Database& database = tables_->database();
+  if (!group.empty()) Commit(group);
+  bool scrub = false;
+  if (database.scrub_wanted()) {
+    const std::lock_guard lock(mutex_);
+    if (!scrub_at_) scrub_at_ = std::chrono::steady_clock::now() + kScrubDelay;
+    scrub = stepped_ || ScrubDue();
+    if (scrub) scrub_at_.reset();
+  }
+  if (scrub) return database.Scrub();
+  database.CheckpointAfter(kCheckpointPages);
 }
 
 void DeviceStore::Body::Commit(std::vector<Entry>& entries) {

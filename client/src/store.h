@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -83,8 +84,9 @@ class DeviceStore::Body final : public DeviceStore {
   absl::Status StartRun();
   void WriterLoop();
   void Push(Entry entry);
-  // These two require mutex_.
+  // These three require mutex_.
   bool LazyDue() const;
+  bool ScrubDue() const;
   std::vector<Entry> TakeGroup();
   void Write(std::vector<Entry> group);
   void Commit(std::vector<Entry>& entries);
@@ -101,6 +103,9 @@ class DeviceStore::Body final : public DeviceStore {
   std::deque<Entry> queue_;
   std::deque<Entry> lazy_;
   std::chrono::steady_clock::time_point lazy_since_{};  // of its first entry
+  // When what draws have erased leaves the write-ahead log: a moment after the first of them, by
+  // the clock alone, so that many of them share the work.
+  std::optional<std::chrono::steady_clock::time_point> scrub_at_;
   std::set<device::OwnerId> owners_;
   device::OwnerId next_owner_ = 0;
   bool stopping_ = false;

@@ -157,8 +157,7 @@ absl::Status Tables::Migrate(std::string_view former_key) {
     return migrated;
   }
   BANDANA_RETURN_IF_ERROR(database_->Execute("COMMIT"));
-  database_->ScrubLog();
-  database_->CheckpointAfter(0);
+  database_->Scrub();
   return absl::OkStatus();
 }
 
