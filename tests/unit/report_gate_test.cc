@@ -313,7 +313,8 @@ TEST_F(ReportGateTest, WindowsAndCellsFallWithTheirTransaction) {
   EXPECT_EQ(Judge(Report(2, 5)), Admission::kAppend);
   EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
   EXPECT_EQ(Closed(), (std::vector<double>{2, 5}));
-  DecisionRecord later = Decision(3, "ann");
+  const std::string ann = "ann";  // the record views it
+  DecisionRecord later = Decision(3, ann);
   later.close = kStart + absl::Hours(1);
   EXPECT_EQ(Judge(later), Admission::kAppend);  // in a slot that became free
   EXPECT_EQ(batch_.cells[0].slot, 1);
