@@ -6,8 +6,8 @@
 
 namespace bandana {
 
-// Of u uniform on the unit sphere of R^n and any unit v, with t = <u, v>; n >= 3. Relative error
-// below 1e-10 where the mass is at least 1e-5.
+// In these, u is uniform on the unit sphere of R^n, v any unit vector, t = <u, v> and n >= 3.
+// Relative error below 1e-10 where the mass is at least 1e-5.
 //
 // P(t >= g), the cap's share of the sphere. Requires 0 <= g <= 1; below 6 / sqrt(n), or g^2 > 1/2.
 double CapMass(int n, double g);

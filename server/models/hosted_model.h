@@ -51,7 +51,7 @@ struct ReportedCounter {
   std::array<std::byte, 16> stream{};
   std::uint64_t step = 0;      // at least the number of decisions
   std::vector<double> moment;  // d
-  // Of the steps step - n + 1 .. step; nullopt: the token does not open. At least one.
+  // The decisions of the steps step - n + 1 .. step; nullopt: the token does not open. At least one.
   std::vector<std::optional<Decision>> decisions;
   std::vector<std::uint32_t> shown;  // one a decision
 };
@@ -72,7 +72,7 @@ struct ReportedContext {
   std::vector<std::int64_t> values;  // JOINT_GAUSSIAN: d (d + 1) / 2 + d, else empty
 };
 
-// Of the reports accepted since the start.
+// Rewards of the reports accepted since the start.
 struct RewardTotals {
   std::uint64_t count = 0;
   double sum = 0;  // reward units
@@ -205,7 +205,7 @@ class HostedModel {
   // ModelRegistry::Import.
   virtual absl::StatusOr<std::string> Export() = 0;
   virtual v1::GetStatsResponse Stats() const = 0;
-  // Of a non-private model; a private one keeps none.
+  // What a non-private model was told; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;
   // See ReportGate::budget.

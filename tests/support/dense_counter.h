@@ -32,7 +32,7 @@ class DenseCounter {
     }
   }
 
-  // Of one coordinate of the estimates at steps s and t, in squared units of the data.
+  // Covariance of one coordinate of the estimates at steps s and t, in squared units of the data.
   double Covariance(std::uint64_t s, std::uint64_t t) const {
     double sum = 0;
     for (std::size_t k = 0; k < variances_.size(); ++k) {

@@ -5,7 +5,7 @@
 
 namespace bandana {
 
-// Of GOBLin's prior tau^2 (I + weight * Laplacian)^-1.
+// GOBLin's prior is tau^2 (I + weight * Laplacian)^-1.
 struct GoblinPrior {
   double laplacian_weight = 1;
   double variance_ratio =

@@ -24,7 +24,7 @@ class Network {
   struct Options {
     std::uint64_t seed = 0;
     double trouble = 0;
-    // Of central modes, whose server may see rewards: they are left out of what is compared.
+    // Central modes, whose server may see rewards: they are left out of what is compared.
     bool rewards_are_the_servers = false;
   };
   Network(const Options& options, Timeline& timeline, Recorder& recorder);
@@ -42,7 +42,7 @@ class Network {
   void TickEpoch() { ++peers_epochs_; }
   void NamePolicy(std::optional<PublicSpec> policy) { policy_ = std::move(policy); }
   const std::optional<PublicSpec>& policy() const { return policy_; }
-  // Of the model, as the device last heard.
+  // The model's epoch, as the device last heard it.
   std::uint64_t heard_epoch() const { return heard_epoch_; }
   // The model as GetModel would answer now.
   std::uint64_t EpochNow();
