@@ -51,7 +51,8 @@ struct ReportedCounter {
   std::array<std::byte, 16> stream{};
   std::uint64_t step = 0;      // at least the number of decisions
   std::vector<double> moment;  // d
-  // The decisions of the steps step - n + 1 .. step; nullopt: the token does not open. At least one.
+  // The decisions of the steps step - n + 1 .. step; nullopt: the token does not open. At least
+  // one.
   std::vector<std::optional<Decision>> decisions;
   std::vector<std::uint32_t> shown;  // one a decision
 };

@@ -85,9 +85,9 @@ class FakeRecommender {
   std::vector<v1::Outcome> applied_outcomes() const;
   // Each counter report as it arrived, answered or not.
   std::vector<v1::CounterReport> counter_reports() const;
-  // Each stream by its name on the wire: its newest step, the tokens of its steps, the moment it had
-  // at each reported step. Steps count once; a step that comes again with another moment or token, or
-  // a gap, is refused.
+  // Each stream by its name on the wire: its newest step, the tokens of its steps, the moment it
+  // had at each reported step. Steps count once; a step that comes again with another moment or
+  // token, or a gap, is refused.
   struct StreamState {
     std::uint64_t step = 0;
     std::vector<std::string> tokens;

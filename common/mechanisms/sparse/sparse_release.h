@@ -96,7 +96,8 @@ class SparseRelease {
 
   // Sensitivity in L2, steps of 2^-18; the cost is rho.
   const MechanismDescriptor& descriptor() const { return descriptor_; }
-  // The noise on each released number: on a sum, in contributions; half as much on count and energy.
+  // The noise on each released number: on a sum, in contributions; half as much on count and
+  // energy.
   double stddev() const;
   double count_stddev() const { return stddev() / 2; }
 
