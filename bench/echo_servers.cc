@@ -20,12 +20,12 @@
 
 #include "common/base/check.h"
 #include "common/base/clock.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "server/models/registry.h"
-#include "server/service/grpc_server.h"
 #include "server/service/recommender.h"
-#include "server/service/token.h"
-#include "server/service/token_keys.h"
+#include "server/service/tokens/token.h"
+#include "server/service/tokens/token_keys.h"
+#include "server/service/transport/grpc_server.h"
 
 namespace bandana::bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "common/mechanisms/cap_design.h"
 #include "common/mechanisms/privunit.h"
-#include "common/mechanisms/published_noise.h"
 #include "common/random/buffered_bits.h"
+#include "tools/published/published_noise.h"
 
 namespace bandana {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/bandits/compact/compact_linucb.h"
 #include "common/bandits/joint/joint_model.h"
 #include "common/random/buffered_bits.h"
 #include "tools/environments/rounds/sphere_rounds.h"
+#include "tools/published/compact/compact_linucb.h"
 
 namespace bandana {
 namespace {

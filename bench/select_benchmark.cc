@@ -15,8 +15,8 @@
 #include "common/base/clock.h"
 #include "server/models/registry.h"
 #include "server/service/recommender.h"
-#include "server/service/token.h"
-#include "server/service/token_keys.h"
+#include "server/service/tokens/token.h"
+#include "server/service/tokens/token_keys.h"
 
 namespace bandana::server {
 namespace {

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "client/src/mechanisms.h"
-#include "client/src/once.h"
-#include "client/src/policy.h"
-#include "client/src/spent.h"
+#include "client/src/base/once.h"
+#include "client/src/privacy/mechanisms.h"
+#include "client/src/privacy/policy.h"
+#include "client/src/store/spent.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
+#include "common/design/privacy_rules.h"
 
 namespace bandana::device {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/src/base/once.h"
 #include "client/src/client_impl.h"
-#include "client/src/features.h"
-#include "client/src/once.h"
+#include "client/src/privacy/features.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 

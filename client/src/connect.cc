@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "bandana/client.h"
-#include "client/src/backoff.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/once.h"
+#include "client/src/base/transport.h"
 #include "client/src/client_impl.h"
-#include "client/src/once.h"
-#include "client/src/policy.h"
-#include "client/src/seams.h"
-#include "client/src/transport.h"
+#include "client/src/privacy/policy.h"
+#include "client/src/delivery/seams.h"
 #include "common/base/status.h"
+#include "common/design/privacy_rules.h"
 #include "common/random/bit_source.h"
-#include "common/wire/privacy_rules.h"
 
 namespace bandana {
 namespace device {

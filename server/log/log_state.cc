@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "common/base/bytes.h"
 #include "common/base/status.h"
-#include "server/log/bytes.h"
 
 namespace bandana::server {
 namespace {

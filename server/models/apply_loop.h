@@ -19,12 +19,12 @@
 #include "common/bandits/posterior.h"
 #include "common/base/clock.h"
 #include "common/base/shared_cell.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/learners/learner.h"
+#include "common/model/state/model_state.h"
 #include "server/log/update_log.h"
-#include "server/models/checkpoint.h"
-#include "server/models/learner.h"
-#include "server/models/model_state.h"
-#include "server/models/user_index.h"
+#include "server/models/folder/checkpoint.h"
 
 namespace bandana::server {
 

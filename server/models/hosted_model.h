@@ -17,13 +17,13 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/bandits/posterior.h"
 #include "common/base/clock.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/decision.h"
+#include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
-#include "common/wire/model_spec.h"
-#include "server/models/budget_use.h"
-#include "server/models/catalogue.h"
-#include "server/models/checkpoint_seal.h"
-#include "server/models/decision.h"
-#include "server/models/noise_binding.h"
+#include "server/models/admission/budget_use.h"
+#include "server/models/catalogue/catalogue.h"
+#include "server/models/folder/checkpoint_seal.h"
 
 namespace bandana::server {
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "bandana/v1/admin.pb.h"
-#include "common/wire/model_spec.h"
-#include "server/models/counters.h"
-#include "server/models/ledger.h"
-#include "server/models/reward_path.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/counters.h"
+#include "common/model/state/ledger.h"
+#include "common/model/state/reward_path.h"
 
 namespace bandana::server {
 

@@ -13,12 +13,12 @@
 #include "common/base/file.h"
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
-#include "server/models/arm_store.h"
-#include "server/models/export.h"
-#include "server/models/noise_key_file.h"
-#include "server/models/recovery.h"
-#include "server/models/stored_config.h"
+#include "common/design/privacy_rules.h"
+#include "server/models/catalogue/arm_store.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/folder/stored_config.h"
 
 namespace bandana::server {
 namespace {

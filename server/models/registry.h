@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "server/models/hosted_model.h"
 
 namespace bandana::server {

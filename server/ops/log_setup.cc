@@ -37,8 +37,8 @@ std::size_t Sequence(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : size;
 }
 
-// The words key=value of lines about calls (`call: ` and `admin: `, server/ops/call_lines.h), as
-// further members of the object.
+// The words key=value of lines about calls (`call: ` and `admin: `,
+// server/ops/observation/call_lines.h), as further members of the object.
 std::string CallMembers(std::string_view text) {
   std::string members;
   if (!text.starts_with("call: ") && !text.starts_with("admin: ")) return members;

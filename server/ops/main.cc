@@ -13,8 +13,8 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "common/base/version.h"
-#include "server/ops/config_file.h"
-#include "server/ops/config_summary.h"
+#include "server/ops/config/config_file.h"
+#include "server/ops/config/config_summary.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/server.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
-#include "server/ops/server_spec.h"
+#include "server/ops/config/server_spec.h"
 
 namespace bandana::server {
 

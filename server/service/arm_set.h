@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/catalogue.h"
+#include "server/models/catalogue/catalogue.h"
 
 namespace bandana::server {
 

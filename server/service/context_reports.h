@@ -3,7 +3,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/hosted_model.h"
-#include "server/service/handlers.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::server {
 

@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/hosted_model.h"
-#include "server/service/handlers.h"
-#include "server/service/token.h"
+#include "server/service/tokens/token.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::server {
 

@@ -9,7 +9,7 @@
 #include "common/base/check.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
+#include "common/design/privacy_rules.h"
 #include "server/service/context_reports.h"
 #include "server/service/counter_reports.h"
 

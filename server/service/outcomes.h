@@ -4,8 +4,8 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/hosted_model.h"
-#include "server/service/handlers.h"
-#include "server/service/token.h"
+#include "server/service/tokens/token.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::server {
 

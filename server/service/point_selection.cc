@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/random/buffered_bits.h"
 #include "server/service/open_decision.h"
-#include "server/service/random_buffer.h"
+#include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {
 

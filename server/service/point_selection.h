@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/hosted_model.h"
-#include "server/service/token.h"
+#include "server/service/tokens/token.h"
 
 namespace bandana::server {
 

@@ -6,12 +6,12 @@
 
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
-#include "server/models/identity.h"
-#include "server/service/error_text.h"
+#include "common/design/identity.h"
 #include "server/service/outcomes.h"
 #include "server/service/point_selection.h"
 #include "server/service/posterior_page.h"
 #include "server/service/selection.h"
+#include "server/service/transport/error_text.h"
 
 namespace bandana::server {
 namespace {

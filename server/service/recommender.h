@@ -4,8 +4,8 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "server/models/registry.h"
-#include "server/service/handlers.h"
-#include "server/service/token.h"
+#include "server/service/tokens/token.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::server {
 

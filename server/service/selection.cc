@@ -9,10 +9,10 @@
 #include "common/bandits/scoring.h"
 #include "common/base/status.h"
 #include "common/mechanisms/centred_window.h"
-#include "server/models/arms_sink.h"
+#include "common/model/learners/arms_sink.h"
 #include "server/service/arm_set.h"
 #include "server/service/open_decision.h"
-#include "server/service/random_buffer.h"
+#include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {
 namespace {
@@ -110,7 +110,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   const auto d = static_cast<std::size_t>(rules.dimension);
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const double* x = scratch.arms.arms[static_cast<std::size_t>(ranking[rank])];
-    RankedArm& arm = decision.arms[rank];
+    SealedArm& arm = decision.arms[rank];
     arm.propensity = rank == 0 ? drawn : 0;
     arm.features.assign(x, x + d);
     arm.window.reset();

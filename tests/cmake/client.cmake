@@ -1,6 +1,6 @@
 # Tests of client; see bandana_test in cmake/bandana.cmake.
 bandana_library(NAME fake_recommender SRCS support/fake_recommender.cc
-  PUBLIC_DEPS bandana::proto bandana::wire bandana::base)
+  PUBLIC_DEPS bandana::proto bandana::design bandana::base)
 set(client_deps bandana::client bandana::fake_recommender bandana::test_support)
 
 add_library(client_public_headers OBJECT unit/client_public_headers.cc)

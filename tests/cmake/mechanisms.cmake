@@ -13,9 +13,9 @@ bandana_test(NAME real_samplers_test SRCS unit/real_samplers_test.cc
 bandana_test(NAME real_samplers_stat_test SRCS statistical/real_samplers_stat_test.cc
   DEPS bandana::random bandana::test_support LABELS statistical)
 bandana_test(NAME published_noise_test SRCS unit/published_noise_test.cc
-  DEPS bandana::mechanisms bandana::test_support)
+  DEPS bandana::published bandana::test_support)
 bandana_test(NAME published_noise_stat_test SRCS statistical/published_noise_stat_test.cc
-  DEPS bandana::mechanisms bandana::test_support LABELS statistical)
+  DEPS bandana::published bandana::test_support LABELS statistical)
 bandana_test(NAME cap_design_test SRCS unit/cap_design_test.cc
   DEPS bandana::mechanisms bandana::test_support)
 bandana_test(NAME sphere_lift_test SRCS unit/sphere_lift_test.cc
@@ -25,13 +25,13 @@ bandana_test(NAME privunit_test SRCS unit/privunit_test.cc
 bandana_test(NAME privunit_stat_test SRCS statistical/privunit_stat_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS statistical)
 bandana_test(NAME jdp_regularizer_test SRCS unit/jdp_regularizer_test.cc
-  DEPS bandana::mechanisms bandana::test_support)
+  DEPS bandana::published bandana::test_support)
 bandana_test(NAME wishart_stat_test SRCS statistical/wishart_stat_test.cc
-  DEPS bandana::mechanisms bandana::test_support LABELS statistical)
+  DEPS bandana::published bandana::test_support LABELS statistical)
 bandana_test(NAME noise_grid_test SRCS unit/noise_grid_test.cc
   DEPS bandana::mechanisms bandana::test_support)
 bandana_test(NAME vector_mechanisms_test SRCS unit/vector_mechanisms_test.cc
-  DEPS bandana::mechanisms bandana::test_support)
+  DEPS bandana::published bandana::test_support)
 bandana_test(NAME joint_sensitivity_property_test SRCS property/joint_sensitivity_property_test.cc
   DEPS bandana::random bandana::test_support LABELS property)
 bandana_test(NAME likelihood_ratio_test SRCS unit/likelihood_ratio_test.cc DEPS bandana::mechanisms)
@@ -44,9 +44,9 @@ bandana_test(NAME window_mechanism_property_test SRCS property/window_mechanism_
 bandana_test(NAME reward_randomizer_stat_test SRCS statistical/reward_randomizer_stat_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS statistical)
 bandana_test(NAME scalar_loss_test SRCS unit/scalar_loss_test.cc
-  DEPS bandana::mechanisms bandana::test_support)
+  DEPS bandana::published bandana::test_support)
 bandana_test(NAME scalar_loss_stat_test SRCS statistical/scalar_loss_stat_test.cc
-  DEPS bandana::mechanisms bandana::test_support LABELS statistical)
+  DEPS bandana::published bandana::test_support LABELS statistical)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What must not compile: the privacy boundary's types.

@@ -20,9 +20,9 @@ bandana_test(NAME log_writer_test SRCS unit/log_writer_test.cc DEPS ${model_deps
 bandana_test(NAME report_gate_test SRCS unit/report_gate_test.cc DEPS ${model_deps})
 bandana_test(NAME model_parts_test SRCS unit/model_parts_test.cc DEPS ${model_deps})
 bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${model_deps})
-bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::wire bandana::test_support)
-bandana_test(NAME counter_model_test SRCS unit/counter_model_test.cc DEPS ${model_deps} bandana::counters bandana::wire)
-bandana_test(NAME context_model_test SRCS unit/context_model_test.cc DEPS ${model_deps} bandana::bandits bandana::wire)
+bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::design bandana::test_support)
+bandana_test(NAME counter_model_test SRCS unit/counter_model_test.cc DEPS ${model_deps} bandana::counters bandana::design)
+bandana_test(NAME context_model_test SRCS unit/context_model_test.cc DEPS ${model_deps} bandana::bandits bandana::design)
 bandana_test(NAME central_model_test SRCS unit/central_model_test.cc DEPS ${model_deps} bandana::counters bandana::random)
 bandana_test(NAME shaped_model_test SRCS unit/shaped_model_test.cc DEPS ${model_deps} bandana::counters bandana::planner bandana::random)
 bandana_test(NAME joint_served_test SRCS unit/joint_served_test.cc DEPS ${model_deps} bandana::joint_counter bandana::random)
@@ -32,7 +32,7 @@ add_test(NAME sparse_types_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/compile_fail/sparse_types_test.py ${CMAKE_CXX_COMPILER}
   ${PROJECT_SOURCE_DIR})
 set_tests_properties(sparse_types_test PROPERTIES LABELS "unit;compile" TIMEOUT 300)
-bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model_deps} bandana::counters bandana::wire
+bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model_deps} bandana::counters bandana::design
   LABELS fault TIMEOUT 300)
 bandana_test(NAME central_kill_test SRCS fault/central_kill_test.cc DEPS ${model_deps} bandana::counters LABELS fault TIMEOUT 300)
 bandana_test(NAME raw_reward_test SRCS fault/raw_reward_test.cc DEPS ${model_deps} LABELS fault)

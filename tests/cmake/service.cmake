@@ -6,15 +6,15 @@ bandana_test(NAME token_keys_test SRCS unit/token_keys_test.cc
 bandana_test(NAME random_buffer_test SRCS unit/random_buffer_test.cc
   DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME point_selection_test SRCS unit/point_selection_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME sparse_select_test SRCS unit/sparse_select_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME context_reports_test SRCS unit/context_reports_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME counter_reports_test SRCS unit/counter_reports_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::proto bandana::wire bandana::test_support)
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME access_test SRCS unit/access_test.cc DEPS bandana::server_access)
 bandana_test(NAME gatekeeper_test SRCS unit/gatekeeper_test.cc
   DEPS bandana::server_access bandana::test_support gRPC::grpc++)

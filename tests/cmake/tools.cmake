@@ -7,7 +7,7 @@ bandana_test(NAME environments_property_test SRCS property/environments_property
 bandana_test(NAME fleet_figures_test SRCS unit/fleet_figures_test.cc DEPS bandana::fleet bandana::test_support)
 bandana_test(NAME fleet_runner_test SRCS unit/fleet_runner_test.cc DEPS bandana::fleet)
 bandana_test(NAME fleet_config_test SRCS unit/fleet_config_test.cc
-  DEPS bandana::fleet_config bandana::wire bandana::proto bandana::test_support)
+  DEPS bandana::fleet_config bandana::design bandana::proto bandana::test_support)
 
 # bandana-import.
 bandana_test(NAME import_files_test SRCS unit/import_files_test.cc
@@ -21,12 +21,12 @@ add_dependencies(bandana_fleet_run bandana-fleet)
 bandana_test(NAME fleet_test SRCS integration/fleet_test.cc DEPS bandana::fleet_run LABELS integration TIMEOUT 300)
 bandana_test(NAME fleet_kill_test SRCS fault/fleet_kill_test.cc DEPS bandana::fleet_run LABELS fault TIMEOUT 300)
 bandana_test(NAME import_program_test SRCS integration/import_program_test.cc LABELS integration
-  DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::wire)
+  DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::design)
 add_dependencies(import_program_test bandana-import)
 bandana_test(NAME hetrec_data_test SRCS integration/hetrec_data_test.cc LABELS integration
   DEPS bandana::import bandana::test_support)
 bandana_test(NAME hetrec_reward_test SRCS integration/hetrec_reward_test.cc LABELS integration slow TIMEOUT 3000
-  DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::wire)
+  DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::design)
 add_dependencies(hetrec_reward_test bandana-import)
 
 # bandana-lab and the planner.

@@ -12,8 +12,8 @@ PRELUDE = """
 #include <iostream>
 #include <string>
 #include "absl/strings/str_cat.h"
-#include "client/src/counter_stream.h"
-#include "client/src/wire_reports.h"
+#include "client/src/privacy/counter_stream.h"
+#include "client/src/privacy/wire_reports.h"
 #include "common/mechanisms/joint_statistic.h"
 """
 

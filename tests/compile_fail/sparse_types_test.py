@@ -13,7 +13,7 @@ PRELUDE = """
 #include <string>
 #include "absl/strings/str_cat.h"
 #include "common/bandits/sparse/fliphat.h"
-#include "server/models/sparse_stream.h"
+#include "common/model/state/sparse_stream.h"
 """
 
 UNIT = """

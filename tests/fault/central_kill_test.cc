@@ -12,11 +12,11 @@
 #include <string>
 
 #include "common/bandits/statistics.h"
-#include "common/wire/counter_policy.h"
+#include "common/design/counter_policy.h"
+#include "common/model/learners/learner.h"
+#include "common/model/state/model_state.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/learner.h"
-#include "server/models/model_state.h"
-#include "server/models/recovery.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
@@ -110,18 +110,18 @@ std::vector<Published> RunAndKill(int which, const std::string& folder, std::str
 std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
                                                     const std::string& folder) {
   std::map<std::uint64_t, std::vector<double>> means;
-  server::UserIndex users;
-  server::Counters counters;
+  UserIndex users;
+  Counters counters;
   auto recovered = *server::Recover(
       spec, folder, "", Key(), [](const std::string&) {}, users, counters);
-  server::ModelState state;
-  const auto learner = *server::MakeLearner(
+  ModelState state;
+  const auto learner = *MakeLearner(
       spec, *recovered.path, state,
       std::vector<NodeStatistics>(spec.coupling.nodes(),
-                                  EmptyStatistics(server::StatisticsDimension(spec))));
-  std::vector<server::LogEntry> entries;
+                                  EmptyStatistics(StatisticsDimension(spec))));
+  std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
-  for (const server::LogEntry& entry : entries) {
+  for (const LogEntry& entry : entries) {
     EXPECT_THAT(state.Apply(entry, *recovered.path, users, *learner), IsOk());
     EXPECT_THAT(learner->Refresh([&](int node) { return state.ReleaseOf(node, *recovered.path); }),
                 IsOk());

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/bandits/statistics.h"
-#include "common/wire/counter_policy.h"
-#include "server/models/counter_sink.h"
-#include "server/models/recovery.h"
+#include "common/design/counter_policy.h"
+#include "common/model/learners/counter_sink.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -121,8 +121,8 @@ void RunAndKill(const ModelSpec& spec, const std::string& folder, int enough,
 void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
                          const std::array<std::uint64_t, kStreams>& steps) {
   const auto design = *MakeCounterDesign(spec.public_spec);
-  server::UserIndex users;
-  server::Counters counters;
+  UserIndex users;
+  Counters counters;
   auto recovered = *server::Recover(
       spec, folder, "", nullptr, [](const std::string&) {}, users, counters);
   std::uint64_t all = 0;
@@ -143,7 +143,7 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
       events += steps[stream];
     }
     const int node = users.Find(user);
-    const NodeStatistics got = server::WithRelease(
+    const NodeStatistics got = WithRelease(
         recovered.statistics[node], recovered.state.ReleaseOf(node, *recovered.path));
     EXPECT_EQ(got.events, events);
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(got.gram[i], expected.gram[i], 1e-9);
@@ -151,9 +151,9 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
     EXPECT_DOUBLE_EQ(got.moment_variance, expected.moment_variance);
     all += events;
   }
-  EXPECT_EQ(counters.Get()[server::Counters::kApplied], all);
+  EXPECT_EQ(counters.Get()[Counters::kApplied], all);
   std::uint64_t paid = 0;
-  for (const server::Account& account : recovered.state.ledger.accounts()) {
+  for (const Account& account : recovered.state.ledger.accounts()) {
     paid += account.releases;
   }
   EXPECT_EQ(paid, kStreams);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/store.h"
+#include "client/src/store/store.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/status_matchers.h"

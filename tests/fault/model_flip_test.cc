@@ -9,8 +9,8 @@
 #include <fstream>
 #include <functional>
 
-#include "server/models/export.h"
-#include "server/models/noise_key_file.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/noise_key_file.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/test_rng.h"

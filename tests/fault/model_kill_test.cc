@@ -35,8 +35,8 @@ std::string UserOf(std::uint64_t number) { return "user" + std::to_string(number
 // inherit it.
 const absl::Time kDecided = absl::Now();
 
-server::Decision Decide(const HostedModel& model, std::uint64_t number) {
-  server::Decision decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8}, UserOf(number));
+Decision Decide(const HostedModel& model, std::uint64_t number) {
+  Decision decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8}, UserOf(number));
   decision.time = kDecided;
   return decision;
 }

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "server/models/checkpoint_store.h"
+#include "server/models/folder/checkpoint_store.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {

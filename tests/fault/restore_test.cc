@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/base/file.h"
-#include "server/models/folder_check.h"
-#include "server/models/folder_restore.h"
+#include "server/models/folder/folder_check.h"
+#include "server/models/folder/folder_restore.h"
 #include "tests/support/child_process.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/server_process.h"

@@ -6,14 +6,14 @@
 
 #include "bandana/v1/admin.pb.h"
 #include "common/base/check.h"
-#include "server/models/served_config.h"
+#include "common/planner/served_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   bandana::v1::CreateModelRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
   std::vector<bandana::ConfigError> errors;
   const auto spec =
-      bandana::server::ParseServedModel(request.config(), "", /*allow_files=*/false, errors);
+      ParseServedModel(request.config(), "", /*allow_files=*/false, errors);
   BANDANA_CHECK(spec.has_value() == errors.empty());
   if (!spec || !spec->colin_or_goblin) return 0;
   bandana::v1::PutGraphRequest put;

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/bytes.h"
 #include "common/base/check.h"
 #include "common/base/sha256.h"
+#include "common/model/state/cell_codec.h"
 #include "common/random/bit_source.h"
-#include "server/log/bytes.h"
 #include "server/log/log_state.h"
-#include "server/models/cell_codec.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/wire/model_spec.h"
-#include "server/ops/config_text.h"
+#include "common/design/model_spec.h"
+#include "server/ops/config/config_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   bandana::server::ParsedText parsed;

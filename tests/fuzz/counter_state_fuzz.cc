@@ -8,10 +8,10 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256.h"
+#include "common/design/counter_policy.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_encoder.h"
-#include "common/wire/counter_policy.h"
 #include "tests/support/model_harness.h"
 
 namespace {

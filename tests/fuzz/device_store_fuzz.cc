@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string>
 
-#include "client/src/sqlite.h"
-#include "client/src/tables.h"
+#include "client/src/store/sqlite.h"
+#include "client/src/store/tables.h"
 #include "tests/support/temp_dir.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

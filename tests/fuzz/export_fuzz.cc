@@ -6,7 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256.h"
-#include "server/models/export.h"
+#include "server/models/folder/export.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);

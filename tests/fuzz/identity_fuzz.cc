@@ -5,14 +5,14 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256.h"
-#include "server/models/identity.h"
+#include "common/design/identity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string text(reinterpret_cast<const char*>(data), size);
   text += "sha256 " + bandana::ToHex(bandana::Sha256Of(text)) + "\n";
-  const auto identity = bandana::server::ParseIdentity(text);
+  const auto identity = bandana::ParseIdentity(text);
   if (!identity.ok()) return 0;
-  const auto again = bandana::server::ParseIdentity(bandana::server::FormatIdentity(*identity));
+  const auto again = bandana::ParseIdentity(bandana::FormatIdentity(*identity));
   BANDANA_CHECK(again.ok());
   BANDANA_CHECK(again->instance == identity->instance);
   return 0;

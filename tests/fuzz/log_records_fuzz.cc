@@ -10,10 +10,10 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
-#include "server/models/checkpoint.h"
-#include "server/models/event_sink.h"
-#include "server/models/model_state.h"
-#include "server/models/reward_path.h"
+#include "common/model/state/event_sink.h"
+#include "common/model/state/model_state.h"
+#include "common/model/state/reward_path.h"
+#include "server/models/folder/checkpoint.h"
 #include "tests/support/model_harness.h"
 
 namespace {

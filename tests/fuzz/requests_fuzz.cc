@@ -8,8 +8,8 @@
 
 #include "common/base/check.h"
 #include "server/service/recommender.h"
-#include "server/service/token.h"
-#include "server/service/token_payload.h"
+#include "server/service/tokens/token.h"
+#include "server/service/tokens/token_payload.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/temp_dir.h"

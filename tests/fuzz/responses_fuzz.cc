@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "client/src/features.h"
-#include "client/src/handle.h"
-#include "client/src/policy.h"
-#include "client/src/posteriors.h"
-#include "client/src/selector.h"
+#include "client/src/privacy/features.h"
+#include "client/src/privacy/policy.h"
+#include "client/src/selection/posteriors.h"
+#include "client/src/selection/selector.h"
+#include "client/src/store/handle.h"
 #include "common/base/check.h"
+#include "common/design/context_policy.h"
+#include "common/design/counter_policy.h"
+#include "common/design/field_checks.h"
+#include "common/design/model_spec.h"
+#include "common/design/privacy_rules.h"
 #include "common/mechanisms/centred_window.h"
-#include "common/wire/context_policy.h"
-#include "common/wire/counter_policy.h"
-#include "common/wire/field_checks.h"
-#include "common/wire/model_spec.h"
-#include "common/wire/privacy_rules.h"
 
 namespace {
 

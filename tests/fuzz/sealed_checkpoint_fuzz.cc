@@ -6,7 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256.h"
-#include "server/models/checkpoint_seal.h"
+#include "server/models/folder/checkpoint_seal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto seal = *bandana::server::CheckpointSeal::Create(std::array<std::byte, 32>{});

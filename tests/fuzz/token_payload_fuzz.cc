@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/check.h"
-#include "server/service/token_payload.h"
+#include "server/service/tokens/token_payload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

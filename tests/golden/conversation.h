@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/service/handlers.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::testing {
 

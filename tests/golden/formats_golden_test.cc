@@ -11,14 +11,14 @@
 #include <string>
 
 #include "bandana/store.h"
-#include "client/src/store.h"
+#include "client/src/store/store.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
-#include "server/models/checkpoint.h"
-#include "server/models/export.h"
-#include "server/models/identity.h"
-#include "server/models/noise_key_file.h"
-#include "server/models/publication.h"
+#include "common/design/identity.h"
+#include "server/models/folder/checkpoint.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/publication.h"
 #include "tests/golden/golden_main.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
@@ -234,14 +234,14 @@ TEST_F(FormatsTest, ASparseModelOfFormat6) {
 std::string Older(const std::string& file, std::uint32_t version) {
   const auto checkpoint = *server::DecodeCheckpoint(file);
   std::string streams;
-  server::ByteWriter out(streams);
+  ByteWriter out(streams);
   checkpoint.state.ledger.Encode(out);
   checkpoint.state.local.Encode(out);
   out.Block(checkpoint.central);
   out.U64(checkpoint.published.sequence);
   out.Fixed(checkpoint.published.hash);
   std::string held;
-  server::ByteWriter held_out(held);
+  ByteWriter held_out(held);
   checkpoint.state.held.Encode(held_out);
   const std::size_t shape = file[8] >= 4 ? sizeof(std::int32_t) : 0;  // format 3 has none
   std::string body = file.substr(0, file.size() - sizeof(Sha256Digest) - shape - held.size());
@@ -323,7 +323,7 @@ TEST_F(FormatsTest, NewerVersionsAreRefused) {
   const std::string identity = *ReadFile(folder + "/identity", 1 << 20);
   std::string lines = identity.substr(0, identity.rfind("sha256 "));
   lines.replace(lines.find("bandana-model 1"), 15, "bandana-model 9");
-  EXPECT_THAT(server::ParseIdentity(lines + "sha256 " + ToHex(Sha256Of(lines)) + "\n"),
+  EXPECT_THAT(ParseIdentity(lines + "sha256 " + ToHex(Sha256Of(lines)) + "\n"),
               StatusIs(absl::StatusCode::kDataLoss, "identity: unknown version"));
   Sql(folder + "/log.sqlite", "PRAGMA user_version = 99");
   EXPECT_THAT(HostedModel::Open(PlainSpec(), folder, clock_),

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/seams.h"
+#include "client/src/delivery/seams.h"
 #include "common/bandits/link.h"
-#include "common/wire/context_policy.h"
+#include "common/design/context_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"

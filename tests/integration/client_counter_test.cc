@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/seams.h"
+#include "client/src/delivery/seams.h"
 #include "common/accounting/zcdp.h"
-#include "common/wire/counter_policy.h"
+#include "common/design/counter_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"

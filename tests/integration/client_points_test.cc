@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/once.h"
+#include "client/src/base/once.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

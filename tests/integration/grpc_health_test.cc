@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "server/service/grpc_server.h"
+#include "server/service/transport/grpc_server.h"
 #include "tests/integration/service_harness.h"
 
 namespace bandana::server {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/service/grpc_server.h"
+#include "server/service/transport/grpc_server.h"
 #include "tests/integration/service_harness.h"
 
 namespace bandana::server {

@@ -1,4 +1,4 @@
-#include "server/service/grpc_server.h"
+#include "server/service/transport/grpc_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

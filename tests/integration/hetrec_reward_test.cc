@@ -14,9 +14,9 @@
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"
 #include "common/base/file.h"
+#include "common/design/model_spec.h"
 #include "common/mechanisms/reward_randomizer.h"
 #include "common/wire/arms_tsv.h"
-#include "common/wire/model_spec.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -100,7 +100,7 @@ double Play(const ModelSpec& spec, const Environment& environment, const Feature
   if (spec.public_spec.mode == v1::LOCAL_REWARD) randomizer = *MakeRandomizer(spec.public_spec);
   testing::SeededBits bits(kSeed);
   double total = 0;
-  Decision decision;
+  Choice decision;
   ArmScores scores;
   for (int round = 0; round < kRounds; ++round) {
     environment.DecisionAt(round, decision);

@@ -16,9 +16,9 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
-#include "server/service/call_observer.h"
-#include "server/service/grpc_server.h"
-#include "server/service/handlers.h"
+#include "server/service/transport/call_observer.h"
+#include "server/service/transport/grpc_server.h"
+#include "server/service/transport/handlers.h"
 
 namespace bandana::testing {
 

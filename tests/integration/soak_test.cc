@@ -23,7 +23,7 @@
 #include "tests/support/fleet_run.h"
 #include "tests/support/http_request.h"
 #include "tests/support/status_matchers.h"
-#include "tools/environments/gnuplot.h"
+#include "tools/base/gnuplot.h"
 
 namespace bandana {
 namespace {

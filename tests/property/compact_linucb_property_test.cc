@@ -6,13 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "common/bandits/compact/column_scoring.h"
-#include "common/bandits/compact/compact_linucb.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
+#include "tools/published/compact/column_scoring.h"
+#include "tools/published/compact/compact_linucb.h"
 
 namespace bandana {
 namespace {

@@ -32,13 +32,13 @@ TEST_P(EveryEnvironment, DecisionDependsOnSeedAndIndexAlone) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const auto forward = Make(GetParam(), seed);
     const auto backward = Make(GetParam(), seed);
-    std::vector<Decision> decisions(40);
+    std::vector<Choice> decisions(40);
     std::vector<double> rewards(40);
     for (int i = 0; i < 40; ++i) {
       forward->DecisionAt(i, decisions[i]);
       rewards[i] = forward->RewardAt(i, decisions[i], 0);
     }
-    Decision again;
+    Choice again;
     for (int i = 39; i >= 0; --i) {
       backward->DecisionAt(i, again);
       EXPECT_EQ(again.user, decisions[i].user);
@@ -53,8 +53,8 @@ TEST_P(EveryEnvironment, DecisionDependsOnSeedAndIndexAlone) {
 TEST_P(EveryEnvironment, SeedsDiffer) {
   const auto one = Make(GetParam(), 1);
   const auto two = Make(GetParam(), 2);
-  Decision a;
-  Decision b;
+  Choice a;
+  Choice b;
   one->DecisionAt(0, a);
   two->DecisionAt(0, b);
   EXPECT_TRUE(a.features != b.features || a.expected != b.expected);
@@ -64,7 +64,7 @@ TEST_P(EveryEnvironment, StaysWithinItsBounds) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const auto environment = Make(GetParam(), seed);
     const EnvironmentInfo& info = environment->info();
-    Decision decision;
+    Choice decision;
     for (int i = 0; i < 200; ++i) {
       environment->DecisionAt(i, decision);
       ASSERT_EQ(decision.expected.size(), static_cast<std::size_t>(info.pool));
@@ -92,7 +92,7 @@ TEST_P(EveryEnvironment, RewardsAgreeWithTheirExpectation) {
   const EnvironmentInfo& info = environment->info();
   const double margin = info.reward_binary ? 0 : 5 * info.reward_stddev;
   SeededStream choice(7, StreamPurpose::kArrival, 0);
-  Decision decision;
+  Choice decision;
   double sum = 0;
   int counted = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -115,7 +115,7 @@ TEST_P(EveryEnvironment, UniformPolicyEarnsTheMeanExpectation) {
   // the same decisions.
   const auto environment = Make(GetParam(), 8);
   SeededStream choice(8, StreamPurpose::kArrival, 0);
-  Decision decision;
+  Choice decision;
   double difference = 0;
   double variance = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -173,7 +173,7 @@ TEST(CollaborativeProperty, ExpectationsComeFromTheMixedParameter) {
   // One user: the parameter is theta itself, a unit vector, so the sum of squared expectations over
   // an orthonormal set is 1; over random unit arms it is 1/d on average. 5,000 arms: relative sd
   // sqrt(2 (d-1)/(d+2))/sqrt(n) = 0.017 at d = 10.
-  Decision decision;
+  Choice decision;
   double sum = 0;
   const int rounds = 500;
   for (int i = 0; i < rounds; ++i) {

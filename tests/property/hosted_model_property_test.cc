@@ -15,7 +15,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::Decision;
 using server::HostedModel;
 
 constexpr int kSeeds = 8;

@@ -6,14 +6,6 @@
 
 namespace bandana::testing {
 
-using server::CounterRecord;
-using server::DebitRecord;
-using server::Debits;
-using server::DecisionId;
-using server::DecisionRecord;
-using server::EpochRecord;
-using server::LogEntry;
-using server::OutcomeRecord;
 
 absl::Status History::Observe(const SimServer& server) {
   if (server.log().last().sequence < seen_.sequence) {
@@ -23,15 +15,15 @@ absl::Status History::Observe(const SimServer& server) {
   std::vector<LogEntry> entries;
   BANDANA_RETURN_IF_ERROR(server.log().Read(seen_, 1 << 20, entries));
   for (const LogEntry& entry : entries) {
-    BANDANA_ASSIGN_OR_RETURN(const server::Record record,
-                             server::Decode(entry.record, path_.dimension()));
+    BANDANA_ASSIGN_OR_RETURN(const Record record,
+                             Decode(entry.record, path_.dimension()));
     BANDANA_RETURN_IF_ERROR(std::visit([this](const auto& r) { return See(r); }, record));
     seen_ = entry.position;
   }
   return absl::OkStatus();
 }
 
-std::uint64_t History::NewestStep(const server::StreamId& stream) const {
+std::uint64_t History::NewestStep(const StreamId& stream) const {
   const auto it = newest_.find(stream);
   return it == newest_.end() ? 0 : it->second;
 }
@@ -45,7 +37,7 @@ absl::Status History::Once(const DecisionId& id) {
   return outcomes_.insert(id).second ? absl::OkStatus() : Internal("a decision was applied twice");
 }
 
-absl::Status History::Central(const server::EventRecord& event) {
+absl::Status History::Central(const EventRecord& event) {
   if (!path_.central()) return absl::OkStatus();
   const std::pair key(NodeOf(event.node, event.user), epoch_);
   const std::uint64_t needs = path_.debits() == Debits::kBlocks ? ++drawn_of_[key] : 1;
@@ -60,9 +52,9 @@ absl::Status History::See(const DecisionRecord& record) {
   return Central(record.event);
 }
 
-absl::Status History::See(const server::CloseRecord& record) {
+absl::Status History::See(const CloseRecord& record) {
   const double by_default = spec_.public_spec.default_reward();
-  for (const server::ClosedWindow& window : record.windows) {
+  for (const ClosedWindow& window : record.windows) {
     if (open_.erase(window.id) == 0) return Internal("a window closes that is not open");
     closed_[window.id] = window.reward;
     const auto report = acknowledged_.find(window.id);
@@ -106,7 +98,7 @@ absl::Status History::See(const CounterRecord& record) {
   if (drawn == drawn_.end() || drawn->second != record.moment_bytes) {
     return Internal("step ", record.step, " is not what the device drew");
   }
-  for (const server::CounterStep& step : record.steps) BANDANA_RETURN_IF_ERROR(Once(step.id));
+  for (const CounterStep& step : record.steps) BANDANA_RETURN_IF_ERROR(Once(step.id));
   return absl::OkStatus();
 }
 

@@ -6,18 +6,17 @@
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/gate_setup.h"
-#include "server/models/report_check.h"
+#include "server/models/admission/gate_setup.h"
+#include "server/models/admission/report_check.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {
 namespace {
 
 using server::Admission;
-using server::LogEntry;
 using server::OutcomeResult;
 
-constexpr server::InstanceId kInstance{std::byte{42}};
+constexpr InstanceId kInstance{std::byte{42}};
 
 server::SqliteLogOptions LogOptions(const std::string& path) {
   // No background checkpoint: its thread would make the order of disk calls depend on the machine.
@@ -34,8 +33,8 @@ std::shared_ptr<const NoiseKey> Key() {
 
 SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
     : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
-  path_ = std::make_unique<server::RewardPath>(*server::RewardPath::Create(spec, kInstance, Key()));
-  cells_ = std::make_unique<server::CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
+  path_ = std::make_unique<RewardPath>(*RewardPath::Create(spec, kInstance, Key()));
+  cells_ = std::make_unique<CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
 }
 
 SimServer::~SimServer() = default;
@@ -64,7 +63,7 @@ absl::Status SimServer::TryBoot() {
   failed_ = false;
   auto running = std::make_unique<Running>();
   BANDANA_ASSIGN_OR_RETURN(running->log, server::OpenSqliteLog(LogOptions(log_path_)));
-  counters_ = std::make_unique<server::Counters>();
+  counters_ = std::make_unique<Counters>();
   BANDANA_RETURN_IF_ERROR(counters_->Restore(running->log->counters()));
   auto state = std::make_unique<SimState>();
   std::vector<NodeStatistics> statistics(spec_.coupling.independent() ? 0 : spec_.coupling.nodes(),
@@ -80,13 +79,13 @@ absl::Status SimServer::TryBoot() {
     return DataLoss("the log begins after the newest checkpoint");
   }
   state->sink =
-      std::make_unique<server::StatisticsSink>(spec_.public_spec.dimension, std::move(statistics));
+      std::make_unique<StatisticsSink>(spec_.public_spec.dimension, std::move(statistics));
   running_ = std::move(running);
   BANDANA_RETURN_IF_ERROR(CatchUp(*state));
-  running_->gate = std::make_unique<server::ReportGate>(server::GateOptions(spec_, *path_, *cells_),
-                                                        state->users, *counters_,
-                                                        [](const server::LogPosition&) {});
-  BANDANA_RETURN_IF_ERROR(running_->log->ForEachId([this](const server::RememberedId& id) {
+  running_->gate =
+      std::make_unique<server::ReportGate>(server::GateOptions(spec_, *path_, *cells_),
+                                           state->users, *counters_, [](const LogPosition&) {});
+  BANDANA_RETURN_IF_ERROR(running_->log->ForEachId([this](const RememberedId& id) {
     if (!mutant_forgets_ids) running_->gate->Remember(id);
   }));
   running_->gate->ForgetBefore(running_->log->forgotten_before());
@@ -146,7 +145,7 @@ void SimServer::Report(std::vector<server::ReportedOutcome> outcomes,
         }
         done(std::move(results));
       },
-      server::ClosesWindows(spec_.public_spec));
+      ClosesWindows(spec_.public_spec));
 }
 
 void SimServer::ReportCounter(server::ReportedCounter report,
@@ -155,7 +154,7 @@ void SimServer::ReportCounter(server::ReportedCounter report,
   if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
     return done(server::CounterResult{v1::REJECTED, *reason, 0});
   }
-  Submit({server::Encode(std::get<server::CounterRecord>(checked))},
+  Submit({bandana::Encode(std::get<CounterRecord>(checked))},
          [this, stream = report.stream, done = std::move(done)](
              const absl::Status& status, std::span<const Admission> verdicts) {
            if (!status.ok()) return done(status);
@@ -166,17 +165,17 @@ void SimServer::ReportCounter(server::ReportedCounter report,
          });
 }
 
-void SimServer::RecordDecision(const server::Decision& decision) {
-  if (!server::ClosesWindows(spec_.public_spec)) return;
-  Submit({server::Encode(server::DecisionRecordOf(spec_, decision))}, nullptr);
+void SimServer::RecordDecision(const Decision& decision) {
+  if (!ClosesWindows(spec_.public_spec)) return;
+  Submit({bandana::Encode(server::DecisionRecordOf(spec_, decision))}, nullptr);
 }
 
-void SimServer::OpenEpoch() { Submit({server::Encode(server::EpochRecord{epoch() + 1})}, nullptr); }
+void SimServer::OpenEpoch() { Submit({bandana::Encode(EpochRecord{epoch() + 1})}, nullptr); }
 
 void SimServer::Tick() {
   const absl::Time now = clock_.Now();
   const absl::Time due = std::min(state_->state.windows.next_close(), running_->gate->forget_due());
-  if (due <= now) Submit({server::Encode(server::TimeRecord{now})}, nullptr);
+  if (due <= now) Submit({bandana::Encode(TimeRecord{now})}, nullptr);
 }
 
 // LogWriter::Write without its thread.

@@ -10,25 +10,25 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/counters.h"
+#include "common/model/state/event_sink.h"
+#include "common/model/state/model_state.h"
+#include "common/model/state/reward_path.h"
 #include "common/random/keyed_stream.h"
-#include "common/wire/model_spec.h"
 #include "server/log/update_log.h"
-#include "server/models/checkpoint.h"
-#include "server/models/counters.h"
-#include "server/models/event_sink.h"
+#include "server/models/admission/report_gate.h"
+#include "server/models/folder/checkpoint.h"
 #include "server/models/hosted_model.h"
-#include "server/models/model_state.h"
-#include "server/models/report_gate.h"
-#include "server/models/reward_path.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana::testing {
 
 // State, statistics and users after some entry.
 struct SimState {
-  server::UserIndex users;
-  server::ModelState state;
-  std::unique_ptr<server::StatisticsSink> sink;
+  UserIndex users;
+  ModelState state;
+  std::unique_ptr<StatisticsSink> sink;
 };
 
 // Not thread-safe. The disk (CrashVfs) outlives its crashes; everything else of it goes.
@@ -63,7 +63,7 @@ class SimServer {
   void Report(std::vector<server::ReportedOutcome> outcomes, std::function<void(Outcomes)> done);
   void ReportCounter(server::ReportedCounter report,
                      std::function<void(absl::StatusOr<server::CounterResult>)> done);
-  void RecordDecision(const server::Decision& decision);
+  void RecordDecision(const Decision& decision);
   void OpenEpoch();
   // A time entry, if windows or ids are due.
   void Tick();
@@ -74,7 +74,7 @@ class SimServer {
   // Keeps the state as a checkpoint; the log goes up to the older of the two.
   absl::Status Checkpoint();
 
-  const server::RewardPath& path() const { return *path_; }
+  const RewardPath& path() const { return *path_; }
   const SimState& state() const { return *state_; }
   const server::UpdateLog& log() const;
   std::uint64_t epoch() const;
@@ -103,10 +103,10 @@ class SimServer {
   const ModelSpec& spec_;
   const Clock& clock_;
   const std::string log_path_;
-  std::unique_ptr<server::RewardPath> path_;
-  std::unique_ptr<server::CellCodec> cells_;
+  std::unique_ptr<RewardPath> path_;
+  std::unique_ptr<CellCodec> cells_;
   std::deque<std::string> checkpoints_;  // durable files, oldest first, at most two
-  std::unique_ptr<server::Counters> counters_;
+  std::unique_ptr<Counters> counters_;
   std::unique_ptr<SimState> state_;
   std::unique_ptr<Running> running_;
   bool failed_ = false;

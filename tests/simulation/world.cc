@@ -5,16 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/counter_stream.h"
+#include "client/src/privacy/counter_stream.h"
 #include "common/base/status.h"
-#include "common/wire/counter_policy.h"
+#include "common/design/counter_policy.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {
 namespace {
 
 using server::CounterResult;
-using server::Decision;
 using server::OutcomeResult;
 using server::ReportedCounter;
 using server::ReportedOutcome;
@@ -208,7 +207,7 @@ void World::OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& s
   std::vector<ReportedOutcome>& pending = devices_[device].pending;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const OutcomeResult& result = (*results)[i];
-    const server::DecisionId& id = sent[i].decision.id;
+    const DecisionId& id = sent[i].decision.id;
     const bool taken = result.code == v1::APPLIED || result.code == v1::DUPLICATE;
     if (taken && server_.path().windowed()) {
       const RewardRange& range = spec_.public_spec.reward_range;
@@ -368,8 +367,8 @@ void World::Settle() {
   Check(server_.Apply(1 << 20));
   CloseWindows();
   if (server_.reports_showed()) Violation("reports of open decisions made the log longer");
-  if (server_.counted(server::Counters::kApplied) != history_.outcomes()) {
-    Violation(absl::StrCat("the counters say ", server_.counted(server::Counters::kApplied),
+  if (server_.counted(Counters::kApplied) != history_.outcomes()) {
+    Violation(absl::StrCat("the counters say ", server_.counted(Counters::kApplied),
                            " reports, the log has ", history_.outcomes()));
   }
   for (const auto& node : server_.state().state.local.streams()) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "tests/simulation/history.h"
 #include "tests/simulation/sim_server.h"
 #include "tests/support/fake_clock.h"
@@ -51,12 +51,12 @@ class World {
 
  private:
   struct Stream {
-    server::StreamId id{};
+    StreamId id{};
     std::uint64_t epoch = 0;
     std::uint64_t acknowledged = 0;
     bool ended = false;
     std::string state;                        // of the counter, after all steps
-    std::vector<server::Decision> decisions;  // one a step
+    std::vector<Decision> decisions;  // one a step
     std::vector<std::vector<double>> moments;
   };
   // What is here is durable on the device; a crash loses what has not got here.
@@ -70,7 +70,7 @@ class World {
 
   void Step();
   void React(Device& device);
-  void TakeStep(Device& device, const server::Decision& decision, double reward);
+  void TakeStep(Device& device, const Decision& decision, double reward);
   void Send(std::size_t device);
   void SendOutcomes(std::size_t device);
   void SendStream(std::size_t device, std::size_t stream);

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/mechanisms/published_noise.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/randomizer_mutants.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
+#include "tools/published/published_noise.h"
 
 namespace bandana {
 namespace {

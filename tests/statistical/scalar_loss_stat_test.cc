@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/mechanisms/loss_mechanism.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
+#include "tools/published/loss_mechanism.h"
 
 namespace bandana {
 namespace {

@@ -75,7 +75,7 @@ class FakeModel final : public server::HostedModel {
     std::lock_guard lock(mutex_);
     return reported_;
   }
-  std::vector<server::Decision> recorded() const {
+  std::vector<Decision> recorded() const {
     std::lock_guard lock(mutex_);
     return recorded_;
   }
@@ -101,7 +101,7 @@ class FakeModel final : public server::HostedModel {
     if (found == users_.end()) return NotFound("user: not in the model's graph");
     return found->second;
   }
-  absl::Status RecordDecision(const server::Decision& decision) override {
+  absl::Status RecordDecision(const Decision& decision) override {
     std::lock_guard lock(mutex_);
     recorded_.push_back(decision);
     return record_status_;
@@ -199,7 +199,7 @@ class FakeModel final : public server::HostedModel {
   std::vector<server::ReportedOutcome> reported_;
   std::vector<server::ReportedCounter> counters_;
   std::vector<server::ReportedContext> contexts_;
-  std::vector<server::Decision> recorded_;
+  std::vector<Decision> recorded_;
   std::map<v1::RejectReason, std::uint64_t> rejected_;
   std::uint64_t features_clipped_ = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
-#include "common/wire/context_policy.h"
+#include "common/design/context_policy.h"
 
 namespace bandana::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 
 namespace bandana::testing {
 

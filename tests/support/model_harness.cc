@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "server/models/export.h"
+#include "server/models/folder/export.h"
 
 namespace bandana::testing {
 
@@ -52,10 +52,10 @@ ModelSpec WindowSpec(const std::string& more) {
       more);
 }
 
-server::Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
+Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
                             std::uint64_t number, std::vector<double> features,
                             const std::string& user) {
-  server::Decision decision;
+  Decision decision;
   decision.instance = model.instance();
   decision.epoch = model.epoch();
   std::memcpy(decision.id.data(), &number, sizeof number);
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<server::OutcomeResult>> ReportAll(
 }
 
 absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
-                                                const server::Decision& decision,
+                                                const Decision& decision,
                                                 std::optional<double> reward, std::uint32_t shown) {
   server::ReportedOutcome outcome{.decision = decision, .shown = shown};
   if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {

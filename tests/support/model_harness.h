@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/fake_clock.h"
 
@@ -25,7 +25,7 @@ ModelSpec LocalColinSpec(const std::string& more = "");
 ModelSpec WindowSpec(const std::string& more = "");
 
 // A decision of this model now, with one arm. `number` makes the id.
-server::Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
+Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
                             std::uint64_t number, std::vector<double> features,
                             const std::string& user = "");
 
@@ -33,7 +33,7 @@ server::Decision DecisionOf(const server::HostedModel& model, const Clock& clock
 absl::StatusOr<std::vector<server::OutcomeResult>> ReportAll(
     server::HostedModel& model, std::vector<server::ReportedOutcome> outcomes);
 absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
-                                                const server::Decision& decision,
+                                                const Decision& decision,
                                                 std::optional<double> reward,
                                                 std::uint32_t shown = 0);
 // The code, or UNSPECIFIED when the call failed.

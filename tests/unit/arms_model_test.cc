@@ -8,13 +8,12 @@
 #include <string>
 
 #include "common/bandits/mab/tsallis_inf.h"
-#include "server/models/arms_sink.h"
+#include "common/model/learners/arms_sink.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
 namespace {
 
-using server::Decision;
 using server::HostedModel;
 using server::ReportedOutcome;
 using ::testing::DoubleEq;

@@ -1,5 +1,5 @@
 // Lines about calls: what is in them, and how many there may be.
-#include "server/ops/call_lines.h"
+#include "server/ops/observation/call_lines.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/support/status_code_enum.h>

@@ -1,5 +1,5 @@
 // Names of calls, and which calls have a line.
-#include "server/service/call_log.h"
+#include "server/service/transport/call_log.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/support/status_code_enum.h>

@@ -10,10 +10,10 @@
 #include "common/accounting/composition.h"
 #include "common/accounting/zcdp.h"
 #include "common/bandits/statistics.h"
-#include "common/wire/counter_policy.h"
-#include "server/models/central_streams.h"
-#include "server/models/export.h"
-#include "server/models/noise_key_file.h"
+#include "common/design/counter_policy.h"
+#include "common/model/state/central_streams.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/noise_key_file.h"
 #include "server/models/registry.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -22,7 +22,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::CentralStreams;
 using server::HostedModel;
 
 ModelSpec CentralSpecOf(const std::string& privacy, const std::string& more = "") {
@@ -242,7 +241,7 @@ TEST_F(CentralModelTest, HeldContextsComeThroughRecoveryCheckpointAndLeaveAnExpo
     const auto model = Open(spec);  // from the checkpoint
     const auto exported = *server::DecodeExport(*model->Export());
     EXPECT_NEAR(exported.checkpoint.statistics[0].moment[0], 32 * 0.6, 1e-9);
-    EXPECT_FALSE(server::HeldContexts(exported.checkpoint.state.held).Take({0, {}}));
+    EXPECT_FALSE(HeldContexts(exported.checkpoint.state.held).Take({0, {}}));
     Event(*model, 34, 3);
     const std::vector<double> next = MeanOf(*model);
     EXPECT_NE(next, mean);

@@ -1,5 +1,5 @@
 // Checkpoints under an operator's key.
-#include "server/models/checkpoint_seal.h"
+#include "server/models/folder/checkpoint_seal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

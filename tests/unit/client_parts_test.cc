@@ -8,17 +8,17 @@
 #include <numeric>
 #include <vector>
 
-#include "client/src/backoff.h"
-#include "client/src/features.h"
-#include "client/src/handle.h"
-#include "client/src/once.h"
-#include "client/src/posteriors.h"
-#include "client/src/queue_slots.h"
-#include "client/src/release.h"
-#include "client/src/scheduler.h"
-#include "client/src/selector.h"
-#include "client/src/window_timer.h"
-#include "client/src/wire_reports.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/once.h"
+#include "client/src/base/scheduler.h"
+#include "client/src/delivery/queue_slots.h"
+#include "client/src/delivery/window_timer.h"
+#include "client/src/privacy/features.h"
+#include "client/src/privacy/release.h"
+#include "client/src/privacy/wire_reports.h"
+#include "client/src/selection/posteriors.h"
+#include "client/src/selection/selector.h"
+#include "client/src/store/handle.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 

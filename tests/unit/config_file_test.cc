@@ -1,5 +1,5 @@
 // Configuration text: every mistake with its line, column and field.
-#include "server/ops/config_file.h"
+#include "server/ops/config/config_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/file.h"
-#include "server/ops/config_summary.h"
+#include "server/ops/config/config_summary.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

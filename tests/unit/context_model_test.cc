@@ -8,9 +8,9 @@
 
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
+#include "common/design/context_policy.h"
 #include "common/mechanisms/privunit.h"
-#include "common/wire/context_policy.h"
-#include "server/models/export.h"
+#include "server/models/folder/export.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
 

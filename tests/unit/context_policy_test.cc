@@ -1,5 +1,5 @@
 // Configurations of models whose contexts are private, and what device and server agree on.
-#include "common/wire/context_policy.h"
+#include "common/design/context_policy.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/limits.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {

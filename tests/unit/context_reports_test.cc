@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/context_policy.h"
+#include "common/design/context_policy.h"
 #include "server/service/recommender.h"
-#include "server/service/token.h"
-#include "server/service/token_keys.h"
+#include "server/service/tokens/token.h"
+#include "server/service/tokens/token_keys.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/status_matchers.h"

@@ -6,14 +6,13 @@
 #include <future>
 
 #include "common/bandits/statistics.h"
-#include "common/wire/counter_policy.h"
+#include "common/design/counter_policy.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
 namespace {
 
 using server::CounterResult;
-using server::Decision;
 using server::HostedModel;
 using server::ReportedCounter;
 

@@ -1,4 +1,4 @@
-#include "client/src/counter_stream.h"
+#include "client/src/privacy/counter_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/src/tables.h"
-#include "common/wire/counter_policy.h"
+#include "client/src/store/tables.h"
+#include "common/design/counter_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/seeded_bits.h"

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "client/src/ledger.h"
-#include "client/src/schema.h"
-#include "client/src/store_key.h"
+#include "client/src/store/ledger.h"
+#include "client/src/store/schema.h"
+#include "client/src/store/store_key.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana::device {

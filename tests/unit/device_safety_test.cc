@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
-#include "client/src/sealer.h"
-#include "client/src/store.h"
+#include "client/src/store/sealer.h"
+#include "client/src/store/store.h"
 #include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

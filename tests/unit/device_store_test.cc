@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "client/src/once.h"
-#include "client/src/store.h"
+#include "client/src/base/once.h"
+#include "client/src/store/store.h"
 #include "common/base/status.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "tests/support/status_matchers.h"
+#include "tools/base/settings.h"
 #include "tools/environments/environment.h"
 #include "tools/environments/random.h"
-#include "tools/environments/settings.h"
 #include "tools/environments/vectors.h"
 
 namespace bandana {
@@ -126,7 +126,7 @@ TEST(EnvironmentTest, SyntheticHasThePapersShape) {
   EXPECT_EQ(info.reward_min, -0.5);
   EXPECT_EQ(info.reward_max, 0.5);
   EXPECT_EQ(info.reward_stddev, 0.05);
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 20; ++i) {
     environment->DecisionAt(i, decision);
     EXPECT_EQ(decision.user, std::to_string(i % 10));  // in turn
@@ -155,7 +155,7 @@ TEST(EnvironmentTest, BanditLibMasksWholeGroups) {
   // all arms shown there are at most five patterns.
   const auto environment = *Make("banditlib");
   std::set<std::vector<bool>> patterns;
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 100; ++i) {
     environment->DecisionAt(i, decision);
     for (int a = 0; a < 10; ++a) {
@@ -173,7 +173,7 @@ TEST(EnvironmentTest, SphereRewardsAreSigns) {
   EXPECT_EQ(environment->info().pool, 25);
   EXPECT_EQ(environment->info().dimension, 5);
   EXPECT_TRUE(environment->info().reward_binary);
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 50; ++i) {
     environment->DecisionAt(i, decision);
     EXPECT_EQ(std::abs(environment->RewardAt(i, decision, 0)), 1);
@@ -188,7 +188,7 @@ TEST(EnvironmentTest, ALogisticSphereRewardsOneOrNothing) {
   EXPECT_TRUE(environment->info().reward_binary);
   EXPECT_EQ(environment->info().reward_stddev, 0.5);
   EXPECT_NEAR(environment->info().theta_stddev, 4 / std::sqrt(5.0), 1e-12);
-  Decision decision;
+  Choice decision;
   double sum = 0;
   double expected = 0;
   constexpr int kRounds = 4000;
@@ -211,7 +211,7 @@ TEST(EnvironmentTest, SparseParameterIsThePapers) {
   const auto environment = *Make("sparse");
   EXPECT_EQ(environment->info().dimension, 400);
   EXPECT_EQ(environment->info().pool, 3);
-  Decision decision;
+  Choice decision;
   environment->DecisionAt(11, decision);
   const double* x = decision.features.data() + 400;
   EXPECT_NEAR(decision.expected[1],
@@ -220,7 +220,7 @@ TEST(EnvironmentTest, SparseParameterIsThePapers) {
 
 TEST(EnvironmentTest, BernoulliArmsAreUnitVectors) {
   const auto environment = *Make("mab", {"arms=3"});
-  Decision decision;
+  Choice decision;
   environment->DecisionAt(0, decision);
   EXPECT_THAT(decision.features, ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
   EXPECT_THAT(decision.expected, Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(1))));
@@ -250,7 +250,7 @@ TEST(PointsTest, RewardsAreConcaveAboutAHiddenPoint) {
     }
     EXPECT_NEAR(mean, points.MeanExpected(), 0.01);  // of a deviation below 0.5 / sqrt(kPoints)
     EXPECT_NEAR(noise, 0, 0.01);
-    Decision decision;
+    Choice decision;
     environment->DecisionAt(5, decision);
     EXPECT_EQ(decision.user, "0");
     EXPECT_TRUE(decision.features.empty());

@@ -9,7 +9,7 @@
 
 #include "bandana/v1/config.pb.h"
 #include "common/base/file.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tools/environments/environment.h"

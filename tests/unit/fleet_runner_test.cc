@@ -128,7 +128,7 @@ TEST_F(RunnerTest, MakesEveryDecisionOnceAndReportsItsReward) {
   EXPECT_EQ(result.tally.select_latency.count(), 50u);
   EXPECT_EQ(result.tally.report_latency.count(), 50u);
   EXPECT_EQ(result.users.size(), 10u);
-  Decision decision;
+  Choice decision;
   double regret = 0;
   for (int i = 0; i < 50; ++i) {
     environment_->DecisionAt(i, decision);

@@ -78,7 +78,7 @@ TEST_F(HetrecEnvironmentTest, OffersOnePositiveAndDistinctNegatives) {
   std::map<std::string, int> turns;
   std::map<std::uint32_t, int> positives_of_seven;
   std::map<int, int> positions;
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 3000; ++i) {
     environment->DecisionAt(i, decision);
     ++turns[decision.user];
@@ -105,7 +105,7 @@ TEST_F(HetrecEnvironmentTest, OffersOnePositiveAndDistinctNegatives) {
 TEST_F(HetrecEnvironmentTest, ReplayFollowsTheFile) {
   const auto environment = *Make(":replay");
   std::vector<std::string> users;
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 6; ++i) {
     environment->DecisionAt(i, decision);
     users.push_back(decision.user);
@@ -116,7 +116,7 @@ TEST_F(HetrecEnvironmentTest, ReplayFollowsTheFile) {
 TEST_F(HetrecEnvironmentTest, EventsOfferNothingElseThatTheUserHadOrTagged) {
   const std::map<std::string, std::set<std::uint32_t>> had = {{"7", {10, 20, 40}}, {"8", {30}}};
   const auto environment = *Make(":replay");
-  Decision decision;
+  Choice decision;
   for (int i = 0; i < 300; ++i) {
     environment->DecisionAt(i, decision);
     int known = 0;
@@ -127,7 +127,7 @@ TEST_F(HetrecEnvironmentTest, EventsOfferNothingElseThatTheUserHadOrTagged) {
 
 TEST_F(HetrecEnvironmentTest, EventsComeOnceARound) {
   const auto environment = *Make("", {"pool=3", "draw=events"});
-  Decision decision;
+  Choice decision;
   for (int round = 0; round < 20; ++round) {
     std::multiset<std::string> users;
     for (int i = 0; i < 3; ++i) {

@@ -1,15 +1,15 @@
 // Samples for the status page, their charts, and JSON log lines.
-#include "server/ops/history.h"
+#include "server/ops/observation/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/ops/chart.h"
 #include "server/ops/log_setup.h"
-#include "server/ops/posterior_ages.h"
-#include "server/ops/status_page.h"
+#include "server/ops/observation/chart.h"
+#include "server/ops/observation/posterior_ages.h"
+#include "server/ops/observation/status_page.h"
 
 namespace bandana::server {
 namespace {

@@ -17,7 +17,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::Decision;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;

@@ -14,7 +14,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::Decision;
 using server::HostedModel;
 using server::HostedModelOptions;
 using server::ReportedOutcome;

@@ -8,13 +8,13 @@
 
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
+#include "common/design/counter_policy.h"
 #include "common/mechanisms/joint/joint_counter.h"
-#include "common/wire/counter_policy.h"
+#include "common/model/entries/records.h"
+#include "common/planner/served_config.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/export.h"
-#include "server/models/records.h"
-#include "server/models/recovery.h"
-#include "server/models/served_config.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
@@ -64,8 +64,8 @@ class JointServedTest : public HostedModelTest {
     WaitApplied(model);
   }
   server::Recovered Recover(const ModelSpec& spec) {
-    server::UserIndex users;
-    server::Counters counters;
+    UserIndex users;
+    Counters counters;
     return *server::Recover(
         spec, folder_.path(), "", Key(), [](const std::string&) {}, users, counters);
   }
@@ -86,11 +86,11 @@ JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   CounterDecoder decoder(counter.design());
   const auto key = Key();
   Sha256Digest chain{};
-  std::vector<server::LogEntry> entries;
+  std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
-  for (const server::LogEntry& entry : entries) {
-    const auto record = *server::Decode(entry.record, 2);
-    const auto* outcome = std::get_if<server::OutcomeRecord>(&record);
+  for (const LogEntry& entry : entries) {
+    const auto record = *Decode(entry.record, 2);
+    const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     std::vector<double> x(2);
     std::memcpy(x.data(), outcome->event.feature_bytes.data(), 16);
@@ -270,7 +270,7 @@ void ExpectRefused(const std::vector<Mistake>& mistakes) {
     v1::ModelConfig config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(mistake.config, &config));
     std::vector<ConfigError> errors;
-    EXPECT_FALSE(server::ParseServedModel(config, "", false, errors).has_value());
+    EXPECT_FALSE(ParseServedModel(config, "", false, errors).has_value());
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].field, mistake.field);
     EXPECT_THAT(errors[0].message, HasSubstr(mistake.message));
@@ -303,7 +303,7 @@ TEST(JointConfigTest, AutoTakesTheCounterOfTheLeastPredictedError) {
   config.mutable_privacy()->clear_counter();
   config.mutable_privacy()->set_planned_events_per_user(20000);
   std::vector<ConfigError> errors;
-  const auto spec = server::ParseServedModel(config, "", false, errors);
+  const auto spec = ParseServedModel(config, "", false, errors);
   ASSERT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].message);
   EXPECT_EQ(spec->public_spec.mechanism, v1::COUNTER);
   EXPECT_EQ(spec->public_spec.counter->kind, v1::EPOCHS);

@@ -11,7 +11,7 @@
 
 #include "common/base/file.h"
 #include "tests/support/status_matchers.h"
-#include "tools/environments/gnuplot.h"
+#include "tools/base/gnuplot.h"
 #include "tools/lab/experiment.h"
 #include "tools/lab/noise.h"
 #include "tools/lab/output.h"

@@ -10,17 +10,15 @@
 
 #include "common/accounting/gaussian.h"
 #include "common/accounting/zcdp.h"
-#include "server/models/ledger.h"
-#include "server/models/records.h"
-#include "server/models/reward_path.h"
+#include "common/model/entries/records.h"
+#include "common/model/state/ledger.h"
+#include "common/model/state/reward_path.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {
 namespace {
 
-using server::DebitRecord;
-using server::Ledger;
 using testing::IsOk;
 
 constexpr double kDelta = 1e-5;
@@ -32,7 +30,7 @@ DebitRecord CostOfAStream() {
       "privacy { epsilon: 1 delta: 1e-5 mechanism: COUNTER counter { kind: BLT } } "
       "reporting { one_per_decision: true }");
   std::array<std::byte, 32> key{};
-  const auto path = server::RewardPath::Create(
+  const auto path = RewardPath::Create(
       spec, {}, std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(key)));
   EXPECT_THAT(path, IsOk());
   return path->Cost();
@@ -43,15 +41,15 @@ v1::LedgerReadings AfterTwoEpochs(DebitRecord debit) {
   Ledger ledger;
   for (const std::uint64_t epoch : {1, 2}) {
     debit.epoch = epoch;
-    const auto stored = server::Decode(server::Encode(debit), 10);
+    const auto stored = Decode(Encode(debit), 10);
     EXPECT_THAT(stored, IsOk());
     EXPECT_THAT(ledger.Add(epoch, std::get<DebitRecord>(*stored)), IsOk());
   }
   // And through a checkpoint.
   std::string bytes;
-  server::ByteWriter out(bytes);
+  ByteWriter out(bytes);
   ledger.Encode(out);
-  server::ByteReader in(bytes);
+  ByteReader in(bytes);
   Ledger restored;
   EXPECT_THAT(restored.Decode(in), IsOk());
   EXPECT_EQ(restored.largest(), ledger.largest());

@@ -16,10 +16,7 @@ namespace {
 using server::Admission;
 using server::AppendGate;
 using server::LogBatch;
-using server::LogEntry;
-using server::LogPosition;
 using server::LogWriter;
-using server::RememberedId;
 using server::UpdateLog;
 using ::testing::ElementsAre;
 using ::testing::Ge;
@@ -62,7 +59,7 @@ class FakeLog final : public UpdateLog {
   absl::Status ForEachId(const std::function<void(const RememberedId&)>&) const override {
     return absl::OkStatus();
   }
-  absl::Status ForEachCell(const std::function<void(const server::Cell&)>&) const override {
+  absl::Status ForEachCell(const std::function<void(const Cell&)>&) const override {
     return absl::OkStatus();
   }
   std::int64_t forgotten_before() const override { return INT64_MIN; }

@@ -10,7 +10,7 @@
 
 #include "common/base/file.h"
 #include "common/base/limits.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

@@ -8,15 +8,15 @@
 #include <cstring>
 #include <thread>
 
+#include "common/design/identity.h"
+#include "common/model/entries/counters.h"
+#include "common/model/entries/records.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/state/model_state.h"
 #include "server/log/id_index.h"
-#include "server/models/catalogue.h"
-#include "server/models/checkpoint.h"
-#include "server/models/counters.h"
-#include "server/models/export.h"
-#include "server/models/identity.h"
-#include "server/models/model_state.h"
-#include "server/models/records.h"
-#include "server/models/user_index.h"
+#include "server/models/catalogue/catalogue.h"
+#include "server/models/folder/checkpoint.h"
+#include "server/models/folder/export.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 
@@ -26,19 +26,7 @@ namespace {
 using server::Catalogue;
 using server::CatalogueArm;
 using server::Checkpoint;
-using server::Counters;
-using server::DecisionRecord;
-using server::Decode;
-using server::Encode;
-using server::EpochRecord;
-using server::GraphRecord;
-using server::Identity;
 using server::IdIndex;
-using server::ModelState;
-using server::OutcomeRecord;
-using server::Record;
-using server::TimeRecord;
-using server::UserIndex;
 using ::testing::ElementsAre;
 
 constexpr absl::Time kTime = absl::UnixEpoch();
@@ -87,27 +75,27 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
   EXPECT_EQ(std::get<DecisionRecord>(*back).close, decision.close);
   EXPECT_EQ(std::get<DecisionRecord>(*back).default_reward, 0.25);
   EXPECT_EQ(std::get<TimeRecord>(*Decode(Encode(TimeRecord{kTime}), 1)).now, kTime);
-  server::CloseRecord close{.now = kTime, .early = true, .windows = {{{std::byte{5}}, 0.5}, {}}};
+  CloseRecord close{.now = kTime, .early = true, .windows = {{{std::byte{5}}, 0.5}, {}}};
   const std::string closing = Encode(close);
   const auto closed = Decode(closing, 1);
   ASSERT_THAT(closed, IsOk());
-  const auto& windows = std::get<server::CloseRecord>(*closed);
+  const auto& windows = std::get<CloseRecord>(*closed);
   EXPECT_EQ(windows.now, kTime);
   EXPECT_TRUE(windows.early);
   ASSERT_EQ(windows.windows.size(), 2);
-  EXPECT_EQ(windows.windows[0].id, server::DecisionId{std::byte{5}});
+  EXPECT_EQ(windows.windows[0].id, DecisionId{std::byte{5}});
   EXPECT_EQ(windows.windows[0].reward, 0.5);
-  const std::string showing = Encode(server::ShownRecord{.id = {std::byte{6}}, .features = x});
+  const std::string showing = Encode(ShownRecord{.id = {std::byte{6}}, .features = x});
   const auto shown = Decode(showing, 1);
   ASSERT_THAT(shown, IsOk());
-  EXPECT_EQ(FeaturesOf(std::get<server::ShownRecord>(*shown).feature_bytes), x);
-  server::ReportRecord report{.id = {std::byte{7}}, .epoch = 3, .received = kTime, .reward = -1};
+  EXPECT_EQ(FeaturesOf(std::get<ShownRecord>(*shown).feature_bytes), x);
+  ReportRecord report{.id = {std::byte{7}}, .epoch = 3, .received = kTime, .reward = -1};
   for (const bool other_arm : {false, true}) {
     if (other_arm) report.features = x;
     const std::string asking = Encode(report);
     const auto asked = Decode(asking, 1);
     ASSERT_THAT(asked, IsOk());
-    const auto& request = std::get<server::ReportRecord>(*asked);
+    const auto& request = std::get<ReportRecord>(*asked);
     EXPECT_EQ(request.id, report.id);
     EXPECT_EQ(request.epoch, 3);
     EXPECT_EQ(request.received, kTime);
@@ -125,32 +113,32 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
 
 TEST(RecordsTest, CountersAndDebitsComeBackAsTheyWere) {
   const std::vector<double> x = {0.5, -1}, moment = {3, 4};
-  server::CounterRecord counter{.epoch = 3, .received = kTime, .node = 7, .user = "ann"};
+  CounterRecord counter{.epoch = 3, .received = kTime, .node = 7, .user = "ann"};
   counter.stream.fill(std::byte{1});
   counter.step = 9;
   counter.last.fill(std::byte{2});
   counter.moment = moment;
   counter.steps.resize(2);
   counter.steps[1] = {.readable = true, .id = counter.last, .time = kTime, .features = x};
-  const std::string bytes = server::Encode(counter);
-  const auto back = server::Decode(bytes, 2);
+  const std::string bytes = Encode(counter);
+  const auto back = Decode(bytes, 2);
   ASSERT_THAT(back, IsOk());
-  const auto& read = std::get<server::CounterRecord>(*back);
+  const auto& read = std::get<CounterRecord>(*back);
   EXPECT_EQ(read.stream, counter.stream);
   EXPECT_EQ(read.user, "ann");
   EXPECT_EQ(read.step, 9);
   ASSERT_EQ(read.steps.size(), 2);
   EXPECT_FALSE(read.steps[0].readable);
   EXPECT_EQ(read.steps[1].time, kTime);
-  EXPECT_EQ(server::Encode(read), bytes);  // from the views, too
+  EXPECT_EQ(Encode(read), bytes);  // from the views, too
   for (std::size_t i = 2; i < bytes.size(); ++i) {
-    EXPECT_THAT(server::Decode(bytes.substr(0, i), 2), StatusIs(absl::StatusCode::kDataLoss));
+    EXPECT_THAT(Decode(bytes.substr(0, i), 2), StatusIs(absl::StatusCode::kDataLoss));
   }
-  const server::DebitRecord debit{.epoch = 2, .node = 5, .releases = 256, .pure = 0.5, .rho = 0.25};
-  const auto paid = server::Decode(server::Encode(debit), 2);
+  const DebitRecord debit{.epoch = 2, .node = 5, .releases = 256, .pure = 0.5, .rho = 0.25};
+  const auto paid = Decode(Encode(debit), 2);
   ASSERT_THAT(paid, IsOk());
-  EXPECT_EQ(std::get<server::DebitRecord>(*paid).releases, 256);
-  EXPECT_EQ(std::get<server::DebitRecord>(*paid).rho, 0.25);
+  EXPECT_EQ(std::get<DebitRecord>(*paid).releases, 256);
+  EXPECT_EQ(std::get<DebitRecord>(*paid).rho, 0.25);
 }
 
 TEST(RecordsTest, CutsExtensionsAndUnknownVersionsAreDataLoss) {
@@ -225,7 +213,7 @@ TEST(UserIndexTest, ReadersSeeEveryUserThatWasThere) {
 
 TEST(IdIndexTest, KindsOfOneIdAreOneEntry) {
   IdIndex ids;
-  server::RememberedId id{.bucket = 3, .kind = 0};
+  RememberedId id{.bucket = 3, .kind = 0};
   ids.Insert(id);
   id.kind = 1;
   EXPECT_FALSE(ids.Contains(id));
@@ -241,11 +229,11 @@ TEST(IdIndexTest, KindsOfOneIdAreOneEntry) {
 }
 
 TEST(IdentityTest, TextComesBackAndDamageIsFound) {
-  server::InstanceId instance{};
+  InstanceId instance{};
   instance.fill(std::byte{0xab});
-  const Identity identity = server::IdentityOf(LocalColinSpec(), instance);
-  const std::string text = server::FormatIdentity(identity);
-  const auto back = server::ParseIdentity(text);
+  const Identity identity = IdentityOf(LocalColinSpec(), instance);
+  const std::string text = FormatIdentity(identity);
+  const auto back = ParseIdentity(text);
   ASSERT_THAT(back, IsOk());
   EXPECT_EQ(back->instance, instance);
   EXPECT_EQ(back->fixed, identity.fixed);
@@ -254,9 +242,9 @@ TEST(IdentityTest, TextComesBackAndDamageIsFound) {
   for (std::size_t i = 0; i < text.size(); i += 5) {
     std::string bad = text;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    EXPECT_THAT(server::ParseIdentity(bad), StatusIs(absl::StatusCode::kDataLoss)) << i;
+    EXPECT_THAT(ParseIdentity(bad), StatusIs(absl::StatusCode::kDataLoss)) << i;
   }
-  EXPECT_THAT(server::ParseIdentity(""), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ParseIdentity(""), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST(CountersTest, OlderFilesWithFewerCountersAreRead) {
@@ -274,7 +262,7 @@ TEST(CountersTest, OlderFilesWithFewerCountersAreRead) {
   EXPECT_THAT(older.Restore(bytes + bytes), StatusIs(absl::StatusCode::kDataLoss));
 }
 
-constexpr server::HeldContexts::Key kHeld = {1, {std::byte{9}}};
+constexpr HeldContexts::Key kHeld = {1, {std::byte{9}}};
 
 // A checkpoint of two users, two open windows and a stream that holds a context.
 struct CheckpointFixture {
@@ -325,7 +313,7 @@ TEST(CheckpointTest, EverythingComesBack) {
   EXPECT_THAT(back->statistics[0].moment, ElementsAre(4, 5));
   EXPECT_EQ(back->state.windows.next_close(), kTime + absl::Seconds(80));
   ASSERT_EQ(back->state.windows.all().size(), 2);
-  EXPECT_EQ(back->state.windows.all().begin()->second.id, server::DecisionId{std::byte{2}});
+  EXPECT_EQ(back->state.windows.all().begin()->second.id, DecisionId{std::byte{2}});
   EXPECT_TRUE(back->former.empty());
   EXPECT_EQ(back->counters, Counters::Encode({5}));
   EXPECT_FALSE(back->state.held.Take({1, {}}));
@@ -376,7 +364,7 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   ASSERT_EQ(exported->arms.size(), 1);
   EXPECT_THAT(exported->arms[0].features, ElementsAre(1, 2));
   EXPECT_THAT(exported->arms[0].tags, ElementsAre("tag"));
-  server::InstanceId instance{};
+  InstanceId instance{};
   instance.fill(std::byte{9});
   const auto copy =
       server::DecodeCheckpoint(server::CheckpointOfCopy(exported->checkpoint, instance));
@@ -385,7 +373,7 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   EXPECT_THAT(copy->users, ElementsAre("ann", "bob"));
   EXPECT_TRUE(copy->state.windows.all().empty());
   EXPECT_EQ(copy->statistics[0].events, 6);
-  const auto path = server::RewardPath::Create(testing::WindowSpec(), {}, nullptr);
+  const auto path = RewardPath::Create(testing::WindowSpec(), {}, nullptr);
   ASSERT_THAT(path, IsOk());
   const auto taken = server::CheckpointToExport(
       fixture.Bytes(), *path,
@@ -407,7 +395,7 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
 // The running hash addresses noise and is published nowhere.
 TEST(ExportTest, TheRunningHashStaysBehind) {
   const CheckpointFixture fixture;
-  const auto path = server::RewardPath::Create(testing::IndependentSpec(), {}, nullptr);
+  const auto path = RewardPath::Create(testing::IndependentSpec(), {}, nullptr);
   ASSERT_THAT(path, IsOk());
   const std::string hash(32, '\1');
   ASSERT_NE(fixture.Bytes().find(hash), std::string::npos);

@@ -201,7 +201,7 @@ TEST(ContextWorld, IsTheFleetsSphereArmForArm) {
     ASSERT_THAT(world, IsOk());
     ASSERT_THAT(sphere, IsOk());
     ContextWorld::Round round;
-    Decision decision;
+    Choice decision;
     for (int t = 0; t < 50; ++t) {
       world->RoundAt(t, round);
       (*sphere)->DecisionAt(t, decision);

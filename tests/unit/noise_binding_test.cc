@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "server/models/export.h"
-#include "server/models/recovery.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
@@ -44,27 +44,27 @@ class NoiseBindingTest : public HostedModelTest {
   std::vector<double> ReleaseOf(HostedModel& model) {
     auto exported = *server::DecodeExport(*model.Export());
     const auto path =
-        *server::RewardPath::Create(model.spec(), model.instance(), options_.noise_key);
+        *RewardPath::Create(model.spec(), model.instance(), options_.noise_key);
     EXPECT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
     return exported.checkpoint.state.central.ReleaseOf(0, *path.counter()).value().moment;
   }
 
   void TakeOne(HostedModel& model, std::uint64_t number) {
-    const server::Decision decision = DecisionOf(model, clock_, number, {0.6, -0.3});
+    const Decision decision = DecisionOf(model, clock_, number, {0.6, -0.3});
     ASSERT_EQ(CodeOf(ReportOne(model, decision, 0.7)), v1::APPLIED);
     WaitApplied(model);
   }
 
   // The identity as servers wrote it whose addresses did not name the data.
   void MakeFormer() {
-    server::Identity identity = StoredIdentity();
+    Identity identity = StoredIdentity();
     std::erase_if(identity.fixed, [](const auto& field) {
       return field.first == "noise" || field.first == "feature_l2_max";
     });
     ASSERT_THAT(server::WriteIdentity(folder_.path(), identity), IsOk());
   }
-  server::Identity StoredIdentity() {
-    return *server::ParseIdentity(*server::ReadIdentityFile(folder_.path()));
+  Identity StoredIdentity() {
+    return *ParseIdentity(*server::ReadIdentityFile(folder_.path()));
   }
 };
 
@@ -85,7 +85,7 @@ TEST_F(NoiseBindingTest, NoiseOfOtherIncrementsIsIndependent) {
     TakeOne(*model, 1);
     first = ReleaseOf(*model);
   }
-  server::Identity identity = StoredIdentity();
+  Identity identity = StoredIdentity();
   for (auto& [name, value] : identity.fixed) {
     if (name == "feature_l2_max") value = "2";
   }
@@ -128,7 +128,7 @@ TEST_F(NoiseBindingTest, FormerFoldersAreTakenOverWhenNothingStandsBehindTheChec
 TEST_F(NoiseBindingTest, FormerFoldersWithEntriesBehindTheCheckpointAreRefused) {
   { TakeOne(*Open(SpecOf(kCounter)), 1); }
   MakeFormer();
-  const server::Identity before = StoredIdentity();
+  const Identity before = StoredIdentity();
   EXPECT_THAT(TryOpen(SpecOf(kCounter)),
               StatusIs(absl::StatusCode::kFailedPrecondition, "stop it cleanly"));
   EXPECT_EQ(StoredIdentity().fixed, before.fixed);

@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
+#include "common/model/entries/records.h"
+#include "common/model/state/cell_codec.h"
 #include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/cell_codec.h"
-#include "server/models/folder_restore.h"
-#include "server/models/records.h"
-#include "server/models/recovery.h"
+#include "server/models/folder/folder_restore.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/hosted_model_fixture.h"
 
@@ -21,11 +21,7 @@ namespace bandana::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using server::CellCodec;
-using server::CellContent;
-using server::Decision;
 using server::HostedModel;
-using server::WindowValue;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -145,13 +141,13 @@ class OneWorld {
   std::vector<double> Closed() {
     model.reset();
     auto log = *server::OpenSqliteLog({.path = LogFile()});
-    std::vector<server::LogEntry> entries;
+    std::vector<LogEntry> entries;
     EXPECT_THAT(log->Read({.sequence = log->trimmed()}, 1000, entries), IsOk());
     std::vector<double> rewards;
-    for (const server::LogEntry& entry : entries) {
-      const auto record = server::Decode(entry.record, 2);
+    for (const LogEntry& entry : entries) {
+      const auto record = Decode(entry.record, 2);
       EXPECT_THAT(record, IsOk());
-      const auto* close = std::get_if<server::CloseRecord>(&*record);
+      const auto* close = std::get_if<CloseRecord>(&*record);
       if (close == nullptr) continue;
       for (const auto& window : close->windows) rewards.push_back(window.reward);
     }
@@ -318,10 +314,10 @@ TEST_P(OpenWindowsTest, CellsAreSealedAndBoundToTheirDecision) {
   ASSERT_EQ(CodeOf(world.Report(decision, 1)), v1::APPLIED);
   world.model.reset();
   EXPECT_NE(world.Query("SELECT HEX(SUBSTR(value, 18, 1)) FROM cells WHERE slot = 1"), "01");
-  server::Cell cells[2];
+  Cell cells[2];
   {
     auto log = *server::OpenSqliteLog({.path = world.LogFile()});
-    ASSERT_THAT(log->ForEachCell([&](const server::Cell& cell) { cells[cell.slot] = cell; }),
+    ASSERT_THAT(log->ForEachCell([&](const Cell& cell) { cells[cell.slot] = cell; }),
                 IsOk());
     std::swap(cells[0].content, cells[1].content);
     server::LogBatch batch;
@@ -414,9 +410,9 @@ TEST(FormerWindowsTest, EntriesThatKeepReportsInTheLogAreRefusedWithWhatToDo) {
   FakeClock clock;
   { ASSERT_THAT(HostedModel::Open(WindowSpec(), folder.path(), clock), IsOk()); }
   const std::vector<double> x = {1, 0};
-  server::DecisionRecord decision{.close = clock.Now() + absl::Hours(1)};
+  DecisionRecord decision{.close = clock.Now() + absl::Hours(1)};
   decision.event = {.epoch = 1, .time = clock.Now(), .node = 0, .features = x};
-  std::string former = server::Encode(decision);
+  std::string former = Encode(decision);
   former[1] = 1;
   {
     auto log = *server::OpenSqliteLog({.path = server::LogPath(folder.path())});
@@ -429,9 +425,9 @@ TEST(FormerWindowsTest, EntriesThatKeepReportsInTheLogAreRefusedWithWhatToDo) {
 }
 
 TEST(CellCodecTest, WhatIsSealedOpensForItsDecisionAlone) {
-  server::CellKey key{};
+  CellKey key{};
   key.fill(std::byte{1});
-  const server::EntryId id = {std::byte{7}};
+  const EntryId id = {std::byte{7}};
   for (const bool sealed : {false, true}) {
     SCOPED_TRACE(sealed);
     const CellCodec codec({}, sealed ? std::optional(key) : std::nullopt, SystemBits());
@@ -450,7 +446,7 @@ TEST(CellCodecTest, WhatIsSealedOpensForItsDecisionAlone) {
     if (!sealed) continue;
     EXPECT_FALSE(codec.Decode({std::byte{8}}, content).ok());
     EXPECT_FALSE(CellCodec({std::byte{1}}, key, SystemBits()).Decode(id, content).ok());
-    EXPECT_FALSE(CellCodec({}, server::CellKey{}, SystemBits()).Decode(id, content).ok());
+    EXPECT_FALSE(CellCodec({}, CellKey{}, SystemBits()).Decode(id, content).ok());
     EXPECT_FALSE(CellCodec({}, std::nullopt, SystemBits()).Decode(id, content).ok());
   }
 }

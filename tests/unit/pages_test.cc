@@ -1,5 +1,5 @@
 // Metrics and status page from plain views.
-#include "server/ops/pages.h"
+#include "server/ops/observation/pages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/wire/points_policy.h"
+#include "common/design/points_policy.h"
 #include "server/models/registry.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
@@ -17,7 +17,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::Decision;
 using server::HostedModel;
 using server::ReportedOutcome;
 using ::testing::DoubleEq;

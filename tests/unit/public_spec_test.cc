@@ -10,8 +10,8 @@
 
 #include "common/accounting/zcdp.h"
 #include "common/base/sha256.h"
-#include "common/wire/counter_policy.h"
-#include "common/wire/model_spec.h"
+#include "common/design/counter_policy.h"
+#include "common/design/model_spec.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {

@@ -1,5 +1,5 @@
 // Vector noise of the papers: what it refuses, what it says of itself, its bits.
-#include "common/mechanisms/published_noise.h"
+#include "tools/published/published_noise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/service/random_buffer.h"
+#include "server/service/tokens/random_buffer.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

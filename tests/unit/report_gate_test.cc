@@ -1,4 +1,4 @@
-#include "server/models/report_gate.h"
+#include "server/models/admission/report_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,7 @@ namespace bandana::testing {
 namespace {
 
 using server::Admission;
-using server::DecisionRecord;
-using server::EpochRecord;
-using server::EventRecord;
-using server::LogPosition;
-using server::OutcomeRecord;
-using server::Record;
 using server::ReportGate;
-using server::ReportRecord;
-using server::TimeRecord;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
@@ -37,7 +29,7 @@ class ReportGateTest : public ::testing::Test {
   }
   Admission Judge(const Record& record) {
     batch_ = {};
-    bytes_ = server::Encode(record);
+    bytes_ = Encode(record);
     return gate_->Judge(bytes_, batch_);
   }
   // Types of the entries that the last record became.
@@ -57,13 +49,13 @@ class ReportGateTest : public ::testing::Test {
   // The rewards of the entry that the last record became.
   std::vector<double> Closed() const {
     std::vector<double> rewards;
-    const auto record = server::Decode(batch_.records.at(0).bytes, 1);
-    for (const auto& window : std::get<server::CloseRecord>(*record).windows) {
+    const auto record = Decode(batch_.records.at(0).bytes, 1);
+    for (const auto& window : std::get<CloseRecord>(*record).windows) {
       rewards.push_back(window.reward);
     }
     return rewards;
   }
-  server::WindowValue ValueIn(const server::Cell& cell) const {
+  WindowValue ValueIn(const Cell& cell) const {
     return *cells_.Decode(cell.id, cell.content);
   }
   void Commit() {
@@ -90,10 +82,10 @@ class ReportGateTest : public ::testing::Test {
 
   const std::vector<double> feature_ = {1};
   ReportGate::Options options_;
-  server::UserIndex users_;
-  server::Counters counters_;
+  UserIndex users_;
+  Counters counters_;
   std::unique_ptr<ReportGate> gate_;
-  const server::CellCodec cells_{{}, server::CellKey{}, SystemBits()};
+  const CellCodec cells_{{}, CellKey{}, SystemBits()};
   std::string bytes_;
   server::LogBatch batch_;
 };
@@ -119,8 +111,8 @@ TEST_F(ReportGateTest, ARolledBackTransactionLeavesNoTrace) {
   EXPECT_EQ(users_.Find("ann"), 1);
   EXPECT_EQ(gate_->epoch(), 2);
   EXPECT_EQ(gate_->events_of_one_max(), 1);
-  EXPECT_EQ(counters_.Get()[server::Counters::kApplied], 2);
-  EXPECT_EQ(counters_.Get()[server::Counters::Rejected(v1::USER_LIMIT)], 1);
+  EXPECT_EQ(counters_.Get()[Counters::kApplied], 2);
+  EXPECT_EQ(counters_.Get()[Counters::Rejected(v1::USER_LIMIT)], 1);
 }
 
 TEST_F(ReportGateTest, TheBudgetIsTheFullestUsersInThisEpoch) {
@@ -167,7 +159,7 @@ TEST_F(ReportGateTest, PooledUsersHaveNoBudgetThatTheServerKnows) {
 
 TEST_F(ReportGateTest, StreamsHaveTheBudgetWhereUsersHaveNone) {
   options_.ids_max = 10;
-  options_.debits = server::Debits::kNodeStreams;
+  options_.debits = Debits::kNodeStreams;
   options_.steps_max = 5;
   Start();
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
@@ -175,7 +167,7 @@ TEST_F(ReportGateTest, StreamsHaveTheBudgetWhereUsersHaveNone) {
   Commit();
   EXPECT_EQ(gate_->budget()->used, 3);
   EXPECT_EQ(gate_->budget()->of, server::BudgetUse::Of::kStream);
-  options_.debits = server::Debits::kModelStream;
+  options_.debits = Debits::kModelStream;
   Start();
   for (int i = 5; i <= 7; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
   EXPECT_EQ(Judge(Outcome(8, "bob")), Admission::kAppend);
@@ -226,15 +218,15 @@ TEST_F(ReportGateTest, AReportOfAnOpenDecisionWritesItsCellAndNothingElse) {
     EXPECT_EQ(Judge(Decision(1, "")), Admission::kAppend);
     EXPECT_EQ(Types(), "11");
     ASSERT_EQ(batch_.cells.size(), 1);
-    EXPECT_EQ(ValueIn(batch_.cells[0]), (server::WindowValue{.reward = 0.25}));
+    EXPECT_EQ(ValueIn(batch_.cells[0]), (WindowValue{.reward = 0.25}));
     EXPECT_EQ(Judge(Decision(1, "")), Admission::kDuplicate);
     Commit();
-    const server::Counters::Values before = counters_.Get();
+    const Counters::Values before = counters_.Get();
     EXPECT_EQ(Judge(Report(1, 2)), Admission::kAppend);
     EXPECT_EQ(Types(), "");
     ASSERT_EQ(batch_.cells.size(), 1);
-    const server::Cell first = batch_.cells[0];
-    EXPECT_EQ(ValueIn(first), (server::WindowValue{.reported = true, .reward = 2}));
+    const Cell first = batch_.cells[0];
+    EXPECT_EQ(ValueIn(first), (WindowValue{.reported = true, .reward = 2}));
     // The first report stands; a hidden one is written anew.
     EXPECT_EQ(Judge(Report(1, 3)), hides ? Admission::kAppend : Admission::kDuplicate);
     ASSERT_EQ(batch_.cells.size(), hides ? 1 : 0);
@@ -250,9 +242,9 @@ TEST_F(ReportGateTest, AReportOfAnOpenDecisionWritesItsCellAndNothingElse) {
     EXPECT_EQ(Types(), "12");
     EXPECT_EQ(Closed(), (std::vector<double>{2}));
     ASSERT_EQ(batch_.cells.size(), 1);
-    EXPECT_EQ(batch_.cells[0], (server::Cell{.slot = 0}));
+    EXPECT_EQ(batch_.cells[0], (Cell{.slot = 0}));
     Commit();
-    EXPECT_EQ(counters_.Get()[server::Counters::kApplied], before[server::Counters::kApplied] + 1);
+    EXPECT_EQ(counters_.Get()[Counters::kApplied], before[Counters::kApplied] + 1);
     EXPECT_EQ(Judge(Report(1, 3)), Admission::kExpired);
   }
 }
@@ -267,8 +259,8 @@ TEST_F(ReportGateTest, ARefusedDecisionCountsOnceAndItsReportsFindNothing) {
   EXPECT_EQ(Judge(Report(2, 1)), Admission::kExpired);
   Commit();
   EXPECT_EQ(gate_->events_of_one_max(), 1);
-  EXPECT_EQ(counters_.Get()[server::Counters::Rejected(v1::USER_LIMIT)], 1);
-  EXPECT_EQ(counters_.Get()[server::Counters::kExpired], 0);
+  EXPECT_EQ(counters_.Get()[Counters::Rejected(v1::USER_LIMIT)], 1);
+  EXPECT_EQ(counters_.Get()[Counters::kExpired], 0);
 }
 
 TEST_F(ReportGateTest, WindowsCloseInOrderAndInEntriesOfBoundedSize) {
@@ -287,7 +279,7 @@ TEST_F(ReportGateTest, WindowsCloseInOrderAndInEntriesOfBoundedSize) {
   Commit();
   EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
   EXPECT_EQ(Types(), "12 12 12");
-  EXPECT_EQ(Closed().size(), server::kClosedWindowsMax);
+  EXPECT_EQ(Closed().size(), kClosedWindowsMax);
   EXPECT_EQ(Closed().front(), 2499);
   EXPECT_EQ(batch_.cells.size(), 2500);
 }
@@ -331,16 +323,16 @@ TEST_F(ReportGateTest, WindowsAndCellsFallWithTheirTransaction) {
   EXPECT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
   EXPECT_EQ(Closed(), (std::vector<double>{2, 0.25}));
   Commit();
-  EXPECT_EQ(counters_.Get()[server::Counters::kApplied], 2);
+  EXPECT_EQ(counters_.Get()[Counters::kApplied], 2);
 }
 
 TEST_F(ReportGateTest, CountersAreStoredOnlyWhenTheyChanged) {
   Start();
   EXPECT_FALSE(gate_->CountersChanged());
-  counters_.Add(server::Counters::kFeaturesClipped, 1);
+  counters_.Add(Counters::kFeaturesClipped, 1);
   EXPECT_TRUE(gate_->CountersChanged());
   gate_->EncodeCounters();
-  counters_.Add(server::Counters::kFeaturesClipped, 1);  // after the encoding
+  counters_.Add(Counters::kFeaturesClipped, 1);  // after the encoding
   gate_->Commit({}, true);
   EXPECT_TRUE(gate_->CountersChanged());
   Commit();
@@ -359,27 +351,27 @@ class StreamGateTest : public ReportGateTest {
   StreamGateTest() {
     options_.steps_max = 10;
     options_.ids_max = 100;
-    options_.debits = server::Debits::kDeviceStreams;
+    options_.debits = Debits::kDeviceStreams;
     options_.cost = {.releases = 1, .rho = 0.5};
   }
   // Steps `first` .. `last`; a decision's number is its step.
   Admission JudgeSteps(int stream, int first, int last, const std::string& user) {
-    server::CounterRecord record{.epoch = 1, .received = kStart, .user = user};
+    CounterRecord record{.epoch = 1, .received = kStart, .user = user};
     record.stream[0] = static_cast<std::byte>(stream);
     record.step = last;
     record.moment = feature_;
     for (int step = first; step <= last; ++step) {
-      server::CounterStep& one = record.steps.emplace_back();
+      CounterStep& one = record.steps.emplace_back();
       one = {.readable = true, .time = kStart, .features = feature_};
       one.id[0] = static_cast<std::byte>(step);
       one.id[1] = static_cast<std::byte>(stream);
       record.last = one.id;
     }
     batch_ = {};
-    bytes_ = server::Encode(record);
+    bytes_ = Encode(record);
     return gate_->Judge(bytes_, batch_);
   }
-  server::StreamId Stream(int number) const { return {static_cast<std::byte>(number)}; }
+  StreamId Stream(int number) const { return {static_cast<std::byte>(number)}; }
 };
 
 TEST_F(StreamGateTest, ANewStreamPaysBeforeItsFirstReport) {
@@ -434,13 +426,13 @@ TEST_F(StreamGateTest, TheBudgetIsTheLongestStreamsInThisEpoch) {
 
 TEST_F(ReportGateTest, DebitsOfNodesFallWithTheirTransaction) {
   options_.steps_max = 2;
-  options_.debits = server::Debits::kNodeStreams;
+  options_.debits = Debits::kNodeStreams;
   options_.cost = {.releases = 1, .rho = 0.5};
   options_.ids_max = 10;
   Start();
   const auto types = [&](int number) {
     server::LogBatch batch;
-    const std::string record = server::Encode(Outcome(number, "ann"));
+    const std::string record = Encode(Outcome(number, "ann"));
     const Admission verdict = gate_->Judge(record, batch);
     if (verdict != Admission::kAppend) return std::string("refused");
     std::string all;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "common/accounting/gaussian.h"
-#include "common/mechanisms/loss_mechanism.h"
-#include "common/mechanisms/scalar_gaussian.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/seeded_bits.h"
+#include "tools/published/loss_mechanism.h"
+#include "tools/published/scalar_gaussian.h"
 
 namespace bandana {
 namespace {

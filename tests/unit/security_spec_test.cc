@@ -1,12 +1,12 @@
 // TLS and access in configurations: what is refused, and how it is said.
-#include "server/ops/security_spec.h"
+#include "server/ops/config/security_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/base/file.h"
-#include "server/ops/config_file.h"
-#include "server/ops/config_summary.h"
+#include "server/ops/config/config_file.h"
+#include "server/ops/config/config_summary.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"

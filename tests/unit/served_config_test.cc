@@ -1,5 +1,5 @@
 // What AUTO becomes when a server reads a configuration.
-#include "server/models/served_config.h"
+#include "common/planner/served_config.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string>
 
+#include "common/design/privacy_rules.h"
 #include "common/planner/context_plan.h"
-#include "common/wire/privacy_rules.h"
 
 namespace bandana::server {
 namespace {

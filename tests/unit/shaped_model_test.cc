@@ -9,14 +9,14 @@
 #include "common/accounting/zcdp.h"
 #include "common/bandits/shaped.h"
 #include "common/bandits/statistics.h"
+#include "common/design/counter_policy.h"
+#include "common/model/entries/records.h"
+#include "common/model/state/user_shape.h"
 #include "common/planner/noise_shape.h"
-#include "common/wire/counter_policy.h"
+#include "common/planner/served_config.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/export.h"
-#include "server/models/records.h"
-#include "server/models/recovery.h"
-#include "server/models/served_config.h"
-#include "server/models/user_shape.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
@@ -71,8 +71,8 @@ class ShapedModelTest : public HostedModelTest {
     WaitApplied(model);
   }
   server::Recovered Recover(const ModelSpec& spec) {
-    server::UserIndex users;
-    server::Counters counters;
+    UserIndex users;
+    Counters counters;
     return *server::Recover(
         spec, folder_.path(), "", Key(), [](const std::string&) {}, users, counters);
   }
@@ -95,12 +95,12 @@ PureRelease ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   const auto key = Key();
   PureRelease pure;
   pure.contexts.assign(3, EmptyStatistics(2));
-  std::vector<server::LogEntry> entries;
+  std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
   Sha256Digest chain{};
-  for (const server::LogEntry& entry : entries) {
-    const auto record = *server::Decode(entry.record, 2);
-    const auto* outcome = std::get_if<server::OutcomeRecord>(&record);
+  for (const LogEntry& entry : entries) {
+    const auto record = *Decode(entry.record, 2);
+    const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     double x[2];
     std::memcpy(x, outcome->event.feature_bytes.data(), sizeof x);
@@ -139,7 +139,7 @@ TEST_F(ShapedModelTest, ServesThePureMechanismOnTheKeyedNoise) {
   }
   const server::Recovered recovered = Recover(spec);
   const PureRelease pure = ByHand(spec, recovered);
-  const server::NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
+  const NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
   EXPECT_EQ(release.moment, pure.values);
   EXPECT_EQ(release.variance, pure.variance);
 
@@ -182,7 +182,7 @@ TEST_F(ShapedModelTest, ReleasesAreTheSameBitsFromLogCheckpointAndBoth) {
     EXPECT_GT(recovered.checkpoint_sequence, 0);
     EXPECT_EQ(recovered.state.ReleaseOf(0, *recovered.path).value().moment, from_log);
     ASSERT_TRUE(recovered.state.shape.has_value());
-    EXPECT_EQ(recovered.state.shape->root, server::ShapeOf(spec)->root);
+    EXPECT_EQ(recovered.state.shape->root, ShapeOf(spec)->root);
   }
   const auto model = Open(spec);
   Take(*model, 35, 20);
@@ -267,7 +267,7 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
     served = model->posterior()->node(1);
   }
   const server::Recovered recovered = Recover(spec);
-  const server::NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
+  const NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
   // y_u = sum / sqrt 2 + z_u each: their mean times sqrt 2 has the noise of one.
   NodeStatistics all = EmptyStatistics(2);
   for (const NodeStatistics& s : recovered.statistics) {
@@ -329,7 +329,7 @@ void ExpectRefused(const std::vector<Mistake>& mistakes) {
     v1::ModelConfig config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(mistake.config, &config));
     std::vector<ConfigError> errors;
-    EXPECT_FALSE(server::ParseServedModel(config, "", false, errors).has_value());
+    EXPECT_FALSE(ParseServedModel(config, "", false, errors).has_value());
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].field, mistake.field);
     EXPECT_THAT(errors[0].message, HasSubstr(mistake.message));
@@ -388,7 +388,7 @@ TEST(ShapedConfigTest, AutoNamesTheShapedCounterWhereItIsPredictedBest) {
     }
   }
   std::vector<ConfigError> errors;
-  const auto spec = server::ParseServedModel(config, "", false, errors);
+  const auto spec = ParseServedModel(config, "", false, errors);
   ASSERT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].message);
   EXPECT_EQ(spec->public_spec.mechanism, v1::SHAPED_COUNTER) << spec->plan;
   EXPECT_EQ(spec->public_spec.counter->horizon, 1'000'000);

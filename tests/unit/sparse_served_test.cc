@@ -10,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/sparse_policy.h"
 #include "common/mechanisms/canonical_text.h"
-#include "common/wire/sparse_policy.h"
+#include "common/model/entries/records.h"
+#include "common/planner/served_config.h"
 #include "server/log/sqlite_log.h"
-#include "server/models/export.h"
-#include "server/models/records.h"
-#include "server/models/recovery.h"
-#include "server/models/served_config.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/test_rng.h"
 
@@ -77,8 +77,8 @@ class SparseServedTest : public HostedModelTest {
     WaitApplied(model);
   }
   server::Recovered Recover(const ModelSpec& spec, const std::string& folder) {
-    server::UserIndex users;
-    server::Counters counters;
+    UserIndex users;
+    Counters counters;
     auto recovered = server::Recover(
         spec, folder, "", Key(), [](const std::string&) {}, users, counters);
     EXPECT_THAT(recovered, IsOk());
@@ -97,11 +97,11 @@ SparseBelief ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   const Fliphat fliphat = *MakeFliphat(spec);
   FliphatState state = fliphat.Start();
   const auto key = Key();
-  std::vector<server::LogEntry> entries;
+  std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
-  for (const server::LogEntry& entry : entries) {
-    const auto record = *server::Decode(entry.record, kDimension);
-    const auto* outcome = std::get_if<server::OutcomeRecord>(&record);
+  for (const LogEntry& entry : entries) {
+    const auto record = *Decode(entry.record, kDimension);
+    const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     std::vector<double> x(kDimension);
     std::memcpy(x.data(), outcome->event.feature_bytes.data(), 8 * x.size());
@@ -169,9 +169,9 @@ TEST_F(SparseServedTest, KeepsNoContextBesideTheLogAndTheEpisode) {
   EXPECT_EQ(statistics.events, 20);
   // An export has what was released, and no sums.
   auto exported = *server::DecodeExport(*model->Export());
-  const auto path = *server::RewardPath::Create(spec, exported.checkpoint.instance, Key());
+  const auto path = *RewardPath::Create(spec, exported.checkpoint.instance, Key());
   ASSERT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
-  const server::ModelState& state = exported.checkpoint.state;
+  const ModelState& state = exported.checkpoint.state;
   EXPECT_EQ(state.sparse.rows(), 0);
   EXPECT_EQ(state.sparse.episodes(), 0);
   EXPECT_EQ(Dense(state.sparse.estimate().value()), model->posterior()->node(0).mean);
@@ -181,7 +181,7 @@ TEST_F(SparseServedTest, AnExportBeforeTheFirstEventHasNoState) {
   const ModelSpec spec = SpecOf(SparseText());
   auto exported = *server::DecodeExport(*Open(spec)->Export());
   ASSERT_EQ(exported.checkpoint.state.position.sequence, 0);
-  const auto path = *server::RewardPath::Create(spec, exported.checkpoint.instance, Key());
+  const auto path = *RewardPath::Create(spec, exported.checkpoint.instance, Key());
   ASSERT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
   EXPECT_EQ(exported.checkpoint.state.sparse.rows(), 0);
   EXPECT_EQ(exported.checkpoint.state.sparse.episodes(), 0);
@@ -322,26 +322,26 @@ TEST_F(SparseServedTest, WhatCalibratesTheNoiseIsFixed) {
 // One stream without a model around it.
 class SparseStreamTest : public ::testing::Test {
  protected:
-  server::NoiseOrigin Origin(std::uint64_t event) const {
-    server::NoiseOrigin origin{.key = key_.get(), .epoch = 1};
+  NoiseOrigin Origin(std::uint64_t event) const {
+    NoiseOrigin origin{.key = key_.get(), .epoch = 1};
     std::memcpy(origin.history.data(), &event, sizeof event);
     return origin;
   }
-  void Feed(server::SparseStream& stream, std::uint64_t first, std::uint64_t count) const {
+  void Feed(SparseStream& stream, std::uint64_t first, std::uint64_t count) const {
     for (std::uint64_t i = first; i < first + count; ++i) {
       const Round round = RoundOf(i);
       ASSERT_THAT(stream.Step(round.x, round.reward, model_, Origin(i)), IsOk());
     }
   }
-  static std::string BytesOf(const server::SparseStream& stream) {
+  static std::string BytesOf(const SparseStream& stream) {
     std::string bytes;
-    server::ByteWriter out(bytes);
+    ByteWriter out(bytes);
     stream.Encode(out);
     return bytes;
   }
   absl::Status Read(const std::string& bytes) const {
-    server::SparseStream stream;
-    server::ByteReader in(bytes);
+    SparseStream stream;
+    ByteReader in(bytes);
     const absl::Status status = stream.Decode(in, model_);
     if (!status.ok() || in.Done()) return status;
     return DataLoss("bytes are left");
@@ -353,8 +353,8 @@ class SparseStreamTest : public ::testing::Test {
 
 // What a round holds reaches nothing before the end of its episode, and other rounds' sums never.
 TEST_F(SparseStreamTest, ARoundReachesNothingBeforeTheEndOfItsEpisode) {
-  server::SparseStream one;
-  server::SparseStream other;
+  SparseStream one;
+  SparseStream other;
   constexpr std::uint64_t kReplaced = 130;  // in the episode of the events 127 .. 254
   for (std::uint64_t i = 0; i < 300; ++i) {
     const Round round = RoundOf(i);
@@ -371,11 +371,11 @@ TEST_F(SparseStreamTest, ARoundReachesNothingBeforeTheEndOfItsEpisode) {
 }
 
 TEST_F(SparseStreamTest, EverythingComesBackInTheMiddleOfAnEpisode) {
-  server::SparseStream whole;
+  SparseStream whole;
   Feed(whole, 0, 180);
   const std::string bytes = BytesOf(whole);
-  server::SparseStream back;
-  server::ByteReader in(bytes);
+  SparseStream back;
+  ByteReader in(bytes);
   ASSERT_THAT(back.Decode(in, model_), IsOk());
   EXPECT_TRUE(in.Done());
   EXPECT_EQ(BytesOf(back), bytes);
@@ -383,11 +383,11 @@ TEST_F(SparseStreamTest, EverythingComesBackInTheMiddleOfAnEpisode) {
   Feed(back, 180, 100);
   EXPECT_EQ(back.estimate().value(), whole.estimate().value());
   EXPECT_EQ(back.rows(), whole.rows());
-  EXPECT_THAT(Read(BytesOf(server::SparseStream())), IsOk());
+  EXPECT_THAT(Read(BytesOf(SparseStream())), IsOk());
 }
 
 TEST_F(SparseStreamTest, ClosingErasesTheSumsAndKeepsTheEstimate) {
-  server::SparseStream stream;
+  SparseStream stream;
   stream.Close();
   Feed(stream, 0, 300);
   const SparseEstimate estimate = stream.estimate().value();
@@ -402,25 +402,25 @@ TEST_F(SparseStreamTest, ClosingErasesTheSumsAndKeepsTheEstimate) {
 
 TEST_F(SparseStreamTest, AnotherHistoryEpochOrInstanceGetsOtherNoise) {
   const auto released = [&](auto change) {
-    server::SparseStream stream;
+    SparseStream stream;
     for (std::uint64_t i = 0; i < 255; ++i) {
-      server::NoiseOrigin origin = Origin(i);
+      NoiseOrigin origin = Origin(i);
       if (i == 254) change(origin);
       const Round round = RoundOf(i);
       EXPECT_THAT(stream.Step(round.x, round.reward, model_, origin), IsOk());
     }
     return stream.estimate().value();
   };
-  const SparseEstimate same = released([](server::NoiseOrigin&) {});
+  const SparseEstimate same = released([](NoiseOrigin&) {});
   ASSERT_FALSE(same.empty());
-  EXPECT_EQ(released([](server::NoiseOrigin&) {}), same);
-  EXPECT_NE(released([](server::NoiseOrigin& origin) { origin.history[9] = std::byte{1}; }), same);
-  EXPECT_NE(released([](server::NoiseOrigin& origin) { origin.epoch = 2; }), same);
-  EXPECT_NE(released([](server::NoiseOrigin& origin) { origin.instance[0] = std::byte{1}; }), same);
+  EXPECT_EQ(released([](NoiseOrigin&) {}), same);
+  EXPECT_NE(released([](NoiseOrigin& origin) { origin.history[9] = std::byte{1}; }), same);
+  EXPECT_NE(released([](NoiseOrigin& origin) { origin.epoch = 2; }), same);
+  EXPECT_NE(released([](NoiseOrigin& origin) { origin.instance[0] = std::byte{1}; }), same);
 }
 
 TEST_F(SparseStreamTest, RefusesBytesThatAreNoState) {
-  server::SparseStream stream;
+  SparseStream stream;
   Feed(stream, 0, 280);
   const std::string bytes = BytesOf(stream);
   ASSERT_THAT(Read(bytes), IsOk());
@@ -488,7 +488,7 @@ TEST(SparseConfigTest, RefusesWhatHasNoProofOrNoRoom) {
     v1::ModelConfig config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(mistake.config, &config));
     std::vector<ConfigError> errors;
-    EXPECT_FALSE(server::ParseServedModel(config, "", false, errors).has_value());
+    EXPECT_FALSE(ParseServedModel(config, "", false, errors).has_value());
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].field, mistake.field);
     EXPECT_THAT(errors[0].message, HasSubstr(mistake.message));

@@ -15,14 +15,9 @@
 namespace bandana::testing {
 namespace {
 
-using server::Cell;
 using server::CreateSqliteLog;
-using server::EntryId;
 using server::LogBatch;
-using server::LogEntry;
-using server::LogPosition;
 using server::OpenSqliteLog;
-using server::RememberedId;
 using server::SqliteLogOptions;
 using server::UpdateLog;
 using ::testing::ElementsAre;

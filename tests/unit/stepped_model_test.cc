@@ -24,7 +24,7 @@ class SteppedModelTest : public HostedModelTest {
   SteppedModelTest() { options_.stepped = true; }
 
   // One report of the decision; counts the answers.
-  void Ask(HostedModel& model, const server::Decision& decision, double reward) {
+  void Ask(HostedModel& model, const Decision& decision, double reward) {
     model.Report({{.decision = decision, .reward = reward}}, [this](auto results) {
       ++answers_;
       answer_ = results.ok() ? absl::StatusOr<OutcomeResult>(results->front()) : results.status();

@@ -1,4 +1,4 @@
-#include "server/service/token_keys.h"
+#include "server/service/tokens/token_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 
 #include "common/base/file.h"
-#include "server/service/token.h"
-#include "server/service/token_key_file.h"
+#include "server/service/tokens/token.h"
+#include "server/service/tokens/token_key_file.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "server/service/token.h"
+#include "server/service/tokens/token.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/service/token_payload.h"
+#include "server/service/tokens/token_payload.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -24,7 +24,7 @@ using ::bandana::testing::StatusIs;
 using ::bandana::testing::TempDir;
 
 Decision WithWindows(Decision decision) {
-  for (RankedArm& arm : decision.arms) arm.window = {-0.25, 0.5};
+  for (SealedArm& arm : decision.arms) arm.window = {-0.25, 0.5};
   return decision;
 }
 
@@ -39,7 +39,7 @@ Decision MakeDecision(int arms, int dimension) {
   decision.node = 42;
   decision.user = "";
   for (int a = 0; a < arms; ++a) {
-    RankedArm arm{.propensity = a == 0 ? 1.0 : 0.0};
+    SealedArm arm{.propensity = a == 0 ? 1.0 : 0.0};
     for (int i = 0; i < dimension; ++i) arm.features.push_back(0.25 * (a + 1) - 0.125 * i);
     decision.arms.push_back(arm);
   }

@@ -11,10 +11,10 @@
 #include "common/mechanisms/gaussian_mechanism.h"
 #include "common/mechanisms/integer_clip.h"
 #include "common/mechanisms/joint_statistic.h"
-#include "common/mechanisms/laplace_mechanism.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
+#include "tools/published/laplace_mechanism.h"
 
 namespace bandana {
 namespace {

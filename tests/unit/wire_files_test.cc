@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "common/wire/field_checks.h"
+#include "common/design/field_checks.h"
 #include "common/wire/graph_proto.h"
 #include "common/wire/users_tsv.h"
 #include "tests/support/status_matchers.h"

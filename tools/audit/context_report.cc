@@ -7,11 +7,11 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.pb.h"
-#include "client/src/context_privatizer.h"
-#include "client/src/features.h"
-#include "client/src/stream_privatizer.h"
+#include "client/src/privacy/context_privatizer.h"
+#include "client/src/privacy/features.h"
+#include "client/src/privacy/stream_privatizer.h"
 #include "common/base/status.h"
-#include "common/wire/context_policy.h"
+#include "common/design/context_policy.h"
 #include "tools/audit/directions.h"
 
 namespace bandana::audit {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "common/mechanisms/published_noise.h"
 #include "tools/audit/subject.h"
+#include "tools/published/published_noise.h"
 
 namespace bandana::audit {
 

@@ -13,16 +13,16 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
-#include "server/models/checkpoint_store.h"
-#include "server/models/export.h"
-#include "server/models/folder_restore.h"
-#include "server/models/recovery.h"
+#include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/folder_restore.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/folder/stored_config.h"
 #include "server/models/registry.h"
-#include "server/models/stored_config.h"
 #include "tools/audit/replay_faults.h"
 #include "tools/audit/replay_model.h"
 #include "tools/audit/replay_settings.h"
-#include "tools/environments/json.h"
+#include "tools/base/json.h"
 
 namespace bandana::audit {
 namespace {
@@ -225,7 +225,7 @@ class Audit {
   // One case: the setting under one way, for both keys where it matters.
   absl::Status Check(std::string_view setting, std::string_view change,
                      const v1::ModelConfig& config, Way way, Replayed expected,
-                     const server::NoiseBinding* binding) {
+                     const NoiseBinding* binding) {
     ++counts_.cases;
     Pair pairs[kKeys];
     std::optional<Replayed> outcome;
@@ -273,7 +273,7 @@ class Audit {
   }
 
   absl::StatusOr<std::vector<double>> After(const v1::ModelConfig& config, Way way, int key,
-                                            const server::NoiseBinding* binding) const {
+                                            const NoiseBinding* binding) const {
     const std::string data_dir = folder_ + "/case";
     BANDANA_RETURN_IF_ERROR(Remove(data_dir));
     ReplayClock clock;
@@ -317,10 +317,10 @@ class Audit {
     if (!spec.ok()) return absl::OkStatus();
     const std::string folder = FolderIn(data_dir);
     BANDANA_ASSIGN_OR_RETURN(const std::string text, server::ReadIdentityFile(folder));
-    BANDANA_ASSIGN_OR_RETURN(server::Identity identity, server::ParseIdentity(text));
+    BANDANA_ASSIGN_OR_RETURN(Identity identity, ParseIdentity(text));
     for (auto& [name, value] : identity.fixed) {
       if (name != "feature_l2_max") continue;
-      for (const auto& [other, of_config] : server::IdentityOf(*spec, {}).fixed) {
+      for (const auto& [other, of_config] : IdentityOf(*spec, {}).fixed) {
         if (other == name) value = of_config;
       }
     }
@@ -329,7 +329,7 @@ class Audit {
     BANDANA_ASSIGN_OR_RETURN(const std::vector<server::CheckpointFile> files, store.Files());
     for (const server::CheckpointFile& file : files) {
       BANDANA_ASSIGN_OR_RETURN(server::Checkpoint checkpoint, store.Load(file));
-      checkpoint.fixed = server::FixedDigest(identity);
+      checkpoint.fixed = FixedDigest(identity);
       BANDANA_RETURN_IF_ERROR(
           WriteFileDurably(store.Path(file), server::EncodeAgain(checkpoint), 0600));
     }
@@ -349,7 +349,7 @@ class Audit {
 
   const ReplayFault& fault_;
   const std::string folder_;
-  const std::unique_ptr<server::NoiseBinding> sound_;  // of the same build, with the fault
+  const std::unique_ptr<NoiseBinding> sound_;  // of the same build, with the fault
   const ReplayModel* model_ = nullptr;
   Killed killed_[kKeys];
   ReplayCounts counts_;

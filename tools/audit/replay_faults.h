@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "server/models/noise_binding.h"
+#include "common/model/state/noise_binding.h"
 
 namespace bandana::audit {
 
@@ -15,7 +15,7 @@ struct ReplayFault {
   std::string_view description;
   // The identity takes over the feature bound of the configuration that the folder is opened with.
   bool bound_is_forgotten = false;
-  std::unique_ptr<server::NoiseBinding> (*make)(bool other_build, bool one_reward) = nullptr;
+  std::unique_ptr<NoiseBinding> (*make)(bool other_build, bool one_reward) = nullptr;
 };
 
 // The first has no name: nothing is broken.

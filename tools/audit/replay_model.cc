@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "server/models/export.h"
-#include "server/models/reward_path.h"
-#include "server/models/stored_config.h"
+#include "common/model/state/reward_path.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/stored_config.h"
 
 namespace bandana::audit {
 namespace {
@@ -91,7 +91,7 @@ ModelSpec SpecOf(const v1::ModelConfig& config) {
 
 // The least number of events from 20 on whose last one ends an epoch, the one before it none.
 int EventsOfEpochs(const v1::ModelConfig& config) {
-  const auto path = server::RewardPath::Create(SpecOf(config), {}, ReplayKey(0));
+  const auto path = RewardPath::Create(SpecOf(config), {}, ReplayKey(0));
   BANDANA_CHECK(path.ok());
   int events = 20;
   while (path->counter()->ReleaseSize(events) == 0 || path->counter()->ReleaseSize(events - 1) != 0)
@@ -147,9 +147,9 @@ Event EventOf(const ReplayModel& model, int i) {
   return event;
 }
 
-server::Decision DecisionOf(const server::HostedModel& hosted, const Clock& clock, int i,
+Decision DecisionOf(const server::HostedModel& hosted, const Clock& clock, int i,
                             std::vector<double> features) {
-  server::Decision decision;
+  Decision decision;
   decision.instance = hosted.instance();
   decision.epoch = hosted.epoch();
   const std::uint64_t number = i + 1;
@@ -166,7 +166,7 @@ server::Decision DecisionOf(const server::HostedModel& hosted, const Clock& cloc
 }
 
 absl::Status TakeEvent(server::HostedModel& hosted, const Clock& clock, int i, Event event) {
-  const server::Decision decision = DecisionOf(hosted, clock, i, std::move(event.features));
+  const Decision decision = DecisionOf(hosted, clock, i, std::move(event.features));
   BANDANA_RETURN_IF_ERROR(hosted.RecordDecision(decision));
   hosted.Step();
   absl::Status answer = Internal("a report was not answered");
@@ -195,7 +195,7 @@ std::shared_ptr<const NoiseKey> ReplayKey(int key) {
 
 absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(
     const v1::ModelConfig& config, const std::string& folder, const Clock& clock, int key,
-    const server::NoiseBinding* binding) {
+    const NoiseBinding* binding) {
   BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, server::ParseStoredConfig(config));
   server::HostedModelOptions options;
   options.noise_key = ReplayKey(key);
@@ -221,8 +221,8 @@ absl::StatusOr<std::vector<double>> ReleasesOf(const ReplayModel& model,
                                                std::string_view exported) {
   BANDANA_ASSIGN_OR_RETURN(server::ExportedModel copy, server::DecodeExport(exported));
   BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, server::ParseStoredConfig(copy.config));
-  BANDANA_ASSIGN_OR_RETURN(const server::RewardPath path,
-                           server::RewardPath::Create(spec, {}, ReplayKey(0)));
+  BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
+                           RewardPath::Create(spec, {}, ReplayKey(0)));
   server::Checkpoint& checkpoint = copy.checkpoint;
   BANDANA_RETURN_IF_ERROR(server::RestoreCentral(path, checkpoint));
   std::vector<double> releases;

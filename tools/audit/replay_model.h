@@ -47,7 +47,7 @@ std::shared_ptr<const NoiseKey> ReplayKey(int key);
 // INVALID_ARGUMENT for a configuration that no server takes.
 absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(
     const v1::ModelConfig& config, const std::string& folder, const Clock& clock, int key,
-    const server::NoiseBinding* binding = nullptr);
+    const NoiseBinding* binding = nullptr);
 
 // The same events for every key and run: half of them, a checkpoint, the other half. Rewards are
 // multiples of 1/8; the last but one is kMarkedReward, no other is. Errors: what the model

@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "tools/environments/json.h"
+#include "tools/base/json.h"
 
 namespace bandana::audit {
 namespace {

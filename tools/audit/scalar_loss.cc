@@ -6,8 +6,8 @@
 
 #include "common/bandits/bco/convex_policy.h"
 #include "common/base/status.h"
-#include "common/mechanisms/loss_mechanism.h"
 #include "tools/audit/linear_attack.h"
+#include "tools/published/loss_mechanism.h"
 
 namespace bandana::audit {
 namespace {

@@ -11,9 +11,9 @@
 #include "common/base/status.h"
 #include "common/mechanisms/gaussian_mechanism.h"
 #include "common/mechanisms/joint_statistic.h"
-#include "common/mechanisms/laplace_mechanism.h"
 #include "tools/audit/clipped_peer.h"
 #include "tools/audit/linear_attack.h"
+#include "tools/published/laplace_mechanism.h"
 
 namespace bandana::audit {
 namespace {

@@ -20,7 +20,7 @@ SELF = ("common/mechanisms/",)
 
 # Files that are tables of the kinds, one row each: they are allowed to ask.
 TABLES = {
-    "common/wire/privacy_rules.cc",  # mode, mechanism -> what a configuration must say
+    "common/design/privacy_rules.cc",  # mode, mechanism -> what a configuration must say
     "tools/audit/registry.cc",       # mechanism -> attack
 }
 

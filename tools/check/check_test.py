@@ -52,7 +52,7 @@ class LayeringTest(Tree):
                               ("server/log/a.cc", '"server/models/b.h"'),
                               ("server/models/a.cc", '"server/service/b.h"'),
                               ("server/service/a.cc", '"bandana/client.h"'),
-                              ("client/src/a.cc", '"server/service/token.h"'),
+                              ("client/src/a.cc", '"server/service/tokens/token.h"'),
                               ("client/src/b.cc", '"common/bandits/model.h"'),
                               ("client/include/bandana/a.h", '"common/base/status.h"'),
                               ("tools/fleet/a.cc", '"server/models/b.h"'),

@@ -9,12 +9,12 @@
 #include "common/bandits/joint/joint_choice.h"
 #include "common/bandits/sparse/residual_update.h"
 #include "common/base/status.h"
+#include "common/design/field_checks.h"
+#include "common/design/privacy_rules.h"
+#include "common/design/sparse_policy.h"
 #include "common/mechanisms/sparse/sparse_release.h"
+#include "common/planner/context_request.h"
 #include "common/planner/planner.h"
-#include "common/wire/field_checks.h"
-#include "common/wire/privacy_rules.h"
-#include "common/wire/sparse_policy.h"
-#include "server/models/context_request.h"
 
 namespace bandana {
 namespace {
@@ -99,7 +99,7 @@ absl::StatusOr<std::string> ExplainContexts(const v1::ModelDescription& descript
   const auto spec = ParseModelConfig(description.config(), "", /*allow_files=*/false, errors);
   if (!spec) return ToStatus(errors);
   BANDANA_ASSIGN_OR_RETURN(const ContextPlan plan,
-                           MakeContextPlan(server::ContextRequestOf(*spec)));
+                           MakeContextPlan(ContextRequestOf(*spec)));
   return absl::StrCat("planned over all reports of the model:\n", ExplainContextPlan(plan));
 }
 

@@ -7,8 +7,8 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/model_spec.h"
 #include "common/wire/arms_tsv.h"
-#include "common/wire/model_spec.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 

@@ -9,12 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
-#include "server/models/folder_check.h"
-#include "server/models/folder_restore.h"
-#include "server/models/noise_key_file.h"
-#include "server/models/stored_config.h"
-#include "server/ops/config_file.h"
-#include "server/ops/data_dir.h"
+#include "server/models/folder/folder_check.h"
+#include "server/models/folder/folder_restore.h"
+#include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/stored_config.h"
+#include "server/ops/config/config_file.h"
+#include "server/ops/config/data_dir.h"
 #include "tools/ctl/json.h"
 
 namespace bandana {

@@ -30,14 +30,14 @@ class BernoulliArms final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
 
-  void DecisionAt(std::uint64_t, Decision& out) const override {
+  void DecisionAt(std::uint64_t, Choice& out) const override {
     out.user = "0";
     out.arm_ids.clear();
     out.features = features_;
     out.expected = means_;
   }
 
-  double RewardAt(std::uint64_t index, const Decision&, int position) const override {
+  double RewardAt(std::uint64_t index, const Choice&, int position) const override {
     return SeededStream(seed_, StreamPurpose::kReward, index).Uniform() < means_[position] ? 1 : 0;
   }
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tools/base/settings.h"
 #include "tools/environments/environment.h"
-#include "tools/environments/settings.h"
 
 namespace bandana {
 

@@ -84,7 +84,7 @@ class Collaborative final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
 
-  void DecisionAt(std::uint64_t index, Decision& out) const override {
+  void DecisionAt(std::uint64_t index, Choice& out) const override {
     const auto user = static_cast<std::size_t>(index % shape_.users);
     const auto d = static_cast<std::size_t>(shape_.dimension);
     out.user = absl::StrCat(user);
@@ -101,7 +101,7 @@ class Collaborative final : public Environment {
     out.arm_ids.clear();
   }
 
-  double RewardAt(std::uint64_t index, const Decision& decision, int position) const override {
+  double RewardAt(std::uint64_t index, const Choice& decision, int position) const override {
     const auto user = static_cast<std::size_t>(index % shape_.users);
     const auto d = static_cast<std::size_t>(shape_.dimension);
     const auto x = std::span(decision.features).subspan(position * d, d);

@@ -14,12 +14,12 @@
 
 namespace bandana {
 
-double Decision::BestExpected() const {
+double Choice::BestExpected() const {
   BANDANA_CHECK(!expected.empty());
   return *std::max_element(expected.begin(), expected.end());
 }
 
-double Decision::MeanExpected() const {
+double Choice::MeanExpected() const {
   BANDANA_CHECK(!expected.empty());
   return std::accumulate(expected.begin(), expected.end(), 0.0) /
          static_cast<double>(expected.size());

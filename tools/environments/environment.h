@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/bco/domain.h"
 #include "common/bandits/link.h"
-#include "tools/environments/settings.h"
+#include "tools/base/settings.h"
 
 namespace bandana {
 
@@ -20,7 +20,7 @@ namespace bandana {
 enum class ArmForm { kInline, kCatalogue };
 
 // One decision to make. A caller reuses one object so that its vectors keep their memory.
-struct Decision {
+struct Choice {
   std::string user;                    // id on the wire
   std::vector<double> features;        // kInline: n x d, row-major
   std::vector<std::uint32_t> arm_ids;  // kCatalogue: n ids
@@ -65,17 +65,17 @@ class PointRewards {
   virtual double RewardAt(std::uint64_t index, std::span<const double> point) const = 0;
 };
 
-// Decision i is a pure function of (settings, seed, i): whatever is in flight, in whatever order,
+// Choice i is a pure function of (settings, seed, i): whatever is in flight, in whatever order,
 // the sequence is the same. Threads: const methods are safe. Immutable.
 class Environment {
  public:
   virtual ~Environment() = default;
   virtual const EnvironmentInfo& info() const = 0;
 
-  virtual void DecisionAt(std::uint64_t index, Decision& out) const = 0;
+  virtual void DecisionAt(std::uint64_t index, Choice& out) const = 0;
   // Reward of showing arm `position` of decision `index`. Its noise is the same whichever arm is
   // shown. Requires arms.
-  virtual double RewardAt(std::uint64_t index, const Decision& decision, int position) const = 0;
+  virtual double RewardAt(std::uint64_t index, const Choice& decision, int position) const = 0;
   // Not null where actions are points: a decision then has a user and no arms.
   virtual const PointRewards* points() const { return nullptr; }
 

@@ -41,7 +41,7 @@ class Hetrec final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
 
-  void DecisionAt(std::uint64_t index, Decision& out) const override {
+  void DecisionAt(std::uint64_t index, Choice& out) const override {
     SeededStream stream(seed_, StreamPurpose::kDecision, index);
     const auto [user_position, positive] = Turn(index, stream);
     const std::vector<std::uint32_t>& had = had_[user_position];
@@ -62,7 +62,7 @@ class Hetrec final : public Environment {
     }
   }
 
-  double RewardAt(std::uint64_t, const Decision& decision, int position) const override {
+  double RewardAt(std::uint64_t, const Choice& decision, int position) const override {
     return decision.expected[position];
   }
 

@@ -56,8 +56,8 @@ class QuadraticPoints final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
   const PointRewards* points() const override { return &rewards_; }
-  void DecisionAt(std::uint64_t, Decision& out) const override { out = {.user = "0"}; }
-  double RewardAt(std::uint64_t, const Decision&, int) const override {
+  void DecisionAt(std::uint64_t, Choice& out) const override { out = {.user = "0"}; }
+  double RewardAt(std::uint64_t, const Choice&, int) const override {
     BANDANA_CHECK(false);  // no arms
     return 0;
   }

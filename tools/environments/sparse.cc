@@ -41,7 +41,7 @@ class Sparse final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
 
-  void DecisionAt(std::uint64_t index, Decision& out) const override {
+  void DecisionAt(std::uint64_t index, Choice& out) const override {
     const auto d = static_cast<std::size_t>(info_.dimension);
     out.user = "0";
     out.arm_ids.clear();
@@ -59,7 +59,7 @@ class Sparse final : public Environment {
     }
   }
 
-  double RewardAt(std::uint64_t index, const Decision& decision, int position) const override {
+  double RewardAt(std::uint64_t index, const Choice& decision, int position) const override {
     const auto x =
         std::span(decision.features).subspan(position * static_cast<std::size_t>(info_.dimension));
     SeededStream stream(seed_, StreamPurpose::kReward, index);

@@ -42,7 +42,7 @@ class Sphere final : public Environment {
 
   const EnvironmentInfo& info() const override { return info_; }
 
-  void DecisionAt(std::uint64_t index, Decision& out) const override {
+  void DecisionAt(std::uint64_t index, Choice& out) const override {
     const auto user = static_cast<std::size_t>(index % info_.users);
     const auto d = static_cast<std::size_t>(info_.dimension);
     out.user = absl::StrCat(user);
@@ -57,7 +57,7 @@ class Sphere final : public Environment {
     }
   }
 
-  double RewardAt(std::uint64_t index, const Decision& decision, int position) const override {
+  double RewardAt(std::uint64_t index, const Choice& decision, int position) const override {
     SeededStream stream(seed_, StreamPurpose::kReward, index);
     if (noise_ > 0)
       return std::clamp(decision.expected[position] + noise_ * stream.Normal(), -1.0, 1.0);

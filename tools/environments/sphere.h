@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tools/base/settings.h"
 #include "tools/environments/environment.h"
-#include "tools/environments/settings.h"
 
 namespace bandana {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "tools/environments/gnuplot.h"
+#include "tools/base/gnuplot.h"
 
 namespace bandana {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "tools/environments/json.h"
+#include "tools/base/json.h"
 
 namespace bandana {
 namespace {

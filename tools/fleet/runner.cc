@@ -44,7 +44,7 @@ struct Message {
 
 // One decision under way.
 struct Open {
-  Decision decision;
+  Choice decision;
   TimePoint start;  // planned, in the open loop
   TimePoint report_start;
 };
@@ -207,7 +207,7 @@ class Driver {
     open_.erase(index);
   }
 
-  bool IsLegal(const Selection& selection, const Decision& decision) const {
+  bool IsLegal(const Selection& selection, const Choice& decision) const {
     if (const PointRewards* points = environment_.points(); points != nullptr) {
       return selection.arms.empty() && points->domain().Contains(selection.point);
     }
@@ -221,7 +221,7 @@ class Driver {
   }
 
   // Counts what a legal selection was worth, and returns its reward.
-  double Count(std::uint64_t index, const Decision& decision, const Selection& selection) {
+  double Count(std::uint64_t index, const Choice& decision, const Selection& selection) {
     if (const PointRewards* points = environment_.points(); points != nullptr) {
       const double reward = points->RewardAt(index, selection.point);
       result_.tally.CountDecision(points->BestExpected(), points->MeanExpected(),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/environments/settings.h"
+#include "tools/base/settings.h"
 #include "tools/lab/cells.h"
 
 namespace bandana::lab {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "tools/environments/gnuplot.h"
+#include "tools/base/gnuplot.h"
 #include "tools/lab/output.h"
 
 namespace bandana::lab {

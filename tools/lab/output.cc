@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/environments/json.h"
+#include "tools/base/json.h"
 
 namespace bandana::lab {
 namespace {

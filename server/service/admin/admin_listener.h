@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/service/listener.h"
+#include "server/service/transport/listener.h"
 
 namespace grpc {
 class Server;

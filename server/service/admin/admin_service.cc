@@ -9,11 +9,11 @@
 
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
-#include "common/wire/field_checks.h"
-#include "server/models/served_config.h"
+#include "common/design/field_checks.h"
+#include "common/planner/served_config.h"
 #include "server/service/admin/admin_streams.h"
 #include "server/service/admin/stream_guard.h"
-#include "server/service/error_text.h"
+#include "server/service/transport/error_text.h"
 
 namespace bandana::server {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/wire/model_rules.h"
+#include "common/design/model_rules.h"
 
 namespace bandana::server {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
-#include "server/service/call_log.h"
 #include "server/service/connections/conduct.h"
+#include "server/service/transport/call_log.h"
 
 namespace grpc {
 class ServerContext;

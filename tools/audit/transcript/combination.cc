@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
+#include "common/design/privacy_rules.h"
+#include "common/planner/served_config.h"
 #include "google/protobuf/text_format.h"
-#include "server/models/served_config.h"
 
 namespace bandana::audit {
 namespace {
@@ -153,7 +153,7 @@ absl::StatusOr<ModelSpec> SpecOf(const Combination& combination, absl::Duration 
   }
   set(token_lifetime, *config.mutable_token_lifetime());
   std::vector<ConfigError> errors;
-  auto spec = server::ParseServedModel(config, "", /*allow_files=*/false, errors);
+  auto spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
   if (spec) return *std::move(spec);
   return InvalidArgument("model of ", combination.name, ": ", errors.front().field, " ",
                          errors.front().message);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 
 namespace bandana::audit {
 

@@ -28,7 +28,7 @@ class ForwardedModel : public server::HostedModel {
   absl::StatusOr<int> ResolveUser(std::string_view user) const override {
     return model_->ResolveUser(user);
   }
-  absl::Status RecordDecision(const server::Decision& decision) override {
+  absl::Status RecordDecision(const Decision& decision) override {
     return model_->RecordDecision(decision);
   }
   void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {

@@ -71,7 +71,7 @@ class LogGrows final : public ForwardedModel {
   using ForwardedModel::ForwardedModel;
   void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
     if (Reactions(*this, outcomes) > 0) {
-      server::Decision entry = outcomes.front().decision;
+      Decision entry = outcomes.front().decision;
       for (std::byte& byte : entry.id) byte ^= std::byte{0x5a};
       RecordDecision(entry).IgnoreError();  // the second report of a decision finds it open
     }
@@ -132,7 +132,7 @@ class SaysDuplicate final : public ForwardedModel {
   }
 
  private:
-  std::set<server::DecisionId> seen_;
+  std::set<DecisionId> seen_;
 };
 
 // How often rewards had to be clipped is a function of rewards.

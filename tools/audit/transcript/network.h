@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "client/src/transport.h"
-#include "common/wire/model_spec.h"
+#include "client/src/base/transport.h"
+#include "common/design/model_spec.h"
 #include "tools/audit/transcript/recorder.h"
 #include "tools/audit/transcript/room.h"
 #include "tools/audit/transcript/seeded_bits.h"

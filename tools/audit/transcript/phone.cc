@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/client_impl.h"
-#include "client/src/handle.h"
+#include "client/src/store/handle.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "tools/audit/transcript/stored_rows.h"

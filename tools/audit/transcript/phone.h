@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
-#include "client/src/seams.h"
-#include "client/src/store.h"
-#include "common/wire/model_spec.h"
+#include "client/src/delivery/seams.h"
+#include "client/src/store/store.h"
+#include "common/design/model_spec.h"
 #include "tools/audit/transcript/mutants.h"
 #include "tools/audit/transcript/network.h"
 #include "tools/audit/transcript/recorder.h"

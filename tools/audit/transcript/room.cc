@@ -5,12 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/design/privacy_rules.h"
 #include "common/random/bit_source.h"
-#include "common/wire/privacy_rules.h"
-#include "server/models/noise_key_file.h"
-#include "server/ops/call_lines.h"
-#include "server/ops/status_page.h"
-#include "server/service/call_log.h"
+#include "server/models/folder/noise_key_file.h"
+#include "server/ops/observation/call_lines.h"
+#include "server/ops/observation/status_page.h"
+#include "server/service/transport/call_log.h"
 
 namespace bandana::audit {
 
@@ -160,7 +160,7 @@ template void Room::Call(const v1::ReportRequest&,
 template void Room::Call(const v1::SubmitRequest&,
                          std::function<void(absl::Status, v1::SubmitResponse&)>);
 
-// What the transport does with an answered call (server/service/transport.cc).
+// What the transport does with an answered call (server/service/transport/transport.cc).
 void Room::Count(Method method, const absl::Status& status) {
   const bool mutant = options_.mutant != nullptr && options_.mutant->observes_hushed_calls;
   if (method == Method::kReport && recommender_->HushesReports("m") && !mutant) return;

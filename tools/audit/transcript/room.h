@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "common/wire/model_spec.h"
-#include "server/models/noise_binding.h"
-#include "server/ops/history.h"
-#include "server/ops/metrics.h"
-#include "server/ops/posterior_ages.h"
+#include "common/design/model_spec.h"
+#include "common/model/state/noise_binding.h"
+#include "server/ops/observation/history.h"
+#include "server/ops/observation/metrics.h"
+#include "server/ops/observation/posterior_ages.h"
 #include "server/service/recommender.h"
-#include "server/service/token_keys.h"
+#include "server/service/tokens/token_keys.h"
 #include "tools/audit/transcript/mutants.h"
 #include "tools/audit/transcript/recorder.h"
 
@@ -28,7 +28,7 @@ struct RoomOptions {
   const ModelSpec* spec = nullptr;
   std::string folder;  // made when missing
   const Clock* clock = nullptr;
-  const server::NoiseBinding* binding = nullptr;  // of central models
+  const NoiseBinding* binding = nullptr;  // of central models
   const Mutant* mutant = nullptr;
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/src/sqlite.h"
+#include "client/src/store/sqlite.h"
 #include "tools/audit/transcript/recorder.h"
 
 namespace bandana::audit {

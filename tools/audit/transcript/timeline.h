@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/src/scheduler.h"
+#include "client/src/base/scheduler.h"
 #include "common/base/clock.h"
 
 namespace bandana::audit {

@@ -17,12 +17,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
+#include "common/design/privacy_rules.h"
 #include "tools/audit/transcript/combination.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/scenario.h"
 #include "tools/audit/transcript/world.h"
-#include "tools/environments/json.h"
+#include "tools/base/json.h"
 
 namespace bandana::audit {
 namespace {

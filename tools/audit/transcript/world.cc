@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/wire/privacy_rules.h"
+#include "common/design/privacy_rules.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/network.h"
 #include "tools/audit/transcript/room.h"
@@ -27,7 +27,7 @@ constexpr absl::Duration kQuietTime = absl::Seconds(150);
 
 // A central server's draws: blind ones take the default for every reward, and noise that does not
 // depend on the log, which holds the rewards.
-class WatchedBinding final : public server::NoiseBinding {
+class WatchedBinding final : public NoiseBinding {
  public:
   WatchedBinding(bool blind, double default_reward, Recorder& recorder)
       : blind_(blind), default_reward_(default_reward), recorder_(recorder) {}

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/wire/model_spec.h"
+#include "common/design/model_spec.h"
 #include "tools/audit/transcript/mutants.h"
 #include "tools/audit/transcript/phone.h"
 #include "tools/audit/transcript/recorder.h"

@@ -9,8 +9,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "tools/base/settings.h"
 #include "tools/environments/random.h"
-#include "tools/environments/settings.h"
 #include "tools/environments/sparse.h"
 #include "tools/lab/fliphat/learner.h"
 
@@ -63,7 +63,7 @@ absl::StatusOr<CellResult> RunSparse(const Cell& cell) {
   result.users = info.users;
   result.arms = info.pool;
   SeededStream ties(cell.seed, StreamPurpose::kArrival, 0);
-  Decision decision;
+  Choice decision;
   for (std::uint64_t round = 0; round < cell.horizon; ++round) {
     task.environment->DecisionAt(round, decision);
     const std::uint64_t key = ties.Next();

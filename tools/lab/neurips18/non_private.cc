@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "common/bandits/compact/compact_linucb.h"
 #include "common/base/status.h"
 #include "tools/lab/neurips18/policy.h"
+#include "tools/published/compact/compact_linucb.h"
 
 namespace bandana::lab {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/bandits/compact/column_scoring.h"
 #include "common/bandits/joint/joint_choice.h"
 #include "common/bandits/joint/joint_model.h"
 #include "common/bandits/joint/thompson.h"
@@ -12,6 +11,7 @@
 #include "tools/environments/random.h"
 #include "tools/lab/neurips18/policy.h"
 #include "tools/lab/noise.h"
+#include "tools/published/compact/column_scoring.h"
 
 namespace bandana::lab {
 namespace {

@@ -4,14 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "common/bandits/compact/column_scoring.h"
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
 #include "common/linalg/symmetric.h"
-#include "common/mechanisms/jdp_regularizer.h"
-#include "common/mechanisms/wishart.h"
 #include "tools/lab/neurips18/policy.h"
 #include "tools/lab/noise.h"
+#include "tools/published/compact/column_scoring.h"
+#include "tools/published/jdp_regularizer.h"
+#include "tools/published/wishart.h"
 
 namespace bandana::lab {
 namespace {

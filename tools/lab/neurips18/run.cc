@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "tools/base/settings.h"
 #include "tools/environments/rounds/sphere_rounds.h"
-#include "tools/environments/settings.h"
 #include "tools/lab/neurips18/policy.h"
 
 namespace bandana::lab {

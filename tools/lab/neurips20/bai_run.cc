@@ -7,9 +7,9 @@
 
 #include "common/bandits/mab/lil_ucb.h"
 #include "common/base/status.h"
+#include "tools/base/settings.h"
 #include "tools/environments/arm_sequence.h"
 #include "tools/environments/random.h"
-#include "tools/environments/settings.h"
 #include "tools/lab/neurips20/mab_channel.h"
 
 namespace bandana::lab {

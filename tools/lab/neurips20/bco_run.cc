@@ -9,8 +9,8 @@
 #include "common/bandits/bco/convex_policy.h"
 #include "common/bandits/bco/direction.h"
 #include "common/base/status.h"
+#include "tools/base/settings.h"
 #include "tools/environments/convex_losses.h"
-#include "tools/environments/settings.h"
 #include "tools/lab/neurips20/mab_channel.h"
 #include "tools/lab/noise.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/link.h"
-#include "tools/environments/settings.h"
+#include "tools/base/settings.h"
 
 namespace bandana::lab {
 

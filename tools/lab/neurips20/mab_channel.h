@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
-#include "common/mechanisms/loss_mechanism.h"
 #include "common/random/real_samplers.h"
 #include "tools/lab/noise.h"
+#include "tools/published/loss_mechanism.h"
 
 namespace bandana::lab {
 

@@ -11,9 +11,9 @@
 #include "common/bandits/mab/index_policy.h"
 #include "common/bandits/mab/tsallis_inf.h"
 #include "common/base/status.h"
+#include "tools/base/settings.h"
 #include "tools/environments/arm_sequence.h"
 #include "tools/environments/random.h"
-#include "tools/environments/settings.h"
 #include "tools/lab/neurips20/mab_channel.h"
 
 namespace bandana::lab {

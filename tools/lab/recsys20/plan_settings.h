@@ -3,7 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/planner/planner.h"
-#include "tools/environments/settings.h"
+#include "tools/base/settings.h"
 
 namespace bandana::lab {
 

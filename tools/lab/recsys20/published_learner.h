@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "common/mechanisms/published_noise.h"
 #include "tools/lab/recsys20/learner.h"
+#include "tools/published/published_noise.h"
 
 namespace bandana::lab {
 

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
 #include "common/bandits/graph.h"
+#include "tools/base/settings.h"
 #include "tools/environments/environment.h"
-#include "tools/environments/settings.h"
 
 namespace bandana::lab {
 
@@ -34,7 +34,7 @@ struct WorldDecision {
   int node = 0;
   std::vector<double> features;  // n x d, row-major
   std::vector<double> expected;  // n, hidden from learners
-  Decision source;
+  Choice source;
 };
 
 // Threads: const methods are safe. Immutable.

@@ -1,0 +1,103 @@
+// Delivery: reports that are due, in batches, the same bytes until they are answered.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bandana/client.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/counters.h"
+#include "client/src/base/scheduler.h"
+#include "client/src/base/transport.h"
+#include "client/src/store/store.h"
+#include "client/src/store/tables.h"
+#include "common/base/clock.h"
+
+namespace bandana::device {
+
+// A durable report that may leave.
+struct OutboundReport {
+  DecisionNumber number = 0;
+  std::string user;
+  std::string features;  // not empty: the token has still to be fetched for this arm
+  std::string report;
+  bool alone = false;  // has been in a delivery that was refused as a whole
+  absl::Time due_at;   // when it may leave
+};
+// Requires a row whose report is drawn.
+OutboundReport ToOutbound(ReportRow row);
+
+// Up to deliveries_in_flight_max batches are under way; a batch keeps its place until every report
+// of it is answered, so an outage holds up the queue instead of multiplying calls.
+// Threads: Add is safe; callbacks come from the transport's, scheduler's and store's threads.
+class Outbox {
+ public:
+  struct Options {
+    std::string model;
+    bool local = false;
+    // Private contexts: reports have no token, and no attempt begins later than so long after a
+    // report was due, because the server may have forgotten by then that it has it.
+    std::optional<absl::Duration> context_lifetime;
+    std::string policy_hash;  // of every report: one policy a client
+    absl::Duration deadline;
+    BackoffOptions backoff;
+    int in_flight_max = 8;
+    int batch_max = 32;
+  };
+  struct Services {
+    std::shared_ptr<Store> store;
+    Transport* transport = nullptr;
+    Scheduler* scheduler = nullptr;
+    Counters* counters = nullptr;
+    const Clock* clock = nullptr;
+    // The server's last word on a report. The report is out of the queue.
+    std::function<void(DecisionNumber, Delivery)> settled;
+    // The server refused reports in a way that a changed policy would explain.
+    std::function<void()> policy_doubted;
+  };
+
+  Outbox(Options options, Services services);
+  ~Outbox();
+
+  void Add(std::vector<OutboundReport> reports);
+  // Starts nothing more. The owner then stops scheduler and transport.
+  void Close();
+
+ private:
+  struct Batch;
+  using BatchPtr = std::shared_ptr<Batch>;
+
+  void Pump();
+  BatchPtr NextBatch();  // requires mutex_
+  void Fill(Batch& batch) const;
+  // Settles what has expired; false when nothing is left of the batch.
+  bool DropExpired(const BatchPtr& batch);
+  void Start(const BatchPtr& batch);
+  void Send(const BatchPtr& batch);
+  void FetchTokens(const BatchPtr& batch);
+  void OnTokens(const BatchPtr& batch, const Answer& answer, v1::BatchSelectResponse& response);
+  void OnResults(const BatchPtr& batch, const Answer& answer,
+                 const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results);
+  void OnFailure(const BatchPtr& batch, const Answer& answer);
+  void Retry(const BatchPtr& batch, const Answer& answer);
+  void PersistTokens(std::vector<OutboundReport> reports);
+  void Settle(const OutboundReport& report, Delivery delivery);
+  void FinishBatch();
+  absl::Duration Pause(int attempt, const Answer& answer);
+
+  const Options options_;
+  const Services services_;
+  std::mutex mutex_;
+  std::deque<OutboundReport> ready_;
+  std::deque<OutboundReport> tokenless_;
+  int in_flight_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace bandana::device

@@ -1,0 +1,85 @@
+// Delivery of counter streams: the newest released state with the tokens that the server lacks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bandana/client.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/counters.h"
+#include "client/src/base/scheduler.h"
+#include "client/src/base/transport.h"
+#include "client/src/store/store.h"
+
+namespace bandana::device {
+
+// One report a stream is under way at a time, and it is sent until it is answered, the same bytes;
+// steps taken meanwhile ride in the next one. A report holds what was durable when it was made, so
+// which steps it joins depends on the network and on when decisions are due, never on a reward.
+// Threads: Wake is safe; callbacks come from the transport's, scheduler's and store's threads.
+class StreamOutbox {
+ public:
+  struct Options {
+    std::string model;
+    std::string policy_hash;
+    absl::Duration deadline;
+    BackoffOptions backoff;
+    int in_flight_max = 8;
+    int steps_max = 32;  // in one report
+  };
+  struct Services {
+    std::shared_ptr<Store> store;
+    Transport* transport = nullptr;
+    Scheduler* scheduler = nullptr;
+    Counters* counters = nullptr;
+    // The server's last word on a decision, or the end of its stream.
+    std::function<void(DecisionNumber, Delivery)> settled;
+    // The server refused reports in a way that a changed model would explain.
+    std::function<void()> model_doubted;
+  };
+  StreamOutbox(Options options, Services services)
+      : options_(std::move(options)), services_(std::move(services)) {}
+
+  // The stream has steps that the server lacks.
+  void Wake(StreamId stream);
+  // Starts nothing more. The owner then stops scheduler and transport.
+  void Close();
+
+ private:
+  struct Job;
+  using JobPtr = std::shared_ptr<Job>;
+  struct Stream {
+    bool busy = false;   // queued or under way
+    bool again = false;  // has more steps than the job under way
+    std::uint64_t acknowledged = 0;
+    bool alone = false;  // a report of several steps was refused as a whole
+  };
+
+  void Pump();
+  void Load(StreamId stream);
+  void OnLoaded(const JobPtr& job, const absl::Status& status);
+  void Send(const JobPtr& job);
+  void OnAnswer(const JobPtr& job, const Answer& answer, const v1::SubmitResponse& response);
+  void OnResult(const JobPtr& job, const v1::CounterResult& result);
+  void Retry(const JobPtr& job, const Answer& answer);
+  void Acknowledge(const JobPtr& job, std::uint64_t step, Delivery delivery);
+  void End(const JobPtr& job, StreamEnd end);
+  void Finish(StreamId stream, bool more);
+  bool closed();
+
+  const Options options_;
+  const Services services_;
+  std::mutex mutex_;
+  std::map<StreamId, Stream> streams_;
+  std::deque<StreamId> queue_;
+  int in_flight_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace bandana::device

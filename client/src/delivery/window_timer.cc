@@ -1,0 +1,176 @@
+#include "client/src/delivery/window_timer.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace bandana::device {
+namespace {
+
+constexpr int kRowsPerLook = 256;
+// After a failed draw or a failed store.
+constexpr absl::Duration kRetry = absl::Seconds(1);
+
+}  // namespace
+
+// What one look found.
+struct WindowTimer::Pulse {
+  absl::Time now;
+  std::vector<OutboundReport> leaving;
+  std::vector<DecisionNumber> defaulted;
+  std::vector<DecisionNumber> rejected;
+  std::map<StreamId, int> steps;
+  bool more = false;
+  bool failed = false;
+  std::optional<absl::Time> next;
+};
+
+WindowTimer::WindowTimer(Options options, Services services, const Seams& seams)
+    : options_(std::move(options)),
+      services_(std::move(services)),
+      clock_(seams.clock),
+      recheck_(seams.recheck) {}
+
+void WindowTimer::Expect(absl::Time due) {
+  const std::lock_guard lock(mutex_);
+  if (due < planned_at_ && !looking_) Plan(due);
+}
+
+void WindowTimer::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+void WindowTimer::Plan(absl::Time at) {
+  planned_at_ = at;
+  const absl::Duration delay = std::min(at - clock_->Now(), recheck_);
+  services_.scheduler->RunAfter(delay, [this, plan = ++plan_] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (plan != plan_) return;
+    }
+    Tick();
+  });
+}
+
+void WindowTimer::Tick() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    if (looking_) {
+      again_ = true;
+      return;
+    }
+    looking_ = true;
+  }
+  services_.begin();
+  Look();
+}
+
+void WindowTimer::Look() {
+  auto pulse = std::make_shared<Pulse>();
+  services_.store->Enqueue(
+      [this, pulse](Store::Transaction& transaction) {
+        pulse->now = clock_->Now();
+        TakeUp(transaction, *pulse);
+        DrawDue(transaction, *pulse);
+        pulse->next = transaction.tables.NextWake(options_.owner);
+        return absl::OkStatus();
+      },
+      [this, pulse](const absl::Status& status) { Finish(*pulse, status); });
+}
+
+// In the order of their due times, and all of them alike: nothing here may ask whether there was a
+// reaction. A draw that fails holds up those behind it.
+void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
+  auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
+  if (rows.empty()) return;
+  pulse.more = pulse.more || rows.size() == kRowsPerLook;
+  for (ReportRow& row : rows) {
+    // Under another policy there is nothing that the user's debit was for.
+    if (row.policy != options_.policy || !services_.may_draw()) {
+      transaction.tables.DeleteReport(row.number);
+      pulse.rejected.push_back(row.number);
+    } else if (!DrawOne(transaction, row, pulse)) {
+      break;
+    }
+  }
+  transaction.tables.database().ScrubLog();  // what was held is erased from there, too
+}
+
+bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {
+  const SecretBytes held = std::move(row.opening.held);
+  const bool reacted = row.opening.reacted;
+  row.state = ReportState::kOutbound;
+  const auto step = services_.mechanism->Release(
+      transaction, row, held,
+      {.payment = Payment::kDebited, .now = pulse.now, .forget_at = pulse.now + options_.remember});
+  if (step.ok() && *step == Release::kAfterCommit) {
+    pulse.more = true;  // its stream is debited with this look
+    return false;
+  }
+  if (step.ok() && *step == Release::kDone) {
+    transaction.tables.ForgetDrawnAround(row.number, pulse.now);
+    if (!reacted) pulse.defaulted.push_back(row.number);  // for the application's own statistics
+    if (row.stream == 0) {
+      pulse.leaving.push_back(ToOutbound(std::move(row)));
+    } else {
+      transaction.tables.DeleteReport(row.number);
+      ++pulse.steps[row.stream];
+    }
+    return true;
+  }
+  if (!step.ok() && step.status().code() != absl::StatusCode::kFailedPrecondition) {
+    pulse.failed = true;
+    return false;
+  }
+  transaction.tables.DeleteReport(row.number);
+  pulse.rejected.push_back(row.number);  // the stream takes no more steps
+  return true;
+}
+
+// What an earlier client was sending.
+void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
+  auto rows =
+      transaction.tables.Awake(options_.owner, ReportState::kReady, pulse.now, kRowsPerLook);
+  pulse.more = pulse.more || rows.size() == kRowsPerLook;
+  for (ReportRow& row : rows) {
+    if (!options_.deliverable.contains(row.policy)) {
+      transaction.tables.DeleteReport(row.number);
+      pulse.rejected.push_back(row.number);
+      continue;
+    }
+    row.state = ReportState::kOutbound;
+    transaction.tables.PutReport(row);
+    pulse.leaving.push_back(ToOutbound(std::move(row)));
+  }
+}
+
+void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
+  if (status.ok()) {
+    for (const DecisionNumber number : pulse.defaulted) services_.defaulted(number);
+    for (const DecisionNumber number : pulse.rejected) services_.rejected(number);
+    for (const auto& [stream, steps] : pulse.steps) services_.stepped(stream, steps);
+    if (!pulse.leaving.empty()) services_.leave(std::move(pulse.leaving));
+  }
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool failed = pulse.failed || !status.ok();
+    again = !closed_ && !failed && (pulse.more || again_);
+    again_ = false;
+    looking_ = again;
+    if (failed) {
+      Plan(clock_->Now() + kRetry);
+    } else if (!again && pulse.next) {
+      Plan(*pulse.next);
+    } else if (!again) {
+      planned_at_ = absl::InfiniteFuture();
+    }
+  }
+  if (again) return Look();
+  services_.end();
+}
+
+}  // namespace bandana::device

@@ -1,0 +1,68 @@
+#include "client/src/privacy/context_privatizer.h"
+
+#include <array>
+#include <utility>
+
+#include "client/src/base/bytes.h"
+#include "client/src/privacy/features.h"
+#include "client/src/privacy/wire_reports.h"
+#include "common/accounting/composition.h"
+#include "common/base/status.h"
+
+namespace bandana::device {
+
+absl::StatusOr<ContextPrivatizer> ContextPrivatizer::Create(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
+                           Compose(PrivacyTotals(), options.mechanism.cost()));
+  const std::uint64_t cost = options.mechanism.privunit() != nullptr ? one.pure : one.rho;
+  return ContextPrivatizer(std::move(options), cost);
+}
+
+absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction,
+                                      const std::string& user) const {
+  return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
+}
+
+// PROOF: context_release begin
+SecretBytes ContextPrivatizer::Hold(std::optional<double> reward,
+                                    const std::optional<RewardRange>&) const {
+  return HeldReward::Clip(reward, options_.range, options_.default_reward).Pack();
+}
+
+absl::StatusOr<std::string> ContextPrivatizer::DrawReport(const ReportRow& row,
+                                                          double reward) const {
+  std::array<std::byte, 16> id{};
+  BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
+  const ContextMechanism& mechanism = options_.mechanism;
+  const ClippedStatistics phi = mechanism.statistic().Clip(RawInteraction(
+      FeaturesOfRank(row.features, 0, options_.dimension), StraightReward(options_.link, reward)));
+  const std::uint64_t epoch = row.opening.epoch;
+  if (mechanism.privunit() != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection drawn,
+                             mechanism.privunit()->Randomize(phi, *options_.bits));
+    return ContextReportBytes(id, epoch, drawn);
+  }
+  BANDANA_ASSIGN_OR_RETURN(const PerturbedStatistics drawn,
+                           mechanism.gaussian()->Perturb(phi, *options_.bits));
+  return ContextReportBytes(id, epoch, drawn);
+}
+
+absl::StatusOr<device::Release> ContextPrivatizer::Release(Store::Transaction& transaction,
+                                                           ReportRow& row, const SecretBytes& held,
+                                                           const Draw& draw) const {
+  if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
+  const auto reward = HeldReward::Unpack(held.get());
+  if (!reward) return Internal("a held reward has a wrong length");
+  if (draw.payment == Payment::kBlock) {
+    BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
+                             transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
+    if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
+  }
+  BANDANA_ASSIGN_OR_RETURN(row.report, DrawReport(row, reward->value_));
+  Erase(row.features);
+  FinishRow(transaction.tables, row, draw.forget_at);
+  return device::Release::kDone;
+}
+// PROOF: context_release end
+
+}  // namespace bandana::device

@@ -1,0 +1,60 @@
+// The one place on the device where a context and its reward become a perturbed report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/src/privacy/counter_stream.h"
+#include "client/src/privacy/event_mechanism.h"
+#include "common/design/context_policy.h"
+#include "common/mechanisms/reward_randomizer.h"
+#include "common/random/bit_source.h"
+
+namespace bandana::device {
+
+// Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
+// draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
+// draw, a random id that has nothing to do with the decision, and the model's epoch at the
+// decision; from then on the device keeps neither the features nor the reward.
+//
+// Privacy:  the mechanism's guarantee for (x, r) of one event together, replacement neighbours;
+//           docs/privacy/context_release.md.
+class ContextPrivatizer final : public EventMechanism {
+ public:
+  struct Options {
+    ContextMechanism mechanism;
+    RewardRange range;
+    Link link = Link::kLinear;
+    double default_reward = 0;  // what missing and NaN rewards mean
+    int dimension = 0;
+    std::string model;
+    PolicyId policy = 0;
+    std::uint64_t events_max = 0;  // of one user, 0 = no bound
+    BitSource* bits = nullptr;     // outlives the privatizer
+  };
+  // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
+  static absl::StatusOr<ContextPrivatizer> Create(Options options);
+
+  SecretBytes Hold(std::optional<double> reward,
+                   const std::optional<RewardRange>& window) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
+  // `row` has the features of the arm shown; they are straightened, and erased with the draw.
+  absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+                                          const SecretBytes& held, const Draw& draw) const override;
+
+ private:
+  ContextPrivatizer(Options options, std::uint64_t event_cost)
+      : options_(std::move(options)), event_cost_(event_cost) {}
+  Account AccountOf(const std::string& user) const {
+    return {options_.model, options_.policy, user, options_.events_max, event_cost_};
+  }
+  // v1.ContextReport, the bytes that will be sent.
+  absl::StatusOr<std::string> DrawReport(const ReportRow& row, double reward) const;
+
+  Options options_;
+  std::uint64_t event_cost_;  // epsilon, or rho of the Gaussian, in units of PrivacyTotals::kUnit
+};
+
+}  // namespace bandana::device

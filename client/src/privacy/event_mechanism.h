@@ -1,0 +1,60 @@
+// What becomes of one event of a model on this device: how it is paid for, what is held of a
+// reaction, and the one draw. Every mode and mechanism is one of these objects.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/base/bytes.h"
+#include "client/src/privacy/release.h"
+#include "client/src/store/store.h"
+#include "client/src/store/tables.h"
+#include "common/mechanisms/reward_randomizer.h"
+
+namespace bandana::device {
+
+// The model's epoch as last heard from the server, and how to ask for it again (without blocking).
+struct ModelEpoch {
+  std::atomic<std::uint64_t> value{0};
+  std::function<void()> ask;
+};
+
+// How and when a draw takes place.
+struct Draw {
+  Payment payment = Payment::kDebited;
+  absl::Time now;
+  absl::Time forget_at;  // until when it is remembered that the decision has its report
+};
+
+// Privacy:  what Release writes is all that ever leaves of an event. Whatever of it is not drawn
+//           (token, rank, epoch, times) stands in the row since the decision.
+// Threads:  Hold is safe; the rest runs on the store's writer thread.
+class EventMechanism {
+ public:
+  virtual ~EventMechanism() = default;
+
+  // The clipped input of the draw, kHeldBytes of them for every reward. Missing and NaN mean the
+  // default reward. `window`: of the arm shown, with CENTRED_RANDOMIZER; else not read.
+  virtual SecretBytes Hold(std::optional<double> reward,
+                           const std::optional<RewardRange>& window) const = 0;
+
+  // Debits one event of the user, for a draw in a later transaction. Errors: FAILED_PRECONDITION
+  // the user's events are used up.
+  virtual absl::Status Debit(Store::Transaction& transaction, const std::string& user) const = 0;
+
+  // Draws the report of the decision `row` from `held` (made by Hold), once, and remembers that.
+  // Reports of one event: writes the row, with the bytes that will be sent in row.report. Counters:
+  // takes a step of the stream row.stream, which is set; the row is not written. Errors:
+  // FAILED_PRECONDITION events or steps are used up; UNAVAILABLE entropy failed: nothing drawn or
+  // written, a debit made stands.
+  virtual absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+                                                  const SecretBytes& held,
+                                                  const Draw& draw) const = 0;
+};
+
+}  // namespace bandana::device

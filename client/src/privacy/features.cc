@@ -1,0 +1,81 @@
+#include "client/src/privacy/features.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "common/base/status.h"
+
+namespace bandana::device {
+
+static_assert(std::endian::native == std::endian::little);
+
+absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimension) {
+  if (features.empty() || features.size() % dimension != 0) {
+    return InvalidArgument("arms.features must hold n x ", dimension, " values, n >= 1, got ",
+                           features.size());
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (!std::isfinite(features[i])) {
+      return InvalidArgument("arms.features: row ", i / dimension, " is not finite");
+    }
+  }
+  return static_cast<int>(features.size() / dimension);
+}
+
+std::vector<double> ZerosForNonFinite(std::span<const double> features, int dimension) {
+  std::vector<double> finite(features.begin(), features.end());
+  const auto d = static_cast<std::size_t>(dimension);
+  for (std::size_t row = 0; row + d <= finite.size(); row += d) {
+    const auto begin = finite.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto end = begin + dimension;
+    if (!std::all_of(begin, end, [](double x) { return std::isfinite(x); })) {
+      std::fill(begin, end, 0.0);
+    }
+  }
+  return finite;
+}
+
+absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,
+                                             double l2_max, bool reject) {
+  std::vector<double> clipped(features.begin(), features.end());
+  for (std::size_t row = 0; row < clipped.size(); row += dimension) {
+    // Scaled by the largest entry, so that squares of large values do not overflow.
+    double largest = 0;
+    for (int i = 0; i < dimension; ++i) largest = std::max(largest, std::abs(clipped[row + i]));
+    if (largest == 0) continue;
+    double sum = 0;
+    for (int i = 0; i < dimension; ++i) {
+      sum += (clipped[row + i] / largest) * (clipped[row + i] / largest);
+    }
+    const double root = std::sqrt(sum);
+    if (root <= l2_max / largest) continue;
+    if (reject) {
+      return InvalidArgument("arms.features: row ", row / dimension, " is longer than ", l2_max);
+    }
+    for (int i = 0; i < dimension; ++i) {
+      clipped[row + i] = clipped[row + i] / largest * (l2_max / root);
+    }
+  }
+  return clipped;
+}
+
+std::vector<double> FeaturesOfRank(std::string_view bytes, int rank, std::size_t dimension) {
+  const std::size_t row_bytes = dimension * sizeof(double);
+  if (rank < 0 || bytes.size() < (rank + std::size_t{1}) * row_bytes) return {};
+  std::vector<double> row(dimension);
+  std::memcpy(row.data(), bytes.data() + rank * row_bytes, row_bytes);
+  return row;
+}
+
+std::string PackFeatures(std::span<const double> features) {
+  return std::string(reinterpret_cast<const char*>(features.data()), features.size_bytes());
+}
+
+void UnpackFeatures(std::string_view bytes, google::protobuf::RepeatedField<double>& features) {
+  features.Resize(static_cast<int>(bytes.size() / sizeof(double)), 0);
+  std::memcpy(features.mutable_data(), bytes.data(), features.size() * sizeof(double));
+}
+
+}  // namespace bandana::device

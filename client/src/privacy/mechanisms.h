@@ -1,0 +1,28 @@
+// Which mechanism a model's events take on this device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "client/src/privacy/event_mechanism.h"
+#include "common/design/model_spec.h"
+#include "common/random/bit_source.h"
+
+namespace bandana::device {
+
+// Whose events they are: what the ledger and the streams know the client by.
+struct MechanismOwner {
+  PolicyId policy = 0;
+  OwnerId owner = 0;
+  std::uint64_t events_max = 0;  // of one user, 0 = no bound
+};
+
+// `bits` and `epoch` outlive it. Errors: INVALID_ARGUMENT a mechanism that cannot be made, or a
+// cost that cannot be accounted for.
+absl::StatusOr<std::unique_ptr<EventMechanism>> MakeMechanism(const PublicSpec& spec,
+                                                              const MechanismOwner& owner,
+                                                              BitSource* bits,
+                                                              const ModelEpoch* epoch);
+
+}  // namespace bandana::device

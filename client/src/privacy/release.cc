@@ -1,0 +1,31 @@
+#include "client/src/privacy/release.h"
+
+namespace bandana::device {
+
+std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
+  switch (tables.DrawnState(number)) {
+    case Drawn::kYes:
+      return Release::kAlreadyDrawn;
+    case Drawn::kForgotten:
+      return Release::kTooLate;
+    case Drawn::kNo:
+      break;
+  }
+  return std::nullopt;
+}
+
+void ShowArm(int shown, int dimension, ReportRow& row) {
+  row.opening.shown = row.token.empty() ? 0 : shown;
+  if (row.features.empty()) return;
+  const std::size_t bytes = dimension * sizeof(double);
+  row.features = row.features.substr(shown * bytes, bytes);
+}
+
+void FinishRow(Tables& tables, ReportRow& row, absl::Time forget_at) {
+  row.token.clear();
+  row.opening = {};
+  tables.MarkDrawn(row.number, forget_at);
+  tables.PutReport(row);
+}
+
+}  // namespace bandana::device

@@ -1,0 +1,86 @@
+#include "client/src/selection/posteriors.h"
+
+#include <cmath>
+#include <utility>
+
+#include "client/src/privacy/features.h"
+#include "common/bandits/scoring.h"
+#include "common/base/status.h"
+
+namespace bandana::device {
+
+absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& response,
+                                             int dimension) {
+  const int packed = dimension * (dimension + 1) / 2;
+  if (response.means_size() != dimension || response.covariances_size() != packed ||
+      response.alphas_size() != 1) {
+    return Internal("the server's posterior does not have the model's dimension ", dimension);
+  }
+  UserPosterior posterior;
+  posterior.version = response.version();
+  posterior.node.mean.assign(response.means().begin(), response.means().end());
+  posterior.node.alpha = response.alphas(0);
+  posterior.node.covariance.resize(static_cast<std::size_t>(dimension) * dimension);
+  bool finite = std::isfinite(posterior.node.alpha);
+  for (const double mean : posterior.node.mean) finite = finite && std::isfinite(mean);
+  int next = 0;
+  for (int row = 0; row < dimension; ++row) {
+    for (int column = 0; column <= row; ++column) {
+      const double entry = response.covariances(next++);
+      finite = finite && std::isfinite(entry);
+      posterior.node.covariance[row * dimension + column] = entry;
+      posterior.node.covariance[column * dimension + row] = entry;
+    }
+  }
+  if (!finite) return Internal("the server's posterior is not finite");
+  return posterior;
+}
+
+// PROOF: context_release begin
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
+                     int top_k, std::uint64_t tie_key) {
+  const int dimension = static_cast<int>(posterior.node.mean.size());
+  const double slope = LinkSlope(link, 0);
+  ArmScores scores;
+  ScoreArms(posterior.node, features, scores);
+  Ranking ranking;
+  ranking.posterior_version = posterior.version;
+  for (const int position : RankArms(scores.scores, top_k, tie_key)) {
+    const double predictor = scores.means[position] / slope;
+    ranking.arms.push_back({.position = position,
+                            .arm_id = 0,
+                            .score = LinkMean(link, scores.scores[position] / slope),
+                            .mean = LinkMean(link, predictor),
+                            .width = LinkSlope(link, predictor) * scores.widths[position] / slope,
+                            .propensity = ranking.arms.empty() ? 1.0 : 0.0});
+    const auto x = FeaturesOfRow(features, position, dimension);
+    ranking.features += PackFeatures(StraightFeatures(link, {x.begin(), x.end()}, predictor));
+  }
+  return ranking;
+}
+// PROOF: context_release end
+
+std::shared_ptr<const UserPosterior> PosteriorCache::Find(const std::string& user) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_user_.find(user);
+  if (found == by_user_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->posterior;
+}
+
+void PosteriorCache::Put(const std::string& user, UserPosterior posterior) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_user_.find(user); found != by_user_.end()) {
+    if (found->second->posterior->version > posterior.version) return;
+    entries_.erase(found->second);
+    by_user_.erase(found);
+  }
+  entries_.push_front({user, std::make_shared<const UserPosterior>(std::move(posterior))});
+  by_user_[user] = entries_.begin();
+  if (entries_.size() > kUsersMax) {
+    by_user_.erase(entries_.back().user);
+    entries_.pop_back();
+  }
+}
+
+}  // namespace bandana::device

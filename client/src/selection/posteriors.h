@@ -1,0 +1,56 @@
+// Posteriors fetched for selection on the device.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/recommender.pb.h"
+#include "client/src/selection/selector.h"
+#include "common/bandits/link.h"
+#include "common/bandits/posterior.h"
+
+namespace bandana::device {
+
+struct UserPosterior {
+  NodePosterior node;
+  std::uint64_t version = 0;
+};
+
+// One user's posterior from an answer to GetPosterior. Errors: INTERNAL wrong shapes, not finite.
+absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& response,
+                                             int dimension);
+
+// Scores and ranks n x d finite, clipped features; ties fall by `tie_key`. Ranked arms have
+// propensity 1 (the first) or 0. With a curved link the posterior is of its slope at 0 times theta;
+// scores, means and widths are in reward units, and the ranking's features are straightened
+// (StraightFeatures) by the posterior that they were ranked by.
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
+                     int top_k, std::uint64_t tie_key);
+
+// The posteriors of the kUsersMax users that were used last. Threads: safe.
+class PosteriorCache {
+ public:
+  static constexpr int kUsersMax = 1000;  // 5 MB at d = 25, 0.5 GB at d = 256
+
+  // Null when there is none.
+  std::shared_ptr<const UserPosterior> Find(const std::string& user);
+  // Keeps the newer of the two.
+  void Put(const std::string& user, UserPosterior posterior);
+
+ private:
+  struct Entry {
+    std::string user;
+    std::shared_ptr<const UserPosterior> posterior;
+  };
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // last used first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_user_;
+};
+
+}  // namespace bandana::device

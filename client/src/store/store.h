@@ -1,0 +1,120 @@
+// DeviceStore's body: one writer thread that puts everything queued into one transaction, so that
+// many callers share one sync.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/store.h"
+#include "client/src/store/ledger.h"
+#include "client/src/store/tables.h"
+
+namespace bandana {
+
+// Threads: safe. Operations run one after another on the writer thread, in the order of Enqueue.
+class DeviceStore::Body final : public DeviceStore {
+ public:
+  // What an operation may touch. A status that it returns is its own affair (a refusal); failures
+  // of the database roll the transaction back and reach `committed` of all operations in it.
+  struct Transaction {
+    device::Tables& tables;
+    device::Ledger& ledger;
+  };
+  using Operation = std::function<absl::Status(Transaction&)>;
+  using Committed = std::function<void(absl::Status)>;
+
+  // As DeviceStore::Open. `stepped`, for audits and tests: there is no thread, Step does the work.
+  static absl::StatusOr<std::shared_ptr<Body>> OpenFile(const std::string& path,
+                                                        const StoreOptions& options, bool stepped);
+  // `path`: of the file, whose anchor lies beside it; empty: in memory.
+  static absl::StatusOr<std::shared_ptr<Body>> Create(std::unique_ptr<device::Database> database,
+                                                      const std::string& path,
+                                                      const device::StoreKeys& keys, bool stepped);
+  ~Body() override;
+  // Runs all operations that wait, and those that they enqueue. Requires `stepped`.
+  void Step();
+
+  bool durable() const override { return anchor_ != nullptr; }
+  bool rolled_back() const override { return rolled_back_; }
+  // 16 random bytes, made with the store.
+  const std::string& identity() const { return identity_; }
+  device::Ledger& ledger() { return ledger_; }
+
+  // `committed` gets the operation's status once its transaction is durable, or the failure that
+  // undid it; it runs on the writer thread and must not block.
+  void Enqueue(Operation operation, Committed committed);
+  // The same for a reaction: what is lazy does not go sooner because of it.
+  void EnqueueReaction(Operation operation, Committed committed);
+  // For what may be lost in a crash: joins the next transaction of Enqueue, before it, or makes one
+  // within a second.
+  void EnqueueLazy(Operation operation);
+  // Enqueue, and wait.
+  absl::Status Run(Operation operation);
+
+  // A fresh decision number, greater than every one before, in this run and in earlier ones.
+  device::DecisionNumber NextNumber() { return next_number_.fetch_add(1); }
+
+  // A client's name on its rows while it lives.
+  device::OwnerId AddOwner();
+  void RemoveOwner(device::OwnerId owner);
+  std::set<device::OwnerId> live_owners() const;
+
+ private:
+  struct Entry {
+    Operation operation;
+    Committed committed;
+    absl::Status status;
+    bool reaction = false;
+  };
+
+  Body(std::unique_ptr<device::Tables> tables, bool stepped);
+  absl::Status OpenAnchor(const std::string& path);
+  absl::Status StartRun();
+  void WriterLoop();
+  void Push(Entry entry);
+  // These three require mutex_.
+  bool LazyDue() const;
+  bool ScrubDue() const;
+  std::vector<Entry> TakeGroup();
+  void Write(std::vector<Entry> group);
+  void Commit(std::vector<Entry>& entries);
+
+  std::unique_ptr<device::Tables> tables_;  // used by the writer thread
+  std::unique_ptr<device::Anchor> anchor_;  // used by the writer thread; none in memory
+  bool rolled_back_ = false;
+  device::Ledger ledger_;
+  std::string identity_;
+  std::atomic<device::DecisionNumber> next_number_{0};
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Entry> queue_;
+  std::deque<Entry> lazy_;
+  std::chrono::steady_clock::time_point lazy_since_{};  // of its first entry
+  // When what draws have erased leaves the write-ahead log: a moment after the first of them, by
+  // the clock alone, so that many of them share the work.
+  std::optional<std::chrono::steady_clock::time_point> scrub_at_;
+  std::set<device::OwnerId> owners_;
+  device::OwnerId next_owner_ = 0;
+  bool stopping_ = false;
+  const bool stepped_;
+  std::thread writer_;  // none when stepped
+};
+
+namespace device {
+using Store = DeviceStore::Body;
+}  // namespace device
+
+}  // namespace bandana

@@ -1,0 +1,219 @@
+#include "common/design/identity.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "common/base/status.h"
+#include "common/design/counter_policy.h"
+#include "common/design/privacy_rules.h"
+#include "common/design/sparse_policy.h"
+
+namespace bandana {
+namespace {
+
+constexpr char kHeader[] = "bandana-model 1";
+constexpr char kHeaderNoise[] = "bandana-model 2";  // with kNoise
+constexpr char kNoise[] = "noise";
+constexpr char kNoiseVersion[] = "2";  // addresses name the data: NoiseAddress::input
+constexpr char kFeatureBound[] = "feature_l2_max";
+
+std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
+
+std::string CouplingName(const v1::ModelConfig& config) {
+  switch (config.coupling_case()) {
+    case v1::ModelConfig::kShared:
+      return "shared";
+    case v1::ModelConfig::kIndependent:
+      return "independent";
+    case v1::ModelConfig::kColin:
+      return "colin";
+    case v1::ModelConfig::kGoblin:
+      return "goblin";
+    case v1::ModelConfig::kArms:
+      return "arms";
+    case v1::ModelConfig::kSparse:
+      return "sparse";
+    case v1::ModelConfig::kPoints:
+      return "points";
+    case v1::ModelConfig::COUPLING_NOT_SET:
+      break;
+  }
+  return "none";
+}
+
+// All that a report's noise and its decoding depend on.
+std::string ContextText(const PublicSpec& spec) {
+  return absl::StrCat(spec.context->grid_bits, " ", ToHex(spec.context->parameters), " l2 ",
+                      Exact(spec.feature_l2_max));
+}
+
+// All that an episode's sums and their noise depend on.
+std::string SparseText(const ModelSpec& spec) {
+  return absl::StrCat("entries ", spec.sparse->sparsity, " feature ",
+                      Exact(spec.sparse->context_stddev), " at most ",
+                      Exact(spec.sparse->context_abs_max), " residual at most ",
+                      Exact(ResidualAbsMax(spec)));
+}
+
+std::string GraphDigest(const ModelSpec& spec) {
+  return ToHex(Sha256Of(spec.config.has_colin()
+                            ? spec.config.colin().graph().SerializeAsString()
+                            : spec.config.goblin().graph().SerializeAsString()));
+}
+
+// "" where there is none.
+std::string FieldOf(const Identity& identity, std::string_view name) {
+  for (const auto& [field, value] : identity.fixed) {
+    if (field == name) return value;
+  }
+  return "";
+}
+
+std::string WithChecksum(std::string text) {
+  const std::string digest = ToHex(Sha256Of(text));
+  return text + "sha256 " + digest + "\n";
+}
+
+}  // namespace
+
+bool ClosesWindows(const PublicSpec& spec) {
+  return spec.reward_window.has_value() && !IsLocalMode(spec.mode);
+}
+
+bool HidesReports(const PublicSpec& spec) {
+  return ClosesWindows(spec) && IsPrivateMode(spec.mode);
+}
+
+Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
+  const PublicSpec& p = spec.public_spec;
+  Identity identity{.instance = instance};
+  identity.fixed = {
+      {"dimension", absl::StrCat(p.dimension)},
+      {"coupling", CouplingName(spec.config)},
+      {"nodes", spec.coupling.independent() ? "grows" : absl::StrCat(spec.coupling.nodes())},
+      {"mode", v1::Mode_Name(p.mode)},
+      {"mechanism", v1::Mechanism_Name(p.mechanism)},
+      {"epsilon", Exact(p.epsilon.value)},
+      {"delta", Exact(p.delta.value)},
+      {"reward_min", Exact(p.reward_range.min)},
+      {"reward_max", Exact(p.reward_range.max)},
+      {"reward_binary", p.reward_binary ? "true" : "false"},
+      {"event", ClosesWindows(p) ? "window" : "report"},
+  };
+  // All that the noise of a counter is calibrated by; of central rewards the feature bound is among
+  // it, a joint one's noise is that of features scaled to 1.
+  if (p.counter) {
+    const auto design = MakeCounterDesign(spec);
+    identity.fixed.emplace_back("counter", design.ok()
+                                               ? absl::StrCat(v1::CounterKind_Name(p.counter->kind),
+                                                              " ", ToHex(design->digest()))
+                                               : "none");
+    if (p.mode == v1::JOINT) identity.fixed.emplace_back(kFeatureBound, Exact(p.feature_l2_max));
+  }
+  if (p.context) identity.fixed.emplace_back("context", ContextText(p));
+  if (spec.sparse) identity.fixed.emplace_back("sparse", SparseText(spec));
+  // Its shape follows from the graph and is fixed with it.
+  if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec));
+  if (IsCentralMode(p.mode)) identity.fixed.emplace_back(kNoise, kNoiseVersion);
+  identity.reward_window =
+      ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
+  identity.graph = GraphDigest(spec);
+  return identity;
+}
+
+absl::Status CheckSameModel(const Identity& stored, const Identity& configured) {
+  std::vector<std::string> differences;
+  for (const auto& field : configured.fixed) {
+    // clang 14 captures no structured bindings.
+    const std::string& name = field.first;
+    const std::string& value = field.second;
+    const auto same_name = [&name](const auto& other) { return other.first == name; };
+    const auto it = std::find_if(stored.fixed.begin(), stored.fixed.end(), same_name);
+    const std::string before = it == stored.fixed.end() ? "nothing" : it->second;
+    if (before != value) {
+      differences.push_back(absl::StrCat(name, " is ", before, " in the stored state and ", value,
+                                         " in the configuration"));
+    }
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return InvalidArgument(absl::StrJoin(differences, "; "),
+                         ": use another model name, or export what is stored and remove it");
+}
+
+Sha256Digest FixedDigest(const Identity& identity) {
+  std::string text;
+  for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");
+  return Sha256Of(text);
+}
+
+bool IsFormer(const Identity& stored, const Identity& configured) {
+  return FieldOf(stored, kNoise).empty() && !FieldOf(configured, kNoise).empty() &&
+         FieldOf(stored, "mode") == FieldOf(configured, "mode");
+}
+
+absl::StatusOr<Identity> Renew(const Identity& former, const Identity& configured) {
+  if (!FieldOf(configured, kFeatureBound).empty()) {
+    return FailedPrecondition(
+        "the state of this JOINT model was made by a version that did not keep its feature_l2_max, "
+        "so nobody can say which bound its sums are in units of; export the model with the version "
+        "that made it, and import it here as a new model");
+  }
+  Identity renewed = former;
+  renewed.fixed.emplace_back(kNoise, kNoiseVersion);
+  return renewed;
+}
+
+Sha256Digest FormerFixedDigest(const Identity& identity) {
+  Identity former = identity;
+  if (!FieldOf(identity, kNoise).empty()) {
+    std::erase_if(former.fixed, [](const auto& field) {
+      return field.first == kNoise || field.first == kFeatureBound;
+    });
+  }
+  return FixedDigest(former);
+}
+
+std::string FormatIdentity(const Identity& identity) {
+  const char* const header = FieldOf(identity, kNoise).empty() ? kHeader : kHeaderNoise;
+  std::string text = absl::StrCat(header, "\ninstance ", ToHex(identity.instance), "\n");
+  for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");
+  absl::StrAppend(&text, "reward_window ", identity.reward_window, "\ngraph ", identity.graph,
+                  "\n");
+  if (!identity.noise_key.empty()) absl::StrAppend(&text, "noise_key ", identity.noise_key, "\n");
+  return WithChecksum(std::move(text));
+}
+
+absl::StatusOr<Identity> ParseIdentity(std::string_view text) {
+  const std::size_t end = text.rfind("sha256 ");
+  if (end == std::string_view::npos || WithChecksum(std::string(text.substr(0, end))) != text) {
+    return DataLoss("identity: checksum mismatch");
+  }
+  const std::vector<std::string> lines = absl::StrSplit(ToAbsl(text.substr(0, end)), '\n');
+  const std::string& header = lines.front();
+  if (header != kHeader && header != kHeaderNoise) return DataLoss("identity: unknown version");
+  Identity identity;
+  for (const std::string& line : lines) {
+    std::pair<std::string, std::string> field = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    if (line == header || line.empty()) continue;
+    if (field.first == "instance") {
+      const std::string bytes = absl::HexStringToBytes(field.second);
+      if (bytes.size() != identity.instance.size()) return DataLoss("identity: instance");
+      std::ranges::copy(AsBytes(bytes), identity.instance.begin());
+    } else if (field.first == "reward_window") {
+      identity.reward_window = field.second;
+    } else if (field.first == "graph") {
+      identity.graph = field.second;
+    } else if (field.first == "noise_key") {
+      identity.noise_key = field.second;
+    } else {
+      identity.fixed.push_back(std::move(field));
+    }
+  }
+  return identity;
+}
+
+}  // namespace bandana

@@ -1,0 +1,36 @@
+// What a sealed decision token carries, as plain data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/mechanisms/reward_randomizer.h"
+
+namespace bandana {
+
+using DecisionId = std::array<std::byte, 16>;  // 128 random bits
+
+struct SealedArm {
+  double propensity = 0;         // (0, 1] for the first, [0, 1] for the others
+  std::vector<double> features;  // d, already clipped to feature_l2_max
+  // CENTRED_RANDOMIZER: where the device randomizes the reward; else nothing.
+  std::optional<RewardRange> window;
+};
+
+struct Decision {
+  std::array<std::byte, 16> instance{};  // the model's instance id
+  std::uint64_t epoch = 0;
+  DecisionId id{};
+  absl::Time time;              // of the Select
+  std::int32_t node = -1;       // graph and shared models; -1 = by user id
+  std::string user;             // independent models; else empty
+  std::vector<SealedArm> arms;  // the top_k, best first
+  std::uint32_t shown = 0;      // rank that Select named; below arms.size()
+};
+
+}  // namespace bandana

@@ -1,0 +1,324 @@
+#include "common/model/entries/records.h"
+
+#include <algorithm>
+
+#include "common/base/bytes.h"
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+enum Type : std::uint8_t {
+  kFormerDecision = 1,
+  kOutcome = 2,
+  kTime = 3,
+  kEpoch = 4,
+  kGraph = 5,
+  kCounter = 6,
+  kDebit = 7,
+  kContext = 8,
+  kShape = 9,
+  kCurveDebit = 10,
+  kDecision = 11,
+  kClose = 12,
+  kShown = 13,
+  kReport = 14,
+};
+
+void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
+absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
+
+// After a record was decoded its doubles are bytes; before it is encoded they may be either.
+void PutDoubles(ByteWriter& out, std::span<const double> values, std::string_view bytes) {
+  if (bytes.empty()) return out.Doubles(values);
+  out.Fixed(AsBytes(bytes));
+}
+
+void PutUser(ByteWriter& out, std::string_view user) {
+  BANDANA_CHECK(user.size() <= kUserIdBytesMax);
+  out.U8(static_cast<std::uint8_t>(user.size()));
+  out.Fixed(AsBytes(user));
+}
+
+void Put(ByteWriter& out, const CounterRecord& r) {
+  out.Fixed(r.stream);
+  out.U64(r.epoch);
+  Put(out, r.received);
+  out.I32(r.node);
+  PutUser(out, r.user);
+  out.U64(r.step);
+  out.Fixed(r.last);
+  PutDoubles(out, r.moment, r.moment_bytes);
+  out.U32(static_cast<std::uint32_t>(r.steps.size()));
+  for (const CounterStep& step : r.steps) {
+    out.U8(!step.readable ? 0 : step.covered ? 1 : 2);
+    if (!step.readable) continue;
+    out.Fixed(step.id);
+    Put(out, step.time);
+    PutDoubles(out, step.features, step.feature_bytes);
+  }
+}
+
+CounterRecord TakeCounter(ByteReader& in, int dimension) {
+  const std::uint64_t row = static_cast<std::uint64_t>(dimension) * sizeof(double);
+  CounterRecord r;
+  in.Fixed(r.stream);
+  r.epoch = in.U64();
+  r.received = TakeTime(in);
+  r.node = in.I32();
+  r.user = in.Take(in.U8());
+  r.step = in.U64();
+  in.Fixed(r.last);
+  r.moment_bytes = in.Take(row);
+  const std::uint32_t steps = in.U32();
+  for (std::uint32_t i = 0; i < steps && in.ok(); ++i) {
+    CounterStep& step = r.steps.emplace_back();
+    const std::uint8_t kind = in.U8();
+    step.readable = kind != 0;
+    step.covered = kind != 2;
+    if (!step.readable) continue;
+    in.Fixed(step.id);
+    step.time = TakeTime(in);
+    step.feature_bytes = in.Take(row);
+  }
+  return r;
+}
+
+void Put(ByteWriter& out, const EventRecord& event) {
+  out.Fixed(event.id);
+  out.U64(event.epoch);
+  Put(out, event.time);
+  out.I32(event.node);
+  PutUser(out, event.user);
+  out.Doubles(event.features);
+}
+
+EventRecord TakeEvent(ByteReader& in, int dimension) {
+  EventRecord event;
+  in.Fixed(event.id);
+  event.epoch = in.U64();
+  event.time = TakeTime(in);
+  event.node = in.I32();
+  event.user = in.Take(in.U8());
+  event.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+  return event;
+}
+
+void Put(ByteWriter& out, const ContextRecord& r) {
+  out.Fixed(r.id);
+  out.U64(r.epoch);
+  Put(out, r.received);
+  out.U8(r.seed.empty() ? 1 : 0);
+  out.Fixed(AsBytes(r.seed));
+  for (const std::int64_t value : r.values) out.I64(value);
+}
+
+ContextRecord TakeContext(ByteReader& in, int dimension) {
+  const std::uint64_t d = static_cast<std::uint64_t>(dimension);
+  ContextRecord r;
+  in.Fixed(r.id);
+  r.epoch = in.U64();
+  r.received = TakeTime(in);
+  if (in.U8() == 0) {
+    r.seed = in.Take(16);
+  } else {
+    r.value_bytes = in.Take((d * (d + 1) / 2 + d) * sizeof(std::int64_t));
+  }
+  return r;
+}
+
+void Put(ByteWriter& out, const CloseRecord& r) {
+  BANDANA_CHECK(r.windows.size() <= kClosedWindowsMax);
+  Put(out, r.now);
+  out.U8(r.early ? 1 : 0);
+  out.U32(static_cast<std::uint32_t>(r.windows.size()));
+  for (const ClosedWindow& window : r.windows) {
+    out.Fixed(window.id);
+    out.F64(window.reward);
+  }
+}
+
+CloseRecord TakeClose(ByteReader& in) {
+  CloseRecord r{.now = TakeTime(in)};
+  r.early = in.U8() == 1;
+  const std::uint32_t windows = std::min<std::uint32_t>(in.U32(), kClosedWindowsMax);
+  for (std::uint32_t i = 0; i < windows && in.ok(); ++i) {
+    ClosedWindow& window = r.windows.emplace_back();
+    in.Fixed(window.id);
+    window.reward = in.F64();
+  }
+  return r;
+}
+
+struct Encoder {
+  ByteWriter& out;
+  void operator()(const DecisionRecord& r) {
+    out.U8(kDecision);
+    Put(out, r.event);
+    Put(out, r.close);
+    out.F64(r.default_reward);
+  }
+  void operator()(const OutcomeRecord& r) {
+    out.U8(kOutcome);
+    Put(out, r.event);
+    Put(out, r.received);
+    Put(out, r.deadline);
+    out.F64(r.reward);
+  }
+  void operator()(const TimeRecord& r) {
+    out.U8(kTime);
+    Put(out, r.now);
+  }
+  void operator()(const EpochRecord& r) {
+    out.U8(kEpoch);
+    out.U64(r.epoch);
+  }
+  void operator()(const GraphRecord& r) {
+    out.U8(kGraph);
+    out.Block(r.graph);
+  }
+  void operator()(const CounterRecord& r) {
+    out.U8(kCounter);
+    Put(out, r);
+  }
+  void operator()(const ContextRecord& r) {
+    out.U8(kContext);
+    Put(out, r);
+  }
+  void operator()(const DebitRecord& r) {
+    out.U8(r.mu > 0 ? kCurveDebit : kDebit);
+    out.U64(r.epoch);
+    out.I32(r.node);
+    out.U64(r.releases);
+    out.F64(r.pure);
+    out.F64(r.rho);
+    if (r.mu > 0) {
+      out.F64(r.mu);
+      out.F64(r.variation);
+    }
+  }
+  void operator()(const CloseRecord& r) {
+    out.U8(kClose);
+    Put(out, r);
+  }
+  void operator()(const ShownRecord& r) {
+    out.U8(kShown);
+    out.Fixed(r.id);
+    PutDoubles(out, r.features, r.feature_bytes);
+  }
+  void operator()(const ReportRecord& r) {
+    out.U8(kReport);
+    out.Fixed(r.id);
+    out.U64(r.epoch);
+    Put(out, r.received);
+    out.F64(r.reward);
+    PutDoubles(out, r.features, r.feature_bytes);
+  }
+  void operator()(const ShapeRecord& r) {
+    out.U8(kShape);
+    out.I32(r.nodes);
+    PutDoubles(out, r.root, r.root_bytes);
+  }
+};
+
+Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
+  switch (type) {
+    case kDecision: {
+      DecisionRecord r{.event = TakeEvent(in, dimension)};
+      r.close = TakeTime(in);
+      r.default_reward = in.F64();
+      return r;
+    }
+    case kOutcome: {
+      OutcomeRecord r{.event = TakeEvent(in, dimension)};
+      r.received = TakeTime(in);
+      r.deadline = TakeTime(in);
+      r.reward = in.F64();
+      return r;
+    }
+    case kTime:
+      return TimeRecord{TakeTime(in)};
+    case kEpoch:
+      return EpochRecord{in.U64()};
+    case kGraph:
+      return GraphRecord{in.Block()};
+    case kCounter:
+      return TakeCounter(in, dimension);
+    case kContext:
+      return TakeContext(in, dimension);
+    case kClose:
+      return TakeClose(in);
+    case kShown: {
+      ShownRecord r;
+      in.Fixed(r.id);
+      r.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+      return r;
+    }
+    case kReport: {
+      ReportRecord r;
+      in.Fixed(r.id);
+      r.epoch = in.U64();
+      r.received = TakeTime(in);
+      r.reward = in.F64();
+      r.feature_bytes = in.Take(in.remaining());
+      return r;
+    }
+    case kShape: {
+      ShapeRecord r{.nodes = in.I32()};
+      const auto nodes = static_cast<std::uint64_t>(std::clamp(r.nodes, 0, kNodesMax));
+      r.root_bytes = in.Take(nodes * nodes * sizeof(double));
+      return r;
+    }
+    default: {
+      DebitRecord r{.epoch = in.U64()};
+      r.node = in.I32();
+      r.releases = in.U64();
+      r.pure = in.F64();
+      r.rho = in.F64();
+      if (type == kCurveDebit) {
+        r.mu = in.F64();
+        r.variation = in.F64();
+      }
+      return r;
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status FormerWindows() {
+  return FailedPrecondition(
+      "the log has entries of a former version, which kept reports of open windows in it; start "
+      "that version once more and stop it cleanly (SIGTERM), then this one");
+}
+
+std::string Encode(const Record& record) {
+  std::string bytes;
+  if (const auto* outcome = std::get_if<OutcomeRecord>(&record)) {
+    bytes.reserve(96 + outcome->event.user.size() + outcome->event.features.size_bytes());
+  }
+  ByteWriter out(bytes);
+  out.U8(kVersion);
+  std::visit(Encoder{out}, record);
+  return bytes;
+}
+
+absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
+  ByteReader in(bytes);
+  const std::uint8_t version = in.U8();
+  const std::uint8_t type = in.U8();
+  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kReport) {
+    return DataLoss("log record of unknown version ", version, " or type ", type);
+  }
+  if (type == kFormerDecision) return FormerWindows();
+  Record record = DecodeBody(type, in, dimension);
+  if (!in.Done()) return DataLoss("log record of type ", type, " has ", bytes.size(), " bytes");
+  return record;
+}
+
+}  // namespace bandana

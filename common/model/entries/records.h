@@ -1,0 +1,170 @@
+// The entries of a model's log, between plain data and bytes. Layout: docs/formats.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/model/entries/decision.h"
+#include "common/model/entries/log_entry.h"
+
+namespace bandana {
+
+// What decision and outcome entries share. Views point into the caller's memory.
+struct EventRecord {
+  DecisionId id{};
+  std::uint64_t epoch = 0;
+  absl::Time time;                   // of the Select
+  std::int32_t node = -1;            // -1: the node of `user`
+  std::string_view user;             // independent models, else empty
+  std::span<const double> features;  // for encoding: d, of the shown arm
+  std::string_view feature_bytes;    // after decoding: d doubles, little-endian, not aligned
+};
+
+// A decision of a reward-window model: one event at `close`, with the reward of the entry that
+// closes it. Nothing in the log tells before whether a report came (see Cell).
+struct DecisionRecord {
+  EventRecord event;
+  absl::Time close;  // of the window and its grace
+  double default_reward = 0;
+};
+
+// What asks for the cell of an open decision. No entry: it changes nothing in the log, unless
+// `features` says of another arm than the first one that it counts (non-private models).
+struct ReportRecord {
+  DecisionId id{};
+  std::uint64_t epoch = 0;
+  absl::Time received;  // by this server
+  double reward = 0;
+  std::span<const double> features;  // for encoding: none, or d
+  std::string_view feature_bytes;    // after decoding
+};
+
+// Non-private models: the arm of an open decision that was shown.
+struct ShownRecord {
+  DecisionId id{};
+  std::span<const double> features;  // for encoding: d
+  std::string_view feature_bytes;    // after decoding
+};
+
+// Windows close: those of the oldest close first, then of the oldest decision.
+struct ClosedWindow {
+  DecisionId id{};
+  double reward = 0;  // as it counts: reported or default
+};
+inline constexpr std::size_t kClosedWindowsMax = 1024;  // in one entry; the next has the rest
+struct CloseRecord {
+  absl::Time now;                     // as TimeRecord
+  bool early = false;                 // before their time: all that are open, as an epoch ends
+  std::vector<ClosedWindow> windows;  // as a request: none
+};
+
+// A reported reward, or the value of a randomizer's output, of a model without a window here.
+struct OutcomeRecord {
+  EventRecord event;
+  absl::Time received;  // by this server; one at or after `deadline` is refused
+  absl::Time deadline;  // end of the token's life
+  double reward = 0;
+};
+
+// Time passes: ids are forgotten. As a request also for what closes windows. The only source of
+// time in the state, beside CloseRecord.
+struct TimeRecord {
+  absl::Time now;
+};
+
+// The epoch before is over; no window is open.
+struct EpochRecord {
+  std::uint64_t epoch = 0;
+};
+
+// Another graph over the same nodes.
+struct GraphRecord {
+  std::string_view graph;  // serialized v1::Graph; empty: the configuration's graph
+};
+
+using StreamId = std::array<std::byte, 16>;  // drawn by the device
+
+// The decision of one step of a local counter stream.
+struct CounterStep {
+  bool readable = false;  // its token opened; else nothing below is known
+  bool covered = true;    // in the log: the record's release covers it
+  DecisionId id{};
+  absl::Time time;                   // of the Select
+  std::span<const double> features;  // for encoding: d, of the shown arm
+  std::string_view feature_bytes;    // after decoding: d doubles, not aligned
+};
+
+// The state of a local counter stream. As a request for admission it lists every step from the one
+// after the last acknowledged to `step`; in the log, the steps whose decisions count.
+struct CounterRecord {
+  StreamId stream{};
+  std::uint64_t epoch = 0;
+  absl::Time received;     // by this server: tokens that are over by then do not count
+  std::int32_t node = -1;  // -1: the node of `user`, or of the stream where that is empty
+  std::string_view user;   // independent models, else empty
+  std::uint64_t step = 0;
+  DecisionId last{};               // decision of that step; zero when its token did not open
+  std::span<const double> moment;  // for encoding: d
+  std::string_view moment_bytes;   // after decoding: d doubles, not aligned
+  std::vector<CounterStep> steps;
+};
+
+// What the releases of one principal are charged; durable before anything it pays for is drawn.
+struct DebitRecord {
+  std::uint64_t epoch = 0;
+  std::int32_t node = 0;       // the principal; may be the one that the next entry makes
+  std::uint64_t releases = 0;  // this many of the cost below
+  double pure = 0;             // epsilon of a release of a pure mechanism, or 0
+  double rho = 0;              // zCDP cost of a stream, or 0
+  // Where the exact Gaussian curve says more than rho = mu^2 / 2: mu, and the distance from a
+  // Gaussian stream in total variation. Older entries hold more in its place, what it adds to delta
+  // at one stream's epsilon, and are read as if that were the distance: never too little.
+  double mu = 0;
+  double variation = 0;
+};
+
+// A perturbed (context, reward) pair from a device. It names no user and no decision. It has
+// exactly one of seed and values.
+struct ContextRecord {
+  EntryId id{};  // drawn by the device
+  std::uint64_t epoch = 0;
+  absl::Time received;                   // by this server, the first time
+  std::string_view seed;                 // 16 bytes
+  std::span<const std::int64_t> values;  // for encoding: D = d (d + 1) / 2 + d
+  std::string_view value_bytes;          // after decoding: D integers of 8 bytes, not aligned
+};
+
+// One counter over all users: how its noise is spread, before its first event.
+struct ShapeRecord {
+  std::int32_t nodes = 0;
+  std::span<const double> root;  // for encoding: nodes x nodes
+  std::string_view root_bytes;   // after decoding: doubles, not aligned
+};
+
+using Record =
+    std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
+                 DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord>;
+
+// What is said of entries of the format in which reports of open windows were entries of their own.
+absl::Status FormerWindows();
+
+// Kinds of ids in the log.
+inline constexpr std::uint8_t kDecisionKind = 0;
+inline constexpr std::uint8_t kOutcomeKind = 1;
+inline constexpr std::uint8_t kReportKind = 2;  // of context reports
+
+// Times are stored to the nanosecond: give times that ToUnixNanos can hold.
+std::string Encode(const Record& record);
+
+// `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS; FormerWindows.
+absl::StatusOr<Record> Decode(std::string_view bytes, int dimension);
+
+}  // namespace bandana

@@ -1,0 +1,57 @@
+// Events of a model without releases, straight into its posterior.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/model/learners/learner.h"
+
+namespace bandana {
+
+// A learner whose posterior is a BanditModel's.
+class BanditLearner : public Learner {
+ public:
+  int nodes() const override { return model_->nodes(); }
+  int dimension() const override { return model_->dimension(); }
+  NodePosterior Prior() const override { return model_->Prior(); }
+  NodePosterior Posterior(int node) const override { return model_->Posterior(node); }
+  std::vector<int> TakeChangedNodes() override { return model_->TakeChangedNodes(); }
+  void Rebuild() override { model_->Rebuild(); }
+  absl::Status SetGraph(std::string_view graph) override;
+
+ protected:
+  // `spec` must outlive the learner.
+  BanditLearner(const ModelSpec& spec, std::unique_ptr<BanditModel> model)
+      : spec_(spec), model_(std::move(model)) {}
+
+  const ModelSpec& spec_;
+  const std::unique_ptr<BanditModel> model_;
+};
+
+// In blocks of 64. Call Flush before looking at the posterior.
+class BanditSink final : public BanditLearner {
+ public:
+  static constexpr int kBlockEvents = 64;
+  BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model);
+  std::uint64_t events(int node) const override;
+  absl::Status AddNode() override;
+  void Add(int node, std::string_view features, const Released<double>& reward) override;
+  void Hold(int) override {}
+  void Join(int, const NodeStatistics&) override {}
+  void Touch(int) override {}
+  const NodeStatistics& statistics(int node) const override { return model_->statistics(node); }
+  absl::Status SetGraph(std::string_view graph) override;
+  void Flush() override;
+
+ private:
+  struct Pending {
+    int node;
+    double reward;
+  };
+  std::vector<double> features_;  // kBlockEvents x d
+  std::vector<Pending> pending_;
+  std::vector<Event> events_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,82 @@
+// The state of a model beside its statistics, and the transition of one log entry. Deterministic:
+// the same entries give the same state, whoever reads them and when.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/model/entries/log_entry.h"
+#include "common/model/entries/records.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/state/central_streams.h"
+#include "common/model/state/event_sink.h"
+#include "common/model/state/held_contexts.h"
+#include "common/model/state/ledger.h"
+#include "common/model/state/local_streams.h"
+#include "common/model/state/reward_path.h"
+#include "common/model/state/sparse_stream.h"
+#include "common/model/state/user_shape.h"
+
+namespace bandana {
+
+// A decision whose reward window is open. What it holds is nobody's business here: its reward comes
+// with the entry that closes it (WindowBook).
+struct OpenWindow {
+  DecisionId id{};
+  int node = 0;
+  std::string features;  // d doubles of the arm that counts
+};
+
+// Open windows in order of their close, then of their decision's log entry. Not thread-safe.
+class OpenWindows {
+ public:
+  using Key = std::pair<absl::Time, std::uint64_t>;  // close, sequence of the decision
+
+  void Open(Key key, OpenWindow window);
+  // nullptr when there is none with this id.
+  OpenWindow* Find(const DecisionId& id);
+  // Removes and returns the first one that closes at or before `now`.
+  bool TakeDue(absl::Time now, OpenWindow& window);
+  absl::Time next_close() const;  // InfiniteFuture when none is open
+  const std::map<Key, OpenWindow>& all() const { return windows_; }
+
+ private:
+  std::map<Key, OpenWindow> windows_;
+  absl::flat_hash_map<DecisionId, Key> keys_;
+};
+
+// Not thread-safe.
+struct ModelState {
+  LogPosition position;
+  std::uint64_t epoch = 1;
+  absl::Time time = absl::UnixEpoch();  // of the last time entry
+  std::string graph;  // serialized v1::Graph in force; empty = the configuration's
+  std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
+  std::optional<UserShape> shape;  // one counter over all users: from its first entry on
+  OpenWindows windows;
+  Ledger ledger;
+  LocalStreams local;      // models with a counter on the devices
+  CentralStreams central;  // models with a counter here
+  SparseStream sparse;     // sparse models
+  HeldContexts held;       // of events that no release covers yet
+
+  // Models with a counter: what the node's streams have released (RewardPath::StreamOf).
+  Released<NodeRelease> ReleaseOf(int node, const RewardPath& path) const;
+  // Ends all streams; what they have released stands.
+  void CloseStreams(const RewardPath& path);
+
+  // Applies the entry at position.sequence + 1. Whether an outcome counts was decided at its
+  // admission; here it only takes effect. Errors: DATA_LOSS the entry does not parse or does not
+  // fit the state; UNAVAILABLE noise could not be drawn: the state is not to be used any more.
+  absl::Status Apply(const LogEntry& entry, const RewardPath& path, UserIndex& users,
+                     EventSink& sink);
+};
+
+}  // namespace bandana

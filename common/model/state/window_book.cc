@@ -1,0 +1,105 @@
+#include "common/model/state/window_book.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/base/status.h"
+
+namespace bandana {
+
+absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> cells,
+                                 const CellCodec& codec, const WindowValues& former) {
+  absl::flat_hash_map<DecisionId, Window> held;
+  for (const Cell& cell : cells) {
+    slots_ = cell.slot + 1;
+    if (!cell.live) {
+      free_.push_back(cell.slot);
+      continue;
+    }
+    BANDANA_ASSIGN_OR_RETURN(const WindowValue value, codec.Decode(cell.id, cell.content));
+    held[cell.id] = {.id = cell.id, .value = value, .slot = cell.slot};
+  }
+  std::reverse(free_.begin(), free_.end());
+  std::size_t found = 0;
+  for (const auto& [key, window] : open.all()) {
+    order_ = std::max(order_, key.second + 1);
+    if (const auto cell = held.find(window.id); cell != held.end()) {
+      ++found;
+      Put(key, cell->second);
+    } else if (const auto value = former.find(window.id); value != former.end()) {
+      Put(key, {.id = window.id, .value = value->second});
+    } else {
+      return DataLoss("the open decision of log entry ", key.second, " has no cell");
+    }
+  }
+  if (found != held.size()) {
+    return DataLoss("the log holds cells of ", held.size(), " open decisions, its entries open ",
+                    found, " of them");
+  }
+  return absl::OkStatus();
+}
+
+void WindowBook::Put(const Key& key, const Window& window) {
+  keys_[window.id] = key;
+  windows_[key] = window;
+}
+
+std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const WindowValue& value) {
+  BANDANA_CHECK(!keys_.contains(id));
+  const Key key(close, order_++);
+  const bool reused = !free_.empty();
+  const std::uint64_t slot = reused ? free_.back() : slots_++;
+  if (reused) free_.pop_back();
+  Put(key, {.id = id, .value = value, .slot = slot});
+  undo_.push_back({.key = key, .before = std::nullopt, .reused = reused, .slot = slot});
+  return slot;
+}
+
+const WindowBook::Window* WindowBook::Find(const DecisionId& id) const {
+  const auto key = keys_.find(id);
+  return key == keys_.end() ? nullptr : &windows_.at(key->second);
+}
+
+void WindowBook::Set(const DecisionId& id, const WindowValue& value) {
+  const Key key = keys_.at(id);
+  Window& window = windows_.at(key);
+  undo_.push_back({.key = key, .before = window});
+  window.value = value;
+}
+
+std::optional<WindowBook::Window> WindowBook::TakeDue(absl::Time now) {
+  const auto first = windows_.begin();
+  if (first == windows_.end() || first->first.first > now) return std::nullopt;
+  Window window = first->second;
+  undo_.push_back({.key = first->first, .before = window});
+  if (window.slot) free_.push_back(*window.slot);
+  keys_.erase(window.id);
+  windows_.erase(first);
+  return window;
+}
+
+absl::Time WindowBook::next_close() const {
+  return windows_.empty() ? absl::InfiniteFuture() : windows_.begin()->first.first;
+}
+
+void WindowBook::Rollback() {
+  for (auto change = undo_.rbegin(); change != undo_.rend(); ++change) {
+    const auto now = windows_.find(change->key);
+    if (!change->before) {  // it was opened
+      keys_.erase(now->second.id);
+      windows_.erase(now);
+      if (change->reused) {
+        free_.push_back(change->slot);
+      } else {
+        --slots_;
+      }
+      continue;
+    }
+    // It was set, or taken; then its slot was the last one that became free.
+    if (now == windows_.end() && change->before->slot) free_.pop_back();
+    Put(change->key, *change->before);
+  }
+  undo_.clear();
+}
+
+}  // namespace bandana

@@ -1,0 +1,75 @@
+// The open decisions of a model whose windows the server closes, with what each holds, as the gate
+// knows them. The state machine knows the same decisions, but no reward before it is an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/model/entries/log_entry.h"
+#include "common/model/state/cell_codec.h"
+#include "common/model/state/model_state.h"
+
+namespace bandana {
+
+// By decision.
+using WindowValues = absl::flat_hash_map<DecisionId, WindowValue>;
+
+// Order: as OpenWindows, of close, then of the decision. Changes stand with Commit or fall with
+// Rollback. Not thread-safe.
+class WindowBook {
+ public:
+  using Key = OpenWindows::Key;  // the second part orders decisions as the log does
+  struct Window {
+    DecisionId id{};
+    WindowValue value;
+    std::optional<std::uint64_t> slot;  // of its cell; none: of a former checkpoint
+  };
+
+  // The windows of a state that was recovered, with the log's cells, by slot. Errors: DATA_LOSS a
+  // decision without a cell, a cell without its decision, or a damaged one. `former`: of windows
+  // that have no cell, because a checkpoint of a former version holds them.
+  absl::Status Restore(const OpenWindows& open, std::span<const Cell> cells, const CellCodec& codec,
+                       const WindowValues& former);
+
+  // A new window; its cell's slot. Requires !Find(id).
+  std::uint64_t Open(absl::Time close, const DecisionId& id, const WindowValue& value);
+  // nullptr when no such decision is open.
+  const Window* Find(const DecisionId& id) const;
+  // When the decision becomes an event. Requires Find(id).
+  absl::Time CloseOf(const DecisionId& id) const { return keys_.at(id).first; }
+  // Requires Find(id).
+  void Set(const DecisionId& id, const WindowValue& value);
+  // Takes the first one that closes at or before `now`.
+  std::optional<Window> TakeDue(absl::Time now);
+  absl::Time next_close() const;  // InfiniteFuture when none is open
+  bool empty() const { return windows_.empty(); }
+  const std::map<Key, Window>& all() const { return windows_; }
+
+  void Commit() { undo_.clear(); }
+  void Rollback();
+
+ private:
+  struct Change {
+    Key key;
+    std::optional<Window> before;  // none: it was opened
+    bool reused = false;           // opened in a slot that had been free
+    std::uint64_t slot = 0;
+  };
+  void Put(const Key& key, const Window& window);
+
+  std::map<Key, Window> windows_;
+  absl::flat_hash_map<DecisionId, Key> keys_;
+  std::vector<std::uint64_t> free_;  // slots, the next to be used at the end
+  std::uint64_t slots_ = 0;
+  std::uint64_t order_ = 0;  // above that of every window so far
+  std::vector<Change> undo_;
+};
+
+}  // namespace bandana

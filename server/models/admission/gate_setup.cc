@@ -1,0 +1,68 @@
+#include "server/models/admission/gate_setup.h"
+
+#include <algorithm>
+#include <span>
+
+#include "common/base/sha256.h"
+#include "common/design/identity.h"
+
+namespace bandana::server {
+namespace {
+
+// See PoolsUsers.
+std::vector<bool> PooledNodes(const ModelSpec& spec) {
+  if (spec.coupling.independent()) return {};
+  if (!spec.colin_or_goblin) return {true};
+  std::vector<bool> pooled(spec.coupling.nodes());
+  std::vector<int> users(spec.coupling.nodes());
+  for (const auto& [user, node] : spec.users) pooled[node] = ++users[node] > 1;
+  if (spec.cold_start_node) pooled[*spec.cold_start_node] = true;
+  return pooled;
+}
+
+}  // namespace
+
+bool PoolsUsers(const ModelSpec& spec) {
+  const std::vector<bool> pooled = PooledNodes(spec);
+  return std::find(pooled.begin(), pooled.end(), true) != pooled.end();
+}
+
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+                                const CellCodec& cells) {
+  return {.dimension = spec.public_spec.dimension,
+          .windows = ClosesWindows(spec.public_spec),
+          .hides = HidesReports(spec.public_spec),
+          .cells = &cells,
+          .independent = spec.coupling.independent(),
+          .users_max = spec.bandit.nodes_max,
+          .events_per_user_max = spec.public_spec.events_per_user_max,
+          .pooled = PooledNodes(spec),
+          .ids_max = spec.decisions_open_max,
+          .token_lifetime = spec.public_spec.token_lifetime,
+          .counter = path.central() ? nullptr : path.counter(),
+          .steps_max = path.steps_max(),
+          .debits = path.debits(),
+          .cost = path.Cost()};
+}
+
+GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
+  GateState gate{.epoch = state.epoch, .time = state.time};
+  for (const NodeStatistics& s : statistics) gate.events.push_back(s.events);
+  // In window models an event counts when its decision is made.
+  for (const auto& [key, window] : state.windows.all()) ++gate.events[window.node];
+  gate.events_at_epoch = state.events_at_epoch;
+  for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
+    for (const auto& [id, stream] : state.local.streams()[node]) {
+      const auto bytes = std::as_bytes(std::span(stream.moment));
+      gate.streams.Set(
+          id, {static_cast<int>(node), stream.step, stream.last, Sha256Of(AsChars(bytes))});
+    }
+  }
+  gate.streams.Commit();
+  for (const Account& account : state.ledger.accounts()) {
+    gate.paid.push_back({account.last_epoch, account.releases});
+  }
+  return gate;
+}
+
+}  // namespace bandana::server

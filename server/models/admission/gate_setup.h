@@ -1,0 +1,25 @@
+// The gate of a model that has been recovered.
+#pragma once
+
+#include <vector>
+
+#include "common/bandits/model.h"
+#include "common/design/model_spec.h"
+#include "common/model/state/model_state.h"
+#include "common/model/state/reward_path.h"
+#include "server/models/admission/report_gate.h"
+
+namespace bandana::server {
+
+// Whether some node stands for more than one user, or may: the server cannot count the events of
+// one user there.
+bool PoolsUsers(const ModelSpec& spec);
+
+// `cells` must outlive the gate.
+ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+                                const CellCodec& cells);
+
+// What the gate must know of the entries that made the state.
+GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics);
+
+}  // namespace bandana::server

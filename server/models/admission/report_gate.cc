@@ -1,0 +1,564 @@
+#include "server/models/admission/report_gate.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+std::int64_t FloorDivide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+}  // namespace
+
+std::int64_t IdBucketOf(absl::Time time) {
+  return FloorDivide(absl::ToUnixNanos(time), absl::ToInt64Nanoseconds(kIdBucket));
+}
+
+ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
+                       std::function<void(const LogPosition&)> committed)
+    : options_(std::move(options)),
+      users_(users),
+      counters_(counters),
+      committed_(std::move(committed)) {}
+
+void ReportGate::Restore(GateState state) {
+  state_ = std::move(state);
+  undo_.time = state_.time;
+  stored_ = counters_.Get();
+  for (std::size_t node = 0; node < state_.events.size(); ++node) {
+    events_max_ = std::max(events_max_.load(), state_.events[node]);
+    UseBudget(BudgetOf(static_cast<int>(node)));
+  }
+  UseBudget(BudgetOfAll());
+  Publish();
+}
+
+absl::Status ReportGate::RestoreWindows(const OpenWindows& open, const UpdateLog& log,
+                                        const WindowValues& former) {
+  if (!options_.windows) return absl::OkStatus();
+  std::vector<Cell> cells;
+  BANDANA_RETURN_IF_ERROR(log.ForEachCell([&](const Cell& cell) { cells.push_back(cell); }));
+  return windows_.Restore(open, cells, *options_.cells, former);
+}
+
+void ReportGate::Remember(const RememberedId& id) {
+  ids_.Insert(id);
+  if (id.kind == kReportKind) reports_.Insert(id.id, id.bucket);
+}
+
+void ReportGate::ForgetBefore(std::int64_t bucket) {
+  ids_.ForgetBefore(bucket);
+  forget_before_ = std::max(forget_before_, bucket);
+}
+
+Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
+  absl::StatusOr<Record> record = Decode(bytes, options_.dimension);
+  BANDANA_CHECK(record.ok());
+  if (const auto* decision = std::get_if<DecisionRecord>(&*record)) {
+    const Admission verdict = JudgeDecision(*decision, bytes, batch);
+    // Its reports find no decision, and are not counted for it.
+    const bool known = verdict == Admission::kAppend || verdict == Admission::kDuplicate;
+    if (!known) CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* report = std::get_if<ReportRecord>(&*record)) {
+    const Admission verdict = JudgeReport(*report, batch);
+    if (!options_.hides) CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* outcome = std::get_if<OutcomeRecord>(&*record)) {
+    const Admission verdict = JudgeOutcome(*outcome, bytes, batch);
+    CountVerdict(verdict);
+    return verdict;
+  }
+  if (auto* counter = std::get_if<CounterRecord>(&*record)) {
+    const Admission verdict = JudgeCounter(std::move(*counter), batch);
+    if (verdict != Admission::kAppend) CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* context = std::get_if<ContextRecord>(&*record)) {
+    const Admission verdict = JudgeContext(*context, bytes, batch);
+    CountVerdict(verdict);
+    return verdict;
+  }
+  if (const auto* time = std::get_if<TimeRecord>(&*record)) return JudgeTime(*time, bytes, batch);
+  if (const auto* epoch = std::get_if<EpochRecord>(&*record)) {
+    return JudgeEpoch(*epoch, bytes, batch);
+  }
+  if (std::holds_alternative<CloseRecord>(*record)) return JudgeClose(batch);
+  batch.Add(bytes);
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_view bytes,
+                                    LogBatch& batch) {
+  const RememberedId key{IdBucketOf(record.event.time), kDecisionKind, record.event.id};
+  if (key.bucket < forget_before_) return Admission::kExpired;
+  if (ids_.Contains(key) || windows_.Find(record.event.id) != nullptr) return Admission::kDuplicate;
+  if (record.event.epoch != state_.epoch) return Admission::kForeign;
+  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const DecisionId& id = record.event.id;
+  const WindowValue value{.reward = record.default_reward};
+  const absl::StatusOr<CellContent> cell = options_.cells->Encode(id, value);
+  if (!cell.ok()) return Admission::kUnsealed;
+  const Admission verdict = CountEvent(record.event, batch);
+  if (verdict != Admission::kAppend) return verdict;
+  Insert(key);
+  batch.Add(bytes, {key});
+  const std::uint64_t slot = windows_.Open(record.close, id, value);
+  batch.cells.push_back({.slot = slot, .live = true, .id = id, .content = *cell});
+  return verdict;
+}
+
+// What is answered to hidden reports is a function of the decision and of the clock; they write the
+// cell each time.
+Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
+  const WindowBook::Window* window = windows_.Find(record.id);
+  if (window == nullptr) {
+    return record.epoch == state_.epoch ? Admission::kExpired : Admission::kForeign;
+  }
+  if (std::max(record.received, state_.time) >= windows_.CloseOf(record.id)) {
+    return Admission::kExpired;
+  }
+  if (window->value.reported && !options_.hides) return Admission::kDuplicate;
+  WindowValue value = window->value;
+  if (!value.reported) value = {.reported = true, .reward = record.reward};
+  if (const auto slot = window->slot) {
+    const absl::StatusOr<CellContent> cell = options_.cells->Encode(record.id, value);
+    if (!cell.ok()) return Admission::kUnsealed;
+    batch.cells.push_back({.slot = *slot, .live = true, .id = record.id, .content = *cell});
+  }
+  windows_.Set(record.id, value);
+  if (!record.feature_bytes.empty()) {
+    batch.AddOwned(Encode(ShownRecord{.id = record.id, .feature_bytes = record.feature_bytes}));
+  }
+  return Admission::kAppend;
+}
+
+void ReportGate::CloseWindows(absl::Time now, bool early, LogBatch& batch) {
+  const absl::Time through = early ? absl::InfiniteFuture() : now;
+  CloseRecord entry{.now = now, .early = early};
+  const auto append = [&] {
+    batch.AddOwned(Encode(entry));
+    entry.windows.clear();
+  };
+  while (const auto window = windows_.TakeDue(through)) {
+    entry.windows.push_back({window->id, window->value.reward});
+    if (window->slot) batch.cells.push_back({.slot = *window->slot});
+    // A former version counted reports when they came.
+    const bool counted = !window->slot && window->value.reported;
+    if (options_.hides && !counted) ++staged_[Counters::kApplied];
+    if (entry.windows.size() == kClosedWindowsMax) append();
+  }
+  if (!entry.windows.empty()) append();
+}
+
+Admission ReportGate::JudgeClose(LogBatch& batch) {
+  if (windows_.empty()) return Admission::kDuplicate;
+  CloseWindows(state_.time, /*early=*/true, batch);
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view bytes,
+                                   LogBatch& batch) {
+  const RememberedId key{IdBucketOf(record.event.time), kOutcomeKind, record.event.id};
+  if (key.bucket < forget_before_) return Admission::kExpired;
+  if (ids_.Contains(key)) return Admission::kDuplicate;
+  if (std::max(record.received, state_.time) >= record.deadline) return Admission::kExpired;
+  if (record.event.epoch != state_.epoch) return Admission::kForeign;
+  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const Admission verdict = CountEvent(record.event, batch);
+  if (verdict != Admission::kAppend) return verdict;
+  Insert(key);
+  batch.Add(bytes, {key});
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view bytes,
+                                   LogBatch& batch) {
+  const auto known = reports_.BucketOf(record.id);
+  if (known && *known >= forget_before_) return Admission::kDuplicate;
+  if (record.epoch != state_.epoch) return Admission::kForeign;
+  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  const RememberedId key{IdBucketOf(std::max(record.received, state_.time)), kReportKind,
+                         record.id};
+  AddEvents(0, 1);
+  Insert(key);
+  batch.Add(bytes, {key});
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch) {
+  const absl::Time now = std::max(record.now, state_.time);
+  const bool closes = windows_.next_close() <= now;
+  if (now == state_.time && !closes) return Admission::kDuplicate;
+  state_.time = now;
+  // Bucket b is over for good when its last decision's token has expired.
+  const std::int64_t bucket = IdBucketOf(now - options_.token_lifetime);
+  if (!ids_.empty() && ids_.oldest_bucket() < bucket) {
+    forget_before_ = std::max(forget_before_, bucket);
+  }
+  if (closes) {
+    CloseWindows(now, /*early=*/false, batch);  // which tells the time, too
+  } else {
+    batch.Add(bytes);
+  }
+  return Admission::kAppend;
+}
+
+Admission ReportGate::JudgeEpoch(const EpochRecord& record, std::string_view bytes,
+                                 LogBatch& batch) {
+  if (record.epoch != state_.epoch + 1) return Admission::kDuplicate;
+  CloseWindows(state_.time, /*early=*/true, batch);
+  undo_.epochs.push_back({state_.epoch, std::move(state_.events_at_epoch)});
+  state_.epoch = record.epoch;
+  state_.events_at_epoch = state_.events;
+  state_.streams.Clear();
+  batch.Add(bytes);
+  return Admission::kAppend;
+}
+
+std::uint64_t ReportGate::CoveredAt(std::uint64_t step) const {
+  return options_.counter == nullptr ? step : options_.counter->Covered(step);
+}
+
+Admission ReportGate::Place(const CounterRecord& record) const {
+  const StreamPlace* known = state_.streams.Find(record.stream);
+  const std::uint64_t newest = known == nullptr ? 0 : known->step;
+  const std::uint64_t first = record.step - record.steps.size() + 1;
+  if (first > newest + 1) return Admission::kGap;
+  if (record.step < newest) return Admission::kDuplicate;
+  if (first <= newest) {
+    const CounterStep& again = record.steps[newest - first];
+    if (again.readable && known->last != DecisionId{} && again.id != known->last) {
+      return Admission::kForked;
+    }
+  }
+  const bool appends = record.step > newest;
+  if (newest == 0 || (appends && CoveredAt(record.step) > CoveredAt(newest))) {
+    return Admission::kAppend;
+  }
+  if (Sha256Of(record.moment_bytes) != known->moment) return Admission::kForked;
+  return appends ? Admission::kAppend : Admission::kDuplicate;
+}
+
+Admission ReportGate::JudgeCounter(CounterRecord record, LogBatch& batch) {
+  BANDANA_CHECK(!record.steps.empty() && record.step >= record.steps.size());
+  if (record.epoch == 0) record.epoch = state_.epoch;  // no token opened
+  if (record.epoch != state_.epoch) return Admission::kForeign;
+  if (const Admission place = Place(record); place != Admission::kAppend) return place;
+  if (record.step > options_.steps_max) return Admission::kExhausted;
+  if (ids_.size() + record.steps.size() > options_.ids_max) return Admission::kNoRoom;
+
+  const StreamPlace* known = state_.streams.Find(record.stream);
+  const std::uint64_t newest = known == nullptr ? 0 : known->step;
+  const bool named = record.node >= 0 || !record.user.empty();
+  if (!named && known == nullptr) return Admission::kInvalid;
+  if (known != nullptr && named && NodeOf(record.node, record.user) != known->node) {
+    return Admission::kInvalid;
+  }
+  if (known == nullptr && state_.streams.size() >= kCounterStreamsMax) return Admission::kExhausted;
+  const int node = known != nullptr ? known->node : NodeOrNext(record.node, record.user);
+  if (node < 0) return Admission::kUserLimit;
+  const Admission limit = CheckLimits(node, record.step - newest);
+  if (limit != Admission::kAppend) return limit;
+  if (known == nullptr) {
+    if (state_.streams.CountOf(node) >= kCounterStreamsPerNodeMax) return Admission::kExhausted;
+    AdmitUser(node, record.user);
+    Pay(node, 1, batch);
+  }
+  if (!named) record.node = node;
+
+  RememberedIds ids = SiftSteps(newest, record);
+  AddEvents(node, record.steps.size());
+  staged_[Counters::kApplied] += record.steps.size();
+  state_.streams.Set(record.stream,
+                     {node, record.step, record.last, Sha256Of(record.moment_bytes)});
+  batch.AddOwned(Encode(record), std::move(ids));
+  return Admission::kAppend;
+}
+
+RememberedIds ReportGate::SiftSteps(std::uint64_t newest, CounterRecord& record) {
+  const std::uint64_t first = record.step - record.steps.size() + 1;
+  RememberedIds ids;
+  std::vector<CounterStep> counting;
+  for (std::size_t i = 0; i < record.steps.size(); ++i) {
+    const CounterStep& step = record.steps[i];
+    if (first + i <= newest) continue;  // came before
+    if (!step.readable) {
+      ++staged_[Counters::Rejected(v1::TOKEN_INVALID)];
+      continue;
+    }
+    const RememberedId key{IdBucketOf(step.time), kOutcomeKind, step.id};
+    const absl::Time deadline = step.time + options_.token_lifetime;
+    if (key.bucket < forget_before_ || std::max(record.received, state_.time) >= deadline) {
+      ++staged_[Counters::kExpired];
+    } else if (ids_.Contains(key)) {
+      ++staged_[Counters::kDuplicate];
+    } else {
+      Insert(key);
+      ids.push_back(key);
+      counting.push_back(step);
+      counting.back().covered = first + i <= CoveredAt(record.step);
+    }
+  }
+  record.steps = std::move(counting);
+  return ids;
+}
+
+std::uint64_t ReportGate::AcknowledgedStep(const StreamId& stream) const {
+  const StreamPlace* place = state_.streams.Find(stream);
+  return place == nullptr ? 0 : place->step;
+}
+
+int ReportGate::NodeOf(std::int32_t node, std::string_view user) const {
+  if (!options_.independent) return node;
+  if (const int known = users_.Find(user); known >= 0) return known;
+  const auto it = new_users_.find(std::string(user));
+  return it == new_users_.end() ? -1 : it->second;
+}
+
+int ReportGate::NodeOrNext(std::int32_t node, std::string_view user) const {
+  if (const int known = NodeOf(node, user); known >= 0) return known;
+  const int next = users_.size() + static_cast<int>(new_users_.size());
+  return next < options_.users_max ? next : -1;
+}
+
+void ReportGate::AdmitUser(int node, std::string_view user) {
+  if (user.empty() || NodeOf(node, user) >= 0) return;
+  new_users_.emplace(user, node);
+  new_user_order_.emplace_back(user);
+}
+
+std::uint64_t ReportGate::EventsInEpoch(int node) const {
+  const auto i = static_cast<std::size_t>(node);
+  if (i >= state_.events.size()) return 0;
+  return state_.events[i] - (i < state_.events_at_epoch.size() ? state_.events_at_epoch[i] : 0);
+}
+
+std::uint64_t ReportGate::EpochEvents() const {
+  std::uint64_t events = 0;
+  for (std::size_t node = 0; node < state_.events.size(); ++node) {
+    events += EventsInEpoch(static_cast<int>(node));
+  }
+  return events;
+}
+
+Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
+  const std::uint64_t total = EventsInEpoch(node) + events;
+  const bool limited = options_.events_per_user_max > 0 && !IsPooled(node);
+  if (limited && total > options_.events_per_user_max) return Admission::kUserLimit;
+  if (options_.debits == Debits::kNodeStreams && total > options_.steps_max) {
+    return Admission::kExhausted;
+  }
+  if (options_.debits == Debits::kModelStream && EpochEvents() + events > options_.steps_max) {
+    return Admission::kExhausted;
+  }
+  return Admission::kAppend;
+}
+
+bool ReportGate::IsPooled(int node) const {
+  const auto i = static_cast<std::size_t>(node);
+  return i < options_.pooled.size() && options_.pooled[i];
+}
+
+std::optional<BudgetUse> ReportGate::budget() const {
+  const std::uint64_t used = budget_used_.load(std::memory_order_relaxed);
+  if (options_.events_per_user_max > 0) {
+    const auto& pooled = options_.pooled;
+    const bool all =
+        !pooled.empty() && std::find(pooled.begin(), pooled.end(), false) == pooled.end();
+    if (all) return std::nullopt;
+    return BudgetUse{BudgetUse::Of::kUser, used, options_.events_per_user_max};
+  }
+  if (options_.steps_max == 0) return std::nullopt;
+  return BudgetUse{BudgetUse::Of::kStream, used, options_.steps_max};
+}
+
+std::uint64_t ReportGate::BudgetOf(int node) const {
+  if (options_.events_per_user_max > 0) return IsPooled(node) ? 0 : EventsInEpoch(node);
+  return options_.debits == Debits::kNodeStreams ? EventsInEpoch(node) : 0;
+}
+
+std::uint64_t ReportGate::BudgetOfAll() const {
+  if (options_.events_per_user_max > 0) return 0;
+  if (options_.debits == Debits::kDeviceStreams) return state_.streams.longest();
+  return options_.debits == Debits::kModelStream ? EpochEvents() : 0;
+}
+
+void ReportGate::UseBudget(std::uint64_t used) {
+  if (used > budget_used_.load(std::memory_order_relaxed)) budget_used_ = used;
+}
+
+void ReportGate::AddEvents(int node, std::uint64_t events) {
+  const auto i = static_cast<std::size_t>(node);
+  if (i >= state_.events.size()) state_.events.resize(i + 1);
+  state_.events[i] += events;
+  undo_.counted.emplace_back(node, events);
+}
+
+// Debits until `releases` of the node's in this epoch are paid for. They are entries before the
+// first event they pay for, durable with it or before it; noise is drawn from durable entries only.
+void ReportGate::Pay(int node, std::uint64_t releases, LogBatch& batch) {
+  DebitRecord debit = options_.cost;
+  debit.epoch = state_.epoch;
+  debit.node = node;
+  if (options_.debits == Debits::kDeviceStreams) return batch.AddOwned(Encode(debit));
+  const auto i = static_cast<std::size_t>(node);
+  if (i >= state_.paid.size()) state_.paid.resize(i + 1);
+  Paid& paid = state_.paid[i];
+  undo_.paid.emplace_back(node, paid);
+  if (paid.epoch != state_.epoch) paid = {state_.epoch, 0};
+  if (paid.releases >= releases) return undo_.paid.pop_back();
+  paid.releases += debit.releases;
+  batch.AddOwned(Encode(debit));
+}
+
+Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
+  const int node = NodeOrNext(event.node, event.user);
+  if (node < 0) return Admission::kUserLimit;
+  const Admission limit = CheckLimits(node, 1);
+  if (limit != Admission::kAppend) return limit;
+  if (options_.independent) AdmitUser(node, event.user);
+  if (options_.debits == Debits::kNodeStreams) Pay(node, 1, batch);
+  if (options_.debits == Debits::kModelStream) Pay(0, 1, batch);
+  if (options_.debits == Debits::kBlocks) Pay(node, EventsInEpoch(node) + 1, batch);
+  AddEvents(node, 1);
+  return Admission::kAppend;
+}
+
+void ReportGate::Insert(const RememberedId& id) {
+  Remember(id);
+  undo_.ids.push_back(id);
+}
+
+void ReportGate::CountVerdict(Admission verdict) {
+  switch (verdict) {
+    case Admission::kAppend:
+      ++staged_[Counters::kApplied];
+      return;
+    case Admission::kDuplicate:
+      ++staged_[Counters::kDuplicate];
+      return;
+    case Admission::kExpired:
+      ++staged_[Counters::kExpired];
+      return;
+    case Admission::kForeign:
+      ++staged_[Counters::Rejected(v1::TOKEN_FOREIGN)];
+      return;
+    case Admission::kUserLimit:
+      ++staged_[Counters::Rejected(v1::USER_LIMIT)];
+      return;
+    case Admission::kInvalid:
+      ++staged_[Counters::Rejected(v1::TOKEN_INVALID)];
+      return;
+    case Admission::kGap:
+      ++staged_[Counters::Rejected(v1::STREAM_GAP)];
+      return;
+    case Admission::kForked:
+      ++staged_[Counters::Rejected(v1::STREAM_FORKED)];
+      return;
+    case Admission::kExhausted:
+      ++staged_[Counters::Rejected(v1::STREAM_EXHAUSTED)];
+      return;
+    case Admission::kNoRoom:
+    case Admission::kUnsealed:
+      return;  // answered UNAVAILABLE: nothing is decided about it
+  }
+}
+
+WindowValues ReportGate::ReportedValues() const {
+  WindowValues values;
+  for (const auto& [key, window] : windows_.all()) {
+    if (window.value.reported) values[window.id] = window.value;
+  }
+  return values;
+}
+
+std::optional<std::int64_t> ReportGate::ForgetBefore() {
+  if (forget_before_ <= ids_.forgotten_before()) return std::nullopt;
+  return forget_before_;
+}
+
+std::string ReportGate::EncodeCounters() {
+  encoded_ = counters_.Get();
+  for (std::size_t i = 0; i < staged_.size(); ++i) encoded_[i] += staged_[i];
+  return Counters::Encode(encoded_);
+}
+
+bool ReportGate::CountersChanged() const {
+  return counters_.Get() != stored_ || staged_ != Counters::Values{};
+}
+
+void ReportGate::Commit(const LogPosition& last, bool stored) {
+  windows_.Commit();
+  for (const std::string& user : new_user_order_) users_.Add(user);
+  state_.streams.Commit();
+  if (!undo_.epochs.empty()) budget_used_ = 0;
+  for (const auto& [node, count] : undo_.counted) {
+    const std::uint64_t events = state_.events[node];
+    if (events > events_max_.load(std::memory_order_relaxed)) events_max_ = events;
+    UseBudget(BudgetOf(node));
+  }
+  if (!undo_.counted.empty()) UseBudget(BudgetOfAll());
+  undo_.paid.clear();
+  ids_.ForgetBefore(forget_before_);
+  reports_.ForgetBefore(forget_before_, ids_.size());
+  counters_.Add(staged_);
+  // What other threads added since EncodeCounters() is stored with the next transaction.
+  if (stored) stored_ = encoded_;
+  staged_ = {};
+  new_users_.clear();
+  new_user_order_.clear();
+  undo_.ids.clear();
+  undo_.counted.clear();
+  undo_.epochs.clear();
+  undo_.time = state_.time;
+  Publish();
+  committed_(last);
+}
+
+void ReportGate::Rollback() {
+  windows_.Rollback();
+  for (const RememberedId& id : undo_.ids) {
+    ids_.Remove(id);
+    if (id.kind == kReportKind) reports_.Remove(id.id);
+  }
+  for (const auto& [node, count] : undo_.counted) state_.events[node] -= count;
+  for (auto paid = undo_.paid.rbegin(); paid != undo_.paid.rend(); ++paid) {
+    state_.paid[paid->first] = paid->second;
+  }
+  if (!undo_.epochs.empty()) {
+    state_.epoch = undo_.epochs.front().epoch;
+    state_.events_at_epoch = std::move(undo_.epochs.front().events_at_epoch);
+  }
+  state_.streams.Rollback();
+  undo_.paid.clear();
+  state_.time = undo_.time;
+  forget_before_ = ids_.forgotten_before();
+  undo_.ids.clear();
+  undo_.counted.clear();
+  undo_.epochs.clear();
+  staged_ = {};
+  new_users_.clear();
+  new_user_order_.clear();
+}
+
+void ReportGate::Publish() {
+  published_epoch_.store(state_.epoch, std::memory_order_release);
+  published_ids_.store(ids_.size(), std::memory_order_relaxed);
+  oldest_bucket_.store(ids_.empty() ? INT64_MAX : ids_.oldest_bucket(), std::memory_order_relaxed);
+}
+
+absl::Time ReportGate::forget_due() const {
+  const std::int64_t bucket = oldest_bucket_.load(std::memory_order_relaxed);
+  if (bucket == INT64_MAX) return absl::InfiniteFuture();
+  return absl::FromUnixNanos((bucket + 1) * absl::ToInt64Nanoseconds(kIdBucket)) +
+         options_.token_lifetime;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,184 @@
+// Which records enter a model's log: each decision once, in time, in its epoch, within its user's
+// limit. A function of the entries before, so that every reader of the log agrees. Reports of open
+// decisions enter nothing: they overwrite the decision's cell, and the entry that closes the window
+// has what the cell holds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "common/model/entries/counters.h"
+#include "common/model/entries/records.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/state/reward_path.h"
+#include "common/model/state/window_book.h"
+#include "server/log/id_index.h"
+#include "server/log/log_writer.h"
+#include "server/models/admission/budget_use.h"
+#include "server/models/admission/report_ids.h"
+#include "server/models/admission/stream_table.h"
+
+namespace bandana::server {
+
+// Time buckets of remembered ids: by the decision's time.
+inline constexpr absl::Duration kIdBucket = absl::Seconds(10);
+std::int64_t IdBucketOf(absl::Time time);
+
+// Releases of one node that debits of an epoch cover.
+struct Paid {
+  std::uint64_t epoch = 0;
+  std::uint64_t releases = 0;
+};
+
+// What the gate must know of the entries before, beside the ids.
+struct GateState {
+  std::uint64_t epoch = 1;
+  absl::Time time = absl::UnixEpoch();         // of the last time entry
+  std::vector<std::uint64_t> events;           // of each node, over all epochs
+  std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
+  StreamTable streams;                         // of the devices
+  std::vector<Paid> paid;                      // of each node
+};
+
+// Threads: Restore and Remember before the writer starts, then the AppendGate methods on the
+// writer's thread; the accessors from any thread.
+class ReportGate final : public AppendGate {
+ public:
+  struct Options {
+    int dimension = 0;
+    bool windows = false;              // events are decisions, else outcomes
+    bool hides = false;                // HidesReports
+    const CellCodec* cells = nullptr;  // with windows
+    bool independent = false;          // users become nodes when first seen
+    int users_max = 0;                 // independent
+    // Events of one node in an epoch, 0 = unlimited; not for nodes that pool users, whom the server
+    // cannot tell apart.
+    std::uint64_t events_per_user_max = 0;
+    std::vector<bool> pooled;  // by node; empty = none
+    std::uint64_t ids_max = 0;
+    absl::Duration token_lifetime;
+    const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
+    // Counters: steps of a stream, 0 = no counter. A node's stream is an epoch's on the server.
+    std::uint64_t steps_max = 0;
+    Debits debits = Debits::kNone;
+    DebitRecord cost;  // of one unit of them; its epoch and node are filled in
+  };
+  // `committed` is called after every transaction, with the last durable entry.
+  ReportGate(Options options, UserIndex& users, Counters& counters,
+             std::function<void(const LogPosition&)> committed);
+
+  void Restore(GateState state);
+  // As WindowBook::Restore, with the cells of the log. Errors: UNAVAILABLE I/O as well.
+  absl::Status RestoreWindows(const OpenWindows& open, const UpdateLog& log,
+                              const WindowValues& former);
+  void Remember(const RememberedId& id);
+  void ForgetBefore(std::int64_t bucket);
+
+  Admission Judge(std::string_view record, LogBatch& batch) override;
+  std::optional<std::int64_t> ForgetBefore() override;
+  std::string EncodeCounters() override;
+  bool CountersChanged() const override;
+  void Commit(const LogPosition& last, bool stored) override;
+  void Rollback() override;
+
+  std::uint64_t epoch() const { return published_epoch_.load(std::memory_order_acquire); }
+  // Distinct decision ids remembered.
+  std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
+  std::uint64_t ids_max() const { return options_.ids_max; }
+  // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
+  // tell one from another, leaves it to the devices.
+  std::optional<BudgetUse> budget() const;
+  // Most events of one node, over all epochs.
+  std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
+  // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
+  std::uint64_t AcknowledgedStep(const StreamId& stream) const;
+  // What open windows hold that a report came for. On the writer's thread.
+  WindowValues ReportedValues() const;
+  // When the oldest ids can be forgotten; InfiniteFuture when there are none.
+  absl::Time forget_due() const;
+
+ private:
+  Admission JudgeDecision(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeOutcome(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
+  Admission JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeEpoch(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeClose(LogBatch& batch);
+  // Entries for the windows that close by `now`, or for all; their cells become free.
+  void CloseWindows(absl::Time now, bool early, LogBatch& batch);
+  Admission JudgeCounter(CounterRecord record, LogBatch& batch);
+  Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
+  // The newest step that a local stream's release at `step` covers.
+  std::uint64_t CoveredAt(std::uint64_t step) const;
+  // Where the report stands in its stream: kAppend when it brings it forward.
+  Admission Place(const CounterRecord& record) const;
+  // Leaves the steps that count, with their ids; the others are counted as what they are.
+  RememberedIds SiftSteps(std::uint64_t newest, CounterRecord& record);
+  // Counts one event of the node or user, after a debit that pays for it; or says why not.
+  Admission CountEvent(const EventRecord& event, LogBatch& batch);
+  // Whether the node may have so many further events in this epoch.
+  Admission CheckLimits(int node, std::uint64_t events) const;
+  void AddEvents(int node, std::uint64_t events);
+  std::uint64_t EventsInEpoch(int node) const;
+  std::uint64_t EpochEvents() const;  // of all nodes
+  bool IsPooled(int node) const;
+  // What the node, and what all together, have used of what budget() is of; 0 where it is not
+  // theirs.
+  std::uint64_t BudgetOf(int node) const;
+  std::uint64_t BudgetOfAll() const;
+  void UseBudget(std::uint64_t used);
+  void Pay(int node, std::uint64_t releases, LogBatch& batch);
+  int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
+  // The node, the next free one for a user not seen yet; -1 where users_max forbids.
+  int NodeOrNext(std::int32_t node, std::string_view user) const;
+  void AdmitUser(int node, std::string_view user);  // who may be known
+  void Insert(const RememberedId& id);
+  void CountVerdict(Admission verdict);
+  void Publish();
+
+  const Options options_;
+  UserIndex& users_;
+  Counters& counters_;
+  const std::function<void(const LogPosition&)> committed_;
+
+  IdIndex ids_;
+  ReportIds reports_;  // of the ids, those of context reports
+  GateState state_;
+  WindowBook windows_;
+
+  // Since the last Commit or Rollback.
+  struct Undo {
+    std::vector<RememberedId> ids;
+    std::vector<std::pair<int, std::uint64_t>> counted;  // node, events
+    std::vector<std::pair<int, Paid>> paid;              // node, before
+    struct Epoch {
+      std::uint64_t epoch;
+      std::vector<std::uint64_t> events_at_epoch;
+    };
+    std::vector<Epoch> epochs;
+    absl::Time time;
+  };
+  Undo undo_;
+  absl::flat_hash_map<std::string, int> new_users_;
+  std::vector<std::string> new_user_order_;
+  std::int64_t forget_before_ = INT64_MIN;
+  Counters::Values staged_{};
+  Counters::Values encoded_{};
+  Counters::Values stored_{};
+
+  std::atomic<std::uint64_t> published_epoch_{1};
+  std::atomic<std::uint64_t> published_ids_{0};
+  std::atomic<std::uint64_t> events_max_{0};
+  std::atomic<std::uint64_t> budget_used_{0};
+  std::atomic<std::int64_t> oldest_bucket_{INT64_MAX};
+};
+
+}  // namespace bandana::server

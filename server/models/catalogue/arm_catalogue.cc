@@ -1,0 +1,143 @@
+#include "server/models/catalogue/arm_catalogue.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/model/learners/arms_sink.h"
+#include "common/wire/arms_tsv.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::uint64_t kArmsFileBytesMax = std::uint64_t{8} << 30;
+
+// Arms without a file: the ids 0 .. d - 1.
+std::vector<CatalogueArm> UnitArms(const ModelSpec& spec) {
+  const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
+  std::vector<CatalogueArm> arms;
+  for (std::size_t a = 0; a < d; ++a) {
+    arms.push_back({.id = static_cast<std::uint32_t>(a), .features = std::vector<double>(d, 0.0)});
+    arms.back().features[a] = 1;
+  }
+  return arms;
+}
+
+}  // namespace
+
+ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters)
+    : spec_(spec), counters_(counters), store_(std::move(store)) {}
+
+absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec& spec,
+                                                                 const std::string& path,
+                                                                 Counters& counters) {
+  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(path));
+  BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> arms, store.Load());
+  const auto wrong = std::find_if(arms.begin(), arms.end(), [&](const CatalogueArm& arm) {
+    return arm.features.size() != static_cast<std::size_t>(spec.public_spec.dimension);
+  });
+  if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
+  std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
+  if (spec.arms && spec.arms_file.empty() && arms.empty()) arms = UnitArms(spec);
+  catalogue->catalogue_.store(Catalogue::Make(spec.public_spec.dimension, std::move(arms)));
+  BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
+  return catalogue;
+}
+
+absl::Status ArmCatalogue::LoadFile() {
+  if (spec_.arms_file.empty()) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(spec_.arms_file, kArmsFileBytesMax));
+  const Sha256Digest digest = Sha256Of(text);
+  if (digest == store_.file() && catalogue()->size() > 0) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(
+      std::vector<TsvArm> lines,
+      ParseArmsTsv(text, spec_.public_spec.dimension, static_cast<std::uint64_t>(spec_.arms_max)));
+  std::vector<CatalogueArm> arms;
+  arms.reserve(lines.size());
+  for (TsvArm& line : lines) {
+    arms.push_back({line.id, std::move(line.features), std::move(line.tags)});
+  }
+  BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
+  int added = 0;
+  BANDANA_RETURN_IF_ERROR(CheckSize(arms, added));
+  BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
+  std::vector<CatalogueArm> all = Copy();
+  std::move(arms.begin(), arms.end(), std::back_inserter(all));
+  catalogue_.store(Catalogue::Make(spec_.public_spec.dimension, std::move(all)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
+    std::span<const CatalogueArm> arms) const {
+  const ArmRules rules{.dimension = spec_.public_spec.dimension,
+                       .feature_l2_max = spec_.public_spec.feature_l2_max,
+                       .reject_features = spec_.public_spec.reject_features};
+  std::vector<CatalogueArm> checked(arms.begin(), arms.end());
+  absl::flat_hash_set<std::uint32_t> ids;
+  std::uint64_t clipped = 0;
+  for (CatalogueArm& arm : checked) {
+    if (!ids.insert(arm.id).second) return InvalidArgument("arm ", arm.id, " is there twice");
+    BANDANA_RETURN_IF_ERROR(CheckArm(rules, arm, clipped));
+    if (spec_.arms && ArmOf(arm.features) < 0) {
+      return InvalidArgument("arm ", arm.id, ": features must be a unit vector");
+    }
+  }
+  counters_.Add(Counters::kFeaturesClipped, clipped);
+  return checked;
+}
+
+absl::Status ArmCatalogue::CheckSize(std::span<const CatalogueArm> arms, int& added) const {
+  const std::shared_ptr<const Catalogue> now = catalogue();
+  added = static_cast<int>(std::count_if(arms.begin(), arms.end(), [&](const CatalogueArm& arm) {
+    return now->Find(arm.id) == nullptr;
+  }));
+  if (now->size() + added <= spec_.arms_max) return absl::OkStatus();
+  return FailedPrecondition("the catalogue has ", now->size(), " arms and would have ",
+                            now->size() + added, ", arms_max is ", spec_.arms_max);
+}
+
+std::vector<CatalogueArm> ArmCatalogue::Copy() const {
+  const std::shared_ptr<const Catalogue> now = catalogue();
+  std::vector<CatalogueArm> arms;
+  arms.reserve(now->size());
+  for (const CatalogueEntry& arm : now->arms()) {
+    arms.push_back({arm.id, {arm.features.begin(), arm.features.end()}, arm.tags});
+  }
+  return arms;
+}
+
+absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response) {
+  BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> checked, Check(arms));
+  std::lock_guard lock(mutex_);
+  int added = 0;
+  BANDANA_RETURN_IF_ERROR(CheckSize(checked, added));
+  BANDANA_RETURN_IF_ERROR(store_.Put(checked));
+  std::vector<CatalogueArm> all = Copy();
+  std::move(checked.begin(), checked.end(), std::back_inserter(all));
+  const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(all));
+  catalogue_.store(next);
+  response->set_added(static_cast<std::uint32_t>(added));
+  response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
+  response->set_arms(static_cast<std::uint32_t>(next->size()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std::uint32_t> ids) {
+  std::lock_guard lock(mutex_);
+  BANDANA_RETURN_IF_ERROR(store_.Remove(ids));
+  const absl::flat_hash_set<std::uint32_t> gone(ids.begin(), ids.end());
+  std::vector<CatalogueArm> arms = Copy();
+  const std::size_t removed =
+      std::erase_if(arms, [&](const CatalogueArm& arm) { return gone.contains(arm.id); });
+  const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(arms));
+  catalogue_.store(next);
+  v1::RemoveArmsResponse response;
+  response.set_removed(static_cast<std::uint32_t>(removed));
+  response.set_arms(static_cast<std::uint32_t>(next->size()));
+  return response;
+}
+
+}  // namespace bandana::server

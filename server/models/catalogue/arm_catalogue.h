@@ -1,0 +1,50 @@
+// A model's catalogue in memory and on disk, changed together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/admin.pb.h"
+#include "common/base/shared_cell.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/counters.h"
+#include "server/models/catalogue/arm_store.h"
+#include "server/models/catalogue/catalogue.h"
+
+namespace bandana::server {
+
+// Threads: safe; catalogue() waits for nobody's work.
+class ArmCatalogue {
+ public:
+  // Loads the stored arms, then spec.arms_file where it is due. `spec` and `counters` must outlive
+  // it. Errors: DATA_LOSS; UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the arms file.
+  static absl::StatusOr<std::unique_ptr<ArmCatalogue>> Open(const ModelSpec& spec,
+                                                            const std::string& path,
+                                                            Counters& counters);
+
+  std::shared_ptr<const Catalogue> catalogue() const { return catalogue_.load(); }
+  // As HostedModel's methods of these names.
+  absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
+  absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
+
+ private:
+  ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters);
+  absl::Status LoadFile();
+  // Arms that may enter, checked and clipped.
+  absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
+  absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
+  std::vector<CatalogueArm> Copy() const;
+
+  const ModelSpec& spec_;
+  Counters& counters_;
+  std::mutex mutex_;  // for the store and the order of changes
+  ArmStore store_;
+  SharedCell<const Catalogue> catalogue_;
+};
+
+}  // namespace bandana::server

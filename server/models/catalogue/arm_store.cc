@@ -1,0 +1,150 @@
+#include "server/models/catalogue/arm_store.h"
+
+#include <cstring>
+
+#include "common/base/bytes.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/log/wal_check.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kSchema[] =
+    "BEGIN IMMEDIATE; PRAGMA user_version = 1;"
+    "CREATE TABLE arms(id INTEGER PRIMARY KEY, arm BLOB NOT NULL);"
+    // One row: number of arms, and the digest of the arms file they came from.
+    "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), arms INTEGER NOT NULL,"
+    " file BLOB NOT NULL);"
+    "INSERT INTO state VALUES(1, 0, zeroblob(32)); COMMIT;";
+
+// Features, tags, and the first 8 bytes of SHA-256 over the id and both.
+std::string EncodeArm(const CatalogueArm& arm) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.U32(arm.id);
+  out.U32(static_cast<std::uint32_t>(arm.features.size()));
+  out.Doubles(arm.features);
+  out.U8(static_cast<std::uint8_t>(arm.tags.size()));
+  for (const std::string& tag : arm.tags) out.Block(tag);
+  const Sha256Digest digest = Sha256Of(bytes);
+  out.Fixed(std::span(digest).first(8));
+  return bytes;
+}
+
+absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) {
+  std::array<std::byte, 8> check{};
+  if (bytes.size() < check.size()) return DataLoss("arm ", id, ": truncated");
+  const std::string_view body = bytes.substr(0, bytes.size() - check.size());
+  const Sha256Digest digest = Sha256Of(body);
+  if (std::memcmp(digest.data(), bytes.data() + body.size(), check.size()) != 0) {
+    return DataLoss("arm ", id, ": checksum mismatch");
+  }
+  ByteReader in(body);
+  CatalogueArm arm{.id = in.U32()};
+  const std::uint32_t dimension = in.U32();
+  if (arm.id != id || dimension > kSparseDimensionMax)
+    return DataLoss("arm ", id, ": wrong content");
+  arm.features.resize(dimension);
+  in.Doubles(arm.features);
+  const int tags = in.U8();
+  for (int i = 0; i < tags && in.ok(); ++i) arm.tags.emplace_back(in.Block());
+  if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
+  return arm;
+}
+
+}  // namespace
+
+absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
+  BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path, ""));
+  ArmStore store(std::move(connection));
+  const absl::Status ready = store.MakeTables();
+  if (!ready.ok()) return Annotate(ready, path);
+  return store;
+}
+
+absl::Status ArmStore::MakeTables() {
+  // Nothing here is hot: the commit that fills the write-ahead file may also empty it.
+  BANDANA_RETURN_IF_ERROR(
+      connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
+  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
+  const std::int64_t found = row ? version.Int(0) : -1;
+  version.Reset();
+  if (found == 0) BANDANA_RETURN_IF_ERROR(connection_.Exec(kSchema));
+  if (found > 1 || found < 0) return DataLoss("tables of unknown version ", found);
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT file FROM state"));
+  BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
+  if (!has_state || state.Blob(0).size() != file_.size()) return DataLoss("state is missing");
+  std::memcpy(file_.data(), state.Blob(0).data(), file_.size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CatalogueArm>> ArmStore::Load() {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
+                           connection_.Prepare("SELECT id, arm FROM arms ORDER BY id"));
+  std::vector<CatalogueArm> arms;
+  for (;;) {
+    BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) break;
+    BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(rows.Int(0), rows.Blob(1)));
+    arms.push_back(std::move(arm));
+  }
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT arms FROM state"));
+  BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
+  if (!has_state || static_cast<std::size_t>(state.Int(0)) != arms.size()) {
+    return DataLoss("catalogue: ", arms.size(), " arms found, another number stored");
+  }
+  return arms;
+}
+
+template <typename Body>
+absl::Status ArmStore::Transaction(const Sha256Digest& file, const Body& body) {
+  BANDANA_ASSIGN_OR_RETURN(
+      SqliteStatement state,
+      connection_.Prepare("UPDATE state SET arms = (SELECT count(*) FROM arms), file = ?"));
+  BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
+  absl::Status done = body();
+  if (done.ok()) done = state.Bind(1, std::span<const std::byte>(file)).Run();
+  if (done.ok()) done = connection_.Exec("COMMIT");
+  // A failed rollback shows at the next BEGIN.
+  if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
+  if (!done.ok()) return done;
+  file_ = file;
+  // A damaged last transaction of a write-ahead file looks like a torn one: none shall stand there.
+  // Where this fails, it is made good at the next one or at the next start.
+  connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement put,
+                           connection_.Prepare("INSERT OR REPLACE INTO arms VALUES(?, ?)"));
+  for (const CatalogueArm& arm : arms) {
+    const std::string bytes = EncodeArm(arm);
+    BANDANA_RETURN_IF_ERROR(put.Bind(1, std::int64_t{arm.id}).Bind(2, bytes).Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArmStore::Put(std::span<const CatalogueArm> arms) {
+  return Transaction(file_, [&] { return PutRows(arms); });
+}
+
+absl::Status ArmStore::PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file) {
+  return Transaction(file, [&] { return PutRows(arms); });
+}
+
+absl::Status ArmStore::Remove(std::span<const std::uint32_t> ids) {
+  return Transaction(file_, [&]() -> absl::Status {
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
+                             connection_.Prepare("DELETE FROM arms WHERE id = ?"));
+    for (const std::uint32_t id : ids) {
+      BANDANA_RETURN_IF_ERROR(remove.Bind(1, std::int64_t{id}).Run());
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,46 @@
+// The durable catalogue of one model: a SQLite file beside the log, because no statistics depend on
+// it and a large PutArms must not hold up reports.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "server/log/sqlite.h"
+#include "server/models/catalogue/catalogue.h"
+
+namespace bandana::server {
+
+// Not thread-safe.
+class ArmStore {
+ public:
+  // Opens or makes the file. Errors: DATA_LOSS damaged; UNAVAILABLE I/O.
+  static absl::StatusOr<ArmStore> Open(const std::string& path);
+
+  // Every arm, ascending by id. Errors: DATA_LOSS.
+  absl::StatusOr<std::vector<CatalogueArm>> Load();
+  // One transaction each, durable on return. Errors: RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O;
+  // DATA_LOSS.
+  absl::Status Put(std::span<const CatalogueArm> arms);
+  absl::Status Remove(std::span<const std::uint32_t> ids);
+  // As Put, and remembers the digest of the file that the arms came from.
+  absl::Status PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file);
+  // Digest of the last PutFromFile, zero when there was none.
+  const Sha256Digest& file() const { return file_; }
+
+ private:
+  explicit ArmStore(SqliteConnection connection) : connection_(std::move(connection)) {}
+  absl::Status MakeTables();
+  template <typename Body>
+  absl::Status Transaction(const Sha256Digest& file, const Body& body);
+  absl::Status PutRows(std::span<const CatalogueArm> arms);
+
+  SqliteConnection connection_;
+  Sha256Digest file_{};
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,265 @@
+#include "server/models/folder/checkpoint.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/base/bytes.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kMagic = "BANDCKPT";
+constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
+constexpr std::uint32_t kVersionOfNoise =
+    6;  // from it on identities of central models name `noise`
+
+// The form of nodes.
+constexpr std::uint8_t kNamed = 1;
+constexpr std::uint8_t kEventsOnly = 2;
+
+void PutWindows(ByteWriter& out, const OpenWindows& windows) {
+  out.U64(windows.all().size());
+  for (const auto& [key, window] : windows.all()) {
+    out.I64(absl::ToUnixNanos(key.first));
+    out.U64(key.second);
+    out.Fixed(window.id);
+    out.I32(window.node);
+    out.Block(window.features);
+  }
+}
+
+absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
+  const std::uint64_t count = in.U64();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    OpenWindows::Key key;
+    key.first = absl::FromUnixNanos(in.I64());
+    key.second = in.U64();
+    OpenWindow window;
+    in.Fixed(window.id);
+    window.node = in.I32();
+    if (checkpoint.version < kVersionOfCells) {
+      WindowValue& value = checkpoint.former[window.id];
+      value.reported = in.U8() != 0;
+      value.reward = in.F64();
+    }
+    window.features = in.Block();
+    if (window.features.size() != static_cast<std::size_t>(checkpoint.dimension) * sizeof(double)) {
+      return DataLoss("checkpoint: an open window has a wrong shape");
+    }
+    if (window.node < 0 || static_cast<std::size_t>(window.node) >= checkpoint.statistics.size()) {
+      return DataLoss("checkpoint: an open window is of no node");
+    }
+    if (checkpoint.state.windows.Find(window.id) != nullptr ||
+        checkpoint.state.windows.all().contains(key)) {
+      return DataLoss("checkpoint: a window is open twice");
+    }
+    checkpoint.state.windows.Open(key, std::move(window));
+  }
+  return absl::OkStatus();
+}
+
+void PutNodes(ByteWriter& out, const CheckpointSource& source) {
+  const std::vector<std::uint64_t>& at_epoch = source.state->events_at_epoch;
+  out.U32(static_cast<std::uint32_t>(source.nodes));
+  out.U8((source.users != nullptr ? kNamed : 0) | (source.events_only ? kEventsOnly : 0));
+  for (int node = 0; node < source.nodes; ++node) {
+    const NodeStatistics& s = source.statistics(node);
+    if (source.users != nullptr) out.Block(source.users->Name(node));
+    out.U64(s.events);
+    out.U64(static_cast<std::size_t>(node) < at_epoch.size() ? at_epoch[node] : 0);
+    out.Doubles(s.gram);
+    out.Doubles(s.moment);
+  }
+}
+
+absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
+  const std::uint32_t nodes = in.U32();
+  const std::uint8_t form = in.U8();
+  const bool named = (form & kNamed) != 0;
+  checkpoint.events_only = (form & kEventsOnly) != 0;
+  if (!checkpoint.events_only && checkpoint.dimension > kDimensionMax) {
+    return DataLoss("checkpoint: of wrong dimension");
+  }
+  const auto d = static_cast<std::size_t>(checkpoint.events_only ? 0 : checkpoint.dimension);
+  // Bounds what is allocated by what is there.
+  const std::size_t bytes_each = 16 + (d * (d + 1) / 2 + d) * sizeof(double);
+  if (!in.ok() || nodes > in.remaining() / bytes_each) {
+    return DataLoss("checkpoint: ", nodes, " nodes do not fit");
+  }
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    if (named) checkpoint.users.emplace_back(in.Block());
+    NodeStatistics& s = checkpoint.statistics.emplace_back();
+    s.events = in.U64();
+    checkpoint.state.events_at_epoch.push_back(in.U64());
+    s.gram.resize(d * (d + 1) / 2);
+    s.moment.resize(d);
+    in.Doubles(s.gram);
+    in.Doubles(s.moment);
+  }
+  return absl::OkStatus();
+}
+
+void PutStreams(ByteWriter& out, const CheckpointSource& source) {
+  const ModelState& state = *source.state;
+  state.ledger.Encode(out);
+  state.local.Encode(out);
+  std::string central(source.central);
+  ByteWriter central_out(central);
+  if (central.empty()) state.central.Encode(central_out);
+  out.Block(central);
+  out.U64(source.published.sequence);
+  out.Fixed(source.published.hash);
+}
+
+void PutSparse(ByteWriter& out, const CheckpointSource& source) {
+  std::string sparse(source.sparse);
+  ByteWriter sparse_out(sparse);
+  if (sparse.empty()) source.state->sparse.Encode(sparse_out);
+  out.Block(sparse);
+}
+
+absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
+  BANDANA_RETURN_IF_ERROR(checkpoint.state.ledger.Decode(in));
+  BANDANA_RETURN_IF_ERROR(checkpoint.state.local.Decode(in, checkpoint.dimension));
+  checkpoint.central = in.Block();
+  checkpoint.published.sequence = in.U64();
+  in.Fixed(checkpoint.published.hash);
+  return absl::OkStatus();
+}
+
+void PutShape(ByteWriter& out, const std::optional<UserShape>& shape) {
+  out.I32(shape ? shape->nodes : 0);
+  if (shape) out.Doubles(shape->root);
+}
+
+absl::Status TakeShape(ByteReader& in, int nodes, std::optional<UserShape>& shape) {
+  UserShape taken{.nodes = in.I32()};
+  if (!in.ok() || taken.nodes == 0) return absl::OkStatus();
+  if (taken.nodes != nodes || nodes > kNodesMax)
+    return DataLoss("checkpoint: a shape does not fit");
+  const auto n = static_cast<std::uint64_t>(nodes);
+  const std::string_view root = in.Take(n * n * sizeof(double));
+  if (!in.ok()) return DataLoss("checkpoint: the shape is truncated");
+  taken.root.resize(n * n);
+  std::memcpy(taken.root.data(), root.data(), root.size());
+  BANDANA_RETURN_IF_ERROR(CheckShape(taken, nodes));
+  shape = std::move(taken);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EncodeCheckpoint(const CheckpointSource& source) {
+  const ModelState& state = *source.state;
+  std::string bytes;
+  const auto d = static_cast<std::size_t>(source.events_only ? 0 : source.dimension);
+  bytes.reserve(1024 + source.nodes * (64 + (d * (d + 1) / 2 + d) * sizeof(double)));
+  ByteWriter out(bytes);
+  out.Fixed(AsBytes(kMagic));
+  out.U32(kVersion);
+  out.Fixed(source.instance);
+  out.Fixed(source.fixed);
+  out.U64(state.position.sequence);
+  out.Fixed(state.position.hash);
+  out.U64(state.epoch);
+  out.I64(absl::ToUnixNanos(state.time));
+  out.Block(state.graph);
+  out.Block(source.counters);
+  out.U32(static_cast<std::uint32_t>(source.dimension));
+  PutNodes(out, source);
+  PutWindows(out, state.windows);
+  PutStreams(out, source);
+  state.held.Encode(out);
+  PutShape(out, state.shape);
+  PutSparse(out, source);
+  out.Fixed(Sha256Of(bytes));
+  return bytes;
+}
+
+absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
+  Sha256Digest digest{};
+  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("checkpoint: truncated");
+  const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
+  ByteReader(bytes.substr(body.size())).Fixed(digest);
+  if (Sha256Of(body) != digest) return DataLoss("checkpoint: checksum mismatch");
+  ByteReader in(body);
+  if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
+  const std::uint32_t version = in.U32();
+  if (version < 1 || version > kVersion) {
+    return DataLoss("checkpoint: unknown version ", version);
+  }
+  Checkpoint checkpoint;
+  checkpoint.version = version;
+  ModelState& state = checkpoint.state;
+  in.Fixed(checkpoint.instance);
+  in.Fixed(checkpoint.fixed);
+  state.position.sequence = in.U64();
+  in.Fixed(state.position.hash);
+  state.epoch = in.U64();
+  state.time = absl::FromUnixNanos(in.I64());
+  state.graph = in.Block();
+  checkpoint.counters = in.Block();
+  checkpoint.dimension = static_cast<int>(in.U32());
+  if (!in.ok() || checkpoint.dimension < 1 || checkpoint.dimension > kSparseDimensionMax) {
+    return DataLoss("checkpoint: truncated or of wrong dimension");
+  }
+  BANDANA_RETURN_IF_ERROR(TakeNodes(in, checkpoint));
+  BANDANA_RETURN_IF_ERROR(TakeWindows(in, checkpoint));
+  if (version >= 2) BANDANA_RETURN_IF_ERROR(TakeStreams(in, checkpoint));
+  if (version >= 3) BANDANA_RETURN_IF_ERROR(state.held.Decode(in, checkpoint.dimension));
+  if (version >= 4) {
+    const int nodes = static_cast<int>(checkpoint.statistics.size());
+    BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
+  }
+  if (version >= 5) checkpoint.sparse = in.Block();
+  if (!in.Done()) return DataLoss("checkpoint: length mismatch");
+  return checkpoint;
+}
+
+bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity) {
+  if (checkpoint.fixed == FixedDigest(identity)) return true;
+  return checkpoint.version < kVersionOfNoise && checkpoint.fixed == FormerFixedDigest(identity);
+}
+
+absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint) {
+  if (checkpoint.state.position.sequence == 0) return absl::OkStatus();  // nothing has happened
+  if (path.sparse() != nullptr) {
+    ByteReader in(checkpoint.sparse);
+    BANDANA_RETURN_IF_ERROR(checkpoint.state.sparse.Decode(in, *path.sparse()));
+    if (!in.Done()) return DataLoss("checkpoint: the sparse state has a wrong length");
+    checkpoint.sparse.clear();
+  }
+  if (path.counter() == nullptr || !path.central()) return absl::OkStatus();
+  ByteReader in(checkpoint.central);
+  BANDANA_RETURN_IF_ERROR(checkpoint.state.central.Decode(in, *path.counter(), &path.binding()));
+  if (!in.Done()) return DataLoss("checkpoint: counters have a wrong length");
+  checkpoint.central.clear();
+  return absl::OkStatus();
+}
+
+std::string EncodeAgain(const Checkpoint& checkpoint) {
+  UserIndex users;
+  for (const std::string& user : checkpoint.users) users.Add(user);
+  CheckpointSource source{.instance = checkpoint.instance,
+                          .fixed = checkpoint.fixed,
+                          .dimension = checkpoint.dimension,
+                          .events_only = checkpoint.events_only,
+                          .state = &checkpoint.state,
+                          .nodes = static_cast<int>(checkpoint.statistics.size()),
+                          .counters = checkpoint.counters,
+                          .central = checkpoint.central,
+                          .sparse = checkpoint.sparse,
+                          .published = checkpoint.published};
+  source.statistics = [&](int node) -> const NodeStatistics& {
+    return checkpoint.statistics[node];
+  };
+  // A model without users yet is independent or not: the flag matters only with names.
+  if (!checkpoint.users.empty()) source.users = &users;
+  return EncodeCheckpoint(source);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,67 @@
+// A model's whole state at one log position, as one self-checking string. Layout: docs/formats.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/bandits/model.h"
+#include "common/design/identity.h"
+#include "common/model/state/model_state.h"
+#include "common/model/state/window_book.h"
+
+namespace bandana::server {
+
+// Read access to a model's state while it is encoded.
+struct CheckpointSource {
+  InstanceId instance{};
+  Sha256Digest fixed{};  // FixedDigest of the identity
+  int dimension = 0;
+  bool events_only = false;  // of a node its number of events is all that is kept: sparse models
+  const ModelState* state = nullptr;
+  int nodes = 0;
+  std::function<const NodeStatistics&(int)> statistics;
+  const UserIndex* users = nullptr;  // independent models: at least `nodes` names; else nullptr
+  std::string counters;
+  std::string_view central;  // state->central where it is still encoded
+  std::string_view sparse;   // state->sparse where it is still encoded
+  LogPosition published;     // central models: the newest position that a release was published at
+};
+// The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
+std::string EncodeCheckpoint(const CheckpointSource& source);
+
+struct Checkpoint {
+  std::uint32_t version = 0;  // of the bytes that it was read from
+  InstanceId instance{};
+  Sha256Digest fixed{};
+  int dimension = 0;
+  bool events_only = false;
+  ModelState state;
+  std::vector<NodeStatistics> statistics;
+  std::vector<std::string> users;  // by node; empty unless independent
+  std::string counters;
+  std::string central;  // state.central, encoded: RestoreCentral
+  std::string sparse;   // state.sparse, encoded
+  LogPosition published;
+  WindowValues former;  // of versions before 6: what the open windows hold
+};
+// Reads version 1 as well, which has no ledger and no streams, 2, which holds no contexts back, and
+// 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
+// chain and whose open windows say what they hold.
+// `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// checksum mismatch.
+absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
+// Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
+// (IsFormer), which did not say all.
+bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
+// Moves `central` and `sparse` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another
+// design.
+absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint);
+// Encodes a checkpoint that was decoded, and restored where it has a central counter or an
+// episode.
+std::string EncodeAgain(const Checkpoint& checkpoint);
+
+}  // namespace bandana::server

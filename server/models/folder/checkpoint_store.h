@@ -1,0 +1,67 @@
+// The checkpoint files of one model: written whole, two of them kept, so that one damaged file
+// loses nothing.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/models/folder/checkpoint.h"
+#include "server/models/folder/checkpoint_seal.h"
+
+namespace bandana::server {
+
+using WarningSink = std::function<void(const std::string&)>;
+
+// One file: checkpoint-SEQUENCE or checkpoint-SEQUENCE.copy.
+struct CheckpointFile {
+  std::uint64_t sequence = 0;
+  bool copy = false;
+  friend auto operator<=>(const CheckpointFile&, const CheckpointFile&) = default;
+};
+
+// Not thread-safe.
+class CheckpointStore {
+ public:
+  enum class Kept {
+    kNewestTwo,
+    // The newest alone, as two files: the log before it may go at once, as it does where entries
+    // hold raw rewards.
+    kNewestTwice,
+  };
+  struct Options {
+    std::string folder;
+    Kept kept = Kept::kNewestTwo;
+    std::shared_ptr<const CheckpointSeal> seal;  // null: files are plain
+  };
+  CheckpointStore(Options options, WarningSink warn)
+      : options_(std::move(options)), warn_(std::move(warn)) {}
+
+  // Ascending. Errors: UNAVAILABLE I/O.
+  absl::StatusOr<std::vector<CheckpointFile>> Files() const;
+  std::string Path(const CheckpointFile& file) const;
+  // Errors: DATA_LOSS damaged or unknown; FAILED_PRECONDITION sealed with a key that is not given;
+  // NOT_FOUND; UNAVAILABLE I/O.
+  absl::StatusOr<Checkpoint> Load(const CheckpointFile& file) const;
+
+  // The newest valid checkpoint, nullopt when there is no file. A damaged file is set aside as
+  // `damaged-...` with a warning. Errors: DATA_LOSS files but no valid one; FAILED_PRECONDITION as
+  // Load; UNAVAILABLE I/O.
+  absl::StatusOr<std::optional<Checkpoint>> LoadNewest();
+
+  // Writes durably and removes what is not kept. Returns the sequence up to which the log is not
+  // needed any more. Errors: UNAVAILABLE I/O.
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes);
+
+ private:
+  const Options options_;
+  const WarningSink warn_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,126 @@
+#include "server/models/folder/export.h"
+
+#include <cstring>
+#include <utility>
+
+#include "common/bandits/statistics.h"
+#include "common/base/bytes.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/random/bit_source.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kMagic = "BANDEXPT";
+constexpr std::uint32_t kVersion = 1;
+
+void PutArms(ByteWriter& out, const Catalogue& catalogue) {
+  out.U64(static_cast<std::uint64_t>(catalogue.size()));
+  for (const CatalogueEntry& arm : catalogue.arms()) {
+    out.U32(arm.id);
+    out.Doubles(arm.features);
+    out.U8(static_cast<std::uint8_t>(arm.tags.size()));
+    for (const std::string& tag : arm.tags) out.Block(tag);
+  }
+}
+
+std::vector<CatalogueArm> TakeArms(ByteReader& in, int dimension) {
+  std::vector<CatalogueArm> arms;
+  const std::uint64_t count = in.U64();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    CatalogueArm& arm = arms.emplace_back();
+    arm.id = in.U32();
+    arm.features.resize(dimension);
+    in.Doubles(arm.features);
+    const int tags = in.U8();
+    for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
+  }
+  return arms;
+}
+
+}  // namespace
+
+std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
+                         const Catalogue& catalogue) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.Fixed(AsBytes(kMagic));
+  out.U32(kVersion);
+  out.Block(config.SerializeAsString());
+  out.Block(checkpoint);
+  PutArms(out, catalogue);
+  out.Fixed(Sha256Of(bytes));
+  return bytes;
+}
+
+absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
+  Sha256Digest digest{};
+  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("export: truncated");
+  const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
+  ByteReader(bytes.substr(body.size())).Fixed(digest);
+  if (Sha256Of(body) != digest) return DataLoss("export: checksum mismatch");
+  ByteReader in(body);
+  if (in.Take(kMagic.size()) != kMagic || in.U32() != kVersion) {
+    return DataLoss("export: not an exported model, or of an unknown version");
+  }
+  ExportedModel model;
+  const std::string_view config = in.Block();
+  if (!model.config.ParseFromArray(config.data(), static_cast<int>(config.size()))) {
+    return DataLoss("export: the configuration does not parse");
+  }
+  BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(in.Block()));
+  model.arms = TakeArms(in, model.checkpoint.dimension);
+  if (!in.Done()) return DataLoss("export: length mismatch");
+  return model;
+}
+
+namespace {
+
+// No window is open any more; those with a report are events.
+void TakeReported(const WindowValues& values, Checkpoint& checkpoint) {
+  std::vector<double> x(checkpoint.dimension);
+  for (const auto& [key, window] : checkpoint.state.windows.all()) {
+    const auto value = values.find(window.id);
+    if (value == values.end() || !value->second.reported || checkpoint.events_only) continue;
+    std::memcpy(x.data(), window.features.data(), window.features.size());
+    AddEvent({.node = window.node, .features = x, .reward = value->second.reward},
+             checkpoint.statistics[window.node]);
+  }
+  checkpoint.state.windows = OpenWindows();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path,
+                                               const WindowValues& values) {
+  BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
+  ModelState& state = checkpoint.state;
+  // The running hash is a function of every entry, rewards included, and an address of noise: it
+  // stays here. The copy's log begins at its position with any hash; before the first entry it is
+  // 0.
+  if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
+  // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
+  const bool as_it_is = path.counter() == nullptr && path.contexts() == nullptr && !path.central();
+  if (as_it_is) {
+    TakeReported(values, checkpoint);
+    return EncodeAgain(checkpoint);
+  }
+  BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint));
+  state.CloseStreams(path);
+  state.windows = OpenWindows();
+  ++state.epoch;
+  for (std::size_t node = 0; node < checkpoint.statistics.size(); ++node) {
+    state.events_at_epoch[node] = checkpoint.statistics[node].events;
+  }
+  checkpoint.published = {};
+  return EncodeAgain(checkpoint);
+}
+
+std::string CheckpointOfCopy(Checkpoint& checkpoint, const InstanceId& instance) {
+  TakeReported(checkpoint.former, checkpoint);
+  checkpoint.instance = instance;
+  return EncodeAgain(checkpoint);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,190 @@
+#include "server/models/folder/folder_check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/identity.h"
+#include "common/model/entries/records.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/catalogue/arm_store.h"
+#include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/publication.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/folder/stored_config.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr int kReadEntries = 4096;
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// What the log is compared with, of a valid checkpoint.
+struct Known {
+  LogPosition position;
+  LogPosition published;
+  int dimension = 0;
+};
+
+struct Check {
+  const std::string& folder;
+  const std::shared_ptr<const CheckpointSeal>& seal;
+  FolderVerdict verdict;
+  std::optional<Identity> identity;
+  std::optional<Known> oldest;  // of the valid checkpoints
+  std::optional<Known> newest;
+  LogPosition published;
+
+  void Add(std::string file, absl::Status status, std::string detail = "") {
+    verdict.files.push_back({std::move(file), std::move(status), std::move(detail)});
+  }
+
+  void Identify() {
+    const absl::StatusOr<std::string> text = ReadIdentityFile(folder);
+    absl::StatusOr<Identity> parsed =
+        text.ok() ? ParseIdentity(*text) : absl::StatusOr<Identity>(text.status());
+    Add("identity", parsed.status());
+    if (parsed.ok()) identity = *std::move(parsed);
+  }
+
+  void Checkpoints() {
+    const CheckpointStore store({.folder = folder, .seal = seal}, [](const std::string&) {});
+    const auto files = store.Files();
+    if (!files.ok()) return Add("checkpoints", files.status());
+    for (const CheckpointFile& file : *files) {
+      absl::StatusOr<Checkpoint> checkpoint = store.Load(file);
+      absl::Status status = checkpoint.status();
+      if (status.ok() && identity &&
+          (checkpoint->instance != identity->instance || !IsOfModel(*checkpoint, *identity))) {
+        status = DataLoss("is of another model or instance");
+      }
+      const std::string name = std::filesystem::path(store.Path(file)).filename().string();
+      if (!status.ok()) {
+        Add(name, status);
+        continue;
+      }
+      Add(name, status,
+          absl::StrCat("the state after log entry ", file.sequence, ", ",
+                       checkpoint->statistics.size(), " nodes"));
+      newest = {checkpoint->state.position, checkpoint->published, checkpoint->dimension};
+      if (!oldest) oldest = newest;
+    }
+  }
+
+  void Published() {
+    if (!identity || !Exists(folder + "/published")) return;
+    const absl::StatusOr<LogPosition> read = ReadPublished(folder, identity->instance);
+    Add("published", read.status(),
+        read.ok() ? absl::StrCat("published after log entry ", read->sequence) : "");
+    if (read.ok()) published = *read;
+  }
+
+  absl::Status Entries(const UpdateLog& log, std::string& detail) {
+    LogPosition at;
+    if (log.trimmed() > 0) {
+      if (!oldest || oldest->position.sequence < log.trimmed()) {
+        return DataLoss("begins at entry ", log.trimmed() + 1,
+                        ", and no valid checkpoint reaches it");
+      }
+      at = oldest->position;
+    }
+    int dimension = oldest ? oldest->dimension : 0;
+    if (identity && dimension == 0) {
+      for (const auto& [name, value] : identity->fixed) {
+        if (name == "dimension" && !absl::SimpleAtoi(value, &dimension)) dimension = 0;
+      }
+    }
+    const PublishedCheck check(published, at, newest ? newest->published : LogPosition{});
+    std::vector<LogEntry> entries;
+    const std::uint64_t first = at.sequence + 1;
+    do {
+      entries.clear();
+      BANDANA_RETURN_IF_ERROR(log.Read(at, kReadEntries, entries));
+      for (const LogEntry& entry : entries) {
+        BANDANA_RETURN_IF_ERROR(check.See(entry.position));
+        if (dimension > 0) {
+          BANDANA_RETURN_IF_ERROR(Annotate(Decode(entry.record, dimension).status(),
+                                           absl::StrCat("entry ", entry.position.sequence)));
+        }
+        at = entry.position;
+      }
+    } while (!entries.empty());
+    BANDANA_RETURN_IF_ERROR(check.Finish(at));
+    std::uint64_t ids = 0;
+    BANDANA_RETURN_IF_ERROR(log.ForEachId([&](const RememberedId&) { ++ids; }));
+    std::uint64_t open = 0;
+    BANDANA_RETURN_IF_ERROR(log.ForEachCell([&](const Cell& cell) { open += cell.live; }));
+    detail = absl::StrCat("entries ", first, " to ", at.sequence, ", ", ids, " decision ids");
+    if (open > 0) absl::StrAppend(&detail, ", ", open, " open decisions");
+    return absl::OkStatus();
+  }
+
+  // Where a server would begin.
+  absl::Status Start(const UpdateLog& log) const {
+    const std::uint64_t from = newest ? newest->position.sequence : 0;
+    if (log.trimmed() > from) {
+      return DataLoss("the log begins at entry ", log.trimmed() + 1,
+                      " and the newest valid "
+                      "checkpoint ends at entry ",
+                      from);
+    }
+    if (from > log.last().sequence) {
+      return DataLoss("the log ends at entry ", log.last().sequence,
+                      ", before the newest checkpoint, entry ", from);
+    }
+    return absl::OkStatus();
+  }
+
+  void Log() {
+    const auto log = OpenSqliteLog({.path = LogPath(folder)});
+    if (!log.ok()) return Add("log.sqlite", log.status());
+    std::string detail;
+    absl::Status status = Start(**log);
+    if (status.ok()) status = Entries(**log, detail);
+    Add("log.sqlite", status, detail);
+  }
+
+  void Arms() {
+    if (!Exists(ArmsPath(folder))) return;
+    absl::StatusOr<ArmStore> store = ArmStore::Open(ArmsPath(folder));
+    if (!store.ok()) return Add("arms.sqlite", store.status());
+    const auto arms = store->Load();
+    Add("arms.sqlite", arms.status(), arms.ok() ? absl::StrCat(arms->size(), " arms") : "");
+  }
+};
+
+}  // namespace
+
+bool FolderVerdict::whole() const {
+  return std::ranges::all_of(files, [](const FileVerdict& file) { return file.status.ok(); });
+}
+
+FolderVerdict CheckModelFolder(const std::string& folder,
+                               const std::shared_ptr<const CheckpointSeal>& seal) {
+  Check check{.folder = folder, .seal = seal};
+  check.Identify();
+  check.Checkpoints();
+  check.Published();
+  check.Log();
+  check.Arms();
+  if (HasStoredConfig(folder)) check.Add("config.binpb", ReadStoredConfig(folder).status());
+  for (const FileVerdict& file : check.verdict.files) {
+    // A checkpoint may be damaged as long as another one reaches the log.
+    const bool spare = file.file.starts_with("checkpoint-") && absl::IsDataLoss(file.status);
+    if (file.status.ok() || spare) continue;
+    check.verdict.opens = Annotate(file.status, file.file);
+    break;
+  }
+  return std::move(check.verdict);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,255 @@
+#include "server/models/folder/folder_restore.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/bandits/statistics.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/model/state/event_sink.h"
+#include "common/random/bit_source.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/catalogue/arm_store.h"
+#include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/folder/stored_config.h"
+
+namespace bandana::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kReadEntries = 4096;
+
+class Restorer {
+ public:
+  Restorer(const ModelSpec& spec, const RestoreOptions& options)
+      : spec_(spec),
+        options_(options),
+        folder_(options.data_dir + "/models/" + spec.public_spec.name),
+        half_made_(options.data_dir + "/models/.new-" + spec.public_spec.name) {}
+
+  absl::StatusOr<Restored> Run() {
+    BANDANA_RETURN_IF_ERROR(FindStart());
+    BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
+                             RewardPath::Create(spec_, checkpoint_.instance, options_.noise_key));
+    BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint_));
+    BANDANA_RETURN_IF_ERROR(Replay(path));
+    absl::Status made = MakeFolder(path);
+    if (made.ok()) made = Swap();
+    std::error_code error;
+    if (!made.ok()) fs::remove_all(half_made_, error);
+    if (!made.ok()) return made;
+    return std::move(result_);
+  }
+
+ private:
+  void Note(const absl::Status& status) { result_.notes.emplace_back(status.message()); }
+
+  // The identity file may be damaged: its fixed lines follow from the configuration, and the
+  // instance is in the checkpoint.
+  absl::Status FindStart() {
+    const CheckpointStore store({.folder = folder_, .seal = options_.checkpoint_seal},
+                                [](const std::string&) {});
+    BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, store.Files());
+    const Identity configured = IdentityOf(spec_, {});
+    for (auto file = files.rbegin(); file != files.rend(); ++file) {
+      if (options_.through && file->sequence > *options_.through) continue;
+      absl::StatusOr<Checkpoint> checkpoint = store.Load(*file);
+      if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
+      if (!checkpoint.ok()) {
+        Note(checkpoint.status());
+      } else if (!IsOfModel(*checkpoint, configured)) {
+        return InvalidArgument(store.Path(*file),
+                               " is of a model with another configuration (identity tells which)");
+      } else {
+        checkpoint_ = *std::move(checkpoint);
+        BANDANA_RETURN_IF_ERROR(CheckFormer(configured));
+        result_.checkpoint = file->sequence;
+        return absl::OkStatus();
+      }
+    }
+    return StartEmpty(FixedDigest(configured));
+  }
+
+  // What a former version has released of the entries after its checkpoint it would not release
+  // again: they are left out, and charged for as lost ones.
+  absl::Status CheckFormer(const Identity& configured) {
+    if (checkpoint_.fixed == FixedDigest(configured)) return absl::OkStatus();
+    BANDANA_RETURN_IF_ERROR(Renew({}, configured).status());
+    const absl::StatusOr<std::string> text = ReadIdentityFile(folder_);
+    const absl::StatusOr<Identity> stored =
+        text.ok() ? ParseIdentity(*text) : absl::StatusOr<Identity>(text.status());
+    without_entries_ = !stored.ok() || IsFormer(*stored, configured);
+    if (without_entries_) {
+      result_.notes.push_back(
+          "the checkpoint is of a former version: entries after it are not applied, as the noise "
+          "of what it released of them would not be the same");
+    }
+    return absl::OkStatus();
+  }
+
+  // Without a checkpoint: the whole log, if it is there from its first entry.
+  absl::Status StartEmpty(const Sha256Digest& fixed) {
+    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
+    const absl::StatusOr<Identity> identity = ParseIdentity(text);
+    const auto log = OpenSqliteLog({.path = LogPath(folder_)});
+    if (!identity.ok() || !log.ok() || (*log)->trimmed() > 0) {
+      return DataLoss("model ", spec_.public_spec.name,
+                      ": no checkpoint is sound, and the log does not begin at entry 1");
+    }
+    const Identity configured = IdentityOf(spec_, identity->instance);
+    if (IsFormer(*identity, configured)) {
+      BANDANA_RETURN_IF_ERROR(Renew(*identity, configured).status());
+      return FailedPrecondition(
+          "the folder is of a former version and has no checkpoint: let that "
+          "version write one first");
+    }
+    BANDANA_RETURN_IF_ERROR(CheckSameModel(*identity, configured));
+    checkpoint_.instance = identity->instance;
+    checkpoint_.fixed = fixed;
+    checkpoint_.dimension = spec_.public_spec.dimension;
+    const int nodes = spec_.coupling.independent() ? 0 : spec_.coupling.nodes();
+    checkpoint_.events_only = StatisticsDimension(spec_) == 0;
+    checkpoint_.statistics.assign(nodes, EmptyStatistics(StatisticsDimension(spec_)));
+    checkpoint_.state.events_at_epoch.assign(nodes, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Replay(const RewardPath& path) {
+    result_.through = checkpoint_.state.position.sequence;
+    values_ = checkpoint_.former;
+    const auto log = OpenSqliteLog({.path = LogPath(folder_)});
+    if (!log.ok()) {
+      Note(log.status());
+      return ChargeForLostEntries(path);
+    }
+    result_.log_end = (*log)->last().sequence;
+    if (!(*log)->counters().empty()) checkpoint_.counters = (*log)->counters();
+    UserIndex users;
+    for (const std::string& user : checkpoint_.users) users.Add(user);
+    StatisticsSink sink(StatisticsDimension(spec_), std::move(checkpoint_.statistics));
+    absl::Status sound;
+    bool more = !without_entries_;
+    while (more && sound.ok()) {
+      std::vector<LogEntry> entries;
+      sound = (*log)->Read(checkpoint_.state.position, kReadEntries, entries);
+      if (absl::IsUnavailable(sound)) return sound;
+      more = !entries.empty();
+      for (const LogEntry& entry : entries) {
+        if (options_.through && entry.position.sequence > *options_.through) {
+          more = false;
+          break;
+        }
+        const absl::Status applied = checkpoint_.state.Apply(entry, path, users, sink);
+        if (absl::IsUnavailable(applied)) return applied;
+        sound.Update(applied);
+        if (!applied.ok()) break;
+      }
+    }
+    if (!sound.ok()) Note(sound);
+    if (sound.ok() && checkpoint_.state.position == (*log)->last()) TakeCells(**log);
+    result_.through = checkpoint_.state.position.sequence;
+    checkpoint_.statistics = sink.Take();
+    BANDANA_RETURN_IF_ERROR(ChargeForLostEntries(path));
+    checkpoint_.state.events_at_epoch.resize(checkpoint_.statistics.size());
+    checkpoint_.users.clear();
+    if (spec_.coupling.independent()) {
+      for (std::size_t node = 0; node < checkpoint_.statistics.size(); ++node) {
+        checkpoint_.users.emplace_back(users.Name(static_cast<int>(node)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What the windows that are still open hold; of private models they are not taken along.
+  void TakeCells(const UpdateLog& log) {
+    if (!ClosesWindows(spec_.public_spec) || HidesReports(spec_.public_spec)) return;
+    const CellCodec codec(checkpoint_.instance, std::nullopt, SystemBits());
+    const absl::Status read = log.ForEachCell([&](const Cell& cell) {
+      const auto value = codec.Decode(cell.id, cell.content);
+      if (cell.live && value.ok()) values_[cell.id] = *value;
+    });
+    if (!read.ok()) Note(read);
+  }
+
+  // Debits among the lost entries are not known: every principal is charged once for them.
+  absl::Status ChargeForLostEntries(const RewardPath& path) {
+    const std::uint64_t through = checkpoint_.state.position.sequence;
+    const std::uint64_t lost = result_.log_end.value_or(through + 1) - through;
+    if (path.debits() == Debits::kNone || lost == 0) return absl::OkStatus();
+    DebitRecord debit = path.Cost();
+    debit.epoch = checkpoint_.state.epoch;
+    if (path.debits() == Debits::kBlocks) debit.releases *= 1 + lost / kDebitBlock;
+    const std::size_t principals =
+        path.debits() == Debits::kModelStream ? 1 : checkpoint_.statistics.size();
+    for (std::size_t node = 0; node < principals; ++node) {
+      debit.node = static_cast<std::int32_t>(node);
+      BANDANA_RETURN_IF_ERROR(checkpoint_.state.ledger.Add(through, debit));
+    }
+    result_.notes.push_back("every user is charged once more, for debits among the lost entries");
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeFolder(const RewardPath& path) {
+    BANDANA_ASSIGN_OR_RETURN(const std::string exported,
+                             CheckpointToExport(EncodeAgain(checkpoint_), path, values_));
+    BANDANA_ASSIGN_OR_RETURN(Checkpoint copy, DecodeCheckpoint(exported));
+    BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+    BANDANA_ASSIGN_OR_RETURN(const Identity identity,
+                             NewIdentity(spec_, instance, options_.noise_key));
+    copy.fixed = FixedDigest(identity);
+    const std::string bytes = CheckpointOfCopy(copy, instance);
+    std::error_code error;
+    fs::remove_all(half_made_, error);
+    BANDANA_RETURN_IF_ERROR(
+        MakeModelFolder(half_made_, identity, &copy, bytes, "", options_.checkpoint_seal));
+    if (const absl::Status arms = CopyArms(); !arms.ok()) Note(arms);
+    if (!HasStoredConfig(folder_)) return absl::OkStatus();
+    return WriteStoredConfig(half_made_, spec_.config);
+  }
+
+  absl::Status CopyArms() const {
+    std::error_code error;
+    if (!fs::exists(ArmsPath(folder_), error)) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(ArmStore from, ArmStore::Open(ArmsPath(folder_)));
+    BANDANA_ASSIGN_OR_RETURN(const std::vector<CatalogueArm> arms, from.Load());
+    BANDANA_ASSIGN_OR_RETURN(ArmStore to, ArmStore::Open(ArmsPath(half_made_)));
+    return to.PutFromFile(arms, from.file());
+  }
+
+  absl::Status Swap() {
+    const std::string away = options_.data_dir + "/set_aside";
+    BANDANA_RETURN_IF_ERROR(MakeFolders(away));
+    std::error_code error;
+    for (int i = 1; result_.set_aside.empty(); ++i) {
+      const std::string name = absl::StrCat(away, "/", spec_.public_spec.name, "-", i);
+      if (!fs::exists(name, error)) result_.set_aside = name;
+    }
+    fs::rename(folder_, result_.set_aside, error);
+    if (error) return Unavailable("cannot rename ", folder_, ": ", error.message());
+    fs::rename(half_made_, folder_, error);
+    if (error) return Unavailable("cannot rename ", half_made_, ": ", error.message());
+    BANDANA_RETURN_IF_ERROR(SyncFolderOf(result_.set_aside));
+    return SyncFolderOf(folder_);
+  }
+
+  const ModelSpec& spec_;
+  const RestoreOptions& options_;
+  const std::string folder_;
+  const std::string half_made_;
+  Checkpoint checkpoint_;
+  bool without_entries_ = false;
+  WindowValues values_;
+  Restored result_;
+};
+
+}  // namespace
+
+absl::StatusOr<Restored> RestoreModelFolder(const ModelSpec& spec, const RestoreOptions& options) {
+  return Restorer(spec, options).Run();
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,66 @@
+#include "server/models/folder/noise_key_file.h"
+
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "common/base/file.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+// Magic, 32 key bytes, SHA-256 of both.
+constexpr std::string_view kMagic = "BANDNKY1";
+constexpr std::size_t kKeyBytes = 32;
+constexpr std::size_t kFileBytes = kMagic.size() + kKeyBytes + sizeof(Sha256Digest);
+
+struct ErasedText {
+  ~ErasedText() { OPENSSL_cleanse(text.data(), text.size()); }
+  std::string text;
+};
+
+absl::Status MakeFile(const std::string& path, BitSource& bits) {
+  std::array<std::byte, kKeyBytes> key{};
+  BANDANA_RETURN_IF_ERROR(bits.Fill(key));
+  ErasedText file;
+  file.text.reserve(kFileBytes);
+  file.text.append(kMagic).append(AsChars(key));
+  OPENSSL_cleanse(key.data(), key.size());
+  const Sha256Digest digest = Sha256Of(file.text);
+  file.text.append(AsChars(digest));
+  return WriteFileDurably(path, file.text, 0600);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& data_dir,
+                                                             BitSource& bits) {
+  const std::string path = data_dir + "/noise_key";
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return Unavailable("cannot look at ", path);
+    BANDANA_RETURN_IF_ERROR(MakeFile(path, bits));
+  } else if (!S_ISREG(info.st_mode) || (info.st_mode & 077) != 0) {
+    return FailedPrecondition(path,
+                              " must be a regular file of mode 0600: whoever reads it can take the "
+                              "noise off what this server has published");
+  }
+  BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kFileBytes + 1));
+  ErasedText file{std::move(text)};
+  const std::string_view all = file.text;
+  if (all.size() != kFileBytes || !all.starts_with(kMagic) ||
+      AsChars(Sha256Of(all.substr(0, kMagic.size() + kKeyBytes))) !=
+          all.substr(kMagic.size() + kKeyBytes)) {
+    return DataLoss(path, ": damaged");
+  }
+  BANDANA_ASSIGN_OR_RETURN(NoiseKey key,
+                           NoiseKey::FromBytes(AsBytes(all.substr(kMagic.size(), kKeyBytes))));
+  return std::make_shared<const NoiseKey>(std::move(key));
+}
+
+}  // namespace bandana::server

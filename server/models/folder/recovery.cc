@@ -1,0 +1,215 @@
+#include "server/models/folder/recovery.h"
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "common/bandits/statistics.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/design/privacy_rules.h"
+#include "common/model/state/event_sink.h"
+#include "common/random/bit_source.h"
+#include "server/log/sqlite_log.h"
+#include "server/models/folder/publication.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::uint64_t kIdentityBytesMax = 64 * 1024;
+constexpr int kReadEntries = 4096;
+
+std::string IdentityPath(const std::string& folder) { return folder + "/identity"; }
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// A folder without identity is a creation that did not finish, unless its log says otherwise.
+absl::Status CheckUnused(const std::string& folder, const std::string& vfs) {
+  if (!Exists(LogPath(folder))) return absl::OkStatus();
+  const auto log = OpenSqliteLog({.path = LogPath(folder), .vfs = vfs});
+  if (log.ok() && (*log)->last().sequence > 0 && (*log)->last().sequence > (*log)->trimmed()) {
+    return DataLoss(IdentityPath(folder), " is missing, but the log beside it has entries");
+  }
+  return absl::OkStatus();
+}
+
+// The state to start from: the newest checkpoint, or nothing where the log is complete.
+absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, const UpdateLog& log,
+                                                  CheckpointStore& store, const WarningSink& warn) {
+  absl::StatusOr<std::optional<Checkpoint>> loaded = store.LoadNewest();
+  if (absl::IsDataLoss(loaded.status()) && log.trimmed() == 0) {
+    warn("no checkpoint is valid; the state is rebuilt from the whole log");
+    return std::optional<Checkpoint>();
+  }
+  if (!loaded.ok()) return loaded;
+  const std::uint64_t from = *loaded ? (*loaded)->state.position.sequence : 0;
+  const LogPosition last = log.last();
+  if (log.trimmed() > from) {
+    return DataLoss("the log begins at entry ", log.trimmed() + 1,
+                    " and the newest valid checkpoint ends at entry ", from);
+  }
+  if (from > last.sequence) {
+    return DataLoss("the log ends at entry ", last.sequence,
+                    ", before the newest checkpoint, entry ", from);
+  }
+  if (!*loaded) return loaded;
+  const Checkpoint& checkpoint = **loaded;
+  if (checkpoint.instance != identity.instance || !IsOfModel(checkpoint, identity)) {
+    return DataLoss("the checkpoint at entry ", from, " is of another model or instance");
+  }
+  if (from == last.sequence && checkpoint.state.position != last) {
+    return DataLoss("log entry ", from, " does not continue the running hash");
+  }
+  return loaded;
+}
+
+absl::Status Replay(PublishedCheck& check, UserIndex& users, StatisticsSink& sink,
+                    Recovered& recovered) {
+  std::vector<LogEntry> entries;
+  do {
+    entries.clear();
+    BANDANA_RETURN_IF_ERROR(recovered.log->Read(recovered.state.position, kReadEntries, entries));
+    for (const LogEntry& entry : entries) {
+      BANDANA_RETURN_IF_ERROR(check.See(entry.position));
+      BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
+    }
+  } while (!entries.empty());
+  return check.Finish(recovered.state.position);
+}
+
+absl::Status CheckNoiseKey(const Identity& stored, const RewardPath& path) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string fingerprint, path.KeyFingerprint());
+  if (stored.noise_key == fingerprint) return absl::OkStatus();
+  // Under another key the same release would get other noise, and the two would average it away.
+  return FailedPrecondition(
+      "the noise key of this data_dir is not the one that the model was made with; put the file "
+      "noise_key back, or import the model's state as a new model");
+}
+
+// What a former version has released of the entries after its checkpoint would get other noise
+// here, a second release. So no entry may stand there.
+absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkpoint>& start) {
+  const std::uint64_t from = start ? start->state.position.sequence : 0;
+  if (log.last().sequence == from) return absl::OkStatus();
+  return FailedPrecondition(
+      "the log has entries after the newest checkpoint, which this version would release with "
+      "other noise than the one that wrote them; start that version once more and stop it cleanly "
+      "(SIGTERM), then this one");
+}
+
+}  // namespace
+
+std::string LogPath(const std::string& folder) { return folder + "/log.sqlite"; }
+std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
+
+CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
+                                      std::shared_ptr<const CheckpointSeal> seal) {
+  const bool central = IsCentralMode(spec.public_spec.mode);
+  return {.folder = folder,
+          .kept = central ? CheckpointStore::Kept::kNewestTwice : CheckpointStore::Kept::kNewestTwo,
+          .seal = std::move(seal)};
+}
+
+absl::StatusOr<InstanceId> NewInstance() {
+  InstanceId instance{};
+  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(instance));
+  return instance;
+}
+
+absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& instance,
+                                     const std::shared_ptr<const NoiseKey>& key) {
+  Identity identity = IdentityOf(spec, instance);
+  BANDANA_ASSIGN_OR_RETURN(const RewardPath path, RewardPath::Create(spec, instance, key));
+  BANDANA_ASSIGN_OR_RETURN(identity.noise_key, path.KeyFingerprint());
+  return identity;
+}
+
+absl::StatusOr<std::string> ReadIdentityFile(const std::string& folder) {
+  return ReadFile(IdentityPath(folder), kIdentityBytesMax);
+}
+
+absl::Status WriteIdentity(const std::string& folder, const Identity& identity) {
+  return WriteFileDurably(IdentityPath(folder), FormatIdentity(identity), 0600);
+}
+
+absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
+                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
+                             const std::string& vfs, std::shared_ptr<const CheckpointSeal> seal) {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  BANDANA_RETURN_IF_ERROR(CheckUnused(folder, vfs));
+  const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
+  BANDANA_RETURN_IF_ERROR(CreateSqliteLog({.path = LogPath(folder), .vfs = vfs}, start));
+  if (checkpoint != nullptr) {
+    CheckpointStore store({.folder = folder, .seal = std::move(seal)}, [](const std::string&) {});
+    BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, checkpoint_bytes).status());
+  }
+  return WriteIdentity(folder, identity);
+}
+
+absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
+                                  const std::string& vfs, std::shared_ptr<const NoiseKey> key,
+                                  const WarningSink& warn, UserIndex& users, Counters& counters,
+                                  std::shared_ptr<const CheckpointSeal> seal, bool stepped,
+                                  const NoiseBinding* binding) {
+  if (!Exists(IdentityPath(folder))) {
+    BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+    BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
+    BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, nullptr, "", vfs, seal));
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
+  Recovered recovered;
+  BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
+  const Identity configured = IdentityOf(spec, recovered.stored.instance);
+  const bool former = IsFormer(recovered.stored, configured);
+  if (former) {
+    BANDANA_ASSIGN_OR_RETURN(recovered.stored, Renew(recovered.stored, configured));
+  }
+  BANDANA_RETURN_IF_ERROR(CheckSameModel(recovered.stored, configured));
+  BANDANA_ASSIGN_OR_RETURN(RewardPath path,
+                           RewardPath::Create(spec, recovered.stored.instance, key, binding));
+  recovered.path = std::make_unique<RewardPath>(std::move(path));
+  BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
+  BANDANA_ASSIGN_OR_RETURN(recovered.log,
+                           OpenSqliteLog({.path = LogPath(folder),
+                                          .vfs = vfs,
+                                          .erase_trimmed = IsCentralMode(spec.public_spec.mode),
+                                          .stepped = stepped}));
+  BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
+
+  CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);
+  BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
+                           StartOf(recovered.stored, *recovered.log, store, warn));
+  if (former) {
+    BANDANA_RETURN_IF_ERROR(CheckNothingBehind(*recovered.log, start));
+    BANDANA_RETURN_IF_ERROR(WriteIdentity(folder, recovered.stored));
+    warn("the folder is of a former version; it is now of this one, and the former will refuse it");
+  }
+  std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
+                                         EmptyStatistics(StatisticsDimension(spec)));
+  if (start) {
+    for (const std::string& user : start->users) users.Add(user);
+    // An imported state brings its counters with it; later ones are stored with the log.
+    if (recovered.log->counters().empty()) {
+      BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
+    }
+    BANDANA_RETURN_IF_ERROR(RestoreCentral(*recovered.path, *start));
+    recovered.former = std::move(start->former);
+    recovered.state = std::move(start->state);
+    recovered.checkpoint_sequence = recovered.state.position.sequence;
+    statistics = std::move(start->statistics);
+  }
+  StatisticsSink sink(StatisticsDimension(spec), std::move(statistics));
+  BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));
+  PublishedCheck check(recovered.published, recovered.state.position,
+                       start ? start->published : LogPosition{});
+  BANDANA_RETURN_IF_ERROR(check.Begin());
+  BANDANA_RETURN_IF_ERROR(Replay(check, users, sink, recovered));
+  recovered.statistics = sink.Take();
+  return recovered;
+}
+
+}  // namespace bandana::server

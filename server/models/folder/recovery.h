@@ -1,0 +1,68 @@
+// A model's folder: made, and opened after whatever ended the last run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/design/identity.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/counters.h"
+#include "common/model/state/model_state.h"
+#include "server/log/update_log.h"
+#include "server/models/folder/checkpoint_store.h"
+
+namespace bandana::server {
+
+// Log entries of central models hold raw rewards: once a checkpoint covers an entry, it is deleted.
+CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
+                                      std::shared_ptr<const CheckpointSeal> seal);
+
+// Names inside a model's folder.
+std::string LogPath(const std::string& folder);
+std::string ArmsPath(const std::string& folder);
+
+absl::StatusOr<InstanceId> NewInstance();
+
+// The identity of a new model, with the digest of the key that its noise will come from.
+absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& instance,
+                                     const std::shared_ptr<const NoiseKey>& key);
+
+// The text of the file. Errors: NOT_FOUND; UNAVAILABLE I/O.
+absl::StatusOr<std::string> ReadIdentityFile(const std::string& folder);
+// Writes the identity durably.
+absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
+
+// Makes a log that continues `checkpoint` (nullptr: an empty one), with the checkpoint's file, and
+// last the identity, whose presence makes the folder a model. Errors: DATA_LOSS the folder holds a
+// log with entries; UNAVAILABLE I/O.
+absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
+                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
+                             const std::string& vfs,
+                             std::shared_ptr<const CheckpointSeal> seal = nullptr);
+
+struct Recovered {
+  Identity stored;  // as found; the spec's differs in what may change
+  std::unique_ptr<RewardPath> path;
+  std::unique_ptr<UpdateLog> log;
+  ModelState state;
+  std::vector<NodeStatistics> statistics;
+  std::uint64_t checkpoint_sequence = 0;  // of the checkpoint it started from, 0 = none
+  LogPosition published;                  // central models
+  WindowValues former;                    // Checkpoint::former
+};
+
+// Opens the folder, or makes it where it is new: newest valid checkpoint, then every log entry
+// after it, verified against the running hash. The noise of central models is drawn again from
+// `key`, to the same bits. Fills `users` and `counters`. A folder of a former version (IsFormer) is
+// renewed. `stepped`: the log has no thread. `binding`: null but in bandana-audit. Errors: as
+// HostedModel::Open.
+absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
+                                  const std::string& vfs, std::shared_ptr<const NoiseKey> key,
+                                  const WarningSink& warn, UserIndex& users, Counters& counters,
+                                  std::shared_ptr<const CheckpointSeal> seal = nullptr,
+                                  bool stepped = false, const NoiseBinding* binding = nullptr);
+
+}  // namespace bandana::server

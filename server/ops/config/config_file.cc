@@ -1,0 +1,61 @@
+#include "server/ops/config/config_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "server/ops/config/config_text.h"
+
+namespace bandana::server {
+namespace {
+
+// The last name of a path: `models[2].privacy.epsilon` -> `epsilon`.
+std::string LastName(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+void AppendSemanticMistakes(const std::vector<ConfigError>& errors, const ParsedText& parsed,
+                            std::vector<ConfigMistake>& mistakes) {
+  for (const ConfigError& error : errors) {
+    if (parsed.unread_fields.contains(LastName(error.field))) continue;
+    ConfigMistake mistake{.field = error.field, .message = error.message};
+    Locate(*parsed.locations, mistake);
+    mistakes.push_back(std::move(mistake));
+  }
+}
+
+}  // namespace
+
+std::string ToString(std::string_view file, const ConfigMistake& mistake) {
+  std::string text(file);
+  if (mistake.line > 0) absl::StrAppend(&text, ":", mistake.line, ":", mistake.column);
+  if (!mistake.field.empty()) absl::StrAppend(&text, ": ", mistake.field);
+  return absl::StrCat(text, ": ", mistake.message);
+}
+
+ConfigResult ParseConfig(std::string_view text, std::string_view folder,
+                         const ConfigOptions& options) {
+  ParsedText parsed;
+  ParseText(text, parsed);
+  ConfigResult result{.spec = std::nullopt, .mistakes = parsed.mistakes};
+  if (parsed.complete) {
+    std::vector<ConfigError> errors;
+    auto spec = ParseServerConfig(parsed.config, folder, options, errors);
+    AppendSemanticMistakes(errors, parsed, result.mistakes);
+    if (result.mistakes.empty()) result.spec = std::move(spec);
+  }
+  const auto by_position = [](const ConfigMistake& a, const ConfigMistake& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  };
+  std::stable_sort(result.mistakes.begin(), result.mistakes.end(), by_position);
+  return result;
+}
+
+absl::StatusOr<ConfigResult> LoadConfig(const std::string& path, const ConfigOptions& options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigFileBytesMax));
+  return ParseConfig(text, std::filesystem::path(path).parent_path().string(), options);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,208 @@
+#include "server/ops/config/server_spec.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/field_checks.h"
+#include "common/planner/served_config.h"
+#include "common/wire/arms_tsv.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kListen = "127.0.0.1:7070";
+constexpr std::string_view kHttpListen = "127.0.0.1:7071";
+constexpr std::string_view kDataDir = "data";
+constexpr absl::Duration kRotationInterval = absl::Hours(24);
+constexpr int kCallsInFlightMaxMax = 4096;
+constexpr int kModelsMaxMax = 1000;
+constexpr int kWatchesMaxMax = 1024;
+
+// Why a listener may not be reached from other machines; empty: it may.
+std::string Exposure(const v1::ServerConfig& config, bool http) {
+  if (config.insecure_non_loopback()) return "";
+  if (http || !config.has_tls()) {
+    return absl::StrCat("the transport is plaintext",
+                        http ? ": only insecure_non_loopback: true allows that"
+                             : ": it needs tls, or insecure_non_loopback: true");
+  }
+  if (config.has_access() || config.tls().require_client_certificate()) return "";
+  return "every caller would have every role: it needs access, or "
+         "tls.require_client_certificate: true";
+}
+
+Address ParseListener(std::string_view field, const std::optional<std::string>& flag,
+                      const std::string& given, std::string_view fallback,
+                      const std::string& exposure, const FieldChecks& checks) {
+  const std::string text = flag ? *flag : given.empty() ? std::string(fallback) : given;
+  const std::string name = flag ? absl::StrCat("--", ToAbsl(field)) : std::string(field);
+  auto address = ParseAddress(text);
+  if (!address.ok()) {
+    checks.Add(name, std::string(address.status().message()));
+    return {};
+  }
+  if (!IsLoopback(*address) && !exposure.empty()) {
+    checks.Add(name, absl::StrCat(text, " is not a loopback address and ", exposure));
+  }
+  return *std::move(address);
+}
+
+void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, ServerSpec& spec,
+                   const FieldChecks& checks) {
+  if (config.has_tls()) {
+    spec.tls = ParseTls(config.tls(), folder, absl::Now(), checks.Inside("tls"));
+  }
+  if (config.has_access()) {
+    spec.access =
+        ParseAccess(config.access(), spec.tls ? &*spec.tls : nullptr, checks.Inside("access"));
+  }
+  if (!config.admin_listen().empty()) {
+    spec.admin_listen = ParseListener("admin_listen", std::nullopt, config.admin_listen(), "",
+                                      Exposure(config, /*http=*/false), checks);
+  }
+}
+
+ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChecks& checks) {
+  ConnectionLimits parsed;
+  if (limits.connections_max() != 0) {
+    parsed.connections_max = static_cast<int>(checks.Count(
+        "connections_max", limits.connections_max(), kConnectionsMaxMin, kConnectionsMaxMax));
+  }
+  if (limits.connections_per_address_max() != 0) {
+    parsed.per_group_max =
+        static_cast<int>(checks.Count("connections_per_address_max",
+                                      limits.connections_per_address_max(), 1, kConnectionsMaxMax));
+  }
+  parsed.close_floods = !limits.keep_flooding_connections();
+  const double refusals = limits.refusals_per_connection_max();
+  if (refusals != 0) {
+    parsed.offences_per_second = refusals;
+    if (!(refusals >= 1 && refusals <= kOffencesPerSecondMaxMax)) {
+      checks.Add("refusals_per_connection_max",
+                 absl::StrCat("must be in [1, ", kOffencesPerSecondMaxMax, "], got ", refusals));
+    }
+  }
+  return parsed;
+}
+
+LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks) {
+  const auto bounded = [&](std::string_view field, std::uint32_t given, int fallback, int max) {
+    return static_cast<int>(
+        checks.Count(field, given == 0 ? static_cast<std::uint64_t>(fallback) : given, 1, max));
+  };
+  return {
+      .calls_in_flight_max = bounded("calls_in_flight_max", limits.calls_in_flight_max(),
+                                     kCallsInFlightMaxDefault, kCallsInFlightMaxMax),
+      .arms_per_request_max = bounded("arms_per_request_max", limits.arms_per_request_max(),
+                                      kArmsPerRequestMaxDefault, kArmsPerRequestMaxMax),
+      .batch_decisions_max = bounded("batch_decisions_max", limits.batch_decisions_max(),
+                                     kBatchDecisionsMax, kBatchDecisionsMax),
+      .models_max = bounded("models_max", limits.models_max(), kModelsMaxDefault, kModelsMaxMax),
+      .watches_max =
+          bounded("watches_max", limits.watches_max(), kWatchesMaxDefault, kWatchesMaxMax),
+      .connections = ParseConnections(limits, checks),
+  };
+}
+
+void CheckArmsFile(const ModelSpec& model, const FieldChecks& checks) {
+  if (model.arms_file.empty()) return;
+  const auto text = ReadFile(model.arms_file, kArmsFileBytesMax);
+  const absl::Status status =
+      text.ok() ? ParseArmsTsv(*text, model.public_spec.dimension, model.arms_max).status()
+                : text.status();
+  if (!status.ok()) {
+    checks.Add("arms_file",
+               absl::StrCat(text.ok() ? model.arms_file + ": " : "", status.message()));
+  }
+}
+
+void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool check_arms_files,
+                 ServerSpec& spec, std::vector<ConfigError>& errors) {
+  const FieldChecks checks(errors);
+  if (config.models_size() > spec.limits.models_max) {
+    checks.Add("models", absl::StrCat("must be at most limits.models_max = ",
+                                      spec.limits.models_max, ", got ", config.models_size()));
+  }
+  std::map<std::string, int> first_of;
+  for (int i = 0; i < config.models_size(); ++i) {
+    const std::string path = absl::StrCat("models[", i, "]");
+    const auto [first, is_new] = first_of.emplace(config.models(i).name(), i);
+    if (!is_new) {
+      checks.Add(path + ".name",
+                 absl::StrCat("is the name of models[", first->second, "] already"));
+    }
+    std::vector<ConfigError> found;
+    auto model = ParseServedModel(config.models(i), folder, /*allow_files=*/true, found);
+    for (const ConfigError& error : found) {
+      checks.Add(absl::StrCat(path, ".", error.field), error.message);
+    }
+    if (model && check_arms_files) CheckArmsFile(*model, checks.Inside(path));
+    if (model) spec.models.push_back(*std::move(model));
+  }
+}
+
+// The key before the present one stays valid, so a token lives at least one rotation interval.
+void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerSpec& spec,
+                 const FieldChecks& checks) {
+  spec.token_key_file = tokens.key_file().empty() ? ResolvePath("token_keys", spec.data_dir)
+                                                  : ResolvePath(tokens.key_file(), folder);
+  absl::Duration longest = absl::ZeroDuration();
+  for (const ModelSpec& model : spec.models) {
+    longest = std::max(longest, model.public_spec.token_lifetime);
+  }
+  if (!tokens.has_rotation_interval()) {
+    spec.token_rotation_interval = std::max(longest, kRotationInterval);
+    return;
+  }
+  spec.token_rotation_interval = checks.Span("rotation_interval", tokens.rotation_interval(),
+                                             absl::Hours(1), absl::Hours(720));
+  if (spec.token_rotation_interval < longest) {
+    checks.Add("rotation_interval",
+               absl::StrCat("must be at least the longest token_lifetime of a model, ",
+                            absl::FormatDuration(longest)));
+  }
+}
+
+}  // namespace
+
+std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
+                                            const ConfigOptions& options,
+                                            std::vector<ConfigError>& errors) {
+  std::vector<ConfigError> found;
+  const FieldChecks checks(found);
+  ServerSpec spec;
+  spec.listen = ParseListener("listen", options.listen, config.listen(), kListen,
+                              Exposure(config, /*http=*/false), checks);
+  spec.http_listen = ParseListener("http_listen", options.http_listen, config.http_listen(),
+                                   kHttpListen, Exposure(config, /*http=*/true), checks);
+  ParseSecurity(config, folder, spec, checks);
+  const std::string& data_dir =
+      config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
+  spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);
+  spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
+  ParseModels(config, folder, options.check_arms_files, spec, found);
+  ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
+  if (!config.checkpoint_key_file().empty()) {
+    spec.checkpoint_key_file = ResolvePath(config.checkpoint_key_file(), folder);
+  }
+  if (config.log_format() == v1::JSON) {
+    spec.log_format = v1::JSON;
+  } else if (config.log_format() != v1::TEXT && config.log_format() != v1::LOG_FORMAT_UNSPECIFIED) {
+    checks.Add("log_format",
+               absl::StrCat("must be TEXT or JSON, got ", static_cast<int>(config.log_format())));
+  }
+  if (config.has_drain_delay()) {
+    spec.drain_delay =
+        checks.Span("drain_delay", config.drain_delay(), absl::ZeroDuration(), absl::Seconds(60));
+  }
+  if (found.empty()) return spec;
+  errors.insert(errors.end(), found.begin(), found.end());
+  return std::nullopt;
+}
+
+}  // namespace bandana::server

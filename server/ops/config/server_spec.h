@@ -1,0 +1,58 @@
+// The server's configuration as checked values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bandana/v1/config.pb.h"
+#include "common/base/address.h"
+#include "common/design/model_spec.h"
+#include "server/ops/config/security_spec.h"
+#include "server/service/connections/connection_limits.h"
+
+namespace bandana::server {
+
+struct LimitsSpec {
+  int calls_in_flight_max = 0;
+  int arms_per_request_max = 0;
+  int batch_decisions_max = 0;
+  int models_max = 0;
+  int watches_max = 0;
+  ConnectionLimits connections;
+};
+
+struct ServerSpec {
+  Address listen;
+  Address http_listen;
+  std::string data_dir;
+  LimitsSpec limits;
+  std::string token_key_file;
+  std::string checkpoint_key_file;         // "": checkpoints are not sealed
+  absl::Duration token_rotation_interval;  // at least every model's token_lifetime
+  absl::Duration drain_delay;
+  v1::LogFormat log_format = v1::TEXT;
+  std::vector<ModelSpec> models;
+  std::optional<TlsSpec> tls;           // absent: plaintext
+  std::optional<AccessRules> access;    // absent: every caller has every role
+  std::optional<Address> admin_listen;  // absent: Admin is on `listen`
+};
+
+// How a configuration is read. Given addresses and folders replace the file's.
+struct ConfigOptions {
+  std::optional<std::string> listen;
+  std::optional<std::string> http_listen;
+  std::optional<std::string> data_dir;  // relative to the working folder
+  // Also read every arms_file. A server that starts reads it only when it makes the model.
+  bool check_arms_files = false;
+};
+
+// Validates everything and reports every mistake; reads the files that models name, relative to
+// `folder`. Returns nullopt exactly when it has added to `errors`.
+std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
+                                            const ConfigOptions& options,
+                                            std::vector<ConfigError>& errors);
+
+}  // namespace bandana::server

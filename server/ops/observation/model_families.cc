@@ -1,0 +1,216 @@
+#include "server/ops/observation/model_families.h"
+
+#include <string>
+#include <utility>
+
+namespace bandana::server {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// One family under construction.
+class Family {
+ public:
+  Family(MetricType type, std::string name, std::string help) {
+    family_.type = type;
+    family_.name = std::move(name);
+    family_.help = std::move(help);
+  }
+  Family& Add(Labels labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (family_.type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    family_.metric.push_back(std::move(metric));
+    return *this;
+  }
+  void MoveTo(std::vector<MetricFamily>& out) {
+    if (!family_.metric.empty()) out.push_back(std::move(family_));
+  }
+
+ private:
+  MetricFamily family_;
+};
+
+void AddSingle(MetricType type, const char* name, const char* help, double value,
+               std::vector<MetricFamily>& out) {
+  Family(type, name, help).Add({}, value).MoveTo(out);
+}
+
+// A figure that every model has.
+struct ModelFigure {
+  MetricType type;
+  const char* name;
+  const char* help;
+  double (*value)(const ModelView&);
+};
+
+const ModelFigure kFigures[] = {
+    {MetricType::Counter, "bandana_model_reports_applied_total",
+     "Reports accepted, each decision once; of private models with a reward window: windows closed",
+     [](const ModelView& m) { return static_cast<double>(m.reports_applied); }},
+    {MetricType::Counter, "bandana_model_reports_duplicate_total",
+     "Reports of decisions that were reported before",
+     [](const ModelView& m) { return static_cast<double>(m.reports_duplicate); }},
+    {MetricType::Counter, "bandana_model_features_clipped_total",
+     "Feature vectors that were scaled down to feature_l2_max",
+     [](const ModelView& m) { return static_cast<double>(m.features_clipped); }},
+    {MetricType::Counter, "bandana_model_grams_repaired_total",
+     "Released Gram matrices that were not positive semidefinite and were made so, since the start",
+     [](const ModelView& m) { return static_cast<double>(m.grams_repaired); }},
+    {MetricType::Gauge, "bandana_model_log_sequence", "Last durable log entry",
+     [](const ModelView& m) { return static_cast<double>(m.log_sequence); }},
+    {MetricType::Gauge, "bandana_model_applied_sequence", "Last log entry in the statistics",
+     [](const ModelView& m) { return static_cast<double>(m.applied_sequence); }},
+    {MetricType::Gauge, "bandana_model_apply_lag_entries",
+     "Durable log entries that are not in the statistics yet",
+     [](const ModelView& m) { return static_cast<double>(m.apply_lag()); }},
+    {MetricType::Gauge, "bandana_model_log_queue_records",
+     "Records that wait for the disk; reports are answered UNAVAILABLE beyond 16384",
+     [](const ModelView& m) { return static_cast<double>(m.log_queue); }},
+    {MetricType::Gauge, "bandana_model_posterior_version",
+     "Last log entry in the published posterior",
+     [](const ModelView& m) { return static_cast<double>(m.posterior_version); }},
+    {MetricType::Gauge, "bandana_model_posterior_age_seconds",
+     "Time since the posterior last moved while entries wait for it; 0 when none does",
+     [](const ModelView& m) { return m.posterior_age_seconds; }},
+    {MetricType::Gauge, "bandana_model_epsilon_spent_event",
+     "Epsilon of any one event so far, the largest",
+     [](const ModelView& m) { return m.epsilon_spent_event; }},
+    {MetricType::Gauge, "bandana_model_epsilon_spent_user",
+     "Epsilon of all events of one user together, the largest over users; where users share a "
+     "node, "
+     "as if its events were one user's",
+     [](const ModelView& m) { return m.epsilon_spent_user; }},
+    {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
+     [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},
+    {MetricType::Gauge, "bandana_model_nodes", "Users, or clusters of users, of the model",
+     [](const ModelView& m) { return static_cast<double>(m.nodes); }},
+    {MetricType::Gauge, "bandana_model_arms", "Arms in the catalogue",
+     [](const ModelView& m) { return static_cast<double>(m.arms); }},
+    {MetricType::Gauge, "bandana_model_epoch", "Privacy epoch, the first is 1",
+     [](const ModelView& m) { return static_cast<double>(m.epoch); }},
+    {MetricType::Gauge, "bandana_model_epsilon_per_event",
+     "Epsilon of one event; 0 for a non-private model",
+     [](const ModelView& m) { return m.epsilon; }},
+    {MetricType::Gauge, "bandana_model_delta_per_event", "Delta of one event",
+     [](const ModelView& m) { return m.delta; }},
+    {MetricType::Gauge, "bandana_model_serving", "1 while the model takes reports",
+     [](const ModelView& m) { return m.failure.empty() ? 1.0 : 0.0; }},
+};
+
+void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
+  Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
+  Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
+                  "Connections that were let in");
+  Family refused(MetricType::Counter, "bandana_connections_refused_total",
+                 "Connections that were reset at once, by reason");
+  Family closed(
+      MetricType::Counter, "bandana_connections_closed_total",
+      "Connections closed for refused credentials and oversized messages (offender), or for "
+      "holding a thread with what they sent (flood)");
+  Family failures(MetricType::Counter, "bandana_accept_failures_total",
+                  "Times that no descriptor or memory was left for a connection");
+  const auto add = [&](const char* listener, const ConnectionStats& stats) {
+    open.Add({{"listener", listener}}, static_cast<double>(stats.open));
+    accepted.Add({{"listener", listener}}, static_cast<double>(stats.accepted));
+    for (int r = 1; r < kRefusals; ++r) {
+      refused.Add(
+          {{"listener", listener}, {"reason", std::string(RefusalName(static_cast<Refusal>(r)))}},
+          static_cast<double>(stats.refused[r]));
+    }
+    closed.Add({{"listener", listener}, {"reason", "offender"}},
+               static_cast<double>(stats.closed_offenders));
+    closed.Add({{"listener", listener}, {"reason", "flood"}},
+               static_cast<double>(stats.closed_floods));
+    failures.Add({{"listener", listener}}, static_cast<double>(stats.accept_failures));
+  };
+  add("listen", view.connections);
+  if (view.admin_connections) add("admin_listen", *view.admin_connections);
+  for (Family* family : {&open, &accepted, &refused, &closed, &failures}) family->MoveTo(out);
+}
+
+}  // namespace
+
+void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
+                          std::vector<MetricFamily>& out) {
+  Family(MetricType::Gauge, "bandana_build_info", "1, labelled with the version")
+      .Add({{"version", view.version}}, 1)
+      .MoveTo(out);
+  AddSingle(MetricType::Gauge, "bandana_calls_in_flight", "Calls taken in and not answered yet",
+            view.calls_in_flight, out);
+  AddSingle(MetricType::Gauge, "bandana_draining", "1 after SIGTERM", view.draining ? 1 : 0, out);
+  if (view.tls_expiry_seconds > 0) {
+    AddSingle(MetricType::Gauge, "bandana_tls_certificate_expiry_seconds",
+              "Unix time at which the certificate in use ends", view.tls_expiry_seconds, out);
+    AddSingle(MetricType::Counter, "bandana_tls_reload_failures_total",
+              "Looks at changed certificate files that were not taken",
+              static_cast<double>(view.tls_reload_failures), out);
+  }
+  AddSingle(MetricType::Counter, "bandana_access_reload_failures_total",
+            "Reloads of the configuration (SIGHUP) whose access rules were not taken",
+            static_cast<double>(view.access_reload_failures), out);
+  AddSingle(MetricType::Counter, "bandana_call_lines_dropped_total",
+            "Failed or slow calls that have no line in the log because there were too many",
+            static_cast<double>(view.call_lines_dropped), out);
+  AppendConnections(view, out);
+  AddSingle(MetricType::Gauge, "bandana_models", "Models served",
+            static_cast<double>(view.models.size()), out);
+  AddSingle(MetricType::Gauge, "process_resident_memory_bytes", "Resident memory",
+            static_cast<double>(process.resident_bytes), out);
+  AddSingle(MetricType::Gauge, "process_virtual_memory_bytes", "Virtual memory",
+            static_cast<double>(process.virtual_bytes), out);
+  AddSingle(MetricType::Gauge, "process_open_fds", "Open file descriptors",
+            static_cast<double>(process.open_fds), out);
+  AddSingle(MetricType::Gauge, "process_max_fds", "Limit of open file descriptors",
+            static_cast<double>(process.max_fds), out);
+  AddSingle(MetricType::Gauge, "process_threads", "Threads", static_cast<double>(process.threads),
+            out);
+  AddSingle(MetricType::Counter, "process_cpu_seconds_total", "User and system CPU time",
+            process.cpu_seconds, out);
+  AddSingle(MetricType::Gauge, "process_start_time_seconds", "Start time, Unix seconds",
+            absl::ToDoubleSeconds(view.started - absl::UnixEpoch()), out);
+}
+
+void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family info(MetricType::Gauge, "bandana_model_info",
+              "1, labelled with what the model promises; research marks parameters beyond policy");
+  Family rejected(MetricType::Counter, "bandana_model_reports_rejected_total",
+                  "Reports that were not accepted, by reason");
+  Family budget(MetricType::Gauge, "bandana_model_budget_used_ratio",
+                "Share of its events or steps that the fullest principal has used, where bounded");
+  Family principal(MetricType::Gauge, "bandana_model_principal_epsilon",
+                   "What the debits of one principal add up to, the largest, by reading");
+  for (const ModelView& model : models) {
+    for (const auto& [reading, epsilon] : model.epsilon_principal) {
+      principal.Add({{"model", model.name}, {"reading", reading}}, epsilon);
+    }
+    if (model.budget_used) budget.Add({{"model", model.name}}, *model.budget_used);
+    info.Add({{"model", model.name},
+              {"mode", model.mode},
+              {"mechanism", model.mechanism},
+              {"guarantee", model.guarantee},
+              {"research", model.research ? "true" : "false"}},
+             1);
+    for (const auto& [reason, count] : model.reports_rejected) {
+      rejected.Add({{"model", model.name}, {"reason", reason}}, static_cast<double>(count));
+    }
+  }
+  info.MoveTo(out);
+  rejected.MoveTo(out);
+  budget.MoveTo(out);
+  principal.MoveTo(out);
+  for (const ModelFigure& figure : kFigures) {
+    Family family(figure.type, figure.name, figure.help);
+    for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));
+    family.MoveTo(out);
+  }
+}
+
+}  // namespace bandana::server

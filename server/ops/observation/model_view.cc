@@ -1,0 +1,90 @@
+#include "server/ops/observation/model_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "server/models/admission/gate_setup.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr int kNodesLookedAt = 64;
+
+// A released figure: what is learnt moves it away from 0.
+std::optional<double> MeanNorm(const PosteriorSnapshot& posterior) {
+  const int nodes = std::min(posterior.nodes(), kNodesLookedAt);
+  if (nodes == 0) return std::nullopt;
+  double sum = 0;
+  for (int node = 0; node < nodes; ++node) {
+    double square = 0;
+    for (const double entry : posterior.node(node).mean) square += entry * entry;
+    sum += std::sqrt(square);
+  }
+  return sum / nodes;
+}
+
+void SetBudget(const std::optional<BudgetUse>& budget, ModelView& view) {
+  if (!budget) return;
+  view.budget_used = static_cast<double>(budget->used) / static_cast<double>(budget->limit);
+  view.budget = absl::StrCat(
+      budget->used, " of ", budget->limit,
+      budget->of == BudgetUse::Of::kUser ? " events of one user" : " steps of one stream");
+}
+
+ModelView ViewOf(const HostedModel& model) {
+  const PublicSpec& spec = model.spec().public_spec;
+  const v1::GetStatsResponse stats = model.Stats();
+  ModelView view;
+  view.name = spec.name;
+  view.mode = v1::Mode_Name(spec.mode);
+  if (spec.mode != v1::NON_PRIVATE) view.mechanism = v1::Mechanism_Name(spec.mechanism);
+  view.guarantee = spec.guarantee;
+  view.epsilon = spec.epsilon.value;
+  view.delta = spec.delta.value;
+  view.research = spec.research;
+  const v1::GetLedgerResponse ledger = model.Ledger();
+  view.epsilon_spent_event = ledger.epsilon_spent_event();
+  view.epsilon_spent_user = ledger.epsilon_spent_user();
+  view.users_unknown = PoolsUsers(model.spec());
+  if (spec.mode != v1::NON_PRIVATE) SetBudget(model.Budget(), view);
+  if (spec.mode == v1::NON_PRIVATE) {
+    view.rewards = model.rewards();
+  } else {
+    view.posterior_norm = MeanNorm(*model.posterior());
+  }
+  const v1::LedgerReadings& user = ledger.user();
+  if (user.has_epsilon_pure()) view.epsilon_principal["pure"] = user.epsilon_pure();
+  if (user.has_epsilon_gaussian()) view.epsilon_principal["gaussian"] = user.epsilon_gaussian();
+  if (user.has_epsilon_zcdp()) view.epsilon_principal["zcdp"] = user.epsilon_zcdp();
+  view.dimension = spec.dimension;
+  view.nodes = stats.nodes();
+  view.arms = stats.arms();
+  view.epoch = stats.epoch();
+  view.reports_applied = stats.reports_applied();
+  view.reports_duplicate = stats.reports_duplicate();
+  view.reports_rejected = {stats.reports_rejected().begin(), stats.reports_rejected().end()};
+  // The two counters are read one after the other: an entry applied in between must not make the
+  // lag negative.
+  view.log_sequence = std::max(stats.log_sequence(), stats.applied_sequence());
+  view.applied_sequence = stats.applied_sequence();
+  view.posterior_version = stats.posterior_version();
+  view.log_queue = model.log_queue();
+  view.decisions_open = stats.decisions_open();
+  view.features_clipped = stats.features_clipped();
+  view.grams_repaired = stats.grams_repaired();
+  const absl::Status health = model.Health();
+  view.failure = std::string(health.message());
+  view.passes = absl::IsResourceExhausted(health);
+  return view;
+}
+
+}  // namespace
+
+std::vector<ModelView> ViewModels(const ModelRegistry& registry) {
+  std::vector<ModelView> views;
+  for (const auto& model : registry.List()) views.push_back(ViewOf(*model));
+  return views;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,40 @@
+#include "server/ops/observation/pages.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/ops/observation/process_stats.h"
+#include "server/ops/observation/status_page.h"
+
+namespace bandana::server {
+namespace {
+
+HttpResponse Readiness(const ServerView& view) {
+  HttpResponse response{.status = 200, .body = "ready\n"};
+  if (view.draining) return {.status = 503, .body = "draining\n"};
+  std::string failures;
+  for (const ModelView& model : view.models) {
+    if (model.failure.empty()) continue;
+    std::string& text = model.passes ? response.body : failures;
+    absl::StrAppend(&text, model.name, ": ", model.failure, "\n");
+  }
+  if (!failures.empty()) return {.status = 503, .body = failures};
+  return response;
+}
+
+}  // namespace
+
+HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
+                  const History& history, absl::Time now) {
+  if (path == "/healthz") return {.body = "ok\n"};
+  if (path == "/readyz") return Readiness(view);
+  if (path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = metrics.Render(view, ReadProcessStats())};
+  }
+  if (path == "/") {
+    return {.content_type = "text/html; charset=utf-8",
+            .body = StatusPage(view, history.Read(), now)};
+  }
+  return {.status = 404, .body = "no such page\n"};
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,25 @@
+// The plaintext of a decision token.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/model/entries/decision.h"
+
+namespace bandana::server {
+
+// Appends the encoding. Numbers are little endian; doubles keep their bits.
+//   instance 16 | decision id 16 | epoch 8 | time, microseconds since 1970, 8 | node 4 | user
+//   length 1, user | arms 1, + 128 with windows | dimension 2 | arms times: propensity 8, [low 8,
+//   high 8 of the window,] features 8 d
+// Requires what DecodeDecision checks.
+void EncodeDecision(const Decision& decision, std::string& out);
+
+// The inverse. Total: nullopt on anything that is not exactly one encoding with 1 to kTopKMax arms
+// of one dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, user at most
+// kUserIdBytesMax bytes, node >= -1, features finite, propensities in [0, 1], windows finite with
+// low < high.
+std::optional<Decision> DecodeDecision(std::string_view bytes);
+
+}  // namespace bandana::server

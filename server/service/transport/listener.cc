@@ -1,0 +1,93 @@
+#include "server/service/transport/listener.h"
+
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr int kReadBytesMax = 64 * 1024;
+
+int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
+
+}  // namespace
+
+void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
+  grpc::ResourceQuota quota("connections");
+  builder.SetResourceQuota(quota.Resize(kTransportBytesMax));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
+  // What is read at once is parsed at once, before any call of it is looked at.
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
+  // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             Millis(absl::Seconds(30)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Minutes(1)));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(20)));
+  // Server-wide, so it must let Admin's messages pass; calls on the queues check
+  // kHotMessageBytesMax themselves.
+  builder.SetMaxReceiveMessageSize(receive_bytes_max);
+  // Admin and reflection are rare: one queue with one waiting thread is enough, and disturbs the
+  // hot queues least.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+}
+
+Listener::Listener() = default;
+Listener::~Listener() = default;
+
+absl::Status Listener::Open(const std::string& listen,
+                            const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                            const ConnectionLimits& limits, grpc::ServerBuilder& builder) {
+  const auto known = credentials ? credentials : grpc::InsecureServerCredentials();
+  if (listen.starts_with("unix:")) {
+    address_ = listen;
+    builder.AddListeningPort(listen, known);
+    return absl::OkStatus();
+  }
+  ConnectionLimits mine = limits;
+  mine.handshakes = credentials != nullptr;
+  BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, mine));
+  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", acceptor_->port());
+  grpc_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, known);
+  return absl::OkStatus();
+}
+
+void Listener::Start(std::function<bool()> held) {
+  if (acceptor_ == nullptr) return;
+  acceptor_->Start(
+      [this](int listener, int connection) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+        parameters.listener_fd = listener;
+        parameters.fd = connection;
+        grpc_->HandleNewConnection(&parameters);
+      },
+      std::move(held));
+}
+
+void Listener::Stop() {
+  if (acceptor_ != nullptr) acceptor_->Stop();
+}
+
+void Listener::Report(const std::string& grpc_peer, Conduct conduct) {
+  if (acceptor_ != nullptr) acceptor_->Report(grpc_peer, conduct);
+}
+
+ConnectionStats Listener::stats() const {
+  return acceptor_ == nullptr ? ConnectionStats{} : acceptor_->stats();
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,386 @@
+#include "server/service/transport/transport.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/status.h"
+#include "server/service/transport/error_text.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
+// About the time in which a full server clears what it has admitted.
+constexpr char kOverloadPushback[] = "50";
+constexpr char kDoNotRetry[] = "-1";
+constexpr std::chrono::seconds kDropInterval(1);
+// A thread that waits this long for events is idle, not stuck. Must stay well below kHeldTimeMax.
+constexpr std::chrono::milliseconds kWaitMax(50);
+// Calls are run so long before the queue looks for arrivals again: what it cannot serve is refused
+// soon, and selections that arrive meanwhile come before reports that wait.
+constexpr std::chrono::microseconds kSlice(2000);
+// A client that keeps to HTTP/2 has kStreamsPerConnectionMax calls open on a connection at most;
+// gRPC 1.51 does not hold those to it that never acknowledge its settings.
+constexpr int kFloodStreams = 4 * kStreamsPerConnectionMax;
+constexpr std::size_t kFloodLookMin = 2048;  // calls that gRPC holds, waiting ones included
+constexpr std::size_t kFloodLookMax = 4096;  // of the newest
+constexpr std::chrono::milliseconds kFloodInterval(20);
+constexpr int kEmptyLooks = 16;  // in a row; about 3 us each
+
+std::string Millis(absl::Duration pause) {
+  return absl::StrCat(std::max<std::int64_t>(
+      1, absl::ToInt64Milliseconds(absl::Ceil(pause, absl::Milliseconds(1)))));
+}
+
+constexpr char kTooManyUnread[] = "too many answers wait for their readers";
+
+}  // namespace
+
+bool Admission::Enter(bool append) {
+  if (calls_.fetch_add(1, std::memory_order_relaxed) >= calls_max_) {
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (append && appends_.fetch_add(1, std::memory_order_relaxed) >= appends_max_) {
+    appends_.fetch_sub(1, std::memory_order_relaxed);
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+void Admission::Leave(bool append) {
+  if (append) appends_.fetch_sub(1, std::memory_order_relaxed);
+  calls_.fetch_sub(1, std::memory_order_release);
+}
+
+std::uint64_t PendingCalls::Add(UnaryCall* call) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return 0;
+  calls_.emplace(next_, call);
+  return next_++;
+}
+
+UnaryCall* PendingCalls::Take(std::uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  const auto found = calls_.find(ticket);
+  if (found == calls_.end()) return nullptr;
+  UnaryCall* call = found->second;
+  calls_.erase(found);
+  return call;
+}
+
+std::vector<UnaryCall*> PendingCalls::Close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  std::vector<UnaryCall*> calls;
+  for (const auto& [ticket, call] : calls_) calls.push_back(call);
+  calls_.clear();
+  return calls;
+}
+
+TransportState& UnaryCall::state() { return queue_.state(); }
+
+void UnaryCall::Post() {
+  context_.emplace();
+  responder_.emplace(&*context_);
+  stage_.store(Stage::kPosted, std::memory_order_release);
+  port_.request(&*context_, &request_, &*responder_, queue_.cq(), static_cast<Event*>(this));
+}
+
+void UnaryCall::Release() {
+  responder_.reset();
+  context_.reset();
+  request_.Clear();
+}
+
+void UnaryCall::Happened(bool ok) {
+  const Stage stage = stage_.load(std::memory_order_acquire);
+  if (stage == Stage::kPosted && ok) {
+    if (!state().stopping.load(std::memory_order_relaxed)) queue_.PostOne(port_);
+    TakeIn();
+    return;
+  }
+  // Answered (ok or not: a client that left is no concern of ours), or posted when the server shut
+  // down.
+  BANDANA_CHECK(stage == Stage::kFinishing || stage == Stage::kPosted);
+  state().unsent_bytes.fetch_sub(std::exchange(unsent_bytes_, 0), std::memory_order_relaxed);
+  queue_.Recycle(this, port_);
+}
+
+void UnaryCall::TakeIn() {
+  arrival_ = std::chrono::steady_clock::now();
+  stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
+  caller_ = {};
+  SetHushed(port_.method == Method::kReport && state().hushes(""));
+  if (state().tells_all) state().conduct(context_->peer(), Conduct::kCame);
+  if (TooLarge() || (port_.limited && !Admitted())) return;
+  queue_.AddToBacklog(this, port_.append);
+}
+
+bool UnaryCall::TooLarge() {
+  const std::size_t bytes = request_.Length();
+  if (bytes <= std::size_t{kHotMessageBytesMax}) return false;
+  state().conduct(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
+                                        ? Conduct::kRefused
+                                        : Conduct::kMuchTooLarge);
+  Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes", kDoNotRetry);
+  return true;
+}
+
+bool UnaryCall::Admitted() {
+  if (state().refusing.load(std::memory_order_relaxed)) {
+    state().refusals.fetch_add(1, std::memory_order_relaxed);
+    Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", "");
+    return false;
+  }
+  if (state().gatekeeper != nullptr) {
+    const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
+    if (!admittance.status.ok()) {
+      if (absl::IsUnauthenticated(admittance.status))
+        state().conduct(context_->peer(), Conduct::kRefused);
+      const bool later = admittance.retry_after > absl::ZeroDuration();
+      Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
+             std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
+      return false;
+    }
+    caller_ = admittance.caller;
+  }
+  if (!state().admission.Enter(port_.append)) {
+    Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight", kOverloadPushback);
+    return false;
+  }
+  admitted_ = true;
+  return true;
+}
+
+void UnaryCall::SetHushed(bool hushed) {
+  if (hushed != hushed_) state().admission.Hush(hushed ? 1 : -1);
+  hushed_ = hushed;
+}
+
+void UnaryCall::Named(std::string_view model) {
+  if (!hushed_ || state().hushes(model)) return;
+  SetHushed(false);
+  Started();
+}
+
+void UnaryCall::Started() {
+  if (CallObserver* observer = state().observer) observer->OnStart(port_.method, waited_);
+}
+
+void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
+  waited_ = absl::FromChrono(now - arrival_);
+  if (!hushed_) Started();
+  if (context_->deadline() <= std::chrono::system_clock::now()) {
+    return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
+                  "deadline passed before the call was looked at", "");
+  }
+  port_.work->Run(*this, request_);
+}
+
+void UnaryCall::DropIfUnread(std::chrono::steady_clock::time_point now,
+                             std::chrono::steady_clock::duration patience) {
+  if (stage_.load(std::memory_order_acquire) != Stage::kFinishing) return;
+  if (now - sent_ > patience) context_->TryCancel();
+}
+
+std::string UnaryCall::Peer() const {
+  const Stage stage = stage_.load(std::memory_order_acquire);
+  return stage == Stage::kTakenIn || stage == Stage::kFinishing ? context_->peer() : "";
+}
+
+void UnaryCall::Refuse(grpc::StatusCode code, const std::string& message,
+                       const std::string& pushback_ms) {
+  if (!pushback_ms.empty()) context_->AddTrailingMetadata(kPushbackKey, pushback_ms);
+  Send(grpc::Status(code, message), nullptr);
+}
+
+void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* response) {
+  if (status.ok()) {
+    const auto bytes = static_cast<std::int64_t>(response->Length());
+    if (state().unsent_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <=
+        state().unread.bytes_max) {
+      unsent_bytes_ = bytes;
+      return Send(grpc::Status::OK, response);
+    }
+    state().unsent_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyUnread, kOverloadPushback);
+  }
+  if (absl::IsResourceExhausted(status))
+    context_->AddTrailingMetadata(kPushbackKey, kOverloadPushback);
+  Send(
+      grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()), TextForPeer(status.message())),
+      nullptr);
+}
+
+void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
+  sent_ = std::chrono::steady_clock::now();
+  const absl::Duration duration = absl::FromChrono(sent_ - arrival_);
+  if (CallObserver* observer = state().observer; observer != nullptr && !hushed_) {
+    observer->OnCall(port_.method, status.error_code(), duration);
+  }
+  if (HasLine(status.error_code(), duration) && !hushed_) {
+    WriteLine(status.error_code(), duration);
+  }
+  if (std::exchange(admitted_, false)) state().admission.Leave(port_.append);
+  SetHushed(false);
+  stage_.store(Stage::kFinishing, std::memory_order_release);
+  if (status.ok()) {
+    responder_->Finish(*response, status, static_cast<Event*>(this));
+  } else {
+    responder_->FinishWithError(status, static_cast<Event*>(this));
+  }
+}
+
+void UnaryCall::WriteLine(int status_code, absl::Duration duration) {
+  if (state().log == nullptr) return;
+  CallRecord record{.method = MethodName(port_.method),
+                    .caller = std::string(NameOf(caller_)),
+                    .status_code = status_code,
+                    .duration = duration,
+                    .request_id = NewRequestId(),
+                    .trace_id = TraceIdOf(*context_)};
+  context_->AddTrailingMetadata(kRequestIdKey, record.request_id);
+  state().log->Write(record);
+}
+
+Queue::~Queue() { Stop(); }
+
+void Queue::Start(std::vector<Port> ports) {
+  ports_ = std::move(ports);
+  for (Port& port : ports_) {
+    for (int i = 0; i < port.posted; ++i) PostOne(port);
+  }
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void Queue::Stop() {
+  cq_->Shutdown();
+  if (thread_.joinable()) {
+    thread_.join();
+    return;
+  }
+  void* tag = nullptr;
+  bool ok = false;
+  while (cq_->Next(&tag, &ok)) static_cast<Event*>(tag)->Happened(ok);
+}
+
+void Queue::PostOne(Port& port) {
+  state_.objects.fetch_add(1, std::memory_order_relaxed);
+  std::unique_ptr<UnaryCall> call;
+  if (port.idle.empty()) {
+    call = std::make_unique<UnaryCall>(*this, port);
+  } else {
+    call = std::move(port.idle.back());
+    port.idle.pop_back();
+  }
+  call->slot_ = live_.size();
+  live_.push_back(call.get());
+  call.release()->Post();  // gRPC holds it until it comes back to Recycle
+}
+
+void Queue::Recycle(UnaryCall* call, Port& port) {
+  std::unique_ptr<UnaryCall> owned(call);
+  live_[call->slot_] = live_.back();
+  live_[call->slot_]->slot_ = call->slot_;
+  live_.pop_back();
+  if (port.idle.size() < static_cast<std::size_t>(port.posted)) {
+    owned->Release();
+    port.idle.push_back(std::move(owned));
+  }
+  state_.objects.fetch_sub(1, std::memory_order_release);
+}
+
+bool Queue::RunBacklog() {
+  auto now = std::chrono::steady_clock::now();
+  const auto end = now + kSlice;
+  for (auto& calls : backlog_) {
+    while (!calls.empty()) {
+      UnaryCall* const call = calls.front();
+      calls.pop_front();
+      call->Run(now);
+      now = std::chrono::steady_clock::now();
+      if (now >= end) return backlog_[0].empty() && backlog_[1].empty();
+    }
+  }
+  return true;
+}
+
+void Queue::DropUnread() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_drop_) return;
+  next_drop_ = now + kDropInterval;
+  const UnreadLimits& limits = state_.unread;
+  const bool pressed = state_.unsent_bytes.load(std::memory_order_relaxed) > limits.bytes_max / 2;
+  const auto patience = absl::ToChronoNanoseconds(
+      pressed ? std::min(limits.time_max_pressed, limits.time_max) : limits.time_max);
+  for (UnaryCall* call : live_) call->DropIfUnread(now, patience);
+}
+
+// Only where many calls are open; each looked at costs 0.4 us.
+void Queue::ReportFloods() {
+  if (live_.size() < kFloodLookMin) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_flood_look_) return;
+  next_flood_look_ = now + kFloodInterval;
+  std::unordered_map<std::string, int> streams;
+  const std::size_t oldest = live_.size() - std::min(live_.size(), kFloodLookMax);
+  for (std::size_t i = live_.size(); i > oldest; --i) {
+    const std::string peer = live_[i - 1]->Peer();
+    if (!peer.empty() && ++streams[peer] == kFloodStreams) {
+      state_.conduct(peer, Conduct::kTooManyStreams);
+    }
+  }
+}
+
+bool Queue::Held(std::chrono::steady_clock::time_point now) const {
+  const auto entered = entered_.load(std::memory_order_relaxed);
+  return entered != 0 &&
+         now.time_since_epoch().count() - entered > absl::ToChronoNanoseconds(kHeldTimeMax).count();
+}
+
+template <class Deadline>
+grpc::CompletionQueue::NextStatus Queue::Next(const Deadline& deadline) {
+  void* tag = nullptr;
+  bool ok = false;
+  entered_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                 std::memory_order_relaxed);
+  const auto status = cq_->AsyncNext(&tag, &ok, deadline);
+  entered_.store(0, std::memory_order_relaxed);
+  if (status == grpc::CompletionQueue::GOT_EVENT) static_cast<Event*>(tag)->Happened(ok);
+  return status;
+}
+
+// Takes in what has arrived before it starts on any of it. Otherwise calls would wait inside gRPC,
+// where they cannot be counted, and an overloaded server could not refuse what it will not get to,
+// nor run selections before reports. One look handles one socket, and may give no call although
+// others have some: while there is more to do than time it looks again, but for a fifth of the time
+// at most, or refusing would leave none for serving and for dropping what nobody reads.
+void Queue::TakeInArrivals(bool idle) {
+  const auto end = std::chrono::steady_clock::now() + kSlice / 4;
+  for (int empty = 0; empty < (idle ? 1 : kEmptyLooks);) {
+    if (Next(gpr_inf_past(GPR_CLOCK_MONOTONIC)) == grpc::CompletionQueue::GOT_EVENT) {
+      empty = 0;
+    } else {
+      ++empty;
+    }
+    if (std::chrono::steady_clock::now() >= end) return;
+  }
+}
+
+void Queue::Loop() {
+  bool idle = true;
+  for (;;) {
+    const auto status = Next(std::chrono::system_clock::now() + (idle ? kWaitMax : kWaitMax * 0));
+    if (status == grpc::CompletionQueue::SHUTDOWN) return;
+    TakeInArrivals(idle);
+    idle = RunBacklog();
+    DropUnread();
+    ReportFloods();
+  }
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,268 @@
+// Unary calls on asynchronous completion queues. Internal to GrpcServer.
+//
+// A call has two states that matter: waiting for a client (posted), and being answered. It is never
+// told about cancellations (no AsyncNotifyWhenDone): an answer to a client that left is dropped by
+// gRPC. Each admitted call is answered by exactly one Finish, and its object is reused after gRPC
+// gave the Finish back. A client that does not read its answer keeps nothing but that object and
+// the answer's bytes, both bounded: a call counts as in flight until it is answered, answers that
+// wait for their readers may hold kUnsentBytesMax together, and after a while they are dropped.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/limits.h"
+#include "server/service/access/gatekeeper.h"
+#include "server/service/connections/acceptor.h"
+#include "server/service/transport/call_log.h"
+#include "server/service/transport/call_observer.h"
+
+namespace bandana::server {
+
+// What a completion queue gives back.
+class Event {
+ public:
+  virtual void Happened(bool ok) = 0;
+
+ protected:
+  ~Event() = default;
+};
+
+// Calls in flight, over all queues. Threads: safe.
+class Admission {
+ public:
+  // `calls_max` >= 1. Report and Submit together get three quarters of it, at least 1: while the
+  // disk hangs, Select goes on.
+  explicit Admission(int calls_max)
+      : calls_max_(calls_max), appends_max_(calls_max - calls_max / 4) {}
+  // False when full; then Leave must not be called.
+  bool Enter(bool append);
+  void Leave(bool append);
+  // So many more of those that entered are not to be shown in metrics.
+  void Hush(int calls) { hushed_.fetch_add(calls, std::memory_order_relaxed); }
+  int in_flight() const { return calls_.load(std::memory_order_acquire); }
+  // What metrics may show.
+  int shown_in_flight() const {
+    return std::max(0, in_flight() - hushed_.load(std::memory_order_relaxed));
+  }
+
+ private:
+  const int calls_max_;
+  const int appends_max_;
+  std::atomic<int> calls_{0};
+  std::atomic<int> appends_{0};
+  std::atomic<int> hushed_{0};
+};
+
+class UnaryCall;
+
+// Calls whose handler will finish later. Whoever takes a call out answers it; so a Finish that
+// comes after the server gave up, or even after it is gone, finds nothing. Threads: safe.
+class PendingCalls {
+ public:
+  // The ticket to take it with; 0 when closed.
+  std::uint64_t Add(UnaryCall* call);
+  // nullptr when it was taken before.
+  UnaryCall* Take(std::uint64_t ticket);
+  // Takes all of them and closes.
+  std::vector<UnaryCall*> Close();
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, UnaryCall*> calls_;
+  std::uint64_t next_ = 1;
+  bool closed_ = false;
+};
+
+// For answers that their clients do not read.
+struct UnreadLimits {
+  std::int64_t bytes_max = kUnsentBytesMax;     // of all of them
+  absl::Duration time_max = absl::Seconds(10);  // of each
+  absl::Duration time_max_pressed =
+      absl::Seconds(1);  // while they hold more than half of bytes_max
+};
+
+// Told what calls do, by ServerContext::peer.
+using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
+
+// Handlers::HushesReports.
+using HushQuery = std::function<bool(std::string_view model)>;
+
+// What all queues and calls of a server share.
+struct TransportState {
+  TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
+                 ConductSink c, bool t, HushQuery h)
+      : admission(calls_max),
+        unread(u),
+        gatekeeper(g),
+        observer(o),
+        log(l),
+        conduct(std::move(c)),
+        tells_all(t),
+        hushes(std::move(h)) {}
+  Admission admission;
+  const UnreadLimits unread;
+  Gatekeeper* const gatekeeper;  // null: everybody may do everything
+  const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
+  CallObserver* const observer;  // may be null
+  CallLog* const log;            // may be null
+  const ConductSink conduct;
+  const bool tells_all;                       // `conduct` also hears of calls that are not at fault
+  const HushQuery hushes;                     // of calls of Report: neither observer nor log hears
+  std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
+  std::atomic<std::int64_t> refusals{0};      // so far
+  std::atomic<bool> stopping{false};          // no call is posted anew
+  std::atomic<std::int64_t> objects{0};       // call objects that gRPC will still give back
+  std::atomic<std::int64_t> unsent_bytes{0};  // of answers that gRPC has not passed on
+};
+
+// Decodes a request, runs its handler, and answers the call, at once or later. One a method and
+// queue, so it may reuse its messages.
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void Run(UnaryCall& call, grpc::ByteBuffer& request) = 0;
+};
+
+using Responder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
+
+class Queue;
+
+// One method on one queue.
+struct Port {
+  Method method{};
+  const RpcRule* rule = nullptr;
+  int posted = 0;        // calls kept waiting for clients
+  bool limited = false;  // subject to draining, the gatekeeper and admission
+  bool append = false;   // waits for the disk
+  std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Responder*,
+                     grpc::ServerCompletionQueue*, void*)>
+      request;
+  std::unique_ptr<Work> work;
+  std::vector<std::unique_ptr<UnaryCall>> idle;  // touched by the queue's thread only
+};
+
+class UnaryCall final : public Event {
+ public:
+  UnaryCall(Queue& queue, Port& port) : queue_(queue), port_(port) {}
+
+  // Waits for a client. Requires that it is new or released.
+  void Post();
+  // Lets go of a call that is over. As long as it is held, so is its connection: gRPC closes the
+  // socket of a peer that is gone, or that was shut out, only after the last of its calls.
+  void Release();
+  void Happened(bool ok) override;
+  // Does the work of a call that was taken in. Queue thread.
+  void Run(std::chrono::steady_clock::time_point now);
+  // The call has named its model: until then calls of Report are hushed where some model asks it.
+  void Named(std::string_view model);
+  // Answers, once. Any thread. Afterwards the object may be gone.
+  void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
+  // Whether the caller may name this model. Errors: PERMISSION_DENIED.
+  absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller_, model); }
+  // Drops an answer that was not read within `patience`. Queue thread.
+  void DropIfUnread(std::chrono::steady_clock::time_point now,
+                    std::chrono::steady_clock::duration patience);
+
+  // The peer of a call that gRPC has handed over and not yet taken back; else empty. Queue thread.
+  std::string Peer() const;
+
+  TransportState& state();
+
+ private:
+  enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
+
+  void TakeIn();
+  // True when it was refused.
+  bool TooLarge();
+  // False when it was refused.
+  bool Admitted();
+  void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
+  void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
+  void SetHushed(bool hushed);
+  // Tells that its work begins.
+  void Started();
+  // The call's line in the log, and its name for the caller.
+  void WriteLine(int status_code, absl::Duration duration);
+
+  Queue& queue_;
+  Port& port_;
+  // Its release and acquire order the threads that touch the call; gRPC orders them too, but inside
+  // the library.
+  std::atomic<Stage> stage_{Stage::kIdle};
+  friend class Queue;
+  bool admitted_ = false;
+  bool hushed_ = false;  // neither observer nor log hears of it
+  absl::Duration waited_;
+  Caller caller_;
+  std::size_t slot_ = 0;           // in Queue::live_
+  std::int64_t unsent_bytes_ = 0;  // of its answer
+  std::chrono::steady_clock::time_point arrival_;
+  std::chrono::steady_clock::time_point sent_;
+  std::optional<grpc::ServerContext> context_;
+  std::optional<Responder> responder_;
+  grpc::ByteBuffer request_;
+};
+
+// A completion queue, its thread, and the calls on it.
+class Queue {
+ public:
+  Queue(TransportState& state, std::unique_ptr<grpc::ServerCompletionQueue> cq)
+      : state_(state), cq_(std::move(cq)) {}
+  ~Queue();
+
+  // After the server was built: posts every port's calls and starts the thread.
+  void Start(std::vector<Port> ports);
+  // After TransportState::objects became 0: ends the thread.
+  void Stop();
+
+  TransportState& state() { return state_; }
+  grpc::ServerCompletionQueue* cq() { return cq_.get(); }
+
+  // Whether its thread has been inside gRPC for kHeldTimeMax, where it may wait for kWaitMax at
+  // most. Any thread.
+  bool Held(std::chrono::steady_clock::time_point now) const;
+
+  // Queue thread only.
+  void PostOne(Port& port);
+  void AddToBacklog(UnaryCall* call, bool append) { backlog_[append].push_back(call); }
+  void Recycle(UnaryCall* call, Port& port);
+
+ private:
+  void Loop();
+  // The next event, which happens, or its absence at `deadline`.
+  template <class Deadline>
+  grpc::CompletionQueue::NextStatus Next(const Deadline& deadline);
+  void TakeInArrivals(bool idle);
+  // Runs what was admitted, for a slice of time; false when there is more.
+  bool RunBacklog();
+  void DropUnread();
+  void ReportFloods();
+
+  TransportState& state_;
+  std::unique_ptr<grpc::ServerCompletionQueue> cq_;
+  std::vector<Port> ports_;
+  std::array<std::deque<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
+  std::vector<UnaryCall*> live_;                   // all that gRPC holds
+  std::chrono::steady_clock::time_point next_drop_{};
+  std::chrono::steady_clock::time_point next_flood_look_{};
+  std::atomic<std::chrono::steady_clock::rep> entered_ = 0;  // gRPC, when; 0: not inside
+  std::thread thread_;
+};
+
+}  // namespace bandana::server
