@@ -18,7 +18,6 @@ PRELUDE = """
 
 UNIT = """
 using namespace bandana;
-using namespace bandana::server;
 void Use(const SparseSums& sums, const SparseRelease& release, const FliphatState& state,
          SparseStream& stream, const Fliphat& model, const NoiseOrigin& origin,
          const std::vector<double>& x) {{
