@@ -11,6 +11,7 @@ import check_bans
 import check_headers
 import check_layering
 import check_proofs
+import clean_units
 
 TODAY = datetime.date(2030, 1, 2)
 
@@ -143,6 +144,31 @@ class HeadersTest(Tree):
         self.assertEqual(self.problems("#pragma once\n#include <string>\nstruct A { std::string s; };\n"), [])
         self.assertEqual(len(self.problems("#pragma once\nstruct A { std::string s; };\n")), 1)
         self.assertEqual(len(self.problems("struct A {};\n")), 1, "a second include must do nothing")
+
+
+class CleanUnitsTest(Tree):
+    def units(self, context="tool 1"):
+        return clean_units.CleanUnits(self.root, os.path.join(self.root, "build"), context)
+
+    def test_a_unit_is_stale_when_what_it_reads_changes(self):
+        self.write("common/a.cc", '#include "common/a.h"\n')
+        self.write("common/a.h", '#include "common/b.h"\n')
+        self.write("common/b.h", "int b;\n")
+        self.write("common/c.h", "int c;\n")
+        self.assertFalse(self.units().has("common/a.cc"))
+        self.units().add("common/a.cc")
+        self.write("common/c.h", "int changed;\n")
+        self.assertTrue(self.units().has("common/a.cc"))
+        self.assertFalse(self.units("tool 2").has("common/a.cc"))
+        self.write("common/b.h", "int changed;\n")
+        self.assertFalse(self.units().has("common/a.cc"))
+
+    def test_a_generated_header_is_known_by_its_proto(self):
+        self.write("proto/bandana/v1/x.proto", "message A {}\n")
+        self.write("common/a.cc", '#include "bandana/v1/x.grpc.pb.h"\n')
+        self.units().add("common/a.cc")
+        self.write("proto/bandana/v1/x.proto", "message B {}\n")
+        self.assertFalse(self.units().has("common/a.cc"))
 
 
 if __name__ == "__main__":
