@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the arrows between rooms over #include lines. A new arrow needs a decision record in docs/adr."""
+"""Checks the arrows between rooms over #include lines. A new arrow needs a decision record in docs/adr.
+
+Every folder with C++ is a room of its own (ALLOWED) or part of the room above it (PARTS). The rooms form floors: no circle.
+"""
 
 import re
 import sys
@@ -9,7 +12,7 @@ import source_tree
 # Rooms of common that every side may use; each may include those before it, see ALLOWED.
 BASICS = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/bandits",
           "common/wire", "common/design", "proto"]
-CORE = ["common/model/entries", "common/model/state", "common/model/learners"]
+CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model"]
 COMMON = BASICS + ["common/planner"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
 TOOLS = COMMON + ["common/channel", "client/include", "tools/base", "tools/environments"]
@@ -30,6 +33,7 @@ ALLOWED = {
     "common/model/entries": ["common/base", "common/mechanisms", "proto"],
     "common/model/state": COMMON + ["common/model/entries"],
     "common/model/learners": COMMON + ["common/model/entries", "common/model/state"],
+    "common/model": COMMON + ["common/model/entries", "common/model/state", "common/model/learners"],
     "common/channel": ["common/base"],
     "server/log": ["common/base", "common/model/entries"],
     "server/models/catalogue": COMMON + ["common/model/entries", "common/model/learners", "server/log"],
@@ -76,6 +80,17 @@ ALLOWED = {
     "tests": None,  # may include everything
 }
 
+# Folders that belong to the room above them.
+PARTS = {
+    "common/bandits/bco", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
+    "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
+    "client/include/bandana", "examples/quickstart",
+    "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",
+    "tools/lab/fliphat", "tools/lab/neurips18", "tools/lab/neurips20", "tools/lab/recsys20", "tools/lab/recsys22",
+}
+# Tools without a row: each may include what the row `tools` says.
+PLAIN_TOOLS = {"tools/fleet", "tools/import", "tools/tables"}
+
 # The SDK scores arms but never learns: of the bandits it may see only this.
 CLIENT_BANDITS = {"common/bandits/link.h", "common/bandits/posterior.h", "common/bandits/scoring.h"}
 
@@ -105,10 +120,42 @@ def is_allowed(target, allowed):
     return any(target == room or (room.endswith("*") and target.startswith(room[:-1])) for room in allowed)
 
 
+def is_placed(path):
+    """Whether the folder of a file is a room, or a named part of one."""
+    folder = path.rpartition("/")[0]
+    return folder in ALLOWED or folder in PARTS or folder in PLAIN_TOOLS or folder.startswith("tests/")
+
+
+def expand(names):
+    """The rooms that a row names; * stands for those below as well."""
+    return {room for name in names for room in ALLOWED
+            if room == name or (name.endswith("*") and (room + "/").startswith(name[:-1] + "/"))}
+
+
+def table_problems(allowed):
+    """Names in the rows that are no rooms, and circles among the rows."""
+    known = set(allowed) | {"proto", "tests/support"}
+    found = [f"ALLOWED: {room} may include {name}, which is no room" for room, names in allowed.items()
+             for name in names or [] if name.rstrip("*") not in known]
+    floors = {room: expand(names or []) - {room} for room, names in allowed.items()}
+    while floors:
+        ground = {room for room, below in floors.items() if not below & set(floors)}
+        if not ground:
+            return found + ["ALLOWED: a circle among " + ", ".join(sorted(floors))]
+        floors = {room: below for room, below in floors.items() if room not in ground}
+    return found
+
+
+def stale_problems(files):
+    """Rows and parts without a file."""
+    return [f"{name}: no such folder; take it out of the table" for name in sorted(set(ALLOWED) | PARTS | PLAIN_TOOLS)
+            if not any(path.startswith(name + "/") for path in files)]
+
+
 def problems_of(path, text):
     room = room_of(path)
-    if room is None:
-        return []
+    if room is None or not is_placed(path):
+        return [f"{path}: no room: name its folder in ALLOWED, or in PARTS if it belongs to the room above"]
     allowed = ALLOWED.get(room, TOOLS)
     found = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -139,4 +186,5 @@ def check(root):
 
 
 if __name__ == "__main__":
-    source_tree.finish("layering", check(sys.argv[1] if len(sys.argv) > 1 else source_tree.default_root()))
+    tree = sys.argv[1] if len(sys.argv) > 1 else source_tree.default_root()
+    source_tree.finish("layering", table_problems(ALLOWED) + stale_problems(source_tree.files(tree, [".h", ".cc"])) + check(tree))

@@ -1,0 +1,69 @@
+// A served model without its server: specification, path, users, state and learner together, moved
+// on by log entries alone. No I/O, no threads, no clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/bandits/posterior.h"
+#include "common/design/identity.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/log_entry.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/learners/learner.h"
+#include "common/model/state/model_state.h"
+#include "common/model/state/reward_path.h"
+#include "common/random/keyed_stream.h"
+
+namespace bandana {
+
+// The same entries give the same posterior as a server that reads them from its log. Not
+// thread-safe.
+class ModelCore {
+ public:
+  // A model whose log is empty. `key`: of central models, else null. `binding`: null but in
+  // bandana-audit; must outlive the core. Errors: FAILED_PRECONDITION the key is missing;
+  // INVALID_ARGUMENT the mechanism's parameters.
+  static absl::StatusOr<std::unique_ptr<ModelCore>> Create(ModelSpec spec,
+                                                           const InstanceId& instance,
+                                                           std::shared_ptr<const NoiseKey> key,
+                                                           const NoiseBinding* binding = nullptr);
+  ModelCore(const ModelCore&) = delete;
+  ModelCore& operator=(const ModelCore&) = delete;
+
+  // The entry after position(). Errors: as ModelState::Apply; then the core is not to be used any
+  // more.
+  absl::Status Apply(const LogEntry& entry);
+  // The same for a record (Encode) that has no entry yet: it becomes the next one of a log that is
+  // nowhere but here.
+  absl::Status Append(std::string record);
+
+  // Whether releases wait for Refresh. Others are in the posterior at once.
+  bool stale() const { return learner_->stale(); }
+  // Errors: INTERNAL statistics that no events can have.
+  absl::Status Refresh();
+
+  // Of events and releases up to the last refresh. Requires node < nodes().
+  NodePosterior Posterior(int node);
+  int nodes() const { return learner_->nodes(); }
+  std::uint64_t events(int node) const { return learner_->events(node); }
+
+  const LogPosition& position() const { return state_.position; }
+  const ModelSpec& spec() const { return spec_; }
+  const RewardPath& path() const { return *path_; }
+  const UserIndex& users() const { return users_; }
+  const ModelState& state() const { return state_; }
+
+ private:
+  explicit ModelCore(ModelSpec spec) : spec_(std::move(spec)) {}
+
+  const ModelSpec spec_;
+  std::unique_ptr<const RewardPath> path_;
+  UserIndex users_;
+  ModelState state_;
+  std::unique_ptr<Learner> learner_;
+};
+
+}  // namespace bandana
