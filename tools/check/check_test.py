@@ -65,6 +65,29 @@ class LayeringTest(Tree):
             self.assertIn(path + ":1", found[0])
             os.remove(os.path.join(self.root, path))
 
+    def test_every_folder_is_a_room_or_part_of_one(self):
+        for path in ["common/bandits/mab/a.cc", "tools/lab/recsys20/a.cc", "tools/fleet/a.cc", "tests/unit/new/a.cc"]:
+            self.assertEqual(self.problems(path, "<vector>"), [], path)
+        for path in ["common/new/a.cc", "server/service/new/a.cc", "tools/new/a.cc", "tools/lab/new/a.cc", "new/a.cc"]:
+            found = self.problems(path, "<vector>")
+            self.assertEqual(len(found), 1, (path, found))
+            self.assertIn(path + ": no room", found[0])
+            os.remove(os.path.join(self.root, path))
+
+    def test_the_table_has_no_circle_and_no_unknown_room(self):
+        self.assertEqual(check_layering.table_problems(check_layering.ALLOWED), [])
+        log, models = "server/log", "server/models"
+        self.assertIn("a circle among server/log, server/models",
+                      check_layering.table_problems({log: [models], models: [log], "tests": None})[0])
+        self.assertIn("a circle", check_layering.table_problems({log: ["server/models*"], models: [log]})[0])
+        self.assertIn("server/none, which is no room", check_layering.table_problems({log: ["server/none"]})[0])
+
+    def test_rows_without_files_are_named(self):
+        everything = [name + "/a.h" for name in set(check_layering.ALLOWED) | check_layering.PARTS | check_layering.PLAIN_TOOLS]
+        self.assertEqual(check_layering.stale_problems(everything), [])
+        some = [path for path in everything if not path.startswith("server/log/")]
+        self.assertEqual(check_layering.stale_problems(some), ["server/log: no such folder; take it out of the table"])
+
 
 class BansTest(Tree):
     def problems(self, path, text):
@@ -85,6 +108,20 @@ class BansTest(Tree):
             found = self.problems("server/a.cc", "\n" + text + "\n")
             self.assertEqual(len(found), 1, (text, found))
             self.assertIn("server/a.cc:2", found[0])
+
+    def test_friends_of_private_types_stand_where_they_belong(self):
+        self.write("common/mechanisms/a.h", "#pragma once\nclass A {\n  friend class Mechanism;\n"
+                                            "  friend struct ClippedStatisticsPeer;\n};\n")
+        for path, name in [("common/mechanisms/b.cc", "class Mechanism final {};"),
+                           ("server/b.cc", "class Mechanism;"),
+                           ("tools/audit/b.cc", "struct ClippedStatisticsPeer {};")]:
+            self.assertEqual(self.problems(path, name + "\n"), [], path)
+        for path, name in [("server/b.cc", "class Mechanism {};"), ("server/b.cc", "class Mechanism : B {};"),
+                           ("tools/lab/b.cc", "struct ClippedStatisticsPeer {};"),
+                           ("tests/unit/b.cc", "struct bandana::ClippedStatisticsPeer {};")]:
+            found = self.problems(path, "\n" + name + "\n")
+            self.assertEqual(len(found), 1, (path, name, found))
+            self.assertIn(path + ":2", found[0])
 
     def test_headers(self):
         self.assertEqual(len(self.problems("common/a.h", "int x;\n")), 1)
