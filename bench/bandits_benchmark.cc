@@ -188,7 +188,7 @@ EventData RandomEvents(int count, int nodes) {
   return data;
 }
 
-// Argument: events a call. CoLin, N = 100, d = 25.
+// Argument: events per call. CoLin, N = 100, d = 25.
 void BM_UpdateColin(benchmark::State& state) {
   const auto model = ColinModel();
   const EventData data = RandomEvents(static_cast<int>(state.range(0)), kNodes);
@@ -220,7 +220,7 @@ void BM_RebuildColin(benchmark::State& state) {
 }
 BENCHMARK(BM_RebuildColin)->Unit(benchmark::kMillisecond)->Iterations(3);
 
-// Argument: events a call. Independent users, d = 25.
+// Argument: events per call. Independent users, d = 25.
 void BM_UpdateIndependent(benchmark::State& state) {
   auto model =
       *BanditModel::Create({.dimension = kDimension, .nodes_max = 1000}, Coupling::Independent());

@@ -44,7 +44,7 @@ absl::StatusOr<JointStatistic> JointStatistic::Create(const Options& options) {
 
 JointStatistic::JointStatistic(const Options& options) : options_(options) {
   // 2.1213203435596428 > 1.5 sqrt(2) = 2.12132034355964257..; rounding toward zero moves each side
-  // by less than one step a coordinate, the products with sqrt(2) by less than 2^-24 of a step.
+  // by less than one step per coordinate, the products with sqrt(2) by less than 2^-24 of a step.
   const double exact = options.dimension == 1 ? 2.0 : 2.1213203435596428;
   const double root = std::sqrt(static_cast<double>(size()));
   l2_sensitivity_ =

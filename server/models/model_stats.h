@@ -25,7 +25,7 @@ struct LedgerFacts {
 };
 
 // Event-level reading: every event lies in one stream, or is randomized by itself, so that the
-// releases compose in parallel. User-level readings: `epsilon_spent_user` is what one guarantee an
+// releases compose in parallel. User-level readings: `epsilon_spent_user` is what one guarantee per
 // event says of the k events of one user at once: k epsilon for the randomizer, the conversion of
 // k^2 rho at delta for a counter, infinity beyond its range. Of private contexts no server knows k:
 // every event counts as if it were one user's, and the device's ledger is the one to ask. `user`

@@ -8,7 +8,7 @@
 
 namespace bandana::server {
 
-// Puts the default logger in place. JSON: one object a line with time (RFC 3339, UTC,
+// Puts the default logger in place. JSON: one object per line with time (RFC 3339, UTC,
 // milliseconds), level, logger, thread and message; of lines about calls also their words
 // key=value.
 void SetUpLog(v1::LogFormat format);

@@ -1,5 +1,5 @@
 // Every request of the Recommender, as a server parses it from the wire: the first byte says which.
-// Tokens are taken for their plaintext and sealed, so that what is inside them is tried, too.
+// Tokens are taken for their plaintext and sealed, so that what is inside them is also tried.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 // Golden traces of the four models: 300 decisions each, chosen by UCB from 8 random arms, with a
 // rebuild on the way.
 //
-// tests/golden/bandits/<model>.txt has a header (format, seed, configuration) and one line an
+// tests/golden/bandits/<model>.txt has a header (format, seed, configuration) and one line per
 // event:
 //   event node action gap mean width digest
 // gap is the distance of the two best scores, mean and width are the chosen arm's, and digest is

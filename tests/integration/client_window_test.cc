@@ -1,4 +1,4 @@
-// Reward windows under a clock that the test moves: one event a decision, when the window says so.
+// Reward windows under a clock that the test moves: each decision is one event, at its due time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/window_timer.h"
 #include "client/src/delivery/seams.h"
+#include "client/src/delivery/window_timer.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/status_matchers.h"
@@ -297,7 +297,7 @@ TEST_F(ClientWindowTest, CatchingUpDoesNotSendReactionsFirst) {
   for (int i = 0; i < 600; i += 2) ASSERT_THAT(client->Report(open[i], 1.0), IsOk());
   clock_.Advance(absl::Seconds(200));
   ASSERT_TRUE(Eventually([&] { return server_.applied_reports().size() == 600; }));
-  // Of a reaction or not: the first 256 are of both kinds alike. The bound fails by chance with
+  // The first 256 mix decisions with and without a reaction. The bound fails by chance with
   // probability 1e-8 (Hoeffding, without replacement).
   const auto reports = server_.applied_reports();
   int reacted = 0;

@@ -249,7 +249,7 @@ TEST(AcceptorTest, ClosesTheAddressWhoseBytesHoldTheThread) {
     }
   }
   EXPECT_FALSE(open);
-  EXPECT_EQ(acceptor->stats().closed_floods, 2);  // its idle one, too
+  EXPECT_EQ(acceptor->stats().closed_floods, 2);  // the idle one as well
   bool closed = false;
   idle.Receive(closed);
   EXPECT_TRUE(closed);

@@ -109,7 +109,7 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   EXPECT_EQ(observer_.negative(), 0);
 }
 
-// Of a model whose reports are hidden nobody learns that one came: not from a count, not from a
+// Where reports are hidden nobody learns that one came: not from a count, not from a
 // time, not from a call that waits or is refused.
 TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
   handlers_.hushes = true;

@@ -56,7 +56,7 @@ v1::SelectRequest SelectOf(int arms) {
   return request;
 }
 
-// Of the server, from its metrics; 0 when it does not answer.
+// A metric of the server; 0 when it does not answer.
 double Metric(const ServerProcess& server, const std::string& name) {
   const std::string body = HttpRequest(server.http_listen(), "/metrics").body;
   const std::size_t at = body.find("\n" + name + " ");
@@ -108,7 +108,7 @@ class Honest {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Of the calls that ended within the next `time`.
+  // Figures of the calls that end within the next `time`.
   Figures For(absl::Duration time) {
     Take();
     absl::SleepFor(time);
@@ -161,7 +161,7 @@ constexpr char kAttacker[] = "127.0.0.2";
 
 enum class Manners { kEqual, kNice };
 
-// Of this thread and those that it starts.
+// For this thread and those that it starts.
 void Behave(Manners manners) {
   if (manners == Manners::kNice) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::IsSupersetOf;
 
-// Ten of every combination: what `./dev test` runs without a mutant, too.
+// Ten of every combination: `./dev test` runs as many without a mutant.
 std::uint64_t ManySeeds() { return 10 * Combinations().size(); }
 
 class MutantTest : public ::testing::TestWithParam<std::string> {};

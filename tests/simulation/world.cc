@@ -308,7 +308,7 @@ void World::MoveClock() {
 void World::CrashServer() {
   if (rng_.Index(4) == 0) server_.TearCheckpoint(rng_);
   std::unique_ptr<SimState> lost = server_.Crash(rng_);
-  // Of two crashes in a row the later state is the one to compare with.
+  // After two crashes in a row the later state is the one to compare with.
   if (lost != nullptr) lost_ = std::move(lost);
   ++figures_.crashes;
 }

@@ -79,7 +79,7 @@ TEST(PublishedNoiseStatTest, L2NormHasAGammaRadiusAndNoDirection) {
 
 TEST(PublishedNoiseStatTest, CoordinatesAreLaplace) {
   const PublishedNoise noise = Noise(PublishedNoiseKind::kCoordinateLaplace);
-  // |eta_c| is exponential, their sum over the coordinates a Gamma(size): independence, too.
+  // |eta_c| is exponential, their sum over the coordinates a Gamma(size) if they are independent.
   const FitTest one = *FitTest::Create(kDraws, GammaLaw(1), AlphaOf("published_noise_fit") / 4);
   const FitTest sum = *FitTest::Create(kDraws, GammaLaw(kSize), AlphaOf("published_noise_fit") / 4);
   std::vector<std::uint64_t> ones(kCells, 0), sums(kCells, 0);

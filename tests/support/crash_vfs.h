@@ -14,7 +14,7 @@
 
 namespace bandana::testing {
 
-// One disk a process, registered under kName. Faults are armed as a countdown of calls.
+// One disk per process, registered under kName. Faults are armed as a countdown of calls.
 // Threads: not thread-safe: drive SQLite from one thread.
 class CrashVfs {
  public:

@@ -19,7 +19,7 @@ class DenseCounter {
     for (std::uint64_t t = 1; t <= steps; ++t) nodes += factors.Nodes(t);
     std::vector<double> buffers(factors.buffers() * nodes, 0);
     for (std::uint64_t t = 1; t <= steps; ++t) {
-      // One coordinate a node of the stream; each node is a unit in its own coordinate.
+      // One coordinate per node of the stream; each node is a unit in its own coordinate.
       const std::size_t first = variances_.size();
       std::vector<std::int64_t> release(factors.Nodes(t) * nodes, 0);
       for (std::size_t k = 0; k < factors.Nodes(t); ++k) {

@@ -25,8 +25,8 @@ PublicSpec WindowSpec(absl::Duration window, double default_reward);
 // A local model whose rewards are counted on the device: d = 2, L = 1, rewards in [0, 1], epsilon
 // 1, delta 1e-6, one report per decision.
 PublicSpec CounterModelSpec();
-// Contexts are private, too: d = 2, L = 1, rewards in [0, 1], one report per decision; PRIVUNIT at
-// epsilon 1, or JOINT_GAUSSIAN at epsilon 1 and delta 1e-6.
+// Contexts are private as well: d = 2, L = 1, rewards in [0, 1], one report per decision; PRIVUNIT
+// at epsilon 1, or JOINT_GAUSSIAN at epsilon 1 and delta 1e-6.
 PublicSpec ContextModelSpec(v1::Mechanism mechanism = v1::PRIVUNIT);
 // Without privacy.
 PublicSpec RawSpec();

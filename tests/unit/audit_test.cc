@@ -78,7 +78,7 @@ TEST(RegistryTest, TheTableInTheNoteHasEveryRow) {
                                 " ", cells[7]));
   }
   for (const Subject& subject : Subjects()) {
-    // Of what papers claim, the note says which holds.
+    // docs/privacy/published.md says which claims of the papers hold.
     const bool violated = subject.standing == Standing::kMutant || subject.name == "wz20-laplace";
     wanted.push_back(absl::StrCat("| `", ToAbsl(subject.name), "` ",
                                   ToAbsl(StandingName(subject.standing)), " ",

@@ -185,7 +185,7 @@ TEST_F(ContextModelTest, ARestartReadsTheSameSums) {
   auto model = Open(spec);
   Fill(*model, spec, 100);
   WaitApplied(*model);
-  const NodeStatistics before = StatisticsOf(*model)[0];  // writes a checkpoint, too
+  const NodeStatistics before = StatisticsOf(*model)[0];  // also writes a checkpoint
   Fill(*model, spec, 100, 1000);
   const std::vector<double> mean = MeanOf(*model);
   model.reset();

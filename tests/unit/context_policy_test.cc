@@ -85,7 +85,7 @@ constexpr char kLogistic[] =
     "dimension: 4 shared {} link: LOGISTIC reward_min: 0 reward_max: 1 prior_stddev: 2"
     " privacy { epsilon: 2 delta: 1e-6 } ";
 
-// theta has prior deviation 2 an entry; the server's model learns theta / 4 from rewards in
+// Each entry of theta has prior deviation 2; the server's model learns theta / 4 from rewards in
 // [-1/2, 1/2].
 TEST(ContextConfigTest, ALogisticModelLearnsAQuarterOfTheta) {
   const ModelSpec spec = MustParse(kLogistic);

@@ -154,7 +154,7 @@ TEST(LabRun, AnExhaustedCounterKeepsServing) {
   EXPECT_EQ(learner->Posterior(0).mean, mean);
 }
 
-// Of what a device may meet: no features, rewards far outside the range, missing ones.
+// What a device may meet: no features, rewards far outside the range, missing ones.
 TEST(LabRun, OddEventsDoNoHarm) {
   Settings settings;
   const auto world = World::Create("gaussian", settings, 1).value();
@@ -271,7 +271,7 @@ TEST(LabOutput, CsvHasARowARun) {
   EXPECT_THAT(ToTable(*table, *results), HasSubstr("eps 5"));
 }
 
-// Of any selection of runs, baselines or none, one epsilon or many.
+// For any selection of runs, with and without baselines, one epsilon or many.
 TEST(LabOutput, DrawsEveryFigureOfAnySelection) {
   if (!CheckGnuplot().ok()) GTEST_SKIP() << "gnuplot is not installed";
   const std::string path = ::testing::TempDir() + "/figure.svg";

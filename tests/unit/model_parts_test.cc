@@ -130,7 +130,7 @@ TEST(RecordsTest, CountersAndDebitsComeBackAsTheyWere) {
   ASSERT_EQ(read.steps.size(), 2);
   EXPECT_FALSE(read.steps[0].readable);
   EXPECT_EQ(read.steps[1].time, kTime);
-  EXPECT_EQ(Encode(read), bytes);  // from the views, too
+  EXPECT_EQ(Encode(read), bytes);  // also from the views
   for (std::size_t i = 2; i < bytes.size(); ++i) {
     EXPECT_THAT(Decode(bytes.substr(0, i), 2), StatusIs(absl::StatusCode::kDataLoss));
   }

@@ -145,7 +145,7 @@ TEST(DgsNoise, ScalesAreTheFormulas) {
   EXPECT_EQ(hybrid.NodesAt(64 + 5), 7 + 2);
 }
 
-// Of the tree's noise at round t, its variance: 2 scale^2 summed over the nodes of t's set bits,
+// The variance of the tree's noise at round t: 2 scale^2 summed over the nodes of t's set bits,
 // each at its interval's end. Mutant: the interval's start (finding 2), whose variance is above.
 TEST(DgsNoise, VarianceIsThatOfTheNodesInTheSum) {
   constexpr int kRuns = 4000;

@@ -378,7 +378,7 @@ TEST_F(SqliteLogTest, TheWriteAheadFileStartsAnewWhileAppendsGoOn) {
 // while the log is open.
 class SqliteLogCrashTest : public SqliteLogTest {
  protected:
-  // Appends one record a transaction, then leaves files as a crash would.
+  // Appends one record per transaction, then leaves files as a crash would.
   void CrashAfter(int transactions) {
     Create();
     const auto log = Open();

@@ -247,7 +247,7 @@ TEST_P(EveryChangedByte, DecodesToAValidDecisionOrNothing) {
         ++refused;
         continue;
       }
-      EXPECT_EQ(Encoded(*decision), changed);  // one encoding a decision
+      EXPECT_EQ(Encoded(*decision), changed);  // one encoding per decision
     }
   }
   EXPECT_GT(refused,

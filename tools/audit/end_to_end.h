@@ -12,7 +12,7 @@ namespace bandana::audit {
 
 struct EndToEndOptions {
   std::string target;  // host:port of a running server
-  // A LOCAL_REWARD model with the reward randomizer, independent users and one report a decision.
+  // A LOCAL_REWARD model with the reward randomizer, independent users, one report per decision.
   std::string model;
 };
 

@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kKeys = 2;
-// Of the largest release. Releases are sums of some dozen doubles; the least change of an increment
-// that the audit makes is 1e-6 of it and more.
+// A share of the largest release. Releases are sums of some dozen doubles; the least change of an
+// increment that the audit makes is 1e-6 of it and more.
 constexpr double kSame = 1e-9;
 // Sparse estimates: what the audit changes moves one by a thousandth of it; noise by a tenth.
 constexpr double kNear = 0.02;

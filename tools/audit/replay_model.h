@@ -19,7 +19,7 @@ namespace bandana::audit {
 enum class ReleaseForm {
   kLinear,  // counters: data and noise add up
   kValues,  // sparse estimates: a smooth function of both
-  kDraws,   // the randomizer: one output an event
+  kDraws,   // the randomizer: one output per event
 };
 
 struct ReplayModel {

@@ -8,7 +8,7 @@
 
 namespace bandana {
 
-// A table, one line a model.
+// A table, one line per model.
 std::string ModelTable(const v1::ListModelsResponse& models);
 
 // One line of arms.tsv, with its newline.

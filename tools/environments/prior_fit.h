@@ -19,8 +19,8 @@ GoblinPrior FitGoblinPrior(std::span<const double> influence, std::span<const do
                            int users);
 
 // Mean of a user's own prior variance, and of all pairs' covariances, in the same units: the priors
-// of one model a user and of one model for all. The latter is at least 1/n of the former because W'
-// W is positive semidefinite.
+// of one model per user and of one model for all. The latter is at least 1/n of the former because
+// W' W is positive semidefinite.
 double OwnVarianceRatio(std::span<const double> influence, int users);
 double SharedVarianceRatio(std::span<const double> influence, int users);
 

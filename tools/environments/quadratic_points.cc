@@ -49,7 +49,7 @@ class QuadraticPoints final : public Environment {
     info_.feature_l2_max = 0;  // there are none
     info_.reward_min = -rewards_.losses().value_max();
     info_.reward_max = -rewards_.losses().value_min();
-    // Of <g, x> / 2 where |x| is largest.
+    // That of <g, x> / 2 where |x| is largest.
     info_.reward_stddev = domain.outer_radius() / (2 * std::sqrt(domain.dimension));
     info_.theta_stddev = 0.5 / std::sqrt(domain.dimension);  // an entry of x*
   }

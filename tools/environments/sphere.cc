@@ -27,7 +27,7 @@ class Sphere final : public Environment {
     info_.reward_min = link == Link::kLinear ? -1 : 0;
     info_.reward_max = 1;
     info_.reward_binary = noise == 0;
-    // Of +1 or -1: sqrt(1 - (x . theta)^2), within 3 % of 1 for all but the best arms. Of 1 or 0:
+    // For +1 or -1: sqrt(1 - (x . theta)^2), within 3 % of 1 for all but the best arms. For 1 or 0:
     // at most 1/2.
     info_.reward_stddev = noise > 0 ? noise : (info_.reward_max - info_.reward_min) / 2;
     info_.theta_stddev = theta_l2 / std::sqrt(static_cast<double>(dimension));

@@ -12,7 +12,7 @@
 namespace bandana {
 
 // `pool` (25) fresh uniformly random unit arms in R^`dimension` (5) each round; |theta*| =
-// `theta_l2` (0.75), one direction a user. With `noise` 0, the default, the reward is +1 with
+// `theta_l2` (0.75), one direction per user. With `noise` 0, the default, the reward is +1 with
 // probability (1 + x . theta*)/2, else -1; else it is x . theta* + N(0, noise^2), clipped to [-1,
 // 1]. With `link` logistic (linear) it is 1 with probability 1 / (1 + e^-x.theta*), else 0; `noise`
 // is then refused, and |theta*| is 4 unless given. `users` (1) come in turn.

@@ -44,7 +44,7 @@ struct RunResult {
   std::set<std::string> users;  // seen
 };
 
-// Called about four times a second with the counts so far and the time since the start.
+// Called about four times per second with the counts so far and the time since the start.
 using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed)>;
 
 // Makes options.rounds decisions: Select (SelectPoint where actions are points), check of the

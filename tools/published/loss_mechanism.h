@@ -34,7 +34,7 @@ class PerturbedLoss {
 // The local mechanism of every bandit of [Z20] whose feedback is one number: the loss of an arm or
 // of a point (Algorithm 1), the clipped difference of two (Algorithm 2).
 //
-// Privacy:  epsilon (randomizer) or (epsilon, delta) (Gaussian) in that number, one release an
+// Privacy:  epsilon (randomizer) or (epsilon, delta) (Gaussian) in that number, one release per
 //           event. Proof: docs/privacy/scalar_loss.md.
 // Threads:  immutable, const methods are safe, given a source each.
 class LossMechanism {

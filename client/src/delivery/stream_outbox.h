@@ -19,7 +19,7 @@
 
 namespace bandana::device {
 
-// One report a stream is under way at a time, and it is sent until it is answered, the same bytes;
+// One report per stream is under way at a time. The same bytes are sent until they are answered;
 // steps taken meanwhile ride in the next one. A report holds what was durable when it was made, so
 // which steps it joins depends on the network and on when decisions are due, never on a reward.
 // Threads: Wake is safe; callbacks come from the transport's, scheduler's and store's threads.

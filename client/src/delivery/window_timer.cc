@@ -96,7 +96,7 @@ void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
       break;
     }
   }
-  transaction.tables.database().ScrubLog();  // what was held is erased from there, too
+  transaction.tables.database().ScrubLog();  // erases from the log what was held
 }
 
 bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {

@@ -38,7 +38,7 @@ struct Balance {
 // Invariants: 1. hash of an entry = SHA-256 of the hash before it and of its fields; entries are
 // numbered without gaps. 2. balances are the sums of the entries.
 // Threads: not thread-safe; inside the writer's transactions. Cost: Append about 10 us; Load 2 us
-// an entry.
+// per entry.
 class LedgerRows {
  public:
   using Key = std::pair<PolicyId, std::string>;

@@ -56,7 +56,7 @@ std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::str
       // What a counter of this policy may cost at most.
       account.rho = CalibrateZcdp({policy.epsilon}, {policy.delta}).value_or(Rho{kInfinity}).value;
     }
-    // Which policy they fell under is forgotten, too: each may be it.
+    // Nobody knows under which policy they fell: it may be any of them.
     account.events += tables.lost_events();
     if (counts) account.streams += tables.lost_streams();
     if (account.events > 0 || account.streams > 0) accounts.push_back(std::move(account));

@@ -99,7 +99,7 @@ struct Transition {
       return DataLoss("a counter's report at step ", record.step, " after step ", before, " of ",
                       design.step_cap());
     }
-    // Then it covers every step before, too: the next end is after all that were received.
+    // Then it also covers every earlier step: the next end is after all that were received.
     const bool moves = design.Covered(record.step) > design.Covered(before);
     if (moves) JoinHeld(stream);
     for (const CounterStep& step : record.steps) {

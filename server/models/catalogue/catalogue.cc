@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kNoRow = UINT32_MAX;
 
-// Ids up to here are looked up in a table: at most 16 bytes an arm, and no hashing.
+// Ids up to here are looked up in a table: at most 16 bytes per arm, and no hashing.
 std::size_t DenseIdsMax(std::size_t arms) { return 4 * arms + 1024; }
 
 absl::Status CheckTags(const CatalogueArm& arm) {

@@ -28,7 +28,7 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);
 // copy are its own; so no raw sum leaves. No window is open in it: of a private model they are the
 // original's alone; of another one those with a report become events of the copy at once (`values`:
 // what the windows hold), and reports on the others go to the original. The log's running hash
-// stays, too: fresh random bytes stand in its place. Errors: DATA_LOSS the bytes; UNAVAILABLE no
+// stays behind: fresh random bytes stand in its place. Errors: DATA_LOSS the bytes; UNAVAILABLE no
 // entropy.
 absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const RewardPath& path,
                                                const WindowValues& values);

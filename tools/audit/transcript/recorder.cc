@@ -141,7 +141,7 @@ void Recorder::Message(Observer observer, std::string name,
                      .value = Serialize(message),
                      .prototype = message.GetReflection()->GetMessageFactory()->GetPrototype(
                          message.GetDescriptor())});
-  leaves_ += 1 + LeavesOf(message);  // the message's own time and place, too
+  leaves_ += 1 + LeavesOf(message);  // with the message's own time and place
 }
 
 Comparison Comparison::Of(const Recorder& a, const Recorder& b, std::size_t end) {

@@ -16,7 +16,7 @@ struct Weight {
   Act act;
   int weight;
 };
-// Of the acts beside selections.
+// Weights of the acts beside selections.
 constexpr Weight kWeights[] = {
     {Act::kRead, 8},          {Act::kReadPages, 3},   {Act::kLook, 4},
     {Act::kSleep, 2},         {Act::kDeviceClock, 2}, {Act::kServerClock, 1},

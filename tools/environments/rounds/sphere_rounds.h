@@ -48,7 +48,7 @@ class SphereRounds {
   // theta*, dimension entries. Hidden from any policy.
   const std::vector<double>& theta() const { return theta_; }
 
-  // The block of rounds index * kBlockRounds onwards. Cost: 12 ns an arm at dimension 5.
+  // The block of rounds index * kBlockRounds onwards. Cost: 12 ns per arm at dimension 5.
   void Fill(std::uint64_t index, SphereBlock& block) const;
 
   // +1 or -1 for arm `a` of round `first + round` of the block.

@@ -11,11 +11,11 @@ namespace bandana::lab {
 
 // theta = A^-1 (b + eta) in R^{dN}, A = lambda I + sum x~ x~', x~ = c_u (x) x; an arm's score is
 // x~' theta + alpha sqrt(x~' A^-1 x~). eta is the sum of a binary tree's nodes [CSS11] with noise
-// of scale m Delta / eps a node, m = floor(log2 T) + 1:
-//   kLocal              one tree a user over its own T / N events, on b_u = c_u (x) beta_u, Delta =
-//                       L B |c_u| ([WZ20] Algorithm 2);
+// of scale m Delta / eps per node, m = floor(log2 T) + 1:
+//   kLocal              one tree per user over its own T / N events, on b_u = c_u (x) beta_u,
+//                       Delta = L B |c_u| ([WZ20] Algorithm 2);
 //   kCentral            one tree over all T events, on b, Delta = max_u L B |c_u| (Algorithm 1);
-//   kIndependent family one tree a user, on its own d entries ([NR18]).
+//   kIndependent family one tree per user, on its own d entries ([NR18]).
 // |c_u| is the norm of a column of W (docs/design/mechanisms.md#where-the-papers-need-repair).
 // Label `published`: only the L2-norm reading would be private in real numbers, and neither is in
 // doubles.

@@ -1,4 +1,4 @@
-// A run of a collaborative model: users in turn, arms with features, one reward a decision.
+// A run of a collaborative model: users in turn, arms with features, one reward per decision.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -24,10 +24,9 @@ struct DgsOptions {
   double alpha = 0.3;         // of the width
 };
 
-// One LinUCB a user: A = lambda I + sum x x', theta_t = A^-1 sum x r, and what arms are scored by
-// is
+// One LinUCB per user: A = lambda I + sum x x', theta_t = A^-1 sum x r. Arms are scored by
 //   theta_t + sum of the noise of the nodes that make up [1, t],
-// with width alpha sqrt(x' A^-1 x). A node gets Laplace noise of scale m D(t) / epsilon a
+// with width alpha sqrt(x' A^-1 x). A node gets Laplace noise of scale m D(t) / epsilon per
 // coordinate, D the sensitivity at its interval's end t, m = floor(log2 T) + 1. Hybrid: half of
 // epsilon for one draw at every power of two, half for trees of k + 1 levels over (2^k, 2^(k+1)).
 // Label `published`, and not private as printed: theta_t, not its increment, depends on every

@@ -22,7 +22,7 @@ class ColumnScorer {
   // Position of the best of `arms` >= 1 arms, coordinate c of arm a at x[c * stride + a]; of equal
   // scores the first. Reads x up to `arms` rounded up to a multiple of kLanes: those entries must
   // exist, their values do not matter. Relative error of a score: about d 2^-23 of |x| (|m| +
-  // alpha |K|^(1/2)). Cost: 5 ns an arm at d = 5.
+  // alpha |K|^(1/2)). Cost: 5 ns per arm at d = 5.
   int Best(const float* x, std::size_t stride, int arms) const;
 
  private:

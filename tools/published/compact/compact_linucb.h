@@ -1,4 +1,4 @@
-// LinUCB with one shared parameter in a low dimension, made for millions of rounds a second.
+// LinUCB with one shared parameter in a low dimension, made for millions of rounds per second.
 #pragma once
 
 #include <cstdint>
