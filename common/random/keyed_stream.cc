@@ -3,7 +3,6 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/hmac.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -120,15 +120,8 @@ std::string KeyedStream::Encode(const NoiseAddress& address) {
 
 absl::StatusOr<KeyedStream> KeyedStream::ForNode(const NoiseKey& key, const NoiseAddress& address) {
   const std::string text = Encode(address);
-  Sha256Digest subkey;
-  unsigned int length = 0;
-  const bool made = HMAC(EVP_sha256(), key.bytes_.data(), static_cast<int>(key.bytes_.size()),
-                         reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-                         reinterpret_cast<unsigned char*>(subkey.data()), &length) != nullptr;
-  if (!made || length != subkey.size()) {
-    ERR_clear_error();
-    return Unavailable("entropy: keyed stream failed");
-  }
+  Sha256Digest subkey{};
+  if (!HmacSha256(key.bytes_, text, subkey)) return Unavailable("entropy: keyed stream failed");
   absl::StatusOr<KeyedStream> stream = Create(subkey);
   OPENSSL_cleanse(subkey.data(), subkey.size());
   return stream;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "common/base/aead.h"
 
 namespace bandana::device {
 
@@ -16,7 +17,7 @@ namespace bandana::device {
 // Threads: not thread-safe. Cost: about 1 us and 29 bytes.
 class Sealer {
  public:
-  static constexpr std::size_t kKeyBytes = 32;
+  static constexpr std::size_t kKeyBytes = kAeadKeyBytes;
 
   // `key` empty or of kKeyBytes. Errors: INVALID_ARGUMENT its length; UNAVAILABLE OpenSSL failed.
   static absl::StatusOr<std::unique_ptr<Sealer>> Create(std::string_view key,

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "common/base/aead.h"
 #include "common/design/identity.h"
 #include "common/model/entries/log_entry.h"
 #include "common/random/bit_source.h"
@@ -20,7 +21,7 @@ struct WindowValue {
 };
 
 using CellContent = std::array<std::byte, kCellBytes>;
-using CellKey = std::array<std::byte, 32>;
+using CellKey = std::array<std::byte, kAeadKeyBytes>;
 
 // With a key AES-256-GCM under it, with a fresh random nonce each time and (instance, decision)
 // authenticated: a cell opens for the decision and in the model for which it was sealed. Every cell
@@ -31,9 +32,6 @@ class CellCodec {
  public:
   // `bits` must outlive it.
   CellCodec(const InstanceId& instance, const std::optional<CellKey>& key, BitSource& bits);
-  ~CellCodec();  // erases the key
-  CellCodec(const CellCodec&) = delete;
-  CellCodec& operator=(const CellCodec&) = delete;
 
   // Errors: UNAVAILABLE entropy or the cipher failed.
   absl::StatusOr<CellContent> Encode(const EntryId& decision, const WindowValue& value) const;
@@ -44,7 +42,7 @@ class CellCodec {
   std::string Associated(const EntryId& decision) const;
 
   const InstanceId instance_;
-  std::optional<CellKey> key_;
+  std::optional<AeadKey> key_;
   BitSource& bits_;
 };
 

@@ -1,17 +1,17 @@
 #include "server/models/folder/checkpoint_seal.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "common/base/bytes.h"
 #include "common/base/file.h"
+#include "common/base/hmac.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 
@@ -20,63 +20,17 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDSEAL";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kNonceBytes = 12;
-constexpr std::size_t kTagBytes = 16;
-constexpr std::size_t kHeaderBytes = kMagic.size() + sizeof kVersion + 16 + kNonceBytes;
-constexpr std::size_t kTrailerBytes = kTagBytes + sizeof(Sha256Digest);
-// EVP takes lengths as int.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
-
-struct CipherDeleter {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }  // erases
-};
-using Cipher = std::unique_ptr<EVP_CIPHER_CTX, CipherDeleter>;
-
-const unsigned char* Chars(std::string_view s) {
-  return reinterpret_cast<const unsigned char*>(s.data());
-}
+constexpr std::size_t kHeaderBytes = kMagic.size() + sizeof kVersion + 16 + kAeadNonceBytes;
+constexpr std::size_t kTrailerBytes = kAeadTagBytes + sizeof(Sha256Digest);
 
 absl::Status CipherFailed() { return Unavailable("checkpoint: the cipher failed"); }
 
-bool Derive(std::span<const std::byte> key, std::string_view purpose, std::span<std::byte> out) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  const bool made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), Chars(purpose),
-                         purpose.size(), digest.data(), &size) != nullptr;
-  std::copy_n(reinterpret_cast<const std::byte*>(digest.data()), out.size(), out.data());
-  OPENSSL_cleanse(digest.data(), digest.size());
-  return made && size >= out.size();
+// The nonce ends the header.
+std::span<const std::byte, kAeadNonceBytes> NonceOf(std::string_view header) {
+  return AsBytes(header).last<kAeadNonceBytes>();
 }
-
-// With the nonce at the header's end set, and the header authenticated.
-Cipher Begin(std::span<const std::byte> key, std::string_view header, bool encrypt) {
-  Cipher cipher(EVP_CIPHER_CTX_new());
-  int n = 0;
-  if (cipher == nullptr ||
-      EVP_CipherInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr,
-                        reinterpret_cast<const unsigned char*>(key.data()),
-                        Chars(header.substr(header.size() - kNonceBytes)), encrypt ? 1 : 0) != 1 ||
-      EVP_CipherUpdate(cipher.get(), nullptr, &n, Chars(header), static_cast<int>(header.size())) !=
-          1) {
-    return nullptr;
-  }
-  return cipher;
-}
-
-bool Update(EVP_CIPHER_CTX* cipher, std::string_view in, std::string& out) {
-  out.reserve(out.size() + in.size() + kTrailerBytes);
-  while (!in.empty()) {
-    const std::string_view piece = in.substr(0, kPieceBytes);
-    const std::size_t at = out.size();
-    out.resize(at + piece.size());
-    int n = 0;
-    if (EVP_CipherUpdate(cipher, reinterpret_cast<unsigned char*>(out.data() + at), &n,
-                         Chars(piece), static_cast<int>(piece.size())) != 1) {
-      return false;
-    }
-    in.remove_prefix(piece.size());
-  }
-  return true;
+std::span<std::byte> WritableBytes(std::string& s) {
+  return std::as_writable_bytes(std::span<char>(s));
 }
 
 }  // namespace
@@ -86,12 +40,12 @@ absl::StatusOr<std::shared_ptr<const CheckpointSeal>> CheckpointSeal::Create(
   if (key.size() != kKeyBytes) {
     return InvalidArgument("a checkpoint key must have ", kKeyBytes, " bytes, got ", key.size());
   }
-  std::shared_ptr<CheckpointSeal> seal(new CheckpointSeal);
-  if (!Derive(key, "bandana checkpoint seal 1", seal->key_) ||
-      !Derive(key, "bandana checkpoint key 1", seal->key_id_)) {
-    return CipherFailed();
-  }
-  return std::shared_ptr<const CheckpointSeal>(std::move(seal));
+  std::optional<AeadKey> derived = AeadKey::Derive(key, "bandana checkpoint seal 1");
+  Sha256Digest digest{};
+  if (!derived || !HmacSha256(key, "bandana checkpoint key 1", digest)) return CipherFailed();
+  KeyId key_id{};
+  std::copy_n(digest.begin(), key_id.size(), key_id.begin());
+  return std::shared_ptr<const CheckpointSeal>(new CheckpointSeal(*std::move(derived), key_id));
 }
 
 absl::StatusOr<std::shared_ptr<const CheckpointSeal>> CheckpointSeal::FromFile(
@@ -118,24 +72,22 @@ absl::StatusOr<std::shared_ptr<const CheckpointSeal>> CheckpointSeal::FromFile(
   return seal;
 }
 
-CheckpointSeal::~CheckpointSeal() { OPENSSL_cleanse(key_.data(), key_.size()); }
-
 absl::StatusOr<std::string> CheckpointSeal::Seal(std::string_view plain, BitSource& bits) const {
-  std::array<std::byte, kNonceBytes> nonce{};
+  std::array<std::byte, kAeadNonceBytes> nonce{};
   BANDANA_RETURN_IF_ERROR(bits.Fill(nonce));
   std::string file;
+  file.reserve(kHeaderBytes + plain.size() + kTrailerBytes);
   ByteWriter out(file);
   out.Fixed(AsBytes(kMagic));
   out.U32(kVersion);
   out.Fixed(key_id_);
   out.Fixed(nonce);
   const std::string header = file;
-  const Cipher cipher = Begin(key_, header, /*encrypt=*/true);
-  int n = 0;
-  std::array<std::byte, kTagBytes> tag{};
-  if (cipher == nullptr || !Update(cipher.get(), plain, file) ||
-      EVP_CipherFinal_ex(cipher.get(), reinterpret_cast<unsigned char*>(tag.data()), &n) != 1 ||
-      EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag.data()) != 1) {
+  file.append(plain);
+  std::array<std::byte, kAeadTagBytes> tag{};
+  std::optional<AeadSealer> sealer = AeadSealer::Create(key_);
+  if (!sealer || !sealer->Seal(nonce, header, WritableBytes(file).subspan(kHeaderBytes), tag)) {
+    OPENSSL_cleanse(file.data(), file.size());
     return CipherFailed();
   }
   out.Fixed(tag);
@@ -155,24 +107,18 @@ absl::StatusOr<std::string> CheckpointSeal::Open(std::string_view file) const {
   if (!known || version != kVersion) {
     return DataLoss("sealed checkpoint: unknown version ", version);
   }
-  std::array<std::byte, 16> key_id{};
+  KeyId key_id{};
   in.Fixed(key_id);
   if (key_id != key_id_) {
     return FailedPrecondition("sealed with another key than the one of checkpoint_key_file: key ",
                               ToHex(key_id), ", given ", ToHex(key_id_));
   }
   const std::string_view header = body.substr(0, kHeaderBytes);
-  const std::string_view content =
-      body.substr(kHeaderBytes, body.size() - kHeaderBytes - kTagBytes);
-  std::string tag(body.substr(body.size() - kTagBytes));
-  const Cipher cipher = Begin(key_, header, /*encrypt=*/false);
-  std::string plain;
-  int n = 0;
-  std::array<unsigned char, kTagBytes> rest{};
-  if (cipher == nullptr || !Update(cipher.get(), content, plain) ||
-      EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag.data()) != 1 ||
-      EVP_CipherFinal_ex(cipher.get(), rest.data(), &n) != 1) {
-    OPENSSL_cleanse(plain.data(), plain.size());
+  std::string plain(body.substr(kHeaderBytes, body.size() - kHeaderBytes - kAeadTagBytes));
+  std::optional<AeadOpener> opener = AeadOpener::Create(key_);
+  if (!opener) return CipherFailed();
+  if (!opener->Open(NonceOf(header), header, WritableBytes(plain),
+                    AsBytes(body).last<kAeadTagBytes>())) {
     return DataLoss("sealed checkpoint: its seal does not match its content");
   }
   return plain;

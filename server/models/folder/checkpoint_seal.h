@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/base/aead.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::server {
@@ -18,7 +20,7 @@ namespace bandana::server {
 // 800-38D, 8.3). Threads: safe. Cost: about 1 ms a MiB, twice the file in memory.
 class CheckpointSeal {
  public:
-  static constexpr std::size_t kKeyBytes = 32;
+  static constexpr std::size_t kKeyBytes = kAeadKeyBytes;
 
   // Errors: INVALID_ARGUMENT not kKeyBytes; UNAVAILABLE the cipher library failed.
   static absl::StatusOr<std::shared_ptr<const CheckpointSeal>> Create(
@@ -27,7 +29,6 @@ class CheckpointSeal {
   // FAILED_PRECONDITION not a regular file, or its mode lets others in; INVALID_ARGUMENT other
   // content; NOT_FOUND; UNAVAILABLE I/O.
   static absl::StatusOr<std::shared_ptr<const CheckpointSeal>> FromFile(const std::string& path);
-  ~CheckpointSeal();  // erases the key
   CheckpointSeal(const CheckpointSeal&) = delete;
   CheckpointSeal& operator=(const CheckpointSeal&) = delete;
 
@@ -37,9 +38,11 @@ class CheckpointSeal {
   absl::StatusOr<std::string> Open(std::string_view sealed) const;
 
  private:
-  CheckpointSeal() = default;
-  std::array<std::byte, kKeyBytes> key_{};  // derived
-  std::array<std::byte, 16> key_id_{};      // in every file: tells another key from damage
+  using KeyId = std::array<std::byte, 16>;
+  CheckpointSeal(AeadKey key, const KeyId& key_id) : key_(std::move(key)), key_id_(key_id) {}
+
+  const AeadKey key_;   // derived
+  const KeyId key_id_;  // in every file: tells another key from damage
 };
 
 // The content of a checkpoint file, sealed or not. `seal` may be null. Errors: as Open;

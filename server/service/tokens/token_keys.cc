@@ -1,7 +1,5 @@
 #include "server/service/tokens/token_keys.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -49,17 +47,14 @@ absl::StatusOr<StoredKey> MakeKey(absl::Time now, const std::vector<StoredKey>& 
 
 std::shared_ptr<TokenKey> ToTokenKey(const StoredKey& stored) {
   static std::atomic<std::uint64_t> next_serial{1};
-  auto key = std::make_shared<TokenKey>();
+  auto key = std::make_shared<TokenKey>(AeadKey(stored.secret));
   key->id = stored.id;
-  key->secret = stored.secret;
   key->created = stored.created;
   key->serial = next_serial.fetch_add(1, std::memory_order_relaxed);
   return key;
 }
 
 }  // namespace
-
-TokenKey::~TokenKey() { OPENSSL_cleanse(secret.data(), secret.size()); }
 
 class TokenKeys::Impl {
  public:

@@ -2,30 +2,28 @@
 // rotated.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/aead.h"
 #include "common/base/clock.h"
 
 namespace bandana::server {
 
-// One AES-256-GCM key. The secret is erased on destruction. Not copyable.
+// One key of tokens. Not copyable.
 struct TokenKey {
-  TokenKey() = default;
-  ~TokenKey();
-  TokenKey(const TokenKey&) = delete;
-  TokenKey& operator=(const TokenKey&) = delete;
+  explicit TokenKey(AeadKey key) : secret(std::move(key)) {}
 
   std::uint32_t id = 0;  // in clear in every token
-  std::array<std::byte, 32> secret{};
+  const AeadKey secret;
   absl::Time created;
   std::uint64_t serial = 0;  // unique in this process: what per-thread cipher caches go by
   mutable std::atomic<std::int64_t> seals_left{0};  // tokens this process may still seal with it
