@@ -126,27 +126,4 @@ Rho GroupZcdp(Rho rho, std::uint64_t k) {
   const double size = Up(static_cast<double>(k));
   return {Up(rho.value * Up(size * size))};
 }
-Mu GroupGaussian(Mu mu, std::uint64_t k) { return {Up(mu.value * Up(static_cast<double>(k)))}; }
-
-absl::StatusOr<ApproximateGuarantee> GroupApproximate(Epsilon epsilon, Delta delta,
-                                                      std::uint64_t k) {
-  if (!(epsilon.value >= 0) || !std::isfinite(epsilon.value)) {
-    return InvalidArgument("epsilon must be finite and >= 0, got ", epsilon.value);
-  }
-  if (!(delta.value >= 0 && delta.value < 1)) {
-    return InvalidArgument("delta must be in [0, 1), got ", delta.value);
-  }
-  if (k == 0) return InvalidArgument("a group has at least one event");
-  const long double size = k;
-  const long double factor =
-      epsilon.value == 0
-          ? size
-          : std::expm1(size * epsilon.value) / std::expm1(static_cast<long double>(epsilon.value));
-  const double group_delta = Up(static_cast<double>(delta.value * factor * (1 + 1e-15L)));
-  if (delta.value > 0 && !(group_delta < 1)) {
-    return InvalidArgument("delta of a group of ", k, " events is not below 1");
-  }
-  return ApproximateGuarantee{GroupPure(epsilon, k), Delta{delta.value == 0 ? 0 : group_delta}};
-}
-
 }  // namespace bandana

@@ -75,13 +75,4 @@ absl::StatusOr<PrivacyReadings> Read(const PrivacyTotals& totals, Delta delta);
 // Group privacy: what a guarantee for one event says about k events at once.
 Epsilon GroupPure(Epsilon epsilon, std::uint64_t k);  // k eps
 Rho GroupZcdp(Rho rho, std::uint64_t k);              // k^2 rho
-Mu GroupGaussian(Mu mu, std::uint64_t k);             // k mu
-// (k eps, delta (e^{k eps} - 1)/(e^eps - 1)); INVALID_ARGUMENT where that delta is not below 1.
-struct ApproximateGuarantee {
-  Epsilon epsilon;
-  Delta delta;
-};
-absl::StatusOr<ApproximateGuarantee> GroupApproximate(Epsilon epsilon, Delta delta,
-                                                      std::uint64_t k);
-
 }  // namespace bandana

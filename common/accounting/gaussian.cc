@@ -11,12 +11,22 @@
 namespace bandana {
 namespace {
 
-// Covers the rounding of everything below: a few hundred long double ulps, times x/mu where two
-// Mills ratios nearly cancel.
+// Covers the rounding of everything below: a few hundred long double ulps, times 1e5 where two
+// Mills ratios nearly cancel (RatioGap).
 constexpr long double kRelativeSlack = 1e-12L;
 constexpr double kMuMax = 50;
 constexpr double kEpsilonMax = 1e6;
 constexpr double kCalibrationEpsilonMax = 1000;
+
+// R(x1) - R(x2), x2 = x1 + mu, R the Mills ratio. Where the two cancel, the trapezoid of -R' = 1 -
+// x R over [x1, x2]. It is above the integral, because R is completely monotone, and by at most a
+// share mu^2 / 12 (3 + x1^2).
+long double RatioGap(long double x1, long double x2, long double mu) {
+  const long double r1 = MillsRatio(x1);
+  const long double r2 = MillsRatio(x2);
+  if (r1 - r2 > 1e-5L * r1) return r1 - r2;
+  return mu / 2 * ((1 - x1 * r1) + (1 - x2 * r2));
+}
 
 // log of delta(eps). Because e^eps phi(x2) = phi(x1), with x1 = eps/mu - mu/2 and x2 = eps/mu +
 // mu/2,
@@ -25,8 +35,8 @@ constexpr double kCalibrationEpsilonMax = 1000;
 long double LogDelta(long double mu, long double epsilon) {
   const long double x1 = epsilon / mu - mu / 2;
   const long double x2 = epsilon / mu + mu / 2;
-  const long double gap = MillsRatio(x1) - MillsRatio(x2);
-  return -x1 * x1 / 2 - std::log(2 * std::numbers::pi_v<long double>) / 2 + std::log(gap);
+  return -x1 * x1 / 2 - std::log(2 * std::numbers::pi_v<long double>) / 2 +
+         std::log(RatioGap(x1, x2, mu));
 }
 
 double RoundUp(long double value) {
@@ -91,12 +101,6 @@ absl::Status CheckGrid(long coordinates, double sigma_grid) {
 
 }  // namespace
 
-absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon) {
-  BANDANA_RETURN_IF_ERROR(CheckMu(mu));
-  BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kEpsilonMax));
-  return Delta{DeltaUp(mu.value, epsilon.value)};
-}
-
 // PROOF: accounting begin
 absl::StatusOr<Epsilon> GaussianEpsilon(Mu mu, Delta delta, TotalVariation variation) {
   BANDANA_RETURN_IF_ERROR(CheckMu(mu));
@@ -130,8 +134,9 @@ absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta) {
   BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
   double low = 0, high = kMuMax;
   if (DeltaUp(high, epsilon.value) <= delta.value) return Mu{high};
-  // Keeps delta(low) <= delta: the lower end is always a valid answer.
-  for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
+  // Keeps delta(low) <= delta: the lower end is always a valid answer. A tiny delta takes more than
+  // a thousand halvings.
+  for (int i = 0; i < 1200 && std::nextafter(low, high) < high; ++i) {
     const double middle = low + (high - low) / 2;
     (DeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
   }

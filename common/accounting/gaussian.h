@@ -11,10 +11,8 @@
 
 namespace bandana {
 
-// The least delta such that mu-GDP implies (epsilon, delta)-DP, rounded up:
+// The least delta such that mu-GDP implies (epsilon, delta)-DP is
 //   delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2).
-// Errors: INVALID_ARGUMENT unless mu in [0, 50] and epsilon in [0, 1e6].
-absl::StatusOr<Delta> GaussianDelta(Mu mu, Epsilon epsilon);
 
 // The least epsilon such that a release within `variation` of a mu-GDP one is (epsilon, delta)-DP,
 // rounded up: the least with delta(epsilon) + (1 + e^epsilon) variation <= delta. The second term

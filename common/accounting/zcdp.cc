@@ -53,12 +53,6 @@ absl::Status CheckDelta(Delta delta) {
 
 }  // namespace
 
-absl::StatusOr<Delta> ZcdpDelta(Rho rho, Epsilon epsilon) {
-  BANDANA_RETURN_IF_ERROR(CheckRange("rho", rho.value, kMax));
-  BANDANA_RETURN_IF_ERROR(CheckRange("epsilon", epsilon.value, kMax));
-  return Delta{DeltaUp(rho.value, epsilon.value)};
-}
-
 absl::StatusOr<Epsilon> ZcdpEpsilon(Rho rho, Delta delta) {
   BANDANA_RETURN_IF_ERROR(CheckRange("rho", rho.value, kMax));
   BANDANA_RETURN_IF_ERROR(CheckDelta(delta));

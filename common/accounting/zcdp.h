@@ -7,11 +7,9 @@
 
 namespace bandana {
 
-// A delta such that rho-zCDP implies (epsilon, delta)-DP, rounded up:
+// The conversion: rho-zCDP implies (epsilon, delta)-DP with
 //   delta = min over a > 1 of exp((a - 1)(a rho - eps)) (1 - 1/a)^a / (a - 1).
-// Any a is valid, so the search for the least may be inexact. Errors: INVALID_ARGUMENT unless rho
-// in [0, 1e6], epsilon in [0, 1e6].
-absl::StatusOr<Delta> ZcdpDelta(Rho rho, Epsilon epsilon);
+// Any a is valid, so the search for the least may be inexact. rho in [0, 1e6].
 
 // The least epsilon that the conversion gives for this delta, rounded up. delta in (0, 1).
 absl::StatusOr<Epsilon> ZcdpEpsilon(Rho rho, Delta delta);

@@ -29,8 +29,6 @@ struct CapDesign {
   double cap_weight = 0;  // p = q / Z, the probability of the cap
   double slack = 0;       // bound on what the code's rounding adds to epsilon; privunit.md
 
-  // E<u, v>^2 = ((n - 1) g m + 1) / n, exactly: integration by parts.
-  double SecondMoment() const { return ((n - 1) * threshold * mean + 1) / n; }
   // The largest variance of u / m in any direction, (1 - g m) / (n m^2), that of directions
   // orthogonal to v; with g = m it is the variance in every direction.
   double Variance() const { return (1 - threshold * mean) / (n * mean * mean); }

@@ -14,6 +14,7 @@
 #include "common/model/state/ledger.h"
 #include "common/model/state/reward_path.h"
 #include "tests/support/model_harness.h"
+#include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {
@@ -65,7 +66,7 @@ TEST(LedgerReadingsTest, TwoEpochsOfAJointCounterReadASoundEpsilon) {
   ASSERT_TRUE(readings.has_epsilon_gaussian());
   const double epsilon = readings.epsilon_gaussian();
   const auto delta_at = [&](double at) {
-    return GaussianDelta({std::sqrt(2) * debit.mu}, {at})->value +
+    return testing::GaussianDelta({std::sqrt(2) * debit.mu}, {at}) +
            (1 + std::exp(at)) * 2 * debit.variation;
   };
   EXPECT_LE(delta_at(epsilon), kDelta * (1 + 1e-9));

@@ -60,12 +60,10 @@ TEST(PublishedNoiseTest, NeverClaimsToBeProven) {
   EXPECT_NE(laplace.descriptor().name, l2_norm.descriptor().name);
 }
 
-TEST(PublishedNoiseTest, ScaleAndVariance) {
+TEST(PublishedNoiseTest, TheScaleIsSensitivityOverEpsilon) {
   const PublishedNoise laplace = *PublishedNoise::Create(Good(kKinds[0]));
   EXPECT_EQ(laplace.scale(), 1.5);
-  EXPECT_EQ(laplace.CoordinateVariance(), 4.5);  // 2 1.5^2
-  // E radius^2 = size (size + 1) scale^2, shared by the coordinates.
-  EXPECT_EQ(PublishedNoise::Create(Good(kKinds[1]))->CoordinateVariance(), 11 * 2.25);
+  EXPECT_EQ(PublishedNoise::Create(Good(kKinds[1]))->scale(), 1.5);
 }
 
 TEST(PublishedNoiseTest, TheSameBytesGiveTheSameNoise) {

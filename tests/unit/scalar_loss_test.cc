@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "common/accounting/gaussian.h"
 #include "tests/support/failing_bits.h"
+#include "tests/support/privacy_curves.h"
 #include "tests/support/seeded_bits.h"
 #include "tools/published/loss_mechanism.h"
 #include "tools/published/scalar_gaussian.h"
@@ -60,8 +60,8 @@ TEST(ScalarGaussianTest, NoiseIsTheLeastThatTheCurveAllows) {
     SCOPED_TRACE(epsilon);
     const ScalarGaussian mechanism = Make(epsilon, 1e-5, {-1, 3});
     const double mu = 4 / std::sqrt(mechanism.Variance());
-    EXPECT_NEAR(GaussianDelta({mu}, {epsilon})->value, 1e-5, 1e-5 * 1e-3);
-    EXPECT_LE(GaussianDelta({mu}, {epsilon})->value, 1e-5);
+    EXPECT_NEAR(testing::GaussianDelta({mu}, {epsilon}), 1e-5, 1e-5 * 1e-3);
+    EXPECT_LE(testing::GaussianDelta({mu}, {epsilon}), 1e-5);
   }
 }
 
@@ -73,7 +73,7 @@ TEST(ScalarGaussianTest, ThePublishedScaleIsLooseThenBroken) {
     EXPECT_LT(std::sqrt(Make(epsilon, 1e-5).Variance()), published(epsilon));
   }
   EXPECT_GT(std::sqrt(Make(10, 1e-5).Variance()), published(10));
-  EXPECT_NEAR(GaussianDelta({1 / published(10)}, {10})->value, 2.3e-5, 1e-6);
+  EXPECT_NEAR(testing::GaussianDelta({1 / published(10)}, {10}), 2.3e-5, 1e-6);
 }
 
 TEST(ScalarGaussianTest, BadOptionsAreNamed) {

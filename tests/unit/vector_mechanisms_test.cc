@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "common/accounting/gaussian.h"
 #include "common/mechanisms/gaussian_mechanism.h"
 #include "common/mechanisms/integer_clip.h"
 #include "common/mechanisms/joint_statistic.h"
 #include "tests/support/failing_bits.h"
+#include "tests/support/privacy_curves.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tools/published/laplace_mechanism.h"
@@ -154,7 +154,7 @@ TEST(GaussianMechanismTest, TheCostReadsAtMostWhatWasAskedFor) {
       const JointStatistic phi = Phi(10, grid_bits);
       const GaussianMechanism mechanism = Gaussian(phi, epsilon, 1e-2);
       const PrivacyCost& cost = mechanism.descriptor().cost;
-      const double delta = GaussianDelta(*cost.mu, {epsilon})->value +
+      const double delta = testing::GaussianDelta(*cost.mu, {epsilon}) +
                            (1 + std::exp(epsilon)) * cost.variation.value;
       EXPECT_LE(delta, 1e-2);
       // And little noise is wasted: sigma is made for the sum of the coordinates' distances, the
@@ -175,7 +175,7 @@ TEST(GaussianMechanismTest, ServesLargeEpsilonOnAFineGrid) {
   const JointStatistic phi = Phi(10, JointStatistic::kGridBitsMax);
   const PrivacyCost cost = Gaussian(phi, 20).descriptor().cost;
   // The cost is rounded outward by 2^-48.
-  EXPECT_LE(GaussianDelta(*cost.mu, {20})->value + (1 + std::exp(20)) * cost.variation.value,
+  EXPECT_LE(testing::GaussianDelta(*cost.mu, {20}) + (1 + std::exp(20)) * cost.variation.value,
             1e-5 * (1 + 1e-11));
 }
 

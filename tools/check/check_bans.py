@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what no reader should have to look for: banned calls, stale marks, oversized files."""
+"""Checks what no reader should have to look for: banned calls, doors into private types, stale marks, long files."""
 
 import datetime
 import re
@@ -25,6 +25,12 @@ BANNED = [
      SHIPPED + ("tests/",), ()),
     (r"-ffast-math|#\s*pragma\s+STDC\s+FP", "fast-math changes results", SHIPPED, ()),
 ]
+# A friend of a private type reads what nobody else may. It stands in the room of the type, or where this says.
+FRIENDS = {"ClippedStatisticsPeer": "tools/audit/", "ClippedIncrementPeer": "tests/support/",
+           "LaplaceMechanism": "tools/published/", "ScalarGaussian": "tools/published/",
+           "Privatizer": "client/src/privacy/", "RewardReports": "common/design/"}
+FRIEND = re.compile(r"\bfriend\s+(?:class|struct)\s+(?:\w+::)*(\w+)\s*;")
+PRIVATE_TYPES = ("common/mechanisms/", "client/src/privacy/")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 DISABLED = re.compile(r"\bDISABLED_\w+")
 STAY = re.compile(r"issue #\d+, until (\d{4}-\d{2}-\d{2})")
@@ -74,8 +80,29 @@ def problems_of(path, text, today):
     return found
 
 
+def friend_problems(root):
+    """Definitions of friends of private types outside the places that they belong to."""
+    paths = source_tree.files(root, [".h", ".cc"])
+    code = {path: strip(source_tree.read(root, path)) for path in paths}
+    homes = {}
+    for path in paths:
+        if path.startswith(PRIVATE_TYPES):
+            for name in FRIEND.findall(code[path]):
+                home = FRIENDS.get(name) or next(folder for folder in PRIVATE_TYPES if path.startswith(folder))
+                homes.setdefault(name, set()).add(home)
+    defined = re.compile(r"\b(?:class|struct)\s+(?:\w+::)*(\w+)\s*(?:final\s*)?(?=[:{])")
+    found = []
+    for path in paths:
+        for match in defined.finditer(code[path]):
+            places = homes.get(match.group(1))
+            if places and not path.startswith(tuple(places)):
+                found.append(f"{path}:{line_of(code[path], match.start())}: {match.group(1)} is a friend of a private "
+                             f"type: only {', '.join(sorted(places))} may define it")
+    return found
+
+
 def check(root, today):
-    problems = []
+    problems = friend_problems(root)
     for path in source_tree.files(root, [".h", ".cc", ".proto", ".cmake", "CMakeLists.txt", ".py", ".sh"]):
         if path.startswith("tools/check/"):
             continue  # names what it bans

@@ -41,13 +41,6 @@ PublishedNoise::PublishedNoise(const Options& options) : options_(options) {
                         .Hash()};
 }
 
-double PublishedNoise::CoordinateVariance() const {
-  const double square = scale() * scale();
-  return options_.kind == PublishedNoiseKind::kCoordinateLaplace
-             ? 2 * square
-             : (static_cast<double>(options_.size) + 1) * square;
-}
-
 absl::Status PublishedNoise::Sample(std::span<double> noise, BitSource& bits) const {
   BANDANA_CHECK(noise.size() == options_.size);
   RealSampler sampler(bits);

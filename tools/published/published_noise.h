@@ -40,8 +40,6 @@ class PublishedNoise {
   const MechanismDescriptor& descriptor() const { return descriptor_; }
   // Delta_2 / eps.
   double scale() const { return options_.sensitivity.value / options_.epsilon.value; }
-  // The variance of one coordinate of the noise: 2 scale^2, or (size + 1) scale^2.
-  double CoordinateVariance() const;
 
   // Overwrites `noise` with one draw, the same for the same bytes of `bits`, which it reads in runs
   // of 512. Requires noise.size() == size. Errors: UNAVAILABLE the source failed; `noise` must not

@@ -31,13 +31,6 @@ struct Blt {
 std::vector<double> BltWeights(std::span<const double> decay,
                                std::span<const double> inverse_decay);
 
-// The factors with these rates, both ascending, of one length >= 1, interlaced as above.
-Blt MakeBlt(std::vector<double> decay, std::vector<double> inverse_decay);
-
-// c_k and b_k.
-double BltEncoderCoefficient(const Blt& blt, std::uint64_t k);
-double BltDecoderCoefficient(const Blt& blt, std::uint64_t k);
-
 // sum_{k<steps} c_k^2: the squared norm of C's first and largest column over `steps` >= 1 steps.
 //   S^2(n) = 1 + sum_ij w_i w_j (1 - (theta_i theta_j)^(n-1)) / (1 - theta_i theta_j)
 double BltSquaredSensitivity(std::span<const double> decay, std::span<const double> weight,
@@ -45,14 +38,5 @@ double BltSquaredSensitivity(std::span<const double> decay, std::span<const doub
 
 // sum_{k<t} b_k^2: the squared norm of B's row t, 1 <= t < kUnboundedSteps.
 double BltSquaredRow(const Blt& blt, std::uint64_t t);
-
-// The squared norm of sum_{j<k} (C's column shifted by j separation), over infinitely many steps:
-// the squared sensitivity, for a unit change each, of `participations` >= 1 events of one person
-// that lie at least `separation` >= 1 steps apart ([BLT24] Theorem 2; c is non-negative and
-// non-increasing, so the closest packing is the worst). With the autocorrelation
-//   G(0) = S^2(inf), G(m) = sum_i w_i theta_i^(m-1) + sum_il w_i w_l theta_i^m/(1-theta_i theta_l)
-// it is k G(0) + 2 sum_{j<k} (k - j) G(j separation). Cost: O(participations x buffers).
-double BltUserSquaredSensitivity(std::span<const double> decay, std::span<const double> weight,
-                                 std::uint64_t participations, std::uint64_t separation);
 
 }  // namespace bandana

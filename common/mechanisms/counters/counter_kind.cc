@@ -20,11 +20,4 @@ std::string_view CounterKindName(CounterKind kind) {
   return "unknown";
 }
 
-std::optional<CounterKind> CounterKindOf(std::string_view name) {
-  for (const CounterKind kind : kCounterKinds) {
-    if (CounterKindName(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
-
 }  // namespace bandana

@@ -1,7 +1,6 @@
 // The kinds of continual counters, and their names in configurations and reports.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 namespace bandana {
@@ -21,6 +20,5 @@ inline constexpr CounterKind kCounterKinds[] = {CounterKind::kTree,     CounterK
 
 // "tree", "honaker", "toeplitz", "blt", "epochs", "hybrid".
 std::string_view CounterKindName(CounterKind kind);
-std::optional<CounterKind> CounterKindOf(std::string_view name);
 
 }  // namespace bandana

@@ -14,10 +14,4 @@ std::uint64_t EpochsEndedBy(std::uint64_t t) {
   return epochs;
 }
 
-std::uint64_t LastEpochEnd(std::uint64_t t) {
-  std::uint64_t last = 0;
-  for (std::uint64_t end = kFirstEpochEnd; end <= t; end = NextEpochEnd(end)) last = end;
-  return last;
-}
-
 }  // namespace bandana

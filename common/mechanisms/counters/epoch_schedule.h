@@ -13,8 +13,6 @@ std::uint64_t NextEpochEnd(std::uint64_t end);
 
 // How many epochs have ended by step t.
 std::uint64_t EpochsEndedBy(std::uint64_t t);
-// The last end at or before t; 0 if there is none.
-std::uint64_t LastEpochEnd(std::uint64_t t);
 
 // The rates that run over epochs instead of steps.
 const BltTable& EpochTable();

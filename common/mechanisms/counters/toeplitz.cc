@@ -1,9 +1,7 @@
 #include "common/mechanisms/counters/toeplitz.h"
 
 #include <cmath>
-#include <cstddef>
 #include <numbers>
-#include <vector>
 
 #include "common/base/check.h"
 
@@ -26,23 +24,6 @@ double ToeplitzSquaredSum(std::uint64_t n) {
   return (std::log(x) + std::numbers::egamma + 4 * std::numbers::ln2 - 1 / (4 * x) +
           5 / (192 * x * x)) /
          std::numbers::pi;
-}
-
-double ToeplitzUserSquaredSensitivity(std::uint64_t n, std::uint64_t participations,
-                                      std::uint64_t separation) {
-  BANDANA_CHECK(n >= 1 && participations >= 1 && separation >= 1);
-  std::vector<double> f(n, 1);
-  for (std::size_t k = 1; k < n; ++k) {
-    f[k] = f[k - 1] * (2 * static_cast<double>(k) - 1) / (2 * static_cast<double>(k));
-  }
-  std::vector<double> sum(n, 0);
-  for (std::uint64_t j = 0; j < participations; ++j) {
-    if (j > (n - 1) / separation) break;
-    for (std::size_t k = j * separation; k < n; ++k) sum[k] += f[k - j * separation];
-  }
-  double squares = 0;
-  for (const double s : sum) squares += s * s;
-  return squares;
 }
 
 }  // namespace bandana

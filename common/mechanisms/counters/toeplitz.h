@@ -12,10 +12,4 @@ namespace bandana {
 //   (ln n + Euler's gamma + 4 ln 2 - 1/(4n) + 5/(192 n^2)) / pi.
 double ToeplitzSquaredSum(std::uint64_t n);
 
-// The squared norm of sum_{j<k} (F's first column over n steps, shifted by j separation): the user
-// level of `participations` events at least `separation` >= 1 steps apart; those past n count
-// nothing. Cost: O(n participations).
-double ToeplitzUserSquaredSensitivity(std::uint64_t n, std::uint64_t participations,
-                                      std::uint64_t separation);
-
 }  // namespace bandana

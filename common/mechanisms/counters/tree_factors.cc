@@ -4,14 +4,23 @@
 // with its own noise, at the step that completes it, and never again: the decoder keeps it. So
 // nothing can ever draw fresh noise for a node.
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "common/base/status.h"
 #include "common/mechanisms/counters/counter_factors.h"
-#include "common/mechanisms/counters/variance.h"
 
 namespace bandana {
 namespace {
+
+// The sum over the set bits l of t of 2^l / (2^(l+1) - 1): [H15] in units of a node's variance.
+double HonakerSquaredRow(std::uint64_t t) {
+  double sum = 0;
+  for (int level = 0; level < std::bit_width(t); ++level) {
+    if ((t >> level) & 1) sum += 1 / (2 - std::ldexp(1, -level));
+  }
+  return sum;
+}
 
 class TreeFactors final : public CounterFactors {
  public:
