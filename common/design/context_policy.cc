@@ -21,11 +21,6 @@ absl::StatusOr<JointStatistic> StatisticOf(const PublicSpec& spec, int grid_bits
 
 }  // namespace
 
-double ReportedRewardAbsMax(const PublicSpec& spec) {
-  return std::max(std::abs(StraightReward(spec.link, spec.reward_range.min)),
-                  std::abs(StraightReward(spec.link, spec.reward_range.max)));
-}
-
 absl::StatusOr<ContextMechanism> ContextMechanism::Create(const PublicSpec& spec) {
   if (spec.mechanism == v1::PRIVUNIT) {
     BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,

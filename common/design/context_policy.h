@@ -9,21 +9,14 @@
 #include "absl/status/statusor.h"
 #include "common/accounting/composition.h"
 #include "common/bandits/context_statistics.h"
+#include "common/design/mechanisms/joint_gaussian.h"
+#include "common/design/mechanisms/privunit.h"
 #include "common/design/model_spec.h"
 #include "common/mechanisms/gaussian_mechanism.h"
 #include "common/mechanisms/joint_statistic.h"
 #include "common/mechanisms/privunit.h"
 
 namespace bandana {
-
-// Features of a model with JOINT_GAUSSIAN at most: a report is then 8384 integers, 42 kB on the
-// wire and 67 kB in the log. PRIVUNIT's 16 bytes serve every dimension.
-inline constexpr int kJointGaussianDimensionMax = 128;
-// Normals that a device draws for one report of PRIVUNIT at most, on average: about a second.
-inline constexpr double kPrivUnitNormalsMax = 1 << 24;
-
-// The bound on what a report says of a reward: StraightReward of the range's ends.
-double ReportedRewardAbsMax(const PublicSpec& spec);
 
 // x is clipped to feature_l2_max and r to ReportedRewardAbsMax; phi is as in
 // docs/design/mechanisms.md#private-contexts. Immutable. Threads: const methods are safe, given a

@@ -249,6 +249,12 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
   }
 }
 
+std::string GraphDigest(const ModelSpec& spec) {
+  return ToHex(Sha256Of(spec.config.has_colin()
+                            ? spec.config.colin().graph().SerializeAsString()
+                            : spec.config.goblin().graph().SerializeAsString()));
+}
+
 absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,
                                       int dimension) {
   if (!config.has_colin() && !config.has_goblin()) {

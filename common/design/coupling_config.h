@@ -1,6 +1,7 @@
 // The coupling part of a ModelConfig: graph and users, inline or from files.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "common/design/field_checks.h"
@@ -24,5 +25,8 @@ std::string ReadConfigFile(std::string_view field, const std::string& path, std:
 // one is reported elsewhere).
 void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                    const FieldChecks& checks);
+
+// Hexadecimal digest of the configuration's graph, also where there is none.
+std::string GraphDigest(const ModelSpec& spec);
 
 }  // namespace bandana

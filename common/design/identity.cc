@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/design/counter_policy.h"
+#include "common/design/coupling_config.h"
 #include "common/design/privacy_rules.h"
 #include "common/design/sparse_policy.h"
 
@@ -57,12 +58,6 @@ std::string SparseText(const ModelSpec& spec) {
                       Exact(spec.sparse->context_stddev), " at most ",
                       Exact(spec.sparse->context_abs_max), " residual at most ",
                       Exact(ResidualAbsMax(spec)));
-}
-
-std::string GraphDigest(const ModelSpec& spec) {
-  return ToHex(Sha256Of(spec.config.has_colin()
-                            ? spec.config.colin().graph().SerializeAsString()
-                            : spec.config.goblin().graph().SerializeAsString()));
 }
 
 // "" where there is none.

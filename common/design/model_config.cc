@@ -10,6 +10,7 @@
 #include "common/design/counter_policy.h"
 #include "common/design/coupling_config.h"
 #include "common/design/field_checks.h"
+#include "common/design/mechanism.h"
 #include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
 #include "common/design/points_policy.h"
@@ -407,7 +408,14 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   if (found.empty()) CheckSparseDesign(spec, checks);
   if (found.empty()) CheckCounterDesign(spec, checks);
   if (found.empty()) ParseContext(spec, checks);
-  if (found.empty()) return spec;
+  if (found.empty()) {
+    auto made = MakeMechanism(spec);
+    if (made.ok()) {
+      spec.public_spec.made = *std::move(made);
+      return spec;
+    }
+    checks.Add("privacy", std::string(made.status().message()));
+  }
   errors.insert(errors.end(), found.begin(), found.end());
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@
 #include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana {
+
+class Mechanism;
+// The mechanism of models without privacy.
+std::shared_ptr<const Mechanism> NoMechanism();
 
 struct RewardWindowSpec {
   absl::Duration duration;
@@ -70,7 +75,11 @@ struct PublicSpec {
   std::optional<RewardWindowSpec> reward_window;
   absl::Duration token_lifetime;
 
-  // SHA-256 of the canonical text of every field above (docs/formats.md).
+  // The mechanism in force, made from the fields above; on the server also from the rest of the
+  // configuration. Never null. Whoever changes a field makes it again (MakeMechanism).
+  std::shared_ptr<const Mechanism> made = NoMechanism();
+
+  // SHA-256 of the canonical text of every field above `made` (docs/formats.md).
   Sha256Digest PolicyHash() const;
   // The default that missing rewards map to: the window's, else reward_min.
   double default_reward() const {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
 
 namespace bandana {
 
@@ -16,7 +15,7 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakePointsPolicy(const ModelSpec& 
   }
   const PointsSpec& points = *spec.points;
   const ConvexScales scales = {.smoothness = points.smoothness,
-                               .feedback_middle = -RewardCentre(spec.public_spec),
+                               .feedback_middle = -range.middle(),
                                .feedback_scale = std::hypot(range.width() / 2, std::sqrt(variance)),
                                .horizon = points.horizon};
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<ConvexPolicy> policy,

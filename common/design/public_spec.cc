@@ -4,8 +4,8 @@
 #include "absl/strings/str_format.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/context_policy.h"
 #include "common/design/field_checks.h"
+#include "common/design/mechanism.h"
 #include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
 #include "common/design/privacy_rules.h"
@@ -111,14 +111,11 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
 }
 
 // The device's own design: where the server's differs, the hash does.
-void DeriveContext(PublicSpec& spec, const FieldChecks& checks) {
-  if (spec.mode != v1::LOCAL_CONTEXT) return;
-  const auto mechanism = ContextMechanism::Create(spec);
-  if (mechanism.ok()) {
-    spec.context = mechanism->spec();
-  } else {
-    checks.Add("mechanism", std::string(mechanism.status().message()));
-  }
+void MakeHere(PublicSpec& spec, const FieldChecks& checks) {
+  auto made = MakeMechanism(spec);
+  if (!made.ok()) return checks.Add("mechanism", std::string(made.status().message()));
+  spec.made = *std::move(made);
+  if (const ContextReports* const contexts = spec.made->contexts()) spec.context = contexts->spec();
 }
 
 }  // namespace
@@ -143,7 +140,7 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
   spec.link = CheckLink(response.link(), spec, checks);
   CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);
-  if (errors.empty()) DeriveContext(spec, checks);
+  if (errors.empty()) MakeHere(spec, checks);
   BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "model configuration from the server"));
   const Sha256Digest hash = spec.PolicyHash();
   if (AsChars(hash) != response.policy_hash()) {

@@ -1,62 +1,18 @@
-// Local randomization of one bounded reward, pure epsilon, and the types that keep the order:
-// RawReward -> ClippedReward -> PerturbedReward. Only the last can be serialized or printed.
+// Local randomization of one bounded reward, pure epsilon.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
+#include "common/mechanisms/reward_chain.h"
+#include "common/mechanisms/reward_range.h"
 #include "common/mechanisms/window_mechanism.h"
 #include "common/random/bit_source.h"
 #include "common/random/keyed_stream.h"
 
 namespace bandana {
-
-namespace device {
-class Privatizer;
-}
-
-// The enforced reward range, min < max, both finite.
-struct RewardRange {
-  double min = 0;
-  double max = 1;
-  double width() const { return max - min; }
-};
-
-// What the application saw. Has no operator<<, no formatter and no conversion to a number outside
-// this room.
-class RawReward {
- public:
-  // Missing and NaN rewards are legal: they become the default when clipped.
-  explicit RawReward(std::optional<double> value) : value_(value) {}
-
- private:
-  friend class RewardRandomizer;
-  friend class ScalarGaussian;
-  std::optional<double> value_;
-};
-
-// A reward on the randomizer's input grid, inside the range: the bound is held by the type.
-class ClippedReward {
- private:
-  friend class RewardRandomizer;
-  friend class device::Privatizer;  // holds the step, sealed, between a reaction and its draw
-  explicit ClippedReward(std::uint32_t step) : step_(step) {}
-  std::uint32_t step_;  // in [0, kInputSteps]: reward = min + width * step / kInputSteps
-};
-
-// What may leave the device: an index into the public output grid.
-class PerturbedReward {
- public:
-  std::uint32_t output() const { return output_; }
-
- private:
-  friend class RewardRandomizer;
-  explicit PerturbedReward(std::uint32_t output) : output_(output) {}
-  std::uint32_t output_;
-};
 
 enum class RandomizerKind {
   kRandomizedResponse,  // binary rewards: one bit
@@ -84,7 +40,7 @@ enum class RandomizerKind {
 class RewardRandomizer {
  public:
   // Steps of the input grid: step i stands for the reward min + width * i / kInputSteps.
-  static constexpr std::uint32_t kInputSteps = 1u << 20;
+  static constexpr std::uint32_t kInputSteps = kRewardSteps;
   // The common denominator of all probabilities.
   static constexpr std::uint64_t kMassTotal = std::uint64_t{1} << 63;
   // Below it the 2^63 units of probability are too coarse to tell two rewards apart with little
@@ -105,6 +61,7 @@ class RewardRandomizer {
   // response of rewards that are not binary; INTERNAL the tables failed their own check.
   static absl::StatusOr<RewardRandomizer> CreateKind(const Options& options, RandomizerKind kind);
 
+  const Options& options() const { return options_; }
   RandomizerKind kind() const { return kind_; }
   const RewardRange& range() const { return options_.range; }
   // Number of outputs; outputs are 0 .. outputs() - 1. 2 for one bit, at most 1026 for the hybrid.

@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "common/mechanisms/centred_window.h"
 #include "common/mechanisms/counters/counter_design.h"
-#include "common/planner/noise_shape.h"
+#include "common/bandits/noise_shape.h"
 
 namespace bandana {
 namespace {

@@ -12,7 +12,7 @@
 #include "common/design/counter_policy.h"
 #include "common/model/entries/records.h"
 #include "common/model/state/user_shape.h"
-#include "common/planner/noise_shape.h"
+#include "common/bandits/noise_shape.h"
 #include "common/planner/served_config.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/folder/export.h"

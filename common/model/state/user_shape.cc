@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "common/base/status.h"
-#include "common/planner/noise_shape.h"
+#include "common/bandits/noise_shape.h"
 
 namespace bandana {
 namespace {

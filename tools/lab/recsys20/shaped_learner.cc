@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
-#include "common/planner/noise_shape.h"
+#include "common/bandits/noise_shape.h"
 #include "tools/lab/noise.h"
 #include "tools/lab/recsys20/model_learner.h"
 

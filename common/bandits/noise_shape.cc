@@ -1,4 +1,4 @@
-#include "common/planner/noise_shape.h"
+#include "common/bandits/noise_shape.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -1,0 +1,12 @@
+// REWARD_RANDOMIZER and CENTRED_RANDOMIZER: one reward, one output.
+#pragma once
+
+#include "common/design/mechanism.h"
+
+namespace bandana {
+
+MadeMechanism MakeRewardRandomizer(const MechanismRow& row, const PublicSpec& spec);
+// Clips to a window about the posterior's mean (centred_window.h).
+MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec);
+
+}  // namespace bandana

@@ -1,0 +1,72 @@
+#include "common/design/mechanisms/shaped_counter.h"
+
+#include <cmath>
+
+#include "common/bandits/noise_shape.h"
+#include "common/base/status.h"
+#include "common/design/counter_options.h"
+#include "common/design/coupling_config.h"
+
+namespace bandana {
+namespace {
+
+using Root = absl::StatusOr<std::vector<double>>;
+
+class Shaped final : public Mechanism {
+ public:
+  Shaped(const MechanismRow& row, v1::Mode mode, ShapedCounter part)
+      : Mechanism(row, mode), part_(std::move(part)) {}
+
+  std::optional<PrivacyCost> cost() const override {
+    return PrivacyCost::Zcdp(part_.design.cost());
+  }
+  const ShapedCounter* shaped() const override { return &part_; }
+  // The shape follows from the graph and is fixed with it.
+  std::vector<std::pair<std::string, std::string>> IdentityFields(
+      const ModelSpec& spec) const override {
+    return {{"counter", CounterIdentity(spec.public_spec, part_.design)},
+            {"shaped_graph", GraphDigest(spec)}};
+  }
+  std::string Describe(const ModelSpec& spec) const override {
+    return DescribeCounter(spec.public_spec, part_.design, "over all users by the server",
+                           "moment");
+  }
+
+ private:
+  const ShapedCounter part_;
+};
+
+Root FoundRoot(const CouplingComponent& component) {
+  const auto n = static_cast<int>(component.nodes.size());
+  BANDANA_ASSIGN_OR_RETURN(NoiseShape shape, ShapeNoise(component.prior, n));
+  return std::move(shape.root);
+}
+
+// 1 1' / n.
+Root PooledRoot(const CouplingComponent& component) {
+  const std::size_t n = component.nodes.size();
+  return std::vector<double>(n * n, 1 / std::sqrt(static_cast<double>(n)));
+}
+
+MadeMechanism MakeShaped(const MechanismRow& row, const ModelSpec& spec,
+                         Root (*root)(const CouplingComponent&)) {
+  const PublicSpec& p = spec.public_spec;
+  BANDANA_ASSIGN_OR_RETURN(
+      CounterDesign design,
+      RewardCounterDesign(p, static_cast<std::size_t>(p.dimension) * spec.coupling.nodes()));
+  return std::make_shared<Shaped>(
+      row, p.mode,
+      ShapedCounter{.design = std::move(design), .centre = p.reward_range.middle(), .root = root});
+}
+
+}  // namespace
+
+MadeMechanism MakeShapedCounter(const MechanismRow& row, const ModelSpec& spec) {
+  return MakeShaped(row, spec, FoundRoot);
+}
+
+MadeMechanism MakePooledCounter(const MechanismRow& row, const ModelSpec& spec) {
+  return MakeShaped(row, spec, PooledRoot);
+}
+
+}  // namespace bandana

@@ -1,0 +1,47 @@
+#include "common/design/mode.h"
+
+#include "common/base/check.h"
+
+namespace bandana {
+namespace {
+
+constexpr ModeRow kModes[] = {
+    {.mode = v1::NON_PRIVATE, .words = "the server sees raw rewards and promises nothing"},
+    {.mode = v1::LOCAL_REWARD,
+     .is_private = true,
+     .device_draws = true,
+     .words = "the server never sees a reward"},
+    {.mode = v1::CENTRAL_REWARD,
+     .is_private = true,
+     .server_draws = true,
+     .words = "the server sees raw rewards and publishes noised statistics only"},
+    {.mode = v1::JOINT,
+     .is_private = true,
+     .server_draws = true,
+     .hides_contexts = true,
+     .words = "the server sees contexts and raw rewards; what others are served hides any one "
+              "round's"},
+    {.mode = v1::LOCAL_CONTEXT,
+     .is_private = true,
+     .device_draws = true,
+     .hides_contexts = true,
+     .contexts_on_device = true,
+     .words = "the server never sees a context, an arm or a reward"},
+};
+
+}  // namespace
+
+const ModeRow* FindMode(v1::Mode mode) {
+  for (const ModeRow& row : kModes) {
+    if (row.mode == mode) return &row;
+  }
+  return nullptr;
+}
+
+const ModeRow& ModeOf(v1::Mode mode) {
+  const ModeRow* const row = FindMode(mode);
+  BANDANA_CHECK(row != nullptr);
+  return *row;
+}
+
+}  // namespace bandana

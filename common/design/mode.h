@@ -1,0 +1,26 @@
+// What a model's mode says about who sees what and who draws.
+#pragma once
+
+#include <string_view>
+
+#include "bandana/v1/config.pb.h"
+
+namespace bandana {
+
+// One row per mode.
+struct ModeRow {
+  v1::Mode mode = v1::NON_PRIVATE;
+  bool is_private = false;
+  bool device_draws = false;        // the device makes what the server may see of an event
+  bool server_draws = false;        // the server sees raw rewards and adds the noise
+  bool hides_contexts = false;      // contexts are private, as rewards are
+  bool contexts_on_device = false;  // the server sees neither contexts nor arms
+  std::string_view words;           // for people: what the server sees
+};
+
+// nullptr: not one that this version knows.
+const ModeRow* FindMode(v1::Mode mode);
+// The row of a model's mode. Requires one that this version knows.
+const ModeRow& ModeOf(v1::Mode mode);
+
+}  // namespace bandana

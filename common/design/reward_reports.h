@@ -1,0 +1,75 @@
+// What a one-shot mechanism for rewards is to both sides: the device, or the server in its place,
+// draws one output per event, and the server reads it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/base/sha256.h"
+#include "common/mechanisms/reward_chain.h"
+#include "common/mechanisms/reward_range.h"
+#include "common/random/bit_source.h"
+#include "common/random/keyed_stream.h"
+
+namespace bandana {
+
+// One report, as it is on the wire; `window` as it is in its token.
+struct RewardReport {
+  std::uint32_t output = 0;
+  bool whole_range = false;  // the device did not use the window
+  std::optional<RewardRange> window;
+};
+
+// What a report is to the posterior: an event whose reward is `value` and whose features are the
+// decision's times `scale`.
+struct RewardEvent {
+  double value = 0;
+  double scale = 1;
+};
+
+// Immutable. Threads: const methods are safe, given a source each.
+class RewardReports {
+ public:
+  virtual ~RewardReports() = default;
+
+  // Outputs are 0 .. outputs() - 1.
+  virtual std::uint32_t outputs() const = 0;
+  // Largest variance of an event's value over rewards in the range, reward units squared.
+  virtual double VarianceMax() const = 0;
+  // What keyed noise is addressed by: SHA-256 of all parameters.
+  virtual Sha256Digest parameters() const = 0;
+
+  // The part of the range that the reward of an arm should be clipped to, from the posterior's mean
+  // and standard deviation of it; nothing: the whole range. `reward_stddev` is the model's.
+  virtual std::optional<RewardRange> WindowFor(double mean, double width,
+                                               double reward_stddev) const = 0;
+  // What a device's report says of the window that its decision names: that it was not used.
+  virtual bool IsWholeRange(const std::optional<RewardRange>& window) const = 0;
+
+  // Missing and NaN rewards become the default, others move into the window, or the range where
+  // there is none. The window must not depend on the reward.
+  virtual ClippedReward Clip(const RawReward& reward, double default_reward,
+                             const std::optional<RewardRange>& window) const = 0;
+  // What keyed bits for this reward are bound to (NoiseAddress::input). Tells the reward to anyone
+  // who tries all steps: for an address alone.
+  virtual NoiseInput InputOf(const ClippedReward& reward) const = 0;
+  // Draws once. The caller has debited the mechanism's cost durably before. Errors: UNAVAILABLE
+  // entropy failed, nothing returned.
+  virtual absl::StatusOr<PerturbedReward> Draw(const ClippedReward& reward,
+                                               BitSource& bits) const = 0;
+
+  // `reward_stddev` is the model's. Post-processing.
+  virtual std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
+                                                           double reward_stddev) const = 0;
+
+ protected:
+  // For mechanisms of their own: between the types of the chain and their numbers.
+  static ClippedReward ClippedTo(std::uint32_t step) { return ClippedReward(step); }
+  static std::uint32_t StepOf(const ClippedReward& reward) { return reward.step_; }
+  static PerturbedReward Perturbed(std::uint32_t output) { return PerturbedReward(output); }
+};
+
+}  // namespace bandana
