@@ -38,7 +38,7 @@ constexpr char kToFreshPages[] =
     "DROP TABLE log;"
     "ALTER TABLE fresh RENAME TO log;"
     "COMMIT;";
-// Version 1 allowed one id an entry.
+// Version 1 allowed one id per entry.
 constexpr char kFromVersion1[] =
     "BEGIN IMMEDIATE;"
     "ALTER TABLE ids RENAME TO ids_1;"
@@ -71,7 +71,7 @@ absl::Status CheckpointPass(SqliteConnection& connection) {
 // starves.
 class WalCheckpointer {
  public:
-  // `stepped`: without a thread, the bulk is the writer's own, too.
+  // `stepped`: without a thread, so that the writer does the bulk as well.
   WalCheckpointer(SqliteConnection connection, int pages_max, bool stepped)
       : connection_(std::move(connection)), pages_max_(pages_max), stepped_(stepped) {
     if (!stepped_) thread_ = std::thread([this] { Run(); });
@@ -449,12 +449,17 @@ class SqliteLog final : public UpdateLog {
 
 }  // namespace
 
-absl::Status CreateSqliteLog(const SqliteLogOptions& options, const LogPosition& start) {
+absl::Status RemoveSqliteLog(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::error_code error;
-    std::filesystem::remove(options.path + suffix, error);
-    if (error) return Unavailable("cannot remove ", options.path, suffix, ": ", error.message());
+    std::filesystem::remove(path + suffix, error);
+    if (error) return Unavailable("cannot remove ", path, suffix, ": ", error.message());
   }
+  return absl::OkStatus();
+}
+
+absl::Status CreateSqliteLog(const SqliteLogOptions& options, const LogPosition& start) {
+  BANDANA_RETURN_IF_ERROR(RemoveSqliteLog(options.path));
   BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection,
                            SqliteConnection::Open(options.path, options.vfs));
   BANDANA_RETURN_IF_ERROR(connection.Exec("BEGIN IMMEDIATE"));

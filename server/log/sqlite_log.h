@@ -1,4 +1,4 @@
-// The embedded log: one SQLite file a model. Tables: docs/formats.md.
+// A log in one SQLite file. Tables: docs/formats.md.
 #pragma once
 
 #include <memory>
@@ -29,5 +29,8 @@ absl::Status CreateSqliteLog(const SqliteLogOptions& options, const LogPosition&
 // the database so that no append has to. Errors: DATA_LOSS missing or damaged file; UNAVAILABLE
 // I/O.
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenSqliteLog(const SqliteLogOptions& options);
+
+// Removes the file and those beside it; OK when there is none. Errors: UNAVAILABLE I/O.
+absl::Status RemoveSqliteLog(const std::string& path);
 
 }  // namespace bandana::server

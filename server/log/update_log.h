@@ -1,7 +1,7 @@
-// The ordered, durable log of one model, as an engine provides it. LogWriter is the only appender
-// and adds queueing, group commit and admission; an engine stores transactions. SqliteLog is the
-// embedded one. A stream engine fits the same operations: explicit ids `epoch-sequence` let it
-// refuse a stale writer.
+// The ordered, durable log of one model, as an engine provides it (LogEngine). LogWriter is the
+// only appender and adds queueing, group commit and admission; an engine stores transactions. A
+// stream engine fits the same operations: explicit ids `epoch-sequence` let it refuse a stale
+// writer.
 #pragma once
 
 #include <array>

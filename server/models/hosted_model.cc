@@ -48,10 +48,15 @@ class Model final : public HostedModel {
   }
 
   absl::Status Start() {
-    BANDANA_ASSIGN_OR_RETURN(
-        Recovered recovered,
-        Recover(spec_, folder_, options_.log_vfs, options_.noise_key, warn_, users_, counters_,
-                options_.checkpoint_seal, options_.stepped, options_.noise_binding));
+    BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
+                             Recover(spec_, folder_,
+                                     {.log = options_.log,
+                                      .noise_key = options_.noise_key,
+                                      .checkpoint_seal = options_.checkpoint_seal,
+                                      .warn = warn_,
+                                      .stepped = options_.stepped,
+                                      .binding = options_.noise_binding},
+                                     users_, counters_));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     instance_ = recovered.stored.instance;

@@ -21,6 +21,7 @@
 #include "common/model/entries/decision.h"
 #include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
+#include "server/log/log_engine.h"
 #include "server/models/admission/budget_use.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint_seal.h"
@@ -80,7 +81,7 @@ struct RewardTotals {
 };
 
 struct HostedModelOptions {
-  std::string log_vfs;  // SQLite VFS of the log; tests inject faults through it
+  std::shared_ptr<const LogEngine> log = DefaultLogEngine();
   // Longest sleep of the model's own thread: how late due windows and expired ids may be noticed.
   absl::Duration tick_max = absl::Seconds(1);
   // What the noise of a central model is a function of; such a model does not open without.
@@ -112,7 +113,7 @@ class HostedModel {
   // its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state disagree
   // (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad arms
   // file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key that
-  // the state was made with is not the one given; UNAVAILABLE I/O.
+  // the state was made with is not the one given, or its log is of another engine; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
                                                            const std::string& folder,
                                                            const Clock& clock,

@@ -37,18 +37,13 @@ absl::Status FromErrorCode(const std::error_code& error, std::string_view what,
   return Unavailable("cannot ", ToAbsl(what), " ", path, ": ", error.message());
 }
 
-absl::Status RemoveFolder(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  return FromErrorCode(error, "remove", path);
-}
-
 class Registry final : public ModelRegistry {
  public:
   Registry(const Options& options, const Clock& clock)
       : folder_(options.data_dir + "/models"),
         data_dir_(options.data_dir),
         models_max_(options.models_max),
+        log_(options.log),
         checkpoint_seal_(options.checkpoint_seal),
         warn_(options.warn),
         stepped_(options.stepped),
@@ -92,6 +87,8 @@ class Registry final : public ModelRegistry {
     });
     models_.store(std::make_shared<const Models>(std::move(models)));
   }
+  // With its log.
+  absl::Status RemoveFolder(const std::string& path) const;
   absl::Status CheckFree(const std::string& name) const;
   absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
   // The server's noise key, made at the first central model; null for other modes.
@@ -103,6 +100,7 @@ class Registry final : public ModelRegistry {
   const std::string folder_;
   const std::string data_dir_;
   const int models_max_;
+  const std::shared_ptr<const LogEngine> log_;
   const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
   const std::function<void(std::string_view, const std::string&)> warn_;
   const bool stepped_;
@@ -136,6 +134,13 @@ absl::Status Registry::OpenStored() {
   return absl::OkStatus();
 }
 
+absl::Status Registry::RemoveFolder(const std::string& path) const {
+  BANDANA_RETURN_IF_ERROR(log_->Remove(path));
+  std::error_code error;
+  fs::remove_all(path, error);
+  return FromErrorCode(error, "remove", path);
+}
+
 absl::Status Registry::CheckFree(const std::string& name) const {
   const auto models = models_.load();
   if (models->contains(name)) {
@@ -152,6 +157,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
   const std::string name = spec.public_spec.name;
   BANDANA_RETURN_IF_ERROR(CheckFree(name));
   HostedModelOptions model_options;
+  model_options.log = log_;
   model_options.checkpoint_seal = checkpoint_seal_;
   model_options.stepped = stepped_;
   if (warn_) {
@@ -242,7 +248,7 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
   exported.checkpoint.fixed = FixedDigest(identity);
   const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
   BANDANA_RETURN_IF_ERROR(
-      MakeModelFolder(folder, identity, &exported.checkpoint, bytes, "", checkpoint_seal_));
+      MakeModelFolder(folder, identity, &exported.checkpoint, bytes, *log_, checkpoint_seal_));
   BANDANA_ASSIGN_OR_RETURN(ArmStore arms, ArmStore::Open(ArmsPath(folder)));
   BANDANA_RETURN_IF_ERROR(arms.Put(exported.arms));
   return WriteStoredConfig(folder, spec.config);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
+#include "server/log/log_engine.h"
 #include "server/models/hosted_model.h"
 
 namespace bandana::server {
@@ -20,7 +21,8 @@ class ModelRegistry {
   struct Options {
     std::string data_dir;  // models live in data_dir/models/NAME
     int models_max = 0;
-    std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are not sealed
+    std::shared_ptr<const LogEngine> log = DefaultLogEngine();  // of every model
+    std::shared_ptr<const CheckpointSeal> checkpoint_seal;      // null: checkpoints are not sealed
     // Told what an operator should know of a model although nothing fails; on any thread. May be
     // null.
     std::function<void(std::string_view model, const std::string& message)> warn;

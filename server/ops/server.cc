@@ -136,6 +136,7 @@ class RunningServer final : public Server {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
+    options.log = spec_.log;
     options.warn = [](std::string_view model, const std::string& message) {
       spdlog::warn("model {}: {}", model, message);
     };

@@ -12,6 +12,7 @@ bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME log_engine_test SRCS unit/log_engine_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
   LABELS property TIMEOUT 300)
 bandana_test(NAME model_kill_test SRCS fault/model_kill_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)

@@ -15,7 +15,6 @@
 #include "common/design/counter_policy.h"
 #include "common/model/learners/learner.h"
 #include "common/model/state/model_state.h"
-#include "server/log/sqlite_log.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/model_harness.h"
@@ -27,7 +26,7 @@ namespace {
 
 using server::HostedModel;
 
-// One counter a user, one over all users of a graph, one of contexts and rewards together, and
+// One counter per user, one over all users of a graph, one of contexts and rewards together, and
 // episodes of them.
 const char* const kModels[] = {
     "mode: CENTRAL_REWARD shared {} privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }",
@@ -112,13 +111,12 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
   std::map<std::uint64_t, std::vector<double>> means;
   UserIndex users;
   Counters counters;
-  auto recovered = *server::Recover(
-      spec, folder, "", Key(), [](const std::string&) {}, users, counters);
+  auto recovered = *server::Recover(spec, folder, {.noise_key = Key()}, users, counters);
   ModelState state;
-  const auto learner = *MakeLearner(
-      spec, *recovered.path, state,
-      std::vector<NodeStatistics>(spec.coupling.nodes(),
-                                  EmptyStatistics(StatisticsDimension(spec))));
+  const auto learner =
+      *MakeLearner(spec, *recovered.path, state,
+                   std::vector<NodeStatistics>(spec.coupling.nodes(),
+                                               EmptyStatistics(StatisticsDimension(spec))));
   std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
   for (const LogEntry& entry : entries) {

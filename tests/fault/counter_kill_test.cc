@@ -123,8 +123,7 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
   const auto design = *MakeCounterDesign(spec.public_spec);
   UserIndex users;
   Counters counters;
-  auto recovered = *server::Recover(
-      spec, folder, "", nullptr, [](const std::string&) {}, users, counters);
+  auto recovered = *server::Recover(spec, folder, {}, users, counters);
   std::uint64_t all = 0;
   ASSERT_EQ(users.size(), 2);
   for (const std::string user : {"ann", "bob"}) {
@@ -143,8 +142,8 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
       events += steps[stream];
     }
     const int node = users.Find(user);
-    const NodeStatistics got = WithRelease(
-        recovered.statistics[node], recovered.state.ReleaseOf(node, *recovered.path));
+    const NodeStatistics got =
+        WithRelease(recovered.statistics[node], recovered.state.ReleaseOf(node, *recovered.path));
     EXPECT_EQ(got.events, events);
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(got.gram[i], expected.gram[i], 1e-9);
     for (int i = 0; i < 2; ++i) EXPECT_NEAR(got.moment[i], expected.moment[i], 1e-9);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/base/file.h"
+#include "server/log/sqlite_engine.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -229,7 +230,7 @@ TEST_F(HostedModelAdminTest, AnArmsFileIsLoadedWhenNewOrChanged) {
 TEST_F(HostedModelAdminTest, AFullDiskIsUnavailableAndHealsByItself) {
   FaultVfs& faults = FaultVfs::Instance();
   faults.Reset();
-  options_.log_vfs = FaultVfs::kName;
+  options_.log = server::SqliteEngineOver(FaultVfs::kName);
   auto model = Open(SharedSpec());
   ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
   WaitApplied(*model);
@@ -249,7 +250,7 @@ TEST_F(HostedModelAdminTest, AFullDiskIsUnavailableAndHealsByItself) {
 TEST_F(HostedModelAdminTest, DecisionsWaitThroughAFullDisk) {
   FaultVfs& faults = FaultVfs::Instance();
   faults.Reset();
-  options_.log_vfs = FaultVfs::kName;
+  options_.log = server::SqliteEngineOver(FaultVfs::kName);
   const auto model = Open(WindowSpec());
   faults.disk_full = true;
   ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {1, 0})), IsOk());
@@ -264,7 +265,7 @@ TEST_F(HostedModelAdminTest, DecisionsWaitThroughAFullDisk) {
 TEST_F(HostedModelAdminTest, AFailedSyncEndsAcknowledgementsForGood) {
   FaultVfs& faults = FaultVfs::Instance();
   faults.Reset();
-  options_.log_vfs = FaultVfs::kName;
+  options_.log = server::SqliteEngineOver(FaultVfs::kName);
   auto model = Open(SharedSpec());
   ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}), 1)), v1::APPLIED);
   faults.fail_sync = true;

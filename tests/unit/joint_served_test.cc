@@ -12,7 +12,6 @@
 #include "common/mechanisms/joint/joint_counter.h"
 #include "common/model/entries/records.h"
 #include "common/planner/served_config.h"
-#include "server/log/sqlite_log.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -66,8 +65,7 @@ class JointServedTest : public HostedModelTest {
   server::Recovered Recover(const ModelSpec& spec) {
     UserIndex users;
     Counters counters;
-    return *server::Recover(
-        spec, folder_.path(), "", Key(), [](const std::string&) {}, users, counters);
+    return *server::Recover(spec, folder_.path(), {.noise_key = Key()}, users, counters);
   }
 };
 

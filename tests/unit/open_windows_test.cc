@@ -11,6 +11,8 @@
 #include "common/model/entries/records.h"
 #include "common/model/state/cell_codec.h"
 #include "common/random/bit_source.h"
+#include "server/log/log_engine.h"
+#include "server/log/sqlite_engine.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/folder/folder_restore.h"
 #include "server/models/folder/recovery.h"
@@ -65,7 +67,7 @@ class OneWorld {
     server::HostedModelOptions options;
     options.stepped = true;
     options.noise_key = TestKey();
-    options.log_vfs = vfs;
+    options.log = server::SqliteEngineOver(vfs);
     auto opened = HostedModel::Open(spec_, folder.path() + "/m", clock, options);
     ASSERT_THAT(opened, IsOk());
     model = *std::move(opened);
@@ -105,7 +107,7 @@ class OneWorld {
     if (const auto budget = model->Budget()) absl::StrAppend(&face, " ", budget->used);
     return face;
   }
-  // Of the log's closed file.
+  // Sizes in the closed file of the log.
   std::string Sizes() {
     model.reset();
     std::string sizes;
@@ -317,8 +319,7 @@ TEST_P(OpenWindowsTest, CellsAreSealedAndBoundToTheirDecision) {
   Cell cells[2];
   {
     auto log = *server::OpenSqliteLog({.path = world.LogFile()});
-    ASSERT_THAT(log->ForEachCell([&](const Cell& cell) { cells[cell.slot] = cell; }),
-                IsOk());
+    ASSERT_THAT(log->ForEachCell([&](const Cell& cell) { cells[cell.slot] = cell; }), IsOk());
     std::swap(cells[0].content, cells[1].content);
     server::LogBatch batch;
     batch.cells = {cells[0], cells[1]};
@@ -415,7 +416,7 @@ TEST(FormerWindowsTest, EntriesThatKeepReportsInTheLogAreRefusedWithWhatToDo) {
   std::string former = Encode(decision);
   former[1] = 1;
   {
-    auto log = *server::OpenSqliteLog({.path = server::LogPath(folder.path())});
+    auto log = *server::OpenLog(*server::DefaultLogEngine(), folder.path());
     server::LogBatch batch;
     batch.Add(former);
     ASSERT_THAT(log->Append(batch), IsOk());

@@ -14,7 +14,6 @@
 #include "common/model/state/user_shape.h"
 #include "common/bandits/noise_shape.h"
 #include "common/planner/served_config.h"
-#include "server/log/sqlite_log.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -73,8 +72,7 @@ class ShapedModelTest : public HostedModelTest {
   server::Recovered Recover(const ModelSpec& spec) {
     UserIndex users;
     Counters counters;
-    return *server::Recover(
-        spec, folder_.path(), "", Key(), [](const std::string&) {}, users, counters);
+    return *server::Recover(spec, folder_.path(), {.noise_key = Key()}, users, counters);
   }
 };
 

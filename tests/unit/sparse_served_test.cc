@@ -14,7 +14,6 @@
 #include "common/mechanisms/canonical_text.h"
 #include "common/model/entries/records.h"
 #include "common/planner/served_config.h"
-#include "server/log/sqlite_log.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -79,8 +78,7 @@ class SparseServedTest : public HostedModelTest {
   server::Recovered Recover(const ModelSpec& spec, const std::string& folder) {
     UserIndex users;
     Counters counters;
-    auto recovered = server::Recover(
-        spec, folder, "", Key(), [](const std::string&) {}, users, counters);
+    auto recovered = server::Recover(spec, folder, {.noise_key = Key()}, users, counters);
     EXPECT_THAT(recovered, IsOk());
     return *std::move(recovered);
   }
@@ -396,7 +394,7 @@ TEST_F(SparseStreamTest, ClosingErasesTheSumsAndKeepsTheEstimate) {
   EXPECT_EQ(stream.estimate().value(), estimate);
   EXPECT_EQ(stream.rows(), 0);
   EXPECT_EQ(stream.episodes(), 0);
-  // The sums are gone from what is stored, too: twelve zeros, count, energy and rows.
+  // The stored bytes hold no sums either: twelve zeros, count, energy and rows.
   EXPECT_TRUE(BytesOf(stream).ends_with(std::string((3 + kDimension) * 8, '\0')));
 }
 

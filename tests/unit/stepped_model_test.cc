@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "server/log/sqlite_engine.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/hosted_model_fixture.h"
 
@@ -117,7 +118,7 @@ TEST_F(SteppedModelTest, StoresCountersWithoutWaiting) {
 
 TEST_F(SteppedModelTest, TriesAFullDiskOnceAStep) {
   FaultVfs& vfs = FaultVfs::Instance();
-  options_.log_vfs = FaultVfs::kName;
+  options_.log = server::SqliteEngineOver(FaultVfs::kName);
   const auto model = Open(WindowSpec());
   vfs.disk_full = true;
   ASSERT_THAT(model->RecordDecision(DecisionOf(*model, clock_, 1, {1, 0})), IsOk());

@@ -50,7 +50,7 @@ ALLOWED = {
                                       "server/service/transport"],
     "server/service": COMMON + ["common/model/entries", "server/models", "server/models/catalogue", "server/service/access",
                                 "server/service/connections", "server/service/tokens", "server/service/transport"],
-    "server/ops/config": COMMON + ["server/service/access", "server/service/connections", "server/service/tls"],
+    "server/ops/config": COMMON + ["server/log", "server/service/access", "server/service/connections", "server/service/tls"],
     "server/ops/observation": COMMON + ["server/models", "server/service/connections", "server/service/transport"],
     "server/ops": COMMON + ["server/models", "server/service", "server/service/admin", "server/service/connections",
                             "server/service/tls", "server/service/tokens", "server/service/transport",

@@ -28,6 +28,7 @@ using server::CheckpointSeal;
 struct Place {
   std::string data_dir;
   std::vector<ModelSpec> models;  // of the configuration
+  std::shared_ptr<const server::LogEngine> log;
   std::shared_ptr<const CheckpointSeal> seal;
   std::unique_ptr<server::DataDirLock> lock;
 };
@@ -45,6 +46,7 @@ absl::StatusOr<Place> OpenPlace(const OfflineOptions& options) {
     }
     place.data_dir = config.spec->data_dir;
     place.models = std::move(config.spec->models);
+    place.log = std::move(config.spec->log);
     if (!config.spec->checkpoint_key_file.empty()) {
       BANDANA_ASSIGN_OR_RETURN(place.seal,
                                CheckpointSeal::FromFile(config.spec->checkpoint_key_file));
@@ -134,8 +136,10 @@ absl::Status Restore(const OfflineOptions& options, CommandOutput& output) {
   }
   BANDANA_ASSIGN_OR_RETURN(Place place, OpenPlace(options));
   BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, SpecOf(place, options.model));
-  server::RestoreOptions restore{
-      .data_dir = place.data_dir, .checkpoint_seal = place.seal, .through = options.through};
+  server::RestoreOptions restore{.data_dir = place.data_dir,
+                                 .log = place.log,
+                                 .checkpoint_seal = place.seal,
+                                 .through = options.through};
   std::error_code error;
   if (fs::exists(place.data_dir + "/noise_key", error)) {
     BANDANA_ASSIGN_OR_RETURN(restore.noise_key, server::OpenNoiseKey(place.data_dir, SystemBits()));

@@ -11,7 +11,8 @@
 #include "common/base/status.h"
 #include "common/design/identity.h"
 #include "common/model/entries/records.h"
-#include "server/log/sqlite_log.h"
+#include "server/log/log_engine.h"
+#include "server/log/log_reader.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/publication.h"
@@ -20,8 +21,6 @@
 
 namespace bandana::server {
 namespace {
-
-constexpr int kReadEntries = 4096;
 
 bool Exists(const std::string& path) {
   std::error_code error;
@@ -104,20 +103,14 @@ struct Check {
       }
     }
     const PublishedCheck check(published, at, newest ? newest->published : LogPosition{});
-    std::vector<LogEntry> entries;
     const std::uint64_t first = at.sequence + 1;
-    do {
-      entries.clear();
-      BANDANA_RETURN_IF_ERROR(log.Read(at, kReadEntries, entries));
-      for (const LogEntry& entry : entries) {
-        BANDANA_RETURN_IF_ERROR(check.See(entry.position));
-        if (dimension > 0) {
-          BANDANA_RETURN_IF_ERROR(Annotate(Decode(entry.record, dimension).status(),
-                                           absl::StrCat("entry ", entry.position.sequence)));
-        }
-        at = entry.position;
-      }
-    } while (!entries.empty());
+    BANDANA_RETURN_IF_ERROR(ForEachEntry(log, at, [&](const LogEntry& entry) {
+      at = entry.position;
+      BANDANA_RETURN_IF_ERROR(check.See(at));
+      if (dimension == 0) return absl::OkStatus();
+      return Annotate(Decode(entry.record, dimension).status(),
+                      absl::StrCat("entry ", at.sequence));
+    }));
     BANDANA_RETURN_IF_ERROR(check.Finish(at));
     std::uint64_t ids = 0;
     BANDANA_RETURN_IF_ERROR(log.ForEachId([&](const RememberedId&) { ++ids; }));
@@ -133,9 +126,7 @@ struct Check {
     const std::uint64_t from = newest ? newest->position.sequence : 0;
     if (log.trimmed() > from) {
       return DataLoss("the log begins at entry ", log.trimmed() + 1,
-                      " and the newest valid "
-                      "checkpoint ends at entry ",
-                      from);
+                      " and the newest valid checkpoint ends at entry ", from);
     }
     if (from > log.last().sequence) {
       return DataLoss("the log ends at entry ", log.last().sequence,
@@ -145,12 +136,14 @@ struct Check {
   }
 
   void Log() {
-    const auto log = OpenSqliteLog({.path = LogPath(folder)});
-    if (!log.ok()) return Add("log.sqlite", log.status());
+    const std::shared_ptr<const LogEngine> engine = LogEngineOf(folder);
+    const auto log = OpenLog(*engine, folder);
+    const std::string file(engine->file());
+    if (!log.ok()) return Add(file, log.status());
     std::string detail;
     absl::Status status = Start(**log);
     if (status.ok()) status = Entries(**log, detail);
-    Add("log.sqlite", status, detail);
+    Add(file, status, detail);
   }
 
   void Arms() {

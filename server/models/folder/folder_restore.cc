@@ -9,7 +9,8 @@
 #include "common/base/status.h"
 #include "common/model/state/event_sink.h"
 #include "common/random/bit_source.h"
-#include "server/log/sqlite_log.h"
+#include "server/log/log_engine.h"
+#include "server/log/log_reader.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/export.h"
@@ -20,8 +21,6 @@ namespace bandana::server {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kReadEntries = 4096;
 
 class Restorer {
  public:
@@ -95,7 +94,7 @@ class Restorer {
   absl::Status StartEmpty(const Sha256Digest& fixed) {
     BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
     const absl::StatusOr<Identity> identity = ParseIdentity(text);
-    const auto log = OpenSqliteLog({.path = LogPath(folder_)});
+    const auto log = OpenLog(*LogEngineOf(folder_), folder_);
     if (!identity.ok() || !log.ok() || (*log)->trimmed() > 0) {
       return DataLoss("model ", spec_.public_spec.name,
                       ": no checkpoint is sound, and the log does not begin at entry 1");
@@ -121,7 +120,7 @@ class Restorer {
   absl::Status Replay(const RewardPath& path) {
     result_.through = checkpoint_.state.position.sequence;
     values_ = checkpoint_.former;
-    const auto log = OpenSqliteLog({.path = LogPath(folder_)});
+    const auto log = OpenLog(*LogEngineOf(folder_), folder_);
     if (!log.ok()) {
       Note(log.status());
       return ChargeForLostEntries(path);
@@ -132,22 +131,12 @@ class Restorer {
     for (const std::string& user : checkpoint_.users) users.Add(user);
     StatisticsSink sink(StatisticsDimension(spec_), std::move(checkpoint_.statistics));
     absl::Status sound;
-    bool more = !without_entries_;
-    while (more && sound.ok()) {
-      std::vector<LogEntry> entries;
-      sound = (*log)->Read(checkpoint_.state.position, kReadEntries, entries);
+    if (!without_entries_) {
+      sound = ForEachEntry(
+          **log, checkpoint_.state.position,
+          [&](const LogEntry& entry) { return checkpoint_.state.Apply(entry, path, users, sink); },
+          options_.through.value_or(UINT64_MAX));
       if (absl::IsUnavailable(sound)) return sound;
-      more = !entries.empty();
-      for (const LogEntry& entry : entries) {
-        if (options_.through && entry.position.sequence > *options_.through) {
-          more = false;
-          break;
-        }
-        const absl::Status applied = checkpoint_.state.Apply(entry, path, users, sink);
-        if (absl::IsUnavailable(applied)) return applied;
-        sound.Update(applied);
-        if (!applied.ok()) break;
-      }
     }
     if (!sound.ok()) Note(sound);
     if (sound.ok() && checkpoint_.state.position == (*log)->last()) TakeCells(**log);
@@ -204,8 +193,8 @@ class Restorer {
     const std::string bytes = CheckpointOfCopy(copy, instance);
     std::error_code error;
     fs::remove_all(half_made_, error);
-    BANDANA_RETURN_IF_ERROR(
-        MakeModelFolder(half_made_, identity, &copy, bytes, "", options_.checkpoint_seal));
+    BANDANA_RETURN_IF_ERROR(MakeModelFolder(half_made_, identity, &copy, bytes, *options_.log,
+                                            options_.checkpoint_seal));
     if (const absl::Status arms = CopyArms(); !arms.ok()) Note(arms);
     if (!HasStoredConfig(folder_)) return absl::OkStatus();
     return WriteStoredConfig(half_made_, spec_.config);

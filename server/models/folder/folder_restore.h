@@ -10,12 +10,15 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "common/random/keyed_stream.h"
+#include "server/log/log_engine.h"
 #include "server/models/folder/checkpoint_seal.h"
 
 namespace bandana::server {
 
 struct RestoreOptions {
   std::string data_dir;
+  // Keeps the log of the model made anew; the old one is read by the engine that its folder names.
+  std::shared_ptr<const LogEngine> log = DefaultLogEngine();
   std::shared_ptr<const NoiseKey> noise_key;              // central models
   std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are plain
   std::optional<std::uint64_t> through;  // no entry after it counts; nullopt: as far as possible

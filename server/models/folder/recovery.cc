@@ -11,14 +11,13 @@
 #include "common/design/privacy_rules.h"
 #include "common/model/state/event_sink.h"
 #include "common/random/bit_source.h"
-#include "server/log/sqlite_log.h"
+#include "server/log/log_reader.h"
 #include "server/models/folder/publication.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr std::uint64_t kIdentityBytesMax = 64 * 1024;
-constexpr int kReadEntries = 4096;
 
 std::string IdentityPath(const std::string& folder) { return folder + "/identity"; }
 
@@ -28,9 +27,9 @@ bool Exists(const std::string& path) {
 }
 
 // A folder without identity is a creation that did not finish, unless its log says otherwise.
-absl::Status CheckUnused(const std::string& folder, const std::string& vfs) {
-  if (!Exists(LogPath(folder))) return absl::OkStatus();
-  const auto log = OpenSqliteLog({.path = LogPath(folder), .vfs = vfs});
+absl::Status CheckUnused(const std::string& folder, const LogEngine& engine) {
+  const auto log = OpenLog(engine, folder);
+  if (absl::IsFailedPrecondition(log.status())) return log.status();
   if (log.ok() && (*log)->last().sequence > 0 && (*log)->last().sequence > (*log)->trimmed()) {
     return DataLoss(IdentityPath(folder), " is missing, but the log beside it has entries");
   }
@@ -69,15 +68,11 @@ absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, cons
 
 absl::Status Replay(PublishedCheck& check, UserIndex& users, StatisticsSink& sink,
                     Recovered& recovered) {
-  std::vector<LogEntry> entries;
-  do {
-    entries.clear();
-    BANDANA_RETURN_IF_ERROR(recovered.log->Read(recovered.state.position, kReadEntries, entries));
-    for (const LogEntry& entry : entries) {
-      BANDANA_RETURN_IF_ERROR(check.See(entry.position));
-      BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
-    }
-  } while (!entries.empty());
+  BANDANA_RETURN_IF_ERROR(
+      ForEachEntry(*recovered.log, recovered.state.position, [&](const LogEntry& entry) {
+        BANDANA_RETURN_IF_ERROR(check.See(entry.position));
+        return recovered.state.Apply(entry, *recovered.path, users, sink);
+      }));
   return check.Finish(recovered.state.position);
 }
 
@@ -103,7 +98,6 @@ absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkp
 
 }  // namespace
 
-std::string LogPath(const std::string& folder) { return folder + "/log.sqlite"; }
 std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
 
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
@@ -138,11 +132,11 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity) 
 
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
                              const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const std::string& vfs, std::shared_ptr<const CheckpointSeal> seal) {
+                             const LogEngine& engine, std::shared_ptr<const CheckpointSeal> seal) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
-  BANDANA_RETURN_IF_ERROR(CheckUnused(folder, vfs));
+  BANDANA_RETURN_IF_ERROR(CheckUnused(folder, engine));
   const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
-  BANDANA_RETURN_IF_ERROR(CreateSqliteLog({.path = LogPath(folder), .vfs = vfs}, start));
+  BANDANA_RETURN_IF_ERROR(engine.Create(folder, start));
   if (checkpoint != nullptr) {
     CheckpointStore store({.folder = folder, .seal = std::move(seal)}, [](const std::string&) {});
     BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, checkpoint_bytes).status());
@@ -151,14 +145,14 @@ absl::Status MakeModelFolder(const std::string& folder, const Identity& identity
 }
 
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
-                                  const std::string& vfs, std::shared_ptr<const NoiseKey> key,
-                                  const WarningSink& warn, UserIndex& users, Counters& counters,
-                                  std::shared_ptr<const CheckpointSeal> seal, bool stepped,
-                                  const NoiseBinding* binding) {
+                                  const RecoveryOptions& options, UserIndex& users,
+                                  Counters& counters) {
   if (!Exists(IdentityPath(folder))) {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
-    BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
-    BANDANA_RETURN_IF_ERROR(MakeModelFolder(folder, identity, nullptr, "", vfs, seal));
+    BANDANA_ASSIGN_OR_RETURN(const Identity identity,
+                             NewIdentity(spec, instance, options.noise_key));
+    BANDANA_RETURN_IF_ERROR(
+        MakeModelFolder(folder, identity, nullptr, "", *options.log, options.checkpoint_seal));
   }
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
   Recovered recovered;
@@ -169,24 +163,24 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     BANDANA_ASSIGN_OR_RETURN(recovered.stored, Renew(recovered.stored, configured));
   }
   BANDANA_RETURN_IF_ERROR(CheckSameModel(recovered.stored, configured));
-  BANDANA_ASSIGN_OR_RETURN(RewardPath path,
-                           RewardPath::Create(spec, recovered.stored.instance, key, binding));
+  BANDANA_ASSIGN_OR_RETURN(RewardPath path, RewardPath::Create(spec, recovered.stored.instance,
+                                                               options.noise_key, options.binding));
   recovered.path = std::make_unique<RewardPath>(std::move(path));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
-  BANDANA_ASSIGN_OR_RETURN(recovered.log,
-                           OpenSqliteLog({.path = LogPath(folder),
-                                          .vfs = vfs,
-                                          .erase_trimmed = IsCentralMode(spec.public_spec.mode),
-                                          .stepped = stepped}));
+  BANDANA_ASSIGN_OR_RETURN(
+      recovered.log,
+      OpenLog(*options.log, folder,
+              {.erase_trimmed = IsCentralMode(spec.public_spec.mode), .stepped = options.stepped}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
 
-  CheckpointStore store(StoreOptions(spec, folder, std::move(seal)), warn);
+  CheckpointStore store(StoreOptions(spec, folder, options.checkpoint_seal), options.warn);
   BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
-                           StartOf(recovered.stored, *recovered.log, store, warn));
+                           StartOf(recovered.stored, *recovered.log, store, options.warn));
   if (former) {
     BANDANA_RETURN_IF_ERROR(CheckNothingBehind(*recovered.log, start));
     BANDANA_RETURN_IF_ERROR(WriteIdentity(folder, recovered.stored));
-    warn("the folder is of a former version; it is now of this one, and the former will refuse it");
+    options.warn(
+        "the folder is of a former version; it is now of this one, and the former will refuse it");
   }
   std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
                                          EmptyStatistics(StatisticsDimension(spec)));

@@ -11,7 +11,7 @@
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
 #include "common/model/state/model_state.h"
-#include "server/log/update_log.h"
+#include "server/log/log_engine.h"
 #include "server/models/folder/checkpoint_store.h"
 
 namespace bandana::server {
@@ -20,8 +20,7 @@ namespace bandana::server {
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal);
 
-// Names inside a model's folder.
-std::string LogPath(const std::string& folder);
+// A name inside a model's folder.
 std::string ArmsPath(const std::string& folder);
 
 absl::StatusOr<InstanceId> NewInstance();
@@ -40,8 +39,17 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
 // log with entries; UNAVAILABLE I/O.
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
                              const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const std::string& vfs,
+                             const LogEngine& engine,
                              std::shared_ptr<const CheckpointSeal> seal = nullptr);
+
+struct RecoveryOptions {
+  std::shared_ptr<const LogEngine> log = DefaultLogEngine();
+  std::shared_ptr<const NoiseKey> noise_key;              // central models
+  std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are plain
+  WarningSink warn = [](const std::string&) {};
+  bool stepped = false;                   // the log has no thread
+  const NoiseBinding* binding = nullptr;  // null but in bandana-audit
+};
 
 struct Recovered {
   Identity stored;  // as found; the spec's differs in what may change
@@ -56,13 +64,10 @@ struct Recovered {
 
 // Opens the folder, or makes it where it is new: newest valid checkpoint, then every log entry
 // after it, verified against the running hash. The noise of central models is drawn again from
-// `key`, to the same bits. Fills `users` and `counters`. A folder of a former version (IsFormer) is
-// renewed. `stepped`: the log has no thread. `binding`: null but in bandana-audit. Errors: as
-// HostedModel::Open.
+// the noise key, to the same bits. Fills `users` and `counters`. A folder of a former version
+// (IsFormer) is renewed. Errors: as HostedModel::Open.
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
-                                  const std::string& vfs, std::shared_ptr<const NoiseKey> key,
-                                  const WarningSink& warn, UserIndex& users, Counters& counters,
-                                  std::shared_ptr<const CheckpointSeal> seal = nullptr,
-                                  bool stepped = false, const NoiseBinding* binding = nullptr);
+                                  const RecoveryOptions& options, UserIndex& users,
+                                  Counters& counters);
 
 }  // namespace bandana::server

@@ -184,6 +184,11 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);
+  if (auto log = MakeLogEngine(config.log()); log.ok()) {
+    spec.log = *std::move(log);
+  } else {
+    checks.Add("log", std::string(log.status().message()));
+  }
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_arms_files, spec, found);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));

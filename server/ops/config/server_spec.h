@@ -1,6 +1,7 @@
 // The server's configuration as checked values.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "bandana/v1/config.pb.h"
 #include "common/base/address.h"
 #include "common/design/model_spec.h"
+#include "server/log/log_engine.h"
 #include "server/ops/config/security_spec.h"
 #include "server/service/connections/connection_limits.h"
 
@@ -28,6 +30,7 @@ struct ServerSpec {
   Address listen;
   Address http_listen;
   std::string data_dir;
+  std::shared_ptr<const LogEngine> log;
   LimitsSpec limits;
   std::string token_key_file;
   std::string checkpoint_key_file;         // "": checkpoints are not sealed
