@@ -5,13 +5,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/bco/convex_policy.h"
+#include "common/bandits/bco/play_factor.h"
 #include "common/design/model_spec.h"
 
 namespace bandana {
-
-// Entries of a play's gradient factor are within it: their products with rewards and with each
-// other, summed over 2^53 events, stay within the 1e100 of statistics.
-inline constexpr double kPlayFactorMax = 1e30;
 
 // The barrier policy on the model's domain. It minimises: a loss is a reward's negation, so its
 // feedback is -(released reward), of middle -(middle of the reward range) and of scale

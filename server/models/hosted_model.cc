@@ -18,6 +18,7 @@
 #include "server/models/admission/gate_setup.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/report_gate.h"
+#include "server/models/admission/verdict.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/folder/checkpoint_store.h"
@@ -28,6 +29,13 @@
 
 namespace bandana::server {
 namespace {
+
+// The device's stream that the report is of, whose newest step the answer tells.
+std::optional<StreamId> StreamOf(const ReportedCounter& report) { return report.stream; }
+template <typename Reported>
+std::optional<StreamId> StreamOf(const Reported&) {
+  return std::nullopt;
+}
 
 class Model final : public HostedModel {
  public:
@@ -59,6 +67,7 @@ class Model final : public HostedModel {
                                      users_, counters_));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
+    intake_ = MakeIntake(spec_, *path_);
     instance_ = recovered.stored.instance;
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
@@ -84,9 +93,15 @@ class Model final : public HostedModel {
 
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
   absl::Status RecordDecision(const Decision& decision) override;
-  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override;
-  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override;
-  void ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) override;
+  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
+    Submit(std::move(outcomes), std::move(done));
+  }
+  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override {
+    Submit(std::move(reports), std::move(done));
+  }
+  void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override {
+    Submit(std::move(reports), std::move(done));
+  }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
   void CountFeaturesClipped(std::uint64_t count) override {
     if (spec_.public_spec.mode == v1::JOINT) return;  // it would tell about contexts
@@ -123,7 +138,7 @@ class Model final : public HostedModel {
         {.events = counters_.Get()[Counters::kApplied],
          .events_of_one = gate_->events_of_one_max(),
          .epoch = gate_->epoch(),
-         .debits = path_->debits(),
+         .debits = *path_->debits(),
          .stream = path_->stream_cost(),
          .event = path_->contexts() == nullptr ? PrivacyCost::Pure(spec_.public_spec.epsilon)
                                                : path_->contexts()->cost()},
@@ -146,6 +161,24 @@ class Model final : public HostedModel {
   }
 
  private:
+  // A report that asked for entry.
+  struct AskedReport {
+    std::size_t position;  // in the call
+    bool reward_clipped;
+    double reward;  // used of non-private models only
+  };
+  struct Asked {
+    std::vector<ReportResult> results;  // one per report of the call
+    std::vector<AskedReport> reports;   // one per record
+    std::vector<StreamId> streams;      // one per report of a device's stream
+  };
+
+  // The only way of reports: checked, queued, judged, answered.
+  template <typename Reported>
+  void Submit(std::vector<Reported> reports, ReportDone done);
+  // On the writer's thread, when everything that was admitted is durable. Errors: see Report.
+  absl::StatusOr<std::vector<ReportResult>> Answer(Asked asked,
+                                                   std::span<const Admission> verdicts);
   absl::Status StartGate(const Recovered& recovered);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
@@ -156,7 +189,7 @@ class Model final : public HostedModel {
   absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
-  // Of a call that the gate could not decide about; OK of others.
+  // The error of a call that the gate could not decide about.
   absl::Status Undecided(Admission admission) const;
   // What the open windows hold that a report came for. Non-private models; on the writer's thread.
   absl::StatusOr<WindowValues> ReportedValues();
@@ -166,7 +199,6 @@ class Model final : public HostedModel {
     ++rewards_.count;
     rewards_.sum += reward;
   }
-  absl::Status Exhausted() const;
 
   const ModelSpec spec_;
   const std::string folder_;
@@ -176,6 +208,7 @@ class Model final : public HostedModel {
 
   InstanceId instance_{};
   std::unique_ptr<RewardPath> path_;
+  Intake intake_;
   UserIndex users_;
   Counters counters_;
   std::unique_ptr<ArmCatalogue> arms_;
@@ -297,48 +330,37 @@ absl::Status Model::RecordDecision(const Decision& decision) {
   return writer_->Submit({Encode(DecisionRecordOf(spec_, decision))}, nullptr);
 }
 
-void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
-  struct Asked {
-    std::size_t outcome;
-    std::size_t record;
-    bool clipped;
-    double reward;  // used of non-private models only
-  };
-  std::vector<OutcomeResult> results(outcomes.size());
+template <typename Reported>
+void Model::Submit(std::vector<Reported> reports, ReportDone done) {
+  const auto* check = std::get_if<CheckOf<Reported>>(&intake_);
+  if (check == nullptr) {
+    return done(
+        FailedPrecondition("model ", spec_.public_spec.name, " takes reports of another kind"));
+  }
+  Asked asked{.results = std::vector<ReportResult>(reports.size())};
   std::vector<std::string> records;
-  std::vector<Asked> asked;
-  records.reserve(outcomes.size());
-  asked.reserve(outcomes.size());
+  records.reserve(reports.size());
+  asked.reports.reserve(reports.size());
   const absl::Time now = clock_.Now();
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const auto checked = CheckOutcome(spec_, path_->randomizer(), outcomes[i], now);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (const auto stream = StreamOf(reports[i])) asked.streams.push_back(*stream);
+    auto checked = (*check)->Check(reports[i], now);
     if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-      results[i] = {v1::REJECTED, *reason};
+      asked.results[i] = {.code = v1::REJECTED, .reason = *reason};
       CountRejected(v1::REJECTED, *reason, 1);
       continue;
     }
-    const CheckedOutcome& outcome = std::get<CheckedOutcome>(checked);
-    asked.push_back({i, records.size(), outcome.reward_clipped, outcome.reward});
-    records.push_back(RequestOf(spec_, outcome));
+    auto& taken = std::get<CheckedReport>(checked);
+    asked.reports.push_back({i, taken.reward_clipped, taken.reward});
+    records.push_back(std::move(taken.request));
   }
-  if (records.empty()) return done(std::move(results));
+  // Where a stream stands is known on the writer's thread.
+  if (records.empty() && asked.streams.empty()) return done(std::move(asked.results));
   // Shared, because std::function copies; the queue calls exactly one of them.
   auto shared = std::make_shared<ReportDone>(std::move(done));
-  auto finish = [this, shared, results = std::move(results), asked = std::move(asked)](
-                    const absl::Status& status, std::span<const Admission> admissions) mutable {
-    if (!status.ok()) return (*shared)(status);
-    bool exhausted = asked.size() == results.size();
-    for (const Asked& one : asked) {
-      const Admission admission = admissions[one.record];
-      exhausted = exhausted && admission == Admission::kExhausted;
-      if (const absl::Status none = Undecided(admission); !none.ok()) return (*shared)(none);
-      results[one.outcome] = ResultOf(admission);
-      if (admission != Admission::kAppend) continue;
-      if (one.clipped) counters_.Add(Counters::kRewardsClipped, 1);
-      CountReward(one.reward);
-    }
-    if (exhausted) return (*shared)(Exhausted());
-    (*shared)(std::move(results));
+  auto finish = [this, shared, asked = std::move(asked)](
+                    const absl::Status& status, std::span<const Admission> verdicts) mutable {
+    (*shared)(status.ok() ? Answer(std::move(asked), verdicts) : status);
   };
   const absl::Status queued =
       writer_->Submit(std::move(records), std::move(finish),
@@ -346,98 +368,38 @@ void Model::Report(std::vector<ReportedOutcome> outcomes, ReportDone done) {
   if (!queued.ok()) (*shared)(queued);
 }
 
-void Model::ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) {
-  std::vector<CounterResult> results(reports.size());
-  std::vector<std::string> records;
-  std::vector<std::size_t> asked;
-  std::vector<StreamId> streams;
-  const absl::Time now = clock_.Now();
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    streams.push_back(reports[i].stream);
-    const auto checked = CheckCounterReport(spec_, *path_->counter(), reports[i], now);
-    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-      results[i] = {v1::REJECTED, *reason};
-      counters_.Add(Counters::Rejected(*reason), 1);
-      continue;
-    }
-    asked.push_back(i);
-    records.push_back(Encode(std::get<CounterRecord>(checked)));
+absl::StatusOr<std::vector<ReportResult>> Model::Answer(Asked asked,
+                                                        std::span<const Admission> verdicts) {
+  for (std::size_t i = 0; i < asked.reports.size(); ++i) {
+    const AskedReport& report = asked.reports[i];
+    const std::optional<ReportResult> result = ResultOf(verdicts[i]);
+    if (!result) return Undecided(verdicts[i]);
+    asked.results[report.position] = *result;
+    if (verdicts[i] != Admission::kAppend) continue;
+    if (report.reward_clipped) counters_.Add(Counters::kRewardsClipped, 1);
+    CountReward(report.reward);
   }
-  // Also without records: where a stream stands is known on the writer's thread.
-  auto shared = std::make_shared<CounterDone>(std::move(done));
-  auto finish = [this, shared, results = std::move(results), asked = std::move(asked),
-                 streams = std::move(streams)](const absl::Status& status,
-                                               std::span<const Admission> admissions) mutable {
-    if (!status.ok()) return (*shared)(status);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (const absl::Status none = Undecided(admissions[i]); !none.ok()) return (*shared)(none);
-      const OutcomeResult outcome = ResultOf(admissions[i]);
-      results[asked[i]] = {outcome.code, outcome.reason};
-    }
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      results[i].acknowledged_step = gate_->AcknowledgedStep(streams[i]);
-    }
-    (*shared)(std::move(results));
-  };
-  const absl::Status queued = writer_->Submit(std::move(records), std::move(finish));
-  if (!queued.ok()) (*shared)(queued);
-}
-
-void Model::ReportContexts(std::vector<ReportedContext> reports, ReportDone done) {
-  std::vector<OutcomeResult> results(reports.size());
-  std::vector<std::string> records;
-  std::vector<std::size_t> asked;
-  const absl::Time now = clock_.Now();
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto checked = CheckContextReport(*path_->contexts(), reports[i], now);
-    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-      results[i] = {v1::REJECTED, *reason};
-      counters_.Add(Counters::Rejected(*reason), 1);
-      continue;
-    }
-    asked.push_back(i);
-    records.push_back(Encode(std::get<ContextRecord>(checked)));
+  for (std::size_t i = 0; i < asked.streams.size(); ++i) {
+    asked.results[i].acknowledged_step = gate_->AcknowledgedStep(asked.streams[i]);
   }
-  if (records.empty()) return done(std::move(results));
-  auto shared = std::make_shared<ReportDone>(std::move(done));
-  auto finish = [this, shared, results = std::move(results), asked = std::move(asked)](
-                    const absl::Status& status, std::span<const Admission> admissions) mutable {
-    if (!status.ok()) return (*shared)(status);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (const absl::Status none = Undecided(admissions[i]); !none.ok()) return (*shared)(none);
-      results[asked[i]] = ResultOf(admissions[i]);
-    }
-    (*shared)(std::move(results));
-  };
-  const absl::Status queued = writer_->Submit(std::move(records), std::move(finish));
-  if (!queued.ok()) (*shared)(queued);
+  // A stream of a device ends by itself; one that runs here ends for the whole call.
+  const bool exhausted = asked.streams.empty() && asked.reports.size() == asked.results.size() &&
+                         std::all_of(verdicts.begin(), verdicts.end(), [](Admission verdict) {
+                           return verdict == Admission::kExhausted;
+                         });
+  if (exhausted) return absl::FailedPreconditionError(path_->debits()->ExhaustedText());
+  return std::move(asked.results);
 }
 
 absl::Status Model::Undecided(Admission admission) const {
   if (admission == Admission::kUnsealed) return Unavailable("no randomness to seal a report with");
-  if (admission != Admission::kNoRoom) return absl::OkStatus();
   return Unavailable("decisions_open_max = ", gate_->ids_max(),
                      " decisions are remembered; older ones must expire first");
 }
 
-absl::Status Model::Exhausted() const {
-  return FailedPrecondition(
-      path_->sparse() != nullptr ? "" : "privacy.counter.steps_max = ", path_->steps_max(),
-      " events of ", path_->shaped() || path_->sparse() != nullptr ? "all users" : "this user",
-      " are counted in this epoch; the model serves on as it is, a new epoch "
-      "opens a new debit");
-}
-
 void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
   if (HidesReports(spec_.public_spec)) return;  // it would tell that a report came
-  switch (code) {
-    case v1::DUPLICATE:
-      return counters_.Add(Counters::kDuplicate, count);
-    case v1::EXPIRED:
-      return counters_.Add(Counters::kExpired, count);
-    default:
-      return counters_.Add(Counters::Rejected(reason), count);
-  }
+  counters_.Add(CounterOf(code, reason), count);
 }
 
 absl::StatusOr<Admission> Model::AppendAndWait(const Record& record) {

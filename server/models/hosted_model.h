@@ -19,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/decision.h"
+#include "common/model/entries/report.h"
 #include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
 #include "server/log/log_engine.h"
@@ -28,51 +29,10 @@
 
 namespace bandana::server {
 
-// One outcome as the service hands it over: the token is open, its model and instance match.
-struct ReportedOutcome {
-  Decision decision;
-  std::uint32_t shown = 0;
-  std::optional<double> reward;         // Report: raw; missing allowed
-  std::optional<std::uint32_t> output;  // Submit: index into the randomizer's grid
-  bool whole_range = false;             // Submit, CENTRED_RANDOMIZER: not in the arm's window
-};
-
-struct OutcomeResult {
-  v1::OutcomeCode code = v1::OUTCOME_CODE_UNSPECIFIED;
-  v1::RejectReason reason = v1::REJECT_REASON_UNSPECIFIED;
-};
-
 // Called exactly once, possibly on the log's thread, once everything accepted is durable. A status
 // other than OK means the log could not take the call: nothing is promised about any outcome (a
 // repeat is safe).
-using ReportDone = std::function<void(absl::StatusOr<std::vector<OutcomeResult>>)>;
-
-// One report of a device's counter stream, its tokens opened.
-struct ReportedCounter {
-  std::array<std::byte, 16> stream{};
-  std::uint64_t step = 0;      // at least the number of decisions
-  std::vector<double> moment;  // d
-  // The decisions of the steps step - n + 1 .. step; nullopt: the token does not open. At least
-  // one.
-  std::vector<std::optional<Decision>> decisions;
-  std::vector<std::uint32_t> shown;  // one a decision
-};
-
-struct CounterResult {
-  v1::OutcomeCode code = v1::OUTCOME_CODE_UNSPECIFIED;
-  v1::RejectReason reason = v1::REJECT_REASON_UNSPECIFIED;
-  std::uint64_t acknowledged_step = 0;  // newest step of the stream that is durable
-};
-using CounterDone = std::function<void(absl::StatusOr<std::vector<CounterResult>>)>;
-
-// One context report, of the shape that the model's mechanism has. Nothing in it names a user or a
-// decision.
-struct ReportedContext {
-  std::array<std::byte, 16> id{};
-  std::uint64_t epoch = 0;
-  std::string seed;                  // PRIVUNIT: 16 bytes, else empty
-  std::vector<std::int64_t> values;  // JOINT_GAUSSIAN: d (d + 1) / 2 + d, else empty
-};
+using ReportDone = std::function<void(absl::StatusOr<std::vector<ReportResult>>)>;
 
 // Rewards of the reports accepted since the start.
 struct RewardTotals {
@@ -168,7 +128,7 @@ class HostedModel {
   //              stream, tokens of two nodes); SHOWN_OUT_OF_RANGE; OUTPUT_OUT_OF_RANGE (a moment
   //              that no counter releases); USER_LIMIT.
   // The whole call is UNAVAILABLE as for Report.
-  virtual void ReportCounters(std::vector<ReportedCounter> reports, CounterDone done) = 0;
+  virtual void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) = 0;
 
   // LOCAL_CONTEXT: takes perturbed events, each id once while it is remembered (token_lifetime from
   // its first arrival). Per report:

@@ -56,8 +56,8 @@ v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, const LedgerFacts& facts,
   ledger.set_epsilon_spent_user(UserEpsilon(spec, facts));
   ledger.set_epoch(facts.epoch);
   ledger.set_research(spec.research);
-  if (facts.debits != Debits::kNone) {
-    debited.Fill(spec.delta.value, facts.debits == Debits::kModelStream ? "all users" : "", ledger);
+  if (facts.debits.debits()) {
+    debited.Fill(spec.delta.value, facts.debits.principal(), ledger);
   } else if (spec.mode != v1::NON_PRIVATE) {
     const auto totals = Compose(PrivacyTotals{}, facts.event, facts.events_of_one);
     if (totals.ok()) FillReadings(*totals, spec.delta.value, *ledger.mutable_user());

@@ -7,8 +7,8 @@
 #include "bandana/v1/admin.pb.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
+#include "common/model/state/debit_policy.h"
 #include "common/model/state/ledger.h"
-#include "common/model/state/reward_path.h"
 
 namespace bandana::server {
 
@@ -19,7 +19,7 @@ struct LedgerFacts {
   std::uint64_t events = 0;         // accepted
   std::uint64_t events_of_one = 0;  // most of one node, over all epochs
   std::uint64_t epoch = 0;
-  Debits debits = Debits::kNone;
+  const DebitPolicy& debits;
   std::optional<Rho> stream;  // counters: cost of a stream
   PrivacyCost event;          // of one event, where nothing is debited
 };

@@ -83,10 +83,10 @@ void SubmitContexts(HostedModel& model, const v1::SubmitRequest& request, int re
   const std::size_t count = reports.size();
   // The callback must not own the model (outcomes.cc).
   model.ReportContexts(std::move(reports), [count, &response, finish = std::move(finish)](
-                                               absl::StatusOr<std::vector<OutcomeResult>> results) {
+                                               absl::StatusOr<std::vector<ReportResult>> results) {
     if (!results.ok()) return finish(results.status());
     BANDANA_CHECK(results->size() == count);
-    for (const OutcomeResult& result : *results) {
+    for (const ReportResult& result : *results) {
       v1::OutcomeResult& out = *response.add_results();
       out.set_code(result.code);
       out.set_reason(result.reason);

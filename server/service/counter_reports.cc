@@ -69,7 +69,7 @@ absl::StatusOr<Opened> OpenTokens(const HostedModel& model, const v1::SubmitRequ
   return opened;
 }
 
-void Fill(const std::vector<bool>& foreign, const std::vector<CounterResult>& results,
+void Fill(const std::vector<bool>& foreign, const std::vector<ReportResult>& results,
           v1::SubmitResponse& response) {
   std::size_t next = 0;
   for (const bool refused : foreign) {
@@ -79,7 +79,7 @@ void Fill(const std::vector<bool>& foreign, const std::vector<CounterResult>& re
       out.set_reason(v1::TOKEN_FOREIGN);
       continue;
     }
-    const CounterResult& result = results[next++];
+    const ReportResult& result = results[next++];
     out.set_code(result.code);
     out.set_reason(result.reason);
     out.set_acknowledged_step(result.acknowledged_step);
@@ -126,7 +126,7 @@ void SubmitCounters(HostedModel& model, const v1::SubmitRequest& request, int st
   model.ReportCounters(
       std::move(opened->reports),
       [foreign = std::move(opened->foreign), count, &response,
-       finish = std::move(finish)](absl::StatusOr<std::vector<CounterResult>> results) {
+       finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {
         if (!results.ok()) return finish(results.status());
         BANDANA_CHECK(results->size() == count);
         Fill(foreign, *results, response);

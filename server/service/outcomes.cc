@@ -79,7 +79,7 @@ void CountRejected(HostedModel& model, const std::vector<v1::RejectReason>& reas
 }
 
 template <typename Response>
-void Fill(const std::vector<v1::RejectReason>& reasons, const std::vector<OutcomeResult>& results,
+void Fill(const std::vector<v1::RejectReason>& reasons, const std::vector<ReportResult>& results,
           Response& response) {
   std::size_t next = 0;
   for (const v1::RejectReason reason : reasons) {
@@ -108,7 +108,7 @@ void Apply(HostedModel& model, Sorted sorted, Response& response, Finish finish)
   // join itself. A model that is deleted meanwhile completes its pending calls first.
   model.Report(std::move(sorted.accepted),
                [reasons = std::move(sorted.reasons), accepted, &response,
-                finish = std::move(finish)](absl::StatusOr<std::vector<OutcomeResult>> results) {
+                finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {
                  if (!results.ok()) {
                    finish(results.status());
                    return;

@@ -23,9 +23,7 @@
 namespace bandana::testing {
 namespace {
 
-using server::CounterResult;
 using server::HostedModel;
-using server::ReportedCounter;
 
 constexpr int kCycles = 6;
 constexpr int kStreams = 3;  // 0 and 1 are of one user
@@ -61,11 +59,11 @@ ReportedCounter ReportOf(const HostedModel& model, const CounterDesign& design, 
   return report;
 }
 
-CounterResult Send(HostedModel& model, ReportedCounter report) {
-  std::promise<absl::StatusOr<std::vector<CounterResult>>> promise;
+ReportResult Send(HostedModel& model, ReportedCounter report) {
+  std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
   model.ReportCounters({std::move(report)}, [&](auto results) { promise.set_value(results); });
   const auto results = promise.get_future().get();
-  return results.ok() ? results->front() : CounterResult{};
+  return results.ok() ? results->front() : ReportResult{};
 }
 
 struct Acknowledged {
@@ -85,7 +83,7 @@ struct Acknowledged {
     for (int stream = 0; stream < kStreams; ++stream) {
       const std::uint64_t first = acknowledged[stream] + 1;
       const std::uint64_t last = acknowledged[stream] + 1 + (round + stream) % kReportSteps;
-      const CounterResult result = Send(model, ReportOf(model, design, stream, first, last));
+      const ReportResult result = Send(model, ReportOf(model, design, stream, first, last));
       if (result.code != v1::APPLIED && result.code != v1::DUPLICATE) _exit(4);
       if (result.acknowledged_step < last) _exit(5);
       acknowledged[stream] = result.acknowledged_step;
@@ -178,7 +176,7 @@ TEST_P(CounterKillTest, EveryAcknowledgedStepCountsOnceAndTheNewestWins) {
       for (int stream = 0; stream < kStreams; ++stream) {
         SCOPED_TRACE(stream);
         // The newest acknowledged report again: known, and the answer says where the stream stands.
-        const CounterResult result = Send(
+        const ReportResult result = Send(
             **model, ReportOf(**model, design, stream, acknowledged[stream], acknowledged[stream]));
         EXPECT_EQ(result.code, v1::DUPLICATE);
         steps[stream] = result.acknowledged_step;

@@ -52,16 +52,16 @@ World& WorldOf(std::uint8_t number) {
 
 // As the log's writer and its reader do it, one report after the other.
 void Learn(const World& world, const std::vector<ReportedContext>& reports) {
+  const auto check = MakeContextCheck(*world.path.contexts());
   StatisticsSink sink(kDimension, {EmptyStatistics(kDimension)});
   UserIndex users;
   ModelState state;
   std::uint64_t sequence = 0;
   for (const ReportedContext& report : reports) {
-    const auto checked =
-        CheckContextReport(*world.path.contexts(), report, absl::FromUnixSeconds(1'000'000'000));
-    const auto* const record = std::get_if<ContextRecord>(&checked);
-    if (record == nullptr) continue;
-    const std::string bytes = Encode(*record);
+    const auto checked = check->Check(report, absl::FromUnixSeconds(1'000'000'000));
+    const auto* const taken = std::get_if<CheckedReport>(&checked);
+    if (taken == nullptr) continue;
+    const std::string& bytes = taken->request;
     const LogEntry entry{{++sequence, ChainHash({}, bytes)}, bytes};
     const absl::Status applied = state.Apply(entry, world.path, users, sink);
     BANDANA_CHECK(applied.ok());

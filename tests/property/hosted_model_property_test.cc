@@ -108,7 +108,7 @@ class RandomRun {
 
   void ReportSome() {
     if (known_.empty()) return;
-    std::vector<server::ReportedOutcome> outcomes;
+    std::vector<ReportedOutcome> outcomes;
     std::vector<std::uint64_t> numbers;
     for (int i = rng_.Index(4); i >= 0; --i) {
       const std::uint64_t number = static_cast<std::uint64_t>(rng_.Index(known_.size()));

@@ -5,7 +5,21 @@
 #include "common/base/status.h"
 
 namespace bandana::testing {
+namespace {
 
+// A node's events so far, for what pays for the next.
+class Drawn final : public EpochCounts {
+ public:
+  explicit Drawn(std::uint64_t events) : events_(events) {}
+  std::uint64_t OfNode(int) const override { return events_; }
+  std::uint64_t OfAll() const override { return events_; }
+  std::uint64_t OfLongestStream() const override { return 0; }
+
+ private:
+  const std::uint64_t events_;
+};
+
+}  // namespace
 
 absl::Status History::Observe(const SimServer& server) {
   if (server.log().last().sequence < seen_.sequence) {
@@ -15,8 +29,7 @@ absl::Status History::Observe(const SimServer& server) {
   std::vector<LogEntry> entries;
   BANDANA_RETURN_IF_ERROR(server.log().Read(seen_, 1 << 20, entries));
   for (const LogEntry& entry : entries) {
-    BANDANA_ASSIGN_OR_RETURN(const Record record,
-                             Decode(entry.record, path_.dimension()));
+    BANDANA_ASSIGN_OR_RETURN(const Record record, Decode(entry.record, path_.dimension()));
     BANDANA_RETURN_IF_ERROR(std::visit([this](const auto& r) { return See(r); }, record));
     seen_ = entry.position;
   }
@@ -38,11 +51,13 @@ absl::Status History::Once(const DecisionId& id) {
 }
 
 absl::Status History::Central(const EventRecord& event) {
-  if (!path_.central()) return absl::OkStatus();
-  const std::pair key(NodeOf(event.node, event.user), epoch_);
-  const std::uint64_t needs = path_.debits() == Debits::kBlocks ? ++drawn_of_[key] : 1;
-  if (paid_[key] >= needs) return absl::OkStatus();
-  return Internal("an event of node ", key.first, " stands before the debit that pays for it");
+  const int node = NodeOf(event.node, event.user);
+  const Drawn before(drawn_of_[{node, epoch_}]);
+  const auto due = path_.debits()->BeforeEvent(before, node);
+  if (!due) return absl::OkStatus();
+  ++drawn_of_[{node, epoch_}];
+  if (paid_[{due->node, epoch_}] >= due->releases) return absl::OkStatus();
+  return Internal("an event of node ", node, " stands before the debit that pays for it");
 }
 
 absl::Status History::See(const DecisionRecord& record) {

@@ -8,13 +8,13 @@
 #include "server/log/sqlite_log.h"
 #include "server/models/admission/gate_setup.h"
 #include "server/models/admission/report_check.h"
+#include "server/models/admission/verdict.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {
 namespace {
 
 using server::Admission;
-using server::OutcomeResult;
 
 constexpr InstanceId kInstance{std::byte{42}};
 
@@ -34,6 +34,7 @@ std::shared_ptr<const NoiseKey> Key() {
 SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
     : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
   path_ = std::make_unique<RewardPath>(*RewardPath::Create(spec, kInstance, Key()));
+  intake_ = server::MakeIntake(spec_, *path_);
   cells_ = std::make_unique<CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
 }
 
@@ -118,51 +119,51 @@ void SimServer::Submit(std::vector<std::string> records, server::AppendDone done
   running_->queue.push_back({std::move(records), std::move(done), reports});
 }
 
-void SimServer::Report(std::vector<server::ReportedOutcome> outcomes,
-                       std::function<void(Outcomes)> done) {
-  std::vector<OutcomeResult> results(outcomes.size());
+template <typename Reported>
+void SimServer::Ask(std::vector<Reported> reports, bool in_cells,
+                    std::function<void(Outcomes)> done) {
+  std::vector<ReportResult> results(reports.size());
   std::vector<std::string> records;
-  std::vector<std::pair<std::size_t, std::size_t>> asked;  // outcome, record
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto checked =
-        server::CheckOutcome(spec_, path_->randomizer(), outcomes[i], clock_.Now());
+        std::get<server::CheckOf<Reported>>(intake_)->Check(reports[i], clock_.Now());
     if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-      results[i] = {v1::REJECTED, *reason};
+      results[i] = {.code = v1::REJECTED, .reason = *reason};
       continue;
     }
-    const auto& outcome = std::get<server::CheckedOutcome>(checked);
-    asked.emplace_back(i, records.size());
-    records.push_back(server::RequestOf(spec_, outcome));
+    asked.push_back(i);
+    records.push_back(std::get<server::CheckedReport>(checked).request);
   }
   Submit(
       std::move(records),
       [results = std::move(results), asked = std::move(asked), done = std::move(done)](
           const absl::Status& status, std::span<const Admission> verdicts) mutable {
         if (!status.ok()) return done(status);
-        for (const auto& [outcome, record] : asked) {
-          if (verdicts[record] == Admission::kNoRoom) return done(Unavailable("no room"));
-          results[outcome] = ResultOf(verdicts[record]);
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+          const auto result = server::ResultOf(verdicts[i]);
+          if (!result) return done(Unavailable("no room"));
+          results[asked[i]] = *result;
         }
         done(std::move(results));
       },
-      ClosesWindows(spec_.public_spec));
+      in_cells);
 }
 
-void SimServer::ReportCounter(server::ReportedCounter report,
-                              std::function<void(absl::StatusOr<server::CounterResult>)> done) {
-  const auto checked = server::CheckCounterReport(spec_, *path_->counter(), report, clock_.Now());
-  if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-    return done(server::CounterResult{v1::REJECTED, *reason, 0});
-  }
-  Submit({bandana::Encode(std::get<CounterRecord>(checked))},
-         [this, stream = report.stream, done = std::move(done)](
-             const absl::Status& status, std::span<const Admission> verdicts) {
-           if (!status.ok()) return done(status);
-           if (verdicts[0] == Admission::kNoRoom) return done(Unavailable("no room"));
-           const OutcomeResult result = ResultOf(verdicts[0]);
-           done(server::CounterResult{result.code, result.reason,
-                                      running_->gate->AcknowledgedStep(stream)});
-         });
+void SimServer::Report(std::vector<ReportedOutcome> outcomes, std::function<void(Outcomes)> done) {
+  Ask(std::move(outcomes), ClosesWindows(spec_.public_spec), std::move(done));
+}
+
+void SimServer::ReportCounter(ReportedCounter report,
+                              std::function<void(absl::StatusOr<ReportResult>)> done) {
+  const StreamId stream = report.stream;
+  Ask<ReportedCounter>({std::move(report)}, /*in_cells=*/false,
+                       [this, stream, done = std::move(done)](Outcomes results) {
+                         if (!results.ok()) return done(results.status());
+                         ReportResult result = results->front();
+                         result.acknowledged_step = running_->gate->AcknowledgedStep(stream);
+                         done(result);
+                       });
 }
 
 void SimServer::RecordDecision(const Decision& decision) {

@@ -17,6 +17,7 @@
 #include "common/model/state/reward_path.h"
 #include "common/random/keyed_stream.h"
 #include "server/log/update_log.h"
+#include "server/models/admission/report_check.h"
 #include "server/models/admission/report_gate.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/hosted_model.h"
@@ -34,7 +35,7 @@ struct SimState {
 // Not thread-safe. The disk (CrashVfs) outlives its crashes; everything else of it goes.
 class SimServer {
  public:
-  using Outcomes = absl::StatusOr<std::vector<server::OutcomeResult>>;
+  using Outcomes = absl::StatusOr<std::vector<ReportResult>>;
 
   // Defects for the simulation to notice.
   bool mutant_answers_early = false;    // before the log has taken the records
@@ -60,9 +61,9 @@ class SimServer {
   bool reports_showed() const { return reports_showed_; }
 
   // Queue until Commit, as LogWriter does; `done` is called there.
-  void Report(std::vector<server::ReportedOutcome> outcomes, std::function<void(Outcomes)> done);
-  void ReportCounter(server::ReportedCounter report,
-                     std::function<void(absl::StatusOr<server::CounterResult>)> done);
+  void Report(std::vector<ReportedOutcome> outcomes, std::function<void(Outcomes)> done);
+  void ReportCounter(ReportedCounter report,
+                     std::function<void(absl::StatusOr<ReportResult>)> done);
   void RecordDecision(const Decision& decision);
   void OpenEpoch();
   // A time entry, if windows or ids are due.
@@ -96,6 +97,8 @@ class SimServer {
     std::deque<Request> queue;
   };
 
+  template <typename Reported>
+  void Ask(std::vector<Reported> reports, bool in_cells, std::function<void(Outcomes)> done);
   absl::Status TryBoot();
   absl::StatusOr<server::Checkpoint> NewestCheckpoint();
   void Submit(std::vector<std::string> records, server::AppendDone done, bool reports = false);
@@ -104,6 +107,7 @@ class SimServer {
   const Clock& clock_;
   const std::string log_path_;
   std::unique_ptr<RewardPath> path_;
+  server::Intake intake_;
   std::unique_ptr<CellCodec> cells_;
   std::deque<std::string> checkpoints_;  // durable files, oldest first, at most two
   std::unique_ptr<Counters> counters_;

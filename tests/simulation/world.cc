@@ -13,10 +13,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::CounterResult;
-using server::OutcomeResult;
-using server::ReportedCounter;
-using server::ReportedOutcome;
 
 constexpr int kDevices = 3;
 constexpr std::size_t kReportStepsMax = 6;
@@ -195,7 +191,7 @@ void World::SendStream(std::size_t device, std::size_t index) {
   }
   network_.push_back([this, device, index, report] {
     if (!server_.up()) return;
-    server_.ReportCounter(report, [this, device, index](absl::StatusOr<CounterResult> result) {
+    server_.ReportCounter(report, [this, device, index](absl::StatusOr<ReportResult> result) {
       network_.push_back([this, device, index, result] { OnCounter(device, index, result); });
     });
   });
@@ -206,7 +202,7 @@ void World::OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& s
   if (!results.ok()) return;
   std::vector<ReportedOutcome>& pending = devices_[device].pending;
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    const OutcomeResult& result = (*results)[i];
+    const ReportResult& result = (*results)[i];
     const DecisionId& id = sent[i].decision.id;
     const bool taken = result.code == v1::APPLIED || result.code == v1::DUPLICATE;
     if (taken && server_.path().windowed()) {
@@ -225,7 +221,7 @@ void World::OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& s
 }
 
 void World::OnCounter(std::size_t device, std::size_t index,
-                      const absl::StatusOr<CounterResult>& result) {
+                      const absl::StatusOr<ReportResult>& result) {
   if (!result.ok()) return;
   Stream& stream = devices_[device].streams[index];
   if (result->acknowledged_step > history_.NewestStep(stream.id)) {

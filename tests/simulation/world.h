@@ -63,7 +63,7 @@ class World {
   struct Device {
     std::string user;
     int node = 0;
-    std::vector<server::ReportedOutcome> pending;
+    std::vector<ReportedOutcome> pending;
     std::vector<Stream> streams;
     std::uint64_t debits = 0;
   };
@@ -74,10 +74,10 @@ class World {
   void Send(std::size_t device);
   void SendOutcomes(std::size_t device);
   void SendStream(std::size_t device, std::size_t stream);
-  void OnOutcomes(std::size_t device, const std::vector<server::ReportedOutcome>& sent,
+  void OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& sent,
                   const SimServer::Outcomes& results);
   void OnCounter(std::size_t device, std::size_t stream,
-                 const absl::StatusOr<server::CounterResult>& result);
+                 const absl::StatusOr<ReportResult>& result);
   void Deliver();
   void CommitAndApply();
   void BreakDisk();

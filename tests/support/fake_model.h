@@ -71,7 +71,7 @@ class FakeModel final : public server::HostedModel {
     for (auto& [count, done] : held) done(Applied(count));
   }
 
-  std::vector<server::ReportedOutcome> reported() const {
+  std::vector<ReportedOutcome> reported() const {
     std::lock_guard lock(mutex_);
     return reported_;
   }
@@ -106,7 +106,7 @@ class FakeModel final : public server::HostedModel {
     recorded_.push_back(decision);
     return record_status_;
   }
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     const std::size_t count = outcomes.size();
     {
       std::lock_guard lock(mutex_);
@@ -119,18 +119,18 @@ class FakeModel final : public server::HostedModel {
     if (!report_status_.ok()) return done(report_status_);
     done(Applied(count));
   }
-  void ReportCounters(std::vector<server::ReportedCounter> reports,
-                      server::CounterDone done) override {
-    std::vector<server::CounterResult> results;
-    for (const server::ReportedCounter& report : reports) {
+  void ReportCounters(std::vector<ReportedCounter> reports,
+                      server::ReportDone done) override {
+    std::vector<ReportResult> results;
+    for (const ReportedCounter& report : reports) {
       results.push_back({.code = v1::APPLIED, .acknowledged_step = report.step});
     }
     std::lock_guard lock(mutex_);
     counters_ = std::move(reports);
-    done(report_status_.ok() ? absl::StatusOr<std::vector<server::CounterResult>>(results)
+    done(report_status_.ok() ? absl::StatusOr<std::vector<ReportResult>>(results)
                              : report_status_);
   }
-  void ReportContexts(std::vector<server::ReportedContext> reports,
+  void ReportContexts(std::vector<ReportedContext> reports,
                       server::ReportDone done) override {
     const std::size_t count = reports.size();
     {
@@ -140,11 +140,11 @@ class FakeModel final : public server::HostedModel {
     if (!report_status_.ok()) return done(report_status_);
     done(Applied(count));
   }
-  std::vector<server::ReportedContext> contexts() const {
+  std::vector<ReportedContext> contexts() const {
     std::lock_guard lock(mutex_);
     return contexts_;
   }
-  std::vector<server::ReportedCounter> counters() const {
+  std::vector<ReportedCounter> counters() const {
     std::lock_guard lock(mutex_);
     return counters_;
   }
@@ -179,8 +179,8 @@ class FakeModel final : public server::HostedModel {
 
  private:
   static absl::Status NotFaked() { return absl::UnimplementedError("not faked"); }
-  static std::vector<server::OutcomeResult> Applied(std::size_t count) {
-    return std::vector<server::OutcomeResult>(count, server::OutcomeResult{.code = v1::APPLIED});
+  static std::vector<ReportResult> Applied(std::size_t count) {
+    return std::vector<ReportResult>(count, ReportResult{.code = v1::APPLIED});
   }
 
   ModelSpec spec_;
@@ -196,9 +196,9 @@ class FakeModel final : public server::HostedModel {
   absl::Status health_;
   bool hold_ = false;
   std::vector<std::pair<std::size_t, server::ReportDone>> held_;
-  std::vector<server::ReportedOutcome> reported_;
-  std::vector<server::ReportedCounter> counters_;
-  std::vector<server::ReportedContext> contexts_;
+  std::vector<ReportedOutcome> reported_;
+  std::vector<ReportedCounter> counters_;
+  std::vector<ReportedContext> contexts_;
   std::vector<Decision> recorded_;
   std::map<v1::RejectReason, std::uint64_t> rejected_;
   std::uint64_t features_clipped_ = 0;

@@ -69,17 +69,17 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
   return decision;
 }
 
-absl::StatusOr<std::vector<server::OutcomeResult>> ReportAll(
-    server::HostedModel& model, std::vector<server::ReportedOutcome> outcomes) {
-  std::promise<absl::StatusOr<std::vector<server::OutcomeResult>>> promise;
+absl::StatusOr<std::vector<ReportResult>> ReportAll(
+    server::HostedModel& model, std::vector<ReportedOutcome> outcomes) {
+  std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
   model.Report(std::move(outcomes), [&promise](auto results) { promise.set_value(results); });
   return promise.get_future().get();
 }
 
-absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
+absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model,
                                                 const Decision& decision,
                                                 std::optional<double> reward, std::uint32_t shown) {
-  server::ReportedOutcome outcome{.decision = decision, .shown = shown};
+  ReportedOutcome outcome{.decision = decision, .shown = shown};
   if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {
     if (reward) outcome.output = static_cast<std::uint32_t>(*reward);
   } else {
@@ -90,11 +90,11 @@ absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
   return results->front();
 }
 
-v1::OutcomeCode CodeOf(const absl::StatusOr<server::OutcomeResult>& result) {
+v1::OutcomeCode CodeOf(const absl::StatusOr<ReportResult>& result) {
   return result.ok() ? result->code : v1::OUTCOME_CODE_UNSPECIFIED;
 }
 
-v1::RejectReason ReasonOf(const absl::StatusOr<server::OutcomeResult>& result) {
+v1::RejectReason ReasonOf(const absl::StatusOr<ReportResult>& result) {
   return result.ok() ? result->reason : v1::REJECT_REASON_UNSPECIFIED;
 }
 

@@ -30,15 +30,15 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
                             const std::string& user = "");
 
 // Reports and waits for the answer.
-absl::StatusOr<std::vector<server::OutcomeResult>> ReportAll(
-    server::HostedModel& model, std::vector<server::ReportedOutcome> outcomes);
-absl::StatusOr<server::OutcomeResult> ReportOne(server::HostedModel& model,
+absl::StatusOr<std::vector<ReportResult>> ReportAll(
+    server::HostedModel& model, std::vector<ReportedOutcome> outcomes);
+absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model,
                                                 const Decision& decision,
                                                 std::optional<double> reward,
                                                 std::uint32_t shown = 0);
 // The code, or UNSPECIFIED when the call failed.
-v1::OutcomeCode CodeOf(const absl::StatusOr<server::OutcomeResult>& result);
-v1::RejectReason ReasonOf(const absl::StatusOr<server::OutcomeResult>& result);
+v1::OutcomeCode CodeOf(const absl::StatusOr<ReportResult>& result);
+v1::RejectReason ReasonOf(const absl::StatusOr<ReportResult>& result);
 
 // Events and moments of every node, from a checkpoint of the model: what the statistics are.
 std::vector<NodeStatistics> StatisticsOf(server::HostedModel& model);

@@ -15,7 +15,6 @@ namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using server::ReportedOutcome;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 

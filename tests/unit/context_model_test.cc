@@ -18,8 +18,6 @@ namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using server::OutcomeResult;
-using server::ReportedContext;
 using ::testing::Pointwise;
 using Code = absl::StatusCode;
 
@@ -79,9 +77,9 @@ class ContextModelTest : public HostedModelTest {
     model->Refresh();
     return model->Posterior(0).mean;
   }
-  absl::StatusOr<std::vector<OutcomeResult>> Send(HostedModel& model,
+  absl::StatusOr<std::vector<ReportResult>> Send(HostedModel& model,
                                                   std::vector<ReportedContext> reports) {
-    std::promise<absl::StatusOr<std::vector<OutcomeResult>>> promise;
+    std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
     model.ReportContexts(std::move(reports), [&](auto results) { promise.set_value(results); });
     return promise.get_future().get();
   }

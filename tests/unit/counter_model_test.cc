@@ -12,9 +12,7 @@
 namespace bandana::testing {
 namespace {
 
-using server::CounterResult;
 using server::HostedModel;
-using server::ReportedCounter;
 
 ModelSpec CounterSpecOf(const std::string& more = "") {
   return SpecOf(
@@ -40,14 +38,14 @@ class CounterModelTest : public HostedModelTest {
     }
     return report;
   }
-  absl::StatusOr<CounterResult> Send(HostedModel& model, ReportedCounter report) {
-    std::promise<absl::StatusOr<std::vector<CounterResult>>> promise;
+  absl::StatusOr<ReportResult> Send(HostedModel& model, ReportedCounter report) {
+    std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
     model.ReportCounters({std::move(report)}, [&](auto results) { promise.set_value(results); });
     const auto results = promise.get_future().get();
     if (!results.ok()) return results.status();
     return results->front();
   }
-  void ExpectResult(const absl::StatusOr<CounterResult>& result, v1::OutcomeCode code,
+  void ExpectResult(const absl::StatusOr<ReportResult>& result, v1::OutcomeCode code,
                     std::uint64_t acknowledged,
                     v1::RejectReason reason = v1::REJECT_REASON_UNSPECIFIED) {
     ASSERT_THAT(result, IsOk());

@@ -16,7 +16,6 @@ namespace {
 
 using server::HostedModel;
 using server::HostedModelOptions;
-using server::ReportedOutcome;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::Pair;
@@ -137,7 +136,7 @@ TEST_F(HostedModelTest, ExpiredTokensAreRefusedEvenAfterTheirIdsAreForgotten) {
 
 TEST_F(HostedModelTest, BeyondDecisionsOpenMaxReportsAreUnavailable) {
   const auto model = Open(SharedSpec("decisions_open_max: 1000"));
-  std::vector<server::ReportedOutcome> outcomes;
+  std::vector<ReportedOutcome> outcomes;
   for (int i = 0; i < 1000; ++i) {
     outcomes.push_back({.decision = DecisionOf(*model, clock_, i, {1, 0}), .reward = 0});
   }

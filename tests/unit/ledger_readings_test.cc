@@ -31,10 +31,10 @@ DebitRecord CostOfAStream() {
       "privacy { epsilon: 1 delta: 1e-5 mechanism: COUNTER counter { kind: BLT } } "
       "reporting { one_per_decision: true }");
   std::array<std::byte, 32> key{};
-  const auto path = RewardPath::Create(
-      spec, {}, std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(key)));
+  const auto path =
+      RewardPath::Create(spec, {}, std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(key)));
   EXPECT_THAT(path, IsOk());
-  return path->Cost();
+  return path->debits()->cost();
 }
 
 // What a ledger reads after a log has brought it the debit in each of two epochs.

@@ -81,13 +81,13 @@ class OneWorld {
     model->Step();
     return decision;
   }
-  absl::StatusOr<server::OutcomeResult> Report(const Decision& decision, double reward,
+  absl::StatusOr<ReportResult> Report(const Decision& decision, double reward,
                                                std::optional<std::uint32_t> shown = std::nullopt) {
-    absl::StatusOr<server::OutcomeResult> answer = absl::UnknownError("no answer");
+    absl::StatusOr<ReportResult> answer = absl::UnknownError("no answer");
     model->Report(
         {{.decision = decision, .shown = shown.value_or(decision.shown), .reward = reward}},
         [&](auto results) {
-          answer = results.ok() ? absl::StatusOr<server::OutcomeResult>(results->front())
+          answer = results.ok() ? absl::StatusOr<ReportResult>(results->front())
                                 : results.status();
         });
     model->Step();

@@ -18,7 +18,6 @@ namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using server::ReportedOutcome;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -17,7 +17,6 @@ class ReportGateTest : public ::testing::Test {
  protected:
   ReportGateTest() {
     options_.dimension = 1;
-    options_.independent = true;
     options_.users_max = 2;
     options_.ids_max = 3;
     options_.token_lifetime = absl::Minutes(1);
@@ -55,9 +54,7 @@ class ReportGateTest : public ::testing::Test {
     }
     return rewards;
   }
-  WindowValue ValueIn(const Cell& cell) const {
-    return *cells_.Decode(cell.id, cell.content);
-  }
+  WindowValue ValueIn(const Cell& cell) const { return *cells_.Decode(cell.id, cell.content); }
   void Commit() {
     if (const auto before = gate_->ForgetBefore()) gate_->ForgetBefore(*before);
     gate_->EncodeCounters();
@@ -136,7 +133,6 @@ TEST_F(ReportGateTest, TheBudgetIsTheFullestUsersInThisEpoch) {
 
 // Events of a node that several users share say nothing of one of them.
 TEST_F(ReportGateTest, PooledUsersHaveNoBudgetThatTheServerKnows) {
-  options_.independent = false;
   options_.events_per_user_max = 4;
   options_.ids_max = 10;
   options_.pooled = {true};
@@ -159,15 +155,14 @@ TEST_F(ReportGateTest, PooledUsersHaveNoBudgetThatTheServerKnows) {
 
 TEST_F(ReportGateTest, StreamsHaveTheBudgetWhereUsersHaveNone) {
   options_.ids_max = 10;
-  options_.debits = Debits::kNodeStreams;
-  options_.steps_max = 5;
+  options_.debits = MakeNodeStreamDebits({.releases = 1}, {.steps_max = 5});
   Start();
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
   EXPECT_EQ(Judge(Outcome(4, "bob")), Admission::kAppend);
   Commit();
   EXPECT_EQ(gate_->budget()->used, 3);
   EXPECT_EQ(gate_->budget()->of, server::BudgetUse::Of::kStream);
-  options_.debits = Debits::kModelStream;
+  options_.debits = MakeModelStreamDebits({.releases = 1}, {.steps_max = 5});
   Start();
   for (int i = 5; i <= 7; ++i) EXPECT_EQ(Judge(Outcome(i, "ann")), Admission::kAppend);
   EXPECT_EQ(Judge(Outcome(8, "bob")), Admission::kAppend);
@@ -266,7 +261,6 @@ TEST_F(ReportGateTest, ARefusedDecisionCountsOnceAndItsReportsFindNothing) {
 TEST_F(ReportGateTest, WindowsCloseInOrderAndInEntriesOfBoundedSize) {
   options_.windows = true;
   options_.ids_max = 5000;
-  options_.independent = false;
   Start();
   for (int i = 0; i < 2500; ++i) {
     DecisionRecord decision = Decision(i % 256, "");
@@ -349,10 +343,8 @@ TEST(IdBucketTest, RoundsDownAlsoBeforeTheEpoch) {
 class StreamGateTest : public ReportGateTest {
  protected:
   StreamGateTest() {
-    options_.steps_max = 10;
     options_.ids_max = 100;
-    options_.debits = Debits::kDeviceStreams;
-    options_.cost = {.releases = 1, .rho = 0.5};
+    options_.debits = MakeDeviceStreamDebits({.releases = 1, .rho = 0.5}, {.steps_max = 10});
   }
   // Steps `first` .. `last`; a decision's number is its step.
   Admission JudgeSteps(int stream, int first, int last, const std::string& user) {
@@ -425,9 +417,7 @@ TEST_F(StreamGateTest, TheBudgetIsTheLongestStreamsInThisEpoch) {
 }
 
 TEST_F(ReportGateTest, DebitsOfNodesFallWithTheirTransaction) {
-  options_.steps_max = 2;
-  options_.debits = Debits::kNodeStreams;
-  options_.cost = {.releases = 1, .rho = 0.5};
+  options_.debits = MakeNodeStreamDebits({.releases = 1, .rho = 0.5}, {.steps_max = 2});
   options_.ids_max = 10;
   Start();
   const auto types = [&](int number) {

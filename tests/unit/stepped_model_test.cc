@@ -13,7 +13,6 @@ namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using server::OutcomeResult;
 
 int Threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -28,12 +27,12 @@ class SteppedModelTest : public HostedModelTest {
   void Ask(HostedModel& model, const Decision& decision, double reward) {
     model.Report({{.decision = decision, .reward = reward}}, [this](auto results) {
       ++answers_;
-      answer_ = results.ok() ? absl::StatusOr<OutcomeResult>(results->front()) : results.status();
+      answer_ = results.ok() ? absl::StatusOr<ReportResult>(results->front()) : results.status();
     });
   }
 
   int answers_ = 0;
-  absl::StatusOr<OutcomeResult> answer_;
+  absl::StatusOr<ReportResult> answer_;
 };
 
 TEST_F(SteppedModelTest, HasNoThreads) {

@@ -96,19 +96,4 @@ std::optional<int> ArmsSink::best_arm() const {
   return lil == nullptr ? std::nullopt : lil->Decision();
 }
 
-double ArmReward(const ModelSpec& spec, double reward, double probability) {
-  if (spec.arms->policy != v1::ArmsFamily::TSALLIS_INF) return reward;
-  return (reward - MiddleOf(spec.public_spec.reward_range)) / probability;
-}
-
-int ArmOf(std::span<const double> features) {
-  int arm = -1;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (features[i] == 0) continue;
-    if (features[i] != 1 || arm >= 0) return -1;
-    arm = static_cast<int>(i);
-  }
-  return arm;
-}
-
 }  // namespace bandana

@@ -1,12 +1,9 @@
 #include "common/model/learners/points_sink.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
 #include "common/design/points_policy.h"
 
 namespace bandana {
@@ -33,15 +30,6 @@ NodePosterior PointsSink::Posterior(int) const {
   const absl::Status read = Read();
   BANDANA_CHECK(read.ok());  // checked at Create, and events keep the sum finite
   return {.mean = policy_->Center(), .covariance = {}, .alpha = policy_->Distance()};
-}
-
-double PointReward(const ModelSpec& spec, double reward) {
-  return reward - RewardCentre(spec.public_spec);
-}
-
-bool IsPlayFactor(std::span<const double> features) {
-  return std::all_of(features.begin(), features.end(),
-                     [](double x) { return std::abs(x) <= kPlayFactorMax; });
 }
 
 }  // namespace bandana

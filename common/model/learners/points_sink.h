@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "common/bandits/bco/convex_policy.h"
@@ -11,9 +10,9 @@
 namespace bandana {
 
 // An event's features are the gradient factor of its play (ConvexPlay::factor, d numbers), its
-// reward is the released one less the middle of the reward range (PointReward). One node holds, as
-// a linear model does, S = sum of factor factor' and beta = sum of factor x reward, which is the
-// negated sum of the losses' gradient estimates: all that the barrier policy remembers.
+// reward is the released one less the middle of the reward range (Family::EventReward). One node
+// holds, as a linear model does, S = sum of factor factor' and beta = sum of factor x reward, which
+// is the negated sum of the losses' gradient estimates: all that the barrier policy remembers.
 //
 // Its posterior is what a play is drawn from (PlayOnEllipsoid): the mean is the centre of play, d
 // numbers inside the domain, alpha the distance in (0, 1]; there is no covariance.
@@ -35,11 +34,5 @@ class PointsSink final : public SumSink {
 
   const std::unique_ptr<ConvexPolicy> policy_;
 };
-
-// What an event of a model of points adds its factor times to the sum.
-double PointReward(const ModelSpec& spec, double reward);
-
-// Whether a play can have had it: every entry within kPlayFactorMax, not NaN.
-bool IsPlayFactor(std::span<const double> features);
 
 }  // namespace bandana

@@ -50,14 +50,21 @@ absl::StatusOr<RewardPath> RewardPath::Create(const ModelSpec& model, const Inst
                                       .Add(std::uint64_t{spec.reward_binary})
                                       .Hash();
   }
+  path.debits_ = path.MakeDebits();
   return path;
 }
 
-Debits RewardPath::debits() const {
-  if (shaped_) return Debits::kModelStream;
-  if (sparse_) return Debits::kNodeStreams;
-  if (counter_) return central_ ? Debits::kNodeStreams : Debits::kDeviceStreams;
-  return central_ ? Debits::kBlocks : Debits::kNone;
+std::unique_ptr<const DebitPolicy> RewardPath::MakeDebits() const {
+  constexpr std::string_view kField = "privacy.counter.steps_max";
+  const auto bound = [&](std::string_view field, std::string_view whose) {
+    return DebitPolicy::Bound{counter_ ? counter_->step_cap() : Fliphat::kRowsMax,
+                              std::string(field), std::string(whose)};
+  };
+  if (shaped_) return MakeModelStreamDebits(Cost(), bound(kField, "all users"));
+  if (sparse_) return MakeNodeStreamDebits(Cost(), bound("", "all users"));
+  if (counter_ && central_) return MakeNodeStreamDebits(Cost(), bound(kField, "this user"));
+  if (counter_) return MakeDeviceStreamDebits(Cost(), bound(kField, "this user"));
+  return central_ ? MakeBlockDebits(Cost()) : MakeNoDebits();
 }
 
 DebitRecord RewardPath::Cost() const {
@@ -70,11 +77,6 @@ DebitRecord RewardPath::Cost() const {
   }
   if (const std::optional<Rho> rho = stream_cost()) return {.releases = 1, .rho = rho->value};
   return {.releases = kDebitBlock, .pure = epsilon_.value};
-}
-
-std::uint64_t RewardPath::steps_max() const {
-  if (sparse_) return Fliphat::kRowsMax;
-  return counter_ ? counter_->step_cap() : 0;
 }
 
 std::optional<Rho> RewardPath::stream_cost() const {

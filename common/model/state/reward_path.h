@@ -18,21 +18,12 @@
 #include "common/model/entries/released.h"
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/central_streams.h"
+#include "common/model/state/debit_policy.h"
 #include "common/model/state/noise_binding.h"
 #include "common/model/state/user_shape.h"
 #include "common/random/keyed_stream.h"
 
 namespace bandana {
-
-// Which debits pay for the releases of a model (DebitRecord).
-enum class Debits {
-  kNone,           // nothing is released by streams: per-event accounting by the number of events
-  kDeviceStreams,  // one a stream that a device opens
-  kNodeStreams,    // one a node and epoch, before its first event; sparse models: their node's
-  kModelStream,    // one an epoch, before its first event, under node 0
-  kBlocks,         // kDebitBlock events of a node at a time
-};
-inline constexpr std::uint64_t kDebitBlock = 256;
 
 // Immutable. Threads: const methods are safe.
 class RewardPath {
@@ -57,16 +48,14 @@ class RewardPath {
   const JointCounter* joint() const { return joint_ ? &*joint_ : nullptr; }
   // nullptr unless the model is sparse: contexts are private and enter its episodes.
   const Fliphat* sparse() const { return sparse_ ? &*sparse_ : nullptr; }
-  // Events that one debit of a stream pays for, 0 = there are no streams; and its zCDP cost.
-  std::uint64_t steps_max() const;
+  // zCDP cost of a stream; nullopt: there are no streams.
   std::optional<Rho> stream_cost() const;
   // nullptr where no randomizer runs, on the device or here.
   const RewardRandomizer* randomizer() const { return randomizer_ ? &*randomizer_ : nullptr; }
   // nullptr unless contexts are private as well.
   const ContextMechanism* contexts() const { return contexts_ ? &*contexts_ : nullptr; }
-  Debits debits() const;
-  // One unit of debits(): what a stream or one event costs.
-  DebitRecord Cost() const;
+  // Who pays for what the model releases.
+  const std::shared_ptr<const DebitPolicy>& debits() const { return debits_; }
 
   // Models without a counter: what the reward of the node's event number `index` (from 1) is for
   // the model. Central: drawn from the keyed stream; local: noised on the device; else itself.
@@ -96,6 +85,8 @@ class RewardPath {
 
  private:
   RewardPath() = default;
+  DebitRecord Cost() const;
+  std::unique_ptr<const DebitPolicy> MakeDebits() const;
 
   int dimension_ = 0;
   bool windowed_ = false;
@@ -114,6 +105,7 @@ class RewardPath {
   std::optional<RewardRandomizer> randomizer_;
   std::optional<ContextMechanism> contexts_;
   Sha256Digest randomizer_parameters_{};
+  std::shared_ptr<const DebitPolicy> debits_;
 };
 
 }  // namespace bandana

@@ -33,24 +33,28 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
           .windows = ClosesWindows(spec.public_spec),
           .hides = HidesReports(spec.public_spec),
           .cells = &cells,
-          .independent = spec.coupling.independent(),
           .users_max = spec.bandit.nodes_max,
           .events_per_user_max = spec.public_spec.events_per_user_max,
           .pooled = PooledNodes(spec),
           .ids_max = spec.decisions_open_max,
           .token_lifetime = spec.public_spec.token_lifetime,
           .counter = path.central() ? nullptr : path.counter(),
-          .steps_max = path.steps_max(),
-          .debits = path.debits(),
-          .cost = path.Cost()};
+          .debits = path.debits()};
 }
 
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
-  GateState gate{.epoch = state.epoch, .time = state.time};
-  for (const NodeStatistics& s : statistics) gate.events.push_back(s.events);
+  std::vector<std::uint64_t> events;
+  for (const NodeStatistics& s : statistics) events.push_back(s.events);
   // In window models an event counts when its decision is made.
-  for (const auto& [key, window] : state.windows.all()) ++gate.events[window.node];
-  gate.events_at_epoch = state.events_at_epoch;
+  for (const auto& [key, window] : state.windows.all()) ++events[window.node];
+  std::vector<Paid> paid;
+  for (const Account& account : state.ledger.accounts()) {
+    paid.push_back({account.last_epoch, account.releases});
+  }
+  GateState gate{.epoch = state.epoch,
+                 .time = state.time,
+                 .events = EpochEvents(std::move(events), state.events_at_epoch),
+                 .payments = Payments(std::move(paid))};
   for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
     for (const auto& [id, stream] : state.local.streams()[node]) {
       const auto bytes = std::as_bytes(std::span(stream.moment));
@@ -59,9 +63,6 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
     }
   }
   gate.streams.Commit();
-  for (const Account& account : state.ledger.accounts()) {
-    gate.paid.push_back({account.last_epoch, account.releases});
-  }
   return gate;
 }
 

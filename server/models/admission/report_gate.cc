@@ -6,11 +6,23 @@
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/models/admission/verdict.h"
 
 namespace bandana::server {
 namespace {
 
 std::int64_t FloorDivide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+class CountsOf final : public EpochCounts {
+ public:
+  explicit CountsOf(const GateState& state) : state_(state) {}
+  std::uint64_t OfNode(int node) const override { return state_.events.InEpoch(node); }
+  std::uint64_t OfAll() const override { return state_.events.InEpoch(); }
+  std::uint64_t OfLongestStream() const override { return state_.streams.longest(); }
+
+ private:
+  const GateState& state_;
+};
 
 }  // namespace
 
@@ -27,13 +39,14 @@ ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
 
 void ReportGate::Restore(GateState state) {
   state_ = std::move(state);
-  undo_.time = state_.time;
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
   stored_ = counters_.Get();
-  for (std::size_t node = 0; node < state_.events.size(); ++node) {
-    events_max_ = std::max(events_max_.load(), state_.events[node]);
-    UseBudget(BudgetOf(static_cast<int>(node)));
+  const std::vector<std::uint64_t>& events = state_.events.all();
+  for (std::size_t node = 0; node < events.size(); ++node) {
+    events_max_ = std::max(events_max_.load(), events[node]);
+    UseBudgetOf(static_cast<int>(node));
   }
-  UseBudget(BudgetOfAll());
+  UseBudgetOfAll();
   Publish();
 }
 
@@ -58,40 +71,39 @@ void ReportGate::ForgetBefore(std::int64_t bucket) {
 Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
   absl::StatusOr<Record> record = Decode(bytes, options_.dimension);
   BANDANA_CHECK(record.ok());
-  if (const auto* decision = std::get_if<DecisionRecord>(&*record)) {
-    const Admission verdict = JudgeDecision(*decision, bytes, batch);
-    // Its reports find no decision, and are not counted for it.
-    const bool known = verdict == Admission::kAppend || verdict == Admission::kDuplicate;
-    if (!known) CountVerdict(verdict);
-    return verdict;
-  }
-  if (const auto* report = std::get_if<ReportRecord>(&*record)) {
-    const Admission verdict = JudgeReport(*report, batch);
-    if (!options_.hides) CountVerdict(verdict);
-    return verdict;
-  }
-  if (const auto* outcome = std::get_if<OutcomeRecord>(&*record)) {
-    const Admission verdict = JudgeOutcome(*outcome, bytes, batch);
-    CountVerdict(verdict);
-    return verdict;
-  }
-  if (auto* counter = std::get_if<CounterRecord>(&*record)) {
-    const Admission verdict = JudgeCounter(std::move(*counter), batch);
-    if (verdict != Admission::kAppend) CountVerdict(verdict);
-    return verdict;
-  }
-  if (const auto* context = std::get_if<ContextRecord>(&*record)) {
-    const Admission verdict = JudgeContext(*context, bytes, batch);
-    CountVerdict(verdict);
-    return verdict;
-  }
-  if (const auto* time = std::get_if<TimeRecord>(&*record)) return JudgeTime(*time, bytes, batch);
-  if (const auto* epoch = std::get_if<EpochRecord>(&*record)) {
-    return JudgeEpoch(*epoch, bytes, batch);
-  }
-  if (std::holds_alternative<CloseRecord>(*record)) return JudgeClose(batch);
-  batch.Add(bytes);
-  return Admission::kAppend;
+  return std::visit([&](auto& one) { return Take(one, bytes, batch); }, *record);
+}
+
+Admission ReportGate::Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch) {
+  const Admission verdict = JudgeDecision(record, bytes, batch);
+  // Its reports find no decision, and are not counted for it.
+  const bool known = verdict == Admission::kAppend || verdict == Admission::kDuplicate;
+  if (!known) CountVerdict(verdict);
+  return verdict;
+}
+
+Admission ReportGate::Take(const ReportRecord& record, std::string_view, LogBatch& batch) {
+  const Admission verdict = JudgeReport(record, batch);
+  if (!options_.hides) CountVerdict(verdict);
+  return verdict;
+}
+
+Admission ReportGate::Take(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch) {
+  const Admission verdict = JudgeOutcome(record, bytes, batch);
+  CountVerdict(verdict);
+  return verdict;
+}
+
+Admission ReportGate::Take(CounterRecord& record, std::string_view, LogBatch& batch) {
+  const Admission verdict = JudgeCounter(record, batch);
+  if (verdict != Admission::kAppend) CountVerdict(verdict);  // else each step was counted
+  return verdict;
+}
+
+Admission ReportGate::Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch) {
+  const Admission verdict = JudgeContext(record, bytes, batch);
+  CountVerdict(verdict);
+  return verdict;
 }
 
 Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_view bytes,
@@ -157,7 +169,7 @@ void ReportGate::CloseWindows(absl::Time now, bool early, LogBatch& batch) {
   if (!entry.windows.empty()) append();
 }
 
-Admission ReportGate::JudgeClose(LogBatch& batch) {
+Admission ReportGate::Take(const CloseRecord&, std::string_view, LogBatch& batch) {
   if (windows_.empty()) return Admission::kDuplicate;
   CloseWindows(state_.time, /*early=*/true, batch);
   return Admission::kAppend;
@@ -186,13 +198,13 @@ Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view
   if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
   const RememberedId key{IdBucketOf(std::max(record.received, state_.time)), kReportKind,
                          record.id};
-  AddEvents(0, 1);
+  state_.events.Add(0, 1);
   Insert(key);
   batch.Add(bytes, {key});
   return Admission::kAppend;
 }
 
-Admission ReportGate::JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch) {
+Admission ReportGate::Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch) {
   const absl::Time now = std::max(record.now, state_.time);
   const bool closes = windows_.next_close() <= now;
   if (now == state_.time && !closes) return Admission::kDuplicate;
@@ -203,20 +215,18 @@ Admission ReportGate::JudgeTime(const TimeRecord& record, std::string_view bytes
     forget_before_ = std::max(forget_before_, bucket);
   }
   if (closes) {
-    CloseWindows(now, /*early=*/false, batch);  // which tells the time, too
+    CloseWindows(now, /*early=*/false, batch);  // also tells the time
   } else {
     batch.Add(bytes);
   }
   return Admission::kAppend;
 }
 
-Admission ReportGate::JudgeEpoch(const EpochRecord& record, std::string_view bytes,
-                                 LogBatch& batch) {
+Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch) {
   if (record.epoch != state_.epoch + 1) return Admission::kDuplicate;
   CloseWindows(state_.time, /*early=*/true, batch);
-  undo_.epochs.push_back({state_.epoch, std::move(state_.events_at_epoch)});
   state_.epoch = record.epoch;
-  state_.events_at_epoch = state_.events;
+  state_.events.OpenEpoch();
   state_.streams.Clear();
   batch.Add(bytes);
   return Admission::kAppend;
@@ -246,12 +256,12 @@ Admission ReportGate::Place(const CounterRecord& record) const {
   return appends ? Admission::kAppend : Admission::kDuplicate;
 }
 
-Admission ReportGate::JudgeCounter(CounterRecord record, LogBatch& batch) {
+Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   BANDANA_CHECK(!record.steps.empty() && record.step >= record.steps.size());
   if (record.epoch == 0) record.epoch = state_.epoch;  // no token opened
   if (record.epoch != state_.epoch) return Admission::kForeign;
   if (const Admission place = Place(record); place != Admission::kAppend) return place;
-  if (record.step > options_.steps_max) return Admission::kExhausted;
+  if (record.step > options_.debits->steps_max()) return Admission::kExhausted;
   if (ids_.size() + record.steps.size() > options_.ids_max) return Admission::kNoRoom;
 
   const StreamPlace* known = state_.streams.Find(record.stream);
@@ -269,12 +279,12 @@ Admission ReportGate::JudgeCounter(CounterRecord record, LogBatch& batch) {
   if (known == nullptr) {
     if (state_.streams.CountOf(node) >= kCounterStreamsPerNodeMax) return Admission::kExhausted;
     AdmitUser(node, record.user);
-    Pay(node, 1, batch);
+    AddDebit(*options_.debits, state_.epoch, node, batch);
   }
   if (!named) record.node = node;
 
   RememberedIds ids = SiftSteps(newest, record);
-  AddEvents(node, record.steps.size());
+  state_.events.Add(node, record.steps.size());
   staged_[Counters::kApplied] += record.steps.size();
   state_.streams.Set(record.stream,
                      {node, record.step, record.last, Sha256Of(record.moment_bytes)});
@@ -316,7 +326,7 @@ std::uint64_t ReportGate::AcknowledgedStep(const StreamId& stream) const {
 }
 
 int ReportGate::NodeOf(std::int32_t node, std::string_view user) const {
-  if (!options_.independent) return node;
+  if (user.empty()) return node;
   if (const int known = users_.Find(user); known >= 0) return known;
   const auto it = new_users_.find(std::string(user));
   return it == new_users_.end() ? -1 : it->second;
@@ -334,30 +344,12 @@ void ReportGate::AdmitUser(int node, std::string_view user) {
   new_user_order_.emplace_back(user);
 }
 
-std::uint64_t ReportGate::EventsInEpoch(int node) const {
-  const auto i = static_cast<std::size_t>(node);
-  if (i >= state_.events.size()) return 0;
-  return state_.events[i] - (i < state_.events_at_epoch.size() ? state_.events_at_epoch[i] : 0);
-}
-
-std::uint64_t ReportGate::EpochEvents() const {
-  std::uint64_t events = 0;
-  for (std::size_t node = 0; node < state_.events.size(); ++node) {
-    events += EventsInEpoch(static_cast<int>(node));
-  }
-  return events;
-}
-
 Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
-  const std::uint64_t total = EventsInEpoch(node) + events;
   const bool limited = options_.events_per_user_max > 0 && !IsPooled(node);
-  if (limited && total > options_.events_per_user_max) return Admission::kUserLimit;
-  if (options_.debits == Debits::kNodeStreams && total > options_.steps_max) {
-    return Admission::kExhausted;
+  if (limited && state_.events.InEpoch(node) + events > options_.events_per_user_max) {
+    return Admission::kUserLimit;
   }
-  if (options_.debits == Debits::kModelStream && EpochEvents() + events > options_.steps_max) {
-    return Admission::kExhausted;
-  }
+  if (options_.debits->Exhausts(CountsOf(state_), node, events)) return Admission::kExhausted;
   return Admission::kAppend;
 }
 
@@ -375,47 +367,24 @@ std::optional<BudgetUse> ReportGate::budget() const {
     if (all) return std::nullopt;
     return BudgetUse{BudgetUse::Of::kUser, used, options_.events_per_user_max};
   }
-  if (options_.steps_max == 0) return std::nullopt;
-  return BudgetUse{BudgetUse::Of::kStream, used, options_.steps_max};
+  if (options_.debits->steps_max() == 0) return std::nullopt;
+  return BudgetUse{BudgetUse::Of::kStream, used, options_.debits->steps_max()};
 }
 
-std::uint64_t ReportGate::BudgetOf(int node) const {
-  if (options_.events_per_user_max > 0) return IsPooled(node) ? 0 : EventsInEpoch(node);
-  return options_.debits == Debits::kNodeStreams ? EventsInEpoch(node) : 0;
+void ReportGate::UseBudgetOf(int node) {
+  if (options_.events_per_user_max == 0) {
+    UseBudget(options_.debits->UsedBy(CountsOf(state_), node));
+  } else if (!IsPooled(node)) {
+    UseBudget(state_.events.InEpoch(node));
+  }
 }
 
-std::uint64_t ReportGate::BudgetOfAll() const {
-  if (options_.events_per_user_max > 0) return 0;
-  if (options_.debits == Debits::kDeviceStreams) return state_.streams.longest();
-  return options_.debits == Debits::kModelStream ? EpochEvents() : 0;
+void ReportGate::UseBudgetOfAll() {
+  if (options_.events_per_user_max == 0) UseBudget(options_.debits->UsedByAll(CountsOf(state_)));
 }
 
 void ReportGate::UseBudget(std::uint64_t used) {
   if (used > budget_used_.load(std::memory_order_relaxed)) budget_used_ = used;
-}
-
-void ReportGate::AddEvents(int node, std::uint64_t events) {
-  const auto i = static_cast<std::size_t>(node);
-  if (i >= state_.events.size()) state_.events.resize(i + 1);
-  state_.events[i] += events;
-  undo_.counted.emplace_back(node, events);
-}
-
-// Debits until `releases` of the node's in this epoch are paid for. They are entries before the
-// first event they pay for, durable with it or before it; noise is drawn from durable entries only.
-void ReportGate::Pay(int node, std::uint64_t releases, LogBatch& batch) {
-  DebitRecord debit = options_.cost;
-  debit.epoch = state_.epoch;
-  debit.node = node;
-  if (options_.debits == Debits::kDeviceStreams) return batch.AddOwned(Encode(debit));
-  const auto i = static_cast<std::size_t>(node);
-  if (i >= state_.paid.size()) state_.paid.resize(i + 1);
-  Paid& paid = state_.paid[i];
-  undo_.paid.emplace_back(node, paid);
-  if (paid.epoch != state_.epoch) paid = {state_.epoch, 0};
-  if (paid.releases >= releases) return undo_.paid.pop_back();
-  paid.releases += debit.releases;
-  batch.AddOwned(Encode(debit));
 }
 
 Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
@@ -423,11 +392,11 @@ Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
   if (node < 0) return Admission::kUserLimit;
   const Admission limit = CheckLimits(node, 1);
   if (limit != Admission::kAppend) return limit;
-  if (options_.independent) AdmitUser(node, event.user);
-  if (options_.debits == Debits::kNodeStreams) Pay(node, 1, batch);
-  if (options_.debits == Debits::kModelStream) Pay(0, 1, batch);
-  if (options_.debits == Debits::kBlocks) Pay(node, EventsInEpoch(node) + 1, batch);
-  AddEvents(node, 1);
+  AdmitUser(node, event.user);
+  if (const auto due = options_.debits->BeforeEvent(CountsOf(state_), node)) {
+    state_.payments.Pay(*options_.debits, state_.epoch, *due, batch);
+  }
+  state_.events.Add(node, 1);
   return Admission::kAppend;
 }
 
@@ -437,38 +406,8 @@ void ReportGate::Insert(const RememberedId& id) {
 }
 
 void ReportGate::CountVerdict(Admission verdict) {
-  switch (verdict) {
-    case Admission::kAppend:
-      ++staged_[Counters::kApplied];
-      return;
-    case Admission::kDuplicate:
-      ++staged_[Counters::kDuplicate];
-      return;
-    case Admission::kExpired:
-      ++staged_[Counters::kExpired];
-      return;
-    case Admission::kForeign:
-      ++staged_[Counters::Rejected(v1::TOKEN_FOREIGN)];
-      return;
-    case Admission::kUserLimit:
-      ++staged_[Counters::Rejected(v1::USER_LIMIT)];
-      return;
-    case Admission::kInvalid:
-      ++staged_[Counters::Rejected(v1::TOKEN_INVALID)];
-      return;
-    case Admission::kGap:
-      ++staged_[Counters::Rejected(v1::STREAM_GAP)];
-      return;
-    case Admission::kForked:
-      ++staged_[Counters::Rejected(v1::STREAM_FORKED)];
-      return;
-    case Admission::kExhausted:
-      ++staged_[Counters::Rejected(v1::STREAM_EXHAUSTED)];
-      return;
-    case Admission::kNoRoom:
-    case Admission::kUnsealed:
-      return;  // answered UNAVAILABLE: nothing is decided about it
-  }
+  const std::optional<ReportResult> result = ResultOf(verdict);
+  if (result) ++staged_[CounterOf(result->code, result->reason)];
 }
 
 WindowValues ReportGate::ReportedValues() const {
@@ -498,14 +437,15 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   windows_.Commit();
   for (const std::string& user : new_user_order_) users_.Add(user);
   state_.streams.Commit();
-  if (!undo_.epochs.empty()) budget_used_ = 0;
-  for (const auto& [node, count] : undo_.counted) {
-    const std::uint64_t events = state_.events[node];
-    if (events > events_max_.load(std::memory_order_relaxed)) events_max_ = events;
-    UseBudget(BudgetOf(node));
+  state_.payments.Commit();
+  const std::vector<std::uint64_t>& events = state_.events.all();
+  if (state_.events.opened()) budget_used_ = 0;
+  for (const auto& [node, count] : state_.events.added()) {
+    if (events[node] > events_max_.load(std::memory_order_relaxed)) events_max_ = events[node];
+    UseBudgetOf(node);
   }
-  if (!undo_.counted.empty()) UseBudget(BudgetOfAll());
-  undo_.paid.clear();
+  if (!state_.events.added().empty()) UseBudgetOfAll();
+  state_.events.Commit();
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());
   counters_.Add(staged_);
@@ -514,10 +454,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   staged_ = {};
   new_users_.clear();
   new_user_order_.clear();
-  undo_.ids.clear();
-  undo_.counted.clear();
-  undo_.epochs.clear();
-  undo_.time = state_.time;
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
   Publish();
   committed_(last);
 }
@@ -528,21 +465,13 @@ void ReportGate::Rollback() {
     ids_.Remove(id);
     if (id.kind == kReportKind) reports_.Remove(id.id);
   }
-  for (const auto& [node, count] : undo_.counted) state_.events[node] -= count;
-  for (auto paid = undo_.paid.rbegin(); paid != undo_.paid.rend(); ++paid) {
-    state_.paid[paid->first] = paid->second;
-  }
-  if (!undo_.epochs.empty()) {
-    state_.epoch = undo_.epochs.front().epoch;
-    state_.events_at_epoch = std::move(undo_.epochs.front().events_at_epoch);
-  }
+  state_.events.Rollback();
   state_.streams.Rollback();
-  undo_.paid.clear();
+  state_.payments.Rollback();
+  state_.epoch = undo_.epoch;
   state_.time = undo_.time;
   forget_before_ = ids_.forgotten_before();
   undo_.ids.clear();
-  undo_.counted.clear();
-  undo_.epochs.clear();
   staged_ = {};
   new_users_.clear();
   new_user_order_.clear();

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,14 +16,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "common/mechanisms/counters/counter_design.h"
 #include "common/model/entries/counters.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
-#include "common/model/state/reward_path.h"
+#include "common/model/state/cell_codec.h"
+#include "common/model/state/debit_policy.h"
 #include "common/model/state/window_book.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/budget_use.h"
+#include "server/models/admission/epoch_events.h"
+#include "server/models/admission/payments.h"
 #include "server/models/admission/report_ids.h"
 #include "server/models/admission/stream_table.h"
 
@@ -32,20 +37,13 @@ namespace bandana::server {
 inline constexpr absl::Duration kIdBucket = absl::Seconds(10);
 std::int64_t IdBucketOf(absl::Time time);
 
-// Releases of one node that debits of an epoch cover.
-struct Paid {
-  std::uint64_t epoch = 0;
-  std::uint64_t releases = 0;
-};
-
 // What the gate must know of the entries before, beside the ids.
 struct GateState {
   std::uint64_t epoch = 1;
-  absl::Time time = absl::UnixEpoch();         // of the last time entry
-  std::vector<std::uint64_t> events;           // of each node, over all epochs
-  std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
-  StreamTable streams;                         // of the devices
-  std::vector<Paid> paid;                      // of each node
+  absl::Time time = absl::UnixEpoch();  // of the last time entry
+  EpochEvents events;
+  StreamTable streams;  // of the devices
+  Payments payments;
 };
 
 // Threads: Restore and Remember before the writer starts, then the AppendGate methods on the
@@ -57,8 +55,7 @@ class ReportGate final : public AppendGate {
     bool windows = false;              // events are decisions, else outcomes
     bool hides = false;                // HidesReports
     const CellCodec* cells = nullptr;  // with windows
-    bool independent = false;          // users become nodes when first seen
-    int users_max = 0;                 // independent
+    int users_max = 0;                 // of those that become nodes when first seen
     // Events of one node in an epoch, 0 = unlimited; not for nodes that pool users, whom the server
     // cannot tell apart.
     std::uint64_t events_per_user_max = 0;
@@ -66,10 +63,7 @@ class ReportGate final : public AppendGate {
     std::uint64_t ids_max = 0;
     absl::Duration token_lifetime;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
-    // Counters: steps of a stream, 0 = no counter. A node's stream is an epoch's on the server.
-    std::uint64_t steps_max = 0;
-    Debits debits = Debits::kNone;
-    DebitRecord cost;  // of one unit of them; its epoch and node are filled in
+    std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
   };
   // `committed` is called after every transaction, with the last durable entry.
   ReportGate(Options options, UserIndex& users, Counters& counters,
@@ -106,16 +100,27 @@ class ReportGate final : public AppendGate {
   absl::Time forget_due() const;
 
  private:
+  // What becomes of one record, counted as what it is. Others enter as they are.
+  Admission Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const ReportRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(CounterRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
+  template <typename Other>
+  Admission Take(const Other&, std::string_view bytes, LogBatch& batch) {
+    batch.Add(bytes);
+    return Admission::kAppend;
+  }
   Admission JudgeDecision(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
   Admission JudgeOutcome(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
-  Admission JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission JudgeEpoch(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission JudgeClose(LogBatch& batch);
+  Admission JudgeCounter(CounterRecord& record, LogBatch& batch);
+  Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   // Entries for the windows that close by `now`, or for all; their cells become free.
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
-  Admission JudgeCounter(CounterRecord record, LogBatch& batch);
-  Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   // The newest step that a local stream's release at `step` covers.
   std::uint64_t CoveredAt(std::uint64_t step) const;
   // Where the report stands in its stream: kAppend when it brings it forward.
@@ -126,16 +131,11 @@ class ReportGate final : public AppendGate {
   Admission CountEvent(const EventRecord& event, LogBatch& batch);
   // Whether the node may have so many further events in this epoch.
   Admission CheckLimits(int node, std::uint64_t events) const;
-  void AddEvents(int node, std::uint64_t events);
-  std::uint64_t EventsInEpoch(int node) const;
-  std::uint64_t EpochEvents() const;  // of all nodes
   bool IsPooled(int node) const;
-  // What the node, and what all together, have used of what budget() is of; 0 where it is not
-  // theirs.
-  std::uint64_t BudgetOf(int node) const;
-  std::uint64_t BudgetOfAll() const;
+  // What budget() shows may have grown: what the node, and what all together, have used of it.
+  void UseBudgetOf(int node);
+  void UseBudgetOfAll();
   void UseBudget(std::uint64_t used);
-  void Pay(int node, std::uint64_t releases, LogBatch& batch);
   int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
   // The node, the next free one for a user not seen yet; -1 where users_max forbids.
   int NodeOrNext(std::int32_t node, std::string_view user) const;
@@ -157,13 +157,7 @@ class ReportGate final : public AppendGate {
   // Since the last Commit or Rollback.
   struct Undo {
     std::vector<RememberedId> ids;
-    std::vector<std::pair<int, std::uint64_t>> counted;  // node, events
-    std::vector<std::pair<int, Paid>> paid;              // node, before
-    struct Epoch {
-      std::uint64_t epoch;
-      std::vector<std::uint64_t> events_at_epoch;
-    };
-    std::vector<Epoch> epochs;
+    std::uint64_t epoch = 1;
     absl::Time time;
   };
   Undo undo_;

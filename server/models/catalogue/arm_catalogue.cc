@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
-#include "common/model/learners/arms_sink.h"
+#include "common/design/family.h"
 #include "common/wire/arms_tsv.h"
 
 namespace bandana::server {
@@ -41,7 +41,8 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   });
   if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
   std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
-  if (spec.arms && spec.arms_file.empty() && arms.empty()) arms = UnitArms(spec);
+  const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
+  if (unit_arms && arms.empty()) arms = UnitArms(spec);
   catalogue->catalogue_.store(Catalogue::Make(spec.public_spec.dimension, std::move(arms)));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
@@ -81,9 +82,8 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
   for (CatalogueArm& arm : checked) {
     if (!ids.insert(arm.id).second) return InvalidArgument("arm ", arm.id, " is there twice");
     BANDANA_RETURN_IF_ERROR(CheckArm(rules, arm, clipped));
-    if (spec_.arms && ArmOf(arm.features) < 0) {
-      return InvalidArgument("arm ", arm.id, ": features must be a unit vector");
-    }
+    const absl::Status fits = FamilyOf(spec_).CheckArm(arm.features);
+    if (!fits.ok()) return Annotate(fits, absl::StrCat("arm ", arm.id));
   }
   counters_.Add(Counters::kFeaturesClipped, clipped);
   return checked;

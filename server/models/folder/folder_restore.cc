@@ -164,17 +164,13 @@ class Restorer {
     if (!read.ok()) Note(read);
   }
 
-  // Debits among the lost entries are not known: every principal is charged once for them.
   absl::Status ChargeForLostEntries(const RewardPath& path) {
     const std::uint64_t through = checkpoint_.state.position.sequence;
     const std::uint64_t lost = result_.log_end.value_or(through + 1) - through;
-    if (path.debits() == Debits::kNone || lost == 0) return absl::OkStatus();
-    DebitRecord debit = path.Cost();
+    auto [debit, nodes] = path.debits()->ForLostEntries(lost, checkpoint_.statistics.size());
+    if (nodes == 0 || lost == 0) return absl::OkStatus();
     debit.epoch = checkpoint_.state.epoch;
-    if (path.debits() == Debits::kBlocks) debit.releases *= 1 + lost / kDebitBlock;
-    const std::size_t principals =
-        path.debits() == Debits::kModelStream ? 1 : checkpoint_.statistics.size();
-    for (std::size_t node = 0; node < principals; ++node) {
+    for (std::size_t node = 0; node < nodes; ++node) {
       debit.node = static_cast<std::int32_t>(node);
       BANDANA_RETURN_IF_ERROR(checkpoint_.state.ledger.Add(through, debit));
     }

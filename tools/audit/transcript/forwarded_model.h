@@ -31,14 +31,14 @@ class ForwardedModel : public server::HostedModel {
   absl::Status RecordDecision(const Decision& decision) override {
     return model_->RecordDecision(decision);
   }
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     model_->Report(std::move(outcomes), std::move(done));
   }
-  void ReportCounters(std::vector<server::ReportedCounter> reports,
-                      server::CounterDone done) override {
+  void ReportCounters(std::vector<ReportedCounter> reports,
+                      server::ReportDone done) override {
     model_->ReportCounters(std::move(reports), std::move(done));
   }
-  void ReportContexts(std::vector<server::ReportedContext> reports,
+  void ReportContexts(std::vector<ReportedContext> reports,
                       server::ReportDone done) override {
     model_->ReportContexts(std::move(reports), std::move(done));
   }

@@ -61,7 +61,7 @@ void MarkAtReaction(Store::Transaction& transaction, ReportRow& row, const Event
 
 // Reports that reach the model in an open window, that is, reactions.
 std::uint64_t Reactions(const HostedModel& model,
-                        const std::vector<server::ReportedOutcome>& outcomes) {
+                        const std::vector<ReportedOutcome>& outcomes) {
   return model.spec().public_spec.reward_window ? outcomes.size() : 0;
 }
 
@@ -69,7 +69,7 @@ std::uint64_t Reactions(const HostedModel& model,
 class LogGrows final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     if (Reactions(*this, outcomes) > 0) {
       Decision entry = outcomes.front().decision;
       for (std::byte& byte : entry.id) byte ^= std::byte{0x5a};
@@ -82,7 +82,7 @@ class LogGrows final : public ForwardedModel {
 class StatsCountReports final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     reports_ += Reactions(*this, outcomes);
     ForwardedModel::Report(std::move(outcomes), std::move(done));
   }
@@ -99,7 +99,7 @@ class StatsCountReports final : public ForwardedModel {
 class LedgerCountsReports final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     reports_ += Reactions(*this, outcomes);
     ForwardedModel::Report(std::move(outcomes), std::move(done));
   }
@@ -117,7 +117,7 @@ class LedgerCountsReports final : public ForwardedModel {
 class SaysDuplicate final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     std::vector<bool> before;
     for (const auto& outcome : outcomes)
       before.push_back(!seen_.insert(outcome.decision.id).second);
@@ -139,7 +139,7 @@ class SaysDuplicate final : public ForwardedModel {
 class StatsCountClipped final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     for (const auto& outcome : outcomes) {
       if (outcome.reward && *outcome.reward > spec().public_spec.reward_range.max) ++clipped_;
     }
@@ -159,7 +159,7 @@ class StatsCountClipped final : public ForwardedModel {
 class QueueShowsReports final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
-  void Report(std::vector<server::ReportedOutcome> outcomes, server::ReportDone done) override {
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     reports_ += static_cast<int>(Reactions(*this, outcomes));
     ForwardedModel::Report(std::move(outcomes), std::move(done));
   }

@@ -1,0 +1,40 @@
+#include "server/models/admission/reported_event.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "common/base/limits.h"
+#include "common/design/privacy_rules.h"
+
+namespace bandana::server {
+
+absl::Time TokenTime(const Decision& decision) {
+  return absl::FromUnixMicros(absl::ToUnixMicros(decision.time));
+}
+
+EventRecord EventOf(const Decision& decision, std::uint32_t shown) {
+  return {.id = decision.id,
+          .epoch = decision.epoch,
+          .time = TokenTime(decision),
+          .node = decision.user.empty() ? decision.node : -1,
+          .user = decision.user,
+          .features = decision.arms[shown].features};
+}
+
+bool FitsModel(const ModelSpec& spec, const Decision& decision) {
+  const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
+  const auto right_size = [&](const SealedArm& arm) { return arm.features.size() == d; };
+  if (!std::all_of(decision.arms.begin(), decision.arms.end(), right_size)) return false;
+  if (spec.coupling.independent()) {
+    return !decision.user.empty() && decision.user.size() <= kUserIdBytesMax;
+  }
+  return decision.user.empty() && decision.node >= 0 && decision.node < spec.coupling.nodes();
+}
+
+bool MayShow(const ModelSpec& spec, const Decision& decision, std::uint32_t shown) {
+  if (shown >= decision.arms.size()) return false;
+  const PublicSpec& p = spec.public_spec;
+  return shown == decision.shown || !p.reward_window || !IsPrivateMode(p.mode);
+}
+
+}  // namespace bandana::server
