@@ -7,6 +7,7 @@ import sys
 import unittest
 
 import check_docs
+import check_english
 import check_kinds
 import check_paths
 import check_site
@@ -113,6 +114,13 @@ class DocsTest(Tree):
         self.assertEqual(len(found), 1)
         self.assertIn("docs/a.md:3", found[0])
 
+    def test_lists(self):
+        self.assertEqual(self.problems("# A\n- a\n- b\n\nText:\n\n1. c\n   d\n2. e\n\n   f\n   g\n3. h\n\n```\nx\n- y\n```\n"), [])
+        for text in ["Text:\n- a", "one of\n2023. It", "- a\n\nText\n- b"]:
+            found = self.problems(text + "\n")
+            self.assertEqual(len(found), 1, (text, found))
+            self.assertIn("empty line before it", found[0])
+
     def test_comments(self):
         self.assertEqual(self.problems("// docs/b.md#2-two-words-code, RFC 6979\nint THEORY = 4;\n", "server/a.h"), [])
         self.assertEqual(self.problems('auto s = "THEORY section 4";\n', "server/a.cc"), [])
@@ -128,6 +136,39 @@ class DocsTest(Tree):
         check_docs.NOT_YET = {"docs/a.md"}
         self.assertEqual(self.problems("x" * 121 + "\n"), [])
         self.assertEqual(len(self.problems("x" * 120 + "\n")), 1)
+
+
+class EnglishTest(Tree):
+    def problems(self, text, path):
+        self.write(path, text)
+        found = check_english.check(self.root)
+        os.remove(os.path.join(self.root, path))
+        return found
+
+    def test_plain_sentences_are_quiet(self):
+        for words in ["One row per user, 5 us per call.", "Too late. Also too much, too soon for it.", "The law of these. Offers.",
+                      "add a message", "1 for a stream", "one in a call", "however many streams a user has", "receives a message",
+                      "kinds of a model", "`one row a user`, `Of x`"]:
+            self.assertEqual(self.problems(f"int a;  // {words}\n// {words}\n", "server/a.cc"), [], words)
+            self.assertEqual(self.problems(f"# A\n\n{words}\n\n- {words}\n", "docs/a.md"), [], words)
+        self.assertEqual(self.problems('auto s = "Of one row a user, too.";\nOf(x);\n', "server/a.cc"), [])
+
+    def test_habits_are_found_on_their_line(self):
+        for words, said in [("Of central models the rows.", 'begins with "Of"'), ("This goes, too.", 'ends in ", too"'), ("this goes, too", ", too"),
+                            ("1,000 calls a second", '"a second"'), ("One row\n// a user", '"a user"'), ("bytes an entry", '"an entry"'),
+                            ("5 us per row, 3 rows a call.", '"a call"')]:
+            found = self.problems(f"int a;\n\n// {words}\nint b;\n", "server/a.h")
+            self.assertEqual(len(found), 1, (words, found))
+            self.assertIn("server/a.h:" + ("4" if "\n" in words else "3"), found[0])
+            self.assertIn(said, found[0])
+            self.assertEqual(len(self.problems(f"int a;  // {words}\n", "proto/a.proto")), 1, words)
+            words = words.replace("\n// ", " ")
+            for page in ["# A\n\n{}\n", "Text.\n\n- {}\n", "1. {}\n", "| a |\n|---|\n| {} |\n"]:
+                self.assertEqual(len(self.problems(page.format(words), "docs/a.md")), 1, page.format(words))
+
+    def test_a_comment_beside_code_is_one_of_its_own(self):
+        self.assertEqual(len(self.problems("int a;  // the rows\nint b;  // Of these\n", "server/a.cc")), 1)
+        self.assertEqual(self.problems("// the rows\n// of these\n// Officers\n", "server/a.cc"), [])
 
 
 class SiteTest(Tree):

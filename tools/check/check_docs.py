@@ -3,6 +3,7 @@
 
 - Lines of Markdown have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
 - Rows of a table have as many cells as its head.
+- A list has an empty line before it. A paragraph's line that begins like an item by chance reads as one: wrap it elsewhere.
 - The target of a relative link exists, and so does its heading. A link leads to a file of this tree.
 - The index, docs/README.md, links every page below docs/ exactly once.
 - A document that is cited by section is a file of this tree: `docs/design/mechanisms.md#8-randomness`, not `NAME section 8`.
@@ -20,6 +21,7 @@ COLUMNS_MAX = 120
 # Pages with longer lines. Take a page off when it has been wrapped; add none.
 NOT_YET = set()
 INDEX = "docs/README.md"
+ITEM = re.compile(r"\s*(?:[-+*]|\d+\.)\s")
 
 # DESIGN section 3, REVIEW sections 4 and 5, FINDINGS C1: names in capitals that are no file anyone can open.
 SECTION = re.compile(r"\b([A-Z][A-Z_]{4,})(?:'s?)?\s+(?:// +)?(?:[Ss]ections? +\d+|\d[a-z]\b)|\b([A-Z]+_[A-Z]{5,}S) [A-Z]\d+\b")
@@ -44,6 +46,18 @@ def table_problems(path, text):
         cells = cells or here
         if here != cells:
             found.append(f"{path}:{number}: a row of {here} cells in a table of {cells}: a bar inside a cell is \\|")
+    return found
+
+
+def list_problems(path, text):
+    """Items without an empty line before the list: the site shows them as one paragraph."""
+    found, inside, before = [], False, ""
+    for number, line in markdown_source.prose(text):
+        item = ITEM.match(line)
+        if item and before.strip() and not inside and not before.startswith("#"):
+            found.append(f"{path}:{number}: begins like an item of a list: a list has an empty line before it")
+        inside = bool(item) or (inside and (line.startswith("  ") or bool(before.strip()) or not line.strip()))
+        before = line
     return found
 
 
@@ -92,7 +106,7 @@ def check(root):
     for path in source_tree.files(root, [".md", ".h", ".cc", ".proto"]):
         text = source_tree.read(root, path)
         if path.endswith(".md"):
-            problems += width_problems(path, text) + table_problems(path, text) + link_problems(root, path, text)
+            problems += width_problems(path, text) + table_problems(path, text) + list_problems(path, text) + link_problems(root, path, text)
         problems += reference_problems(root, path, text)
     for path in sorted(NOT_YET):
         text = source_tree.read(root, path) if os.path.isfile(os.path.join(root, path)) else None
