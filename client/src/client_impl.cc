@@ -37,10 +37,53 @@ std::string HashOf(const PublicSpec& spec) {
   return std::string(AsChars(hash));
 }
 
-// Where the windows of a centred model's decisions lie.
-std::optional<RewardRange> WindowsIn(const PublicSpec& spec) {
-  if (spec.mechanism != v1::CENTRED_RANDOMIZER) return std::nullopt;
-  return spec.reward_range;
+absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetime + kClockSkew; }
+
+Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
+  return {.model = spec.name,
+          .local = IsLocalMode(spec.mode),
+          .context_lifetime = ContextLifetime(spec, options),
+          .policy_hash = HashOf(spec),
+          .deadline = AttemptDeadline(spec, options),
+          .backoff = BackoffOf(options),
+          .in_flight_max = options.deliveries_in_flight_max,
+          .batch_max = options.reports_per_delivery_max};
+}
+
+StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
+  return {.model = spec.name,
+          .policy_hash = HashOf(spec),
+          .deadline = options.report_deadline,
+          .backoff = BackoffOf(options),
+          .in_flight_max = options.deliveries_in_flight_max,
+          .steps_max = options.reports_per_delivery_max};
+}
+
+// Models without privacy report when the application does, window or not.
+std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
+  if (!spec.reward_window || !IsPrivateMode(spec.mode)) return std::nullopt;
+  return spec.reward_window->duration;
+}
+
+Selector::Options SelectorOptions(const PublicSpec& spec, const ClientOptions& options) {
+  // Where the windows of a centred model's decisions lie.
+  const bool centred = spec.mechanism == v1::CENTRED_RANDOMIZER;
+  return {.dimension = spec.dimension,
+          .range = centred ? std::optional(spec.reward_range) : std::nullopt,
+          .deadline = options.select_deadline,
+          .backoff = BackoffOf(options)};
+}
+
+std::unique_ptr<PosteriorClock> MakePosteriorClock(const PublicSpec& spec,
+                                                   const ClientOptions& options,
+                                                   Transport* transport, Scheduler* scheduler) {
+  if (spec.mode != v1::LOCAL_CONTEXT) return nullptr;
+  return std::make_unique<PosteriorClock>(
+      PosteriorClock::Options{.model = spec.name,
+                              .dimension = spec.dimension,
+                              .interval = options.posterior_interval,
+                              .deadline = options.select_deadline},
+      transport, scheduler);
 }
 
 }  // namespace
@@ -123,30 +166,38 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
     const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
     const PublicSpec& spec, std::uint64_t epoch, std::unique_ptr<Transport> transport) {
   const std::uint64_t events_max = EventsMax(spec, options.policy);
-  auto model_epoch = std::make_unique<ModelEpoch>();
-  model_epoch->value = epoch;
+  auto base = std::make_unique<Base>(options, spec, epoch, std::move(transport));
   BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max));
-  auto mechanism = MakeMechanism(
+  auto mechanism = MakeEventMechanism(
       spec, {.policy = membership.policy, .owner = membership.owner, .events_max = events_max},
-      seams.bits, model_epoch.get());
+      seams.bits, &base->model);
   if (!mechanism.ok()) {
     store->RemoveOwner(membership.owner);
     return mechanism.status();
   }
-  if (seams.wrap_mechanism) *mechanism = seams.wrap_mechanism(*std::move(mechanism));
-  std::unique_ptr<ClientImpl> client(new ClientImpl(options, std::move(store), seams, spec,
-                                                    std::move(model_epoch), std::move(transport),
-                                                    *std::move(mechanism), membership));
+  base->mechanism =
+      seams.wrap_mechanism ? seams.wrap_mechanism(*std::move(mechanism)) : *std::move(mechanism);
+  std::unique_ptr<ClientImpl> client(
+      new ClientImpl(options, std::move(store), seams, spec, membership, std::move(base)));
   if (client->posterior_clock_) BANDANA_RETURN_IF_ERROR(client->posterior_clock_->Start());
-  client->counters_.reports_rejected += membership.rejected;
-  client->reporter_->Start(membership.adopted, membership.waiting);
+  client->base_->counters.reports_rejected += membership.rejected;
+  client->reporter_.Start(membership.adopted, membership.waiting);
   return client;
 }
 
+ClientImpl::Base::Base(const ClientOptions& options, const PublicSpec& spec, std::uint64_t epoch,
+                       std::unique_ptr<Transport> connected)
+    : transport(std::move(connected)),
+      pending(options.queue_reports_max, &counters),
+      model({.spec = spec,
+             .policy = options.policy,
+             .deadline = options.select_deadline,
+             .epoch = epoch},
+            transport.get(), &pending) {}
+
 ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store,
-                       const Seams& seams, const PublicSpec& spec,
-                       std::unique_ptr<ModelEpoch> epoch, std::unique_ptr<Transport> transport,
-                       std::unique_ptr<EventMechanism> mechanism, const Membership& membership)
+                       const Seams& seams, const PublicSpec& spec, const Membership& membership,
+                       std::unique_ptr<Base> base)
     : options_(options),
       store_(std::move(store)),
       spec_(spec),
@@ -154,104 +205,65 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       events_max_(EventsMax(spec, options.policy)),
       policy_(membership.policy),
       owner_(membership.owner),
-      epoch_(std::move(epoch)),
-      scheduler_(seams.make_scheduler()),
-      transport_(std::move(transport)),
       counts_here_(spec.mode == v1::LOCAL_REWARD && spec.mechanism == v1::COUNTER),
       contexts_private_(spec.mode == v1::LOCAL_CONTEXT),
-      mechanism_(std::move(mechanism)) {
-  epoch_->ask = [this] { CheckModelAgain(); };
-  const absl::Duration remember = spec.token_lifetime + kClockSkew;
-  const bool window = info_.reward_window && IsPrivateMode(spec.mode);
-  Reporter::Options reporting = {.policy = policy_,
-                                 .owner = owner_,
-                                 .dimension = spec.dimension,
-                                 .reward_min = spec.reward_range.min,
-                                 .reward_max = spec.reward_range.max,
-                                 .window = window ? info_.reward_window : std::nullopt,
-                                 .remember = remember,
-                                 .when_full = options.when_full,
-                                 .queue_reports_max = options.queue_reports_max};
-  reporter_ = std::make_unique<Reporter>(std::move(reporting), seams);
-  outbox_ = std::make_unique<Outbox>(
-      Outbox::Options{.model = spec.name,
-                      .local = info_.local,
-                      .context_lifetime = ContextLifetime(spec, options),
-                      .policy_hash = HashOf(spec),
-                      .deadline = AttemptDeadline(spec, options),
-                      .backoff = BackoffOf(options),
-                      .in_flight_max = options.deliveries_in_flight_max,
-                      .batch_max = options.reports_per_delivery_max},
-      Outbox::Services{
-          .store = store_,
-          .transport = transport_.get(),
-          .scheduler = scheduler_.get(),
-          .counters = &counters_,
-          .clock = seams.clock,
-          .settled = [this](DecisionNumber number,
-                            Delivery delivery) { reporter_->Settled(number, delivery); },
-          .policy_doubted = [this] { CheckModelAgain(); }});
-  stream_outbox_ = std::make_unique<StreamOutbox>(
-      StreamOutbox::Options{.model = spec.name,
-                            .policy_hash = HashOf(spec),
-                            .deadline = options.report_deadline,
-                            .backoff = BackoffOf(options),
-                            .in_flight_max = options.deliveries_in_flight_max,
-                            .steps_max = options.reports_per_delivery_max},
-      StreamOutbox::Services{
-          .store = store_,
-          .transport = transport_.get(),
-          .scheduler = scheduler_.get(),
-          .counters = &counters_,
-          .settled = [this](DecisionNumber number,
-                            Delivery delivery) { reporter_->Settled(number, delivery); },
-          .model_doubted = [this] { CheckModelAgain(); }});
-  timer_ = std::make_unique<WindowTimer>(
-      WindowTimer::Options{.owner = owner_,
-                           .policy = policy_,
-                           .deliverable = membership.deliverable,
-                           .remember = remember},
-      WindowTimer::Services{
-          .store = store_,
-          .scheduler = scheduler_.get(),
-          .mechanism = mechanism_.get(),
-          .may_draw = [this] { return reporter_->refusal().ok(); },
-          .begin = [this] { reporter_->Begin(); },
-          .end = [this] { reporter_->End(); },
-          .leave = [this](auto reports) { reporter_->Leave(std::move(reports)); },
-          .defaulted = [this](DecisionNumber number) { reporter_->Defaulted(number); },
-          .rejected = [this](DecisionNumber number) { reporter_->Rejected(number); },
-          .stepped = [this](StreamId stream, int steps) { reporter_->Stepped(stream, steps); }},
-      seams);
-  reporter_->Attach({.store = store_,
-                     .outbox = outbox_.get(),
-                     .timer = timer_.get(),
-                     .counters = &counters_,
-                     .mechanism = mechanism_.get(),
-                     .epoch = epoch_.get(),
-                     .stream_outbox = stream_outbox_.get()});
-  selector_ = std::make_unique<Selector>(Selector::Options{.dimension = spec.dimension,
-                                                           .range = WindowsIn(spec),
-                                                           .deadline = options.select_deadline,
-                                                           .backoff = BackoffOf(options)},
-                                         transport_.get(), scheduler_.get());
-  if (contexts_private_) {
-    posterior_clock_ = std::make_unique<PosteriorClock>(
-        PosteriorClock::Options{.model = spec.name,
-                                .dimension = spec.dimension,
-                                .interval = options.posterior_interval,
-                                .deadline = options.select_deadline},
-        transport_.get(), scheduler_.get());
-  }
-}
+      base_(std::move(base)),
+      scheduler_(seams.make_scheduler()),
+      outbox_(OutboxOptions(spec, options), {.store = store_,
+                                             .transport = base_->transport.get(),
+                                             .scheduler = scheduler_.get(),
+                                             .counters = &base_->counters,
+                                             .clock = seams.clock,
+                                             .pending = &base_->pending,
+                                             .model = &base_->model}),
+      stream_outbox_(StreamOutboxOptions(spec, options), {.store = store_,
+                                                          .transport = base_->transport.get(),
+                                                          .scheduler = scheduler_.get(),
+                                                          .counters = &base_->counters,
+                                                          .pending = &base_->pending,
+                                                          .model = &base_->model}),
+      timer_({.owner = owner_,
+              .policy = policy_,
+              .deliverable = membership.deliverable,
+              .remember = RememberedFor(spec),
+              .recheck = seams.recheck},
+             {.store = store_,
+              .scheduler = scheduler_.get(),
+              .clock = seams.clock,
+              .counters = &base_->counters,
+              .mechanism = base_->mechanism.get(),
+              .pending = &base_->pending,
+              .outbox = &outbox_,
+              .stream_outbox = &stream_outbox_}),
+      reporter_({.policy = policy_,
+                 .owner = owner_,
+                 .dimension = spec.dimension,
+                 .range = spec.reward_range,
+                 .window = WindowHere(spec),
+                 .remember = RememberedFor(spec),
+                 .when_full = options.when_full,
+                 .queue_reports_max = options.queue_reports_max},
+                {.store = store_,
+                 .clock = seams.clock,
+                 .counters = &base_->counters,
+                 .mechanism = base_->mechanism.get(),
+                 .epoch = &base_->model,
+                 .pending = &base_->pending,
+                 .outbox = &outbox_,
+                 .stream_outbox = &stream_outbox_,
+                 .timer = &timer_,
+                 .on_reaction = seams.on_reaction}),
+      selector_(SelectorOptions(spec, options), base_->transport.get(), scheduler_.get()),
+      posterior_clock_(
+          MakePosteriorClock(spec, options, base_->transport.get(), scheduler_.get())) {}
 
 ClientImpl::~ClientImpl() {
   if (posterior_clock_) posterior_clock_->Close();
-  outbox_->Close();
-  stream_outbox_->Close();
-  timer_->Close();
-  reporter_->Close();
-  transport_->Shutdown();
+  outbox_.Close();
+  stream_outbox_.Close();
+  timer_.Close();
+  base_->pending.Close();
+  base_->transport->Shutdown();
   scheduler_->Stop();
   // The store works in order: after the first wait everything enqueued so far has called back, and
   // after the second what those callbacks enqueued.
@@ -273,7 +285,7 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
   }
   const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
   const bool needed =
-      (counts_here_ && !handle.token.empty()) || (contexts_private_ && !reporter_->has_window());
+      (counts_here_ && !handle.token.empty()) || (contexts_private_ && !reporter_.has_window());
   if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
@@ -285,7 +297,7 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
     return InvalidArgument("shown must be in [0, ", handle.ranks, "), got ", *shown);
   }
   // The rank is sent in clear: one that is named with the reaction would tell of it.
-  if (reporter_->has_window() && *shown != handle.shown) {
+  if (reporter_.has_window() && *shown != handle.shown) {
     return InvalidArgument("shown must be ", handle.shown,
                            ", the rank that Select named: the model has a reward window, got ",
                            *shown);
@@ -308,47 +320,23 @@ void ClientImpl::ReportAsync(const Selection& selection, std::optional<double> r
                              std::function<void(Delivery)> done) {
   auto handle = CheckHandle(selection, shown);
   if (!handle.ok()) return queued(handle.status());
-  reporter_->Report(*std::move(handle), reward, std::move(queued), std::move(done));
-}
-
-void ClientImpl::CheckModelAgain() {
-  if (checking_model_.exchange(true)) return;
-  v1::GetModelRequest request;
-  request.set_model(spec_.name);
-  transport_->GetModel(request, {.deadline = options_.select_deadline},
-                       [this](const Answer& answer, v1::GetModelResponse& response) {
-                         OnModelAgain(answer, response);
-                         checking_model_ = false;
-                       });
-}
-
-void ClientImpl::OnModelAgain(const Answer& answer, const v1::GetModelResponse& response) {
-  if (!answer.status.ok()) return;  // the next refused report asks again
-  const auto spec = ParsePublicSpec(response);
-  if (spec.ok() && spec->PolicyHash() == spec_.PolicyHash()) {
-    epoch_->value = response.epoch();
-    return;
-  }
-  absl::Status reason = spec.status();
-  if (reason.ok()) reason = CheckPolicy(*spec, options_.policy);
-  reporter_->Refuse(
-      FailedPrecondition("model ", spec_.name, " changed its configuration while this client ran: ",
-                         reason.ok() ? "connect again to agree to it" : reason.message()));
+  reporter_.Report(*std::move(handle), reward, std::move(queued), std::move(done));
 }
 
 ClientStats ClientImpl::Stats() const {
-  return {.selections = counters_.selections,
-          .reports_queued = counters_.reports_queued,
-          .reports_defaulted = counters_.reports_defaulted,
-          .reports_applied = counters_.reports_applied,
-          .reports_duplicate = counters_.reports_duplicate,
-          .reports_expired = counters_.reports_expired,
-          .reports_rejected = counters_.reports_rejected,
-          .reports_dropped = counters_.reports_dropped,
-          .reports_pending = static_cast<std::uint64_t>(reporter_->pending()),
-          .delivery_attempts = counters_.delivery_attempts,
-          .rewards_clipped = counters_.rewards_clipped,
-          .streams_ended = counters_.streams_ended};
+  const Counters& counters = base_->counters;
+  return {.selections = counters.selections,
+          .reports_queued = counters.reports_queued,
+          .reports_defaulted = counters.reports_defaulted,
+          .reports_applied = counters.reports_applied,
+          .reports_duplicate = counters.reports_duplicate,
+          .reports_expired = counters.reports_expired,
+          .reports_rejected = counters.reports_rejected,
+          .reports_dropped = counters.reports_dropped,
+          .reports_pending = static_cast<std::uint64_t>(base_->pending.slots().used()),
+          .delivery_attempts = counters.delivery_attempts,
+          .rewards_clipped = counters.rewards_clipped,
+          .streams_ended = counters.streams_ended};
 }
 
 absl::StatusOr<PrivacySpent> ClientImpl::Spent(std::string_view user) const {

@@ -1,12 +1,11 @@
 // Client's body: joins selector, reporter, outbox, timer and transport.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -14,12 +13,14 @@
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
+#include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/outbox.h"
+#include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/reporter.h"
 #include "client/src/delivery/stream_outbox.h"
 #include "client/src/delivery/window_timer.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "client/src/selection/posterior_clock.h"
 #include "client/src/selection/posteriors.h"
 #include "client/src/selection/selector.h"
@@ -56,7 +57,7 @@ class ClientImpl final : public Client {
   void ReportAsync(const Selection& selection, std::optional<double> reward,
                    std::optional<int> shown, std::function<void(absl::Status)> queued,
                    std::function<void(Delivery)> done) override;
-  bool Flush(absl::Duration timeout) override { return reporter_->Flush(timeout); }
+  bool Flush(absl::Duration timeout) override { return reporter_.Flush(timeout); }
   ClientStats Stats() const override;
   absl::StatusOr<PrivacySpent> Spent(std::string_view user) const override;
   absl::StatusOr<LedgerReadings> Readings(std::string_view user, double delta) const override;
@@ -72,10 +73,19 @@ class ClientImpl final : public Client {
     std::map<StreamId, int> waiting;  // adopted steps, by stream
     std::uint64_t rejected = 0;       // steps of streams under other policies
   };
+  // What is there before the mechanism, which asks for the model's epoch, and the mechanism.
+  struct Base {
+    Base(const ClientOptions& options, const PublicSpec& spec, std::uint64_t epoch,
+         std::unique_ptr<Transport> connected);
+
+    Counters counters;
+    const std::unique_ptr<Transport> transport;
+    PendingReports pending;
+    ModelWatch model;
+    std::unique_ptr<EventMechanism> mechanism;  // never null once the client is made
+  };
   ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
-             const PublicSpec& spec, std::unique_ptr<ModelEpoch> epoch,
-             std::unique_ptr<Transport> transport, std::unique_ptr<EventMechanism> mechanism,
-             const Membership& membership);
+             const PublicSpec& spec, const Membership& membership, std::unique_ptr<Base> base);
 
   static absl::StatusOr<Membership> Join(Store& store, const PublicSpec& spec,
                                          std::uint64_t events_max);
@@ -98,8 +108,6 @@ class ClientImpl final : public Client {
   void CancelSelect();
   // The handle with the rank to report.
   absl::StatusOr<Handle> CheckHandle(const Selection& selection, std::optional<int> shown) const;
-  void CheckModelAgain();
-  void OnModelAgain(const Answer& answer, const v1::GetModelResponse& response);
 
   const ClientOptions options_;
   const std::shared_ptr<Store> store_;
@@ -108,21 +116,18 @@ class ClientImpl final : public Client {
   const std::uint64_t events_max_;
   const PolicyId policy_;
   const OwnerId owner_;
-  const std::unique_ptr<ModelEpoch> epoch_;  // of the model, as last heard
-  Counters counters_;
-  const std::unique_ptr<Scheduler> scheduler_;
-  const std::unique_ptr<Transport> transport_;
   const bool counts_here_;       // a counter on this device needs the features of the arm shown
   const bool contexts_private_;  // arms are chosen here, and nothing but reports leaves
-  const std::unique_ptr<EventMechanism> mechanism_;
-  std::unique_ptr<Reporter> reporter_;
-  std::unique_ptr<Outbox> outbox_;
-  std::unique_ptr<StreamOutbox> stream_outbox_;
-  std::unique_ptr<WindowTimer> timer_;
-  std::unique_ptr<Selector> selector_;
+  // In the order in which each needs those before it.
+  const std::unique_ptr<Base> base_;
+  const std::unique_ptr<Scheduler> scheduler_;
+  Outbox outbox_;
+  StreamOutbox stream_outbox_;
+  WindowTimer timer_;
+  Reporter reporter_;
+  Selector selector_;
   PosteriorCache posteriors_;
-  std::unique_ptr<PosteriorClock> posterior_clock_;  // whose contexts are private
-  std::atomic<bool> checking_model_{false};
+  const std::unique_ptr<PosteriorClock> posterior_clock_;  // whose contexts are private
 };
 
 }  // namespace bandana::device

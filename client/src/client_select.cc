@@ -18,12 +18,12 @@ Arms WithFeatures(const Arms& arms, const std::vector<double>& features) {
 }  // namespace
 
 absl::Status ClientImpl::MaySelect(std::string_view user) {
-  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
+  BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
   if (info_.local && events_max_ > 0 && store_->ledger().Exhausted(spec_.name, user)) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the user has no events left: events_per_user_max is ", events_max_));
   }
-  return reporter_->has_window() ? reporter_->Reserve() : absl::OkStatus();
+  return reporter_.has_window() ? reporter_.Reserve() : absl::OkStatus();
 }
 
 // Where contexts are private no feature decides whether there is an event.
@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<double>> ClientImpl::FeaturesForCounter(const Arms& a
 }
 
 void ClientImpl::CancelSelect() {
-  if (reporter_->has_window()) reporter_->CancelReservation();
+  if (reporter_.has_window()) reporter_.CancelReservation();
 }
 
 absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& arms, Ranks ranks) {
@@ -84,9 +84,9 @@ void ClientImpl::SelectThere(std::string_view user, v1::SelectRequest request,
                              std::vector<double> features, Selected done) {
   if (absl::Status status = MaySelect(user); !status.ok()) return done(std::move(status));
   const int shown = static_cast<int>(request.shown());
-  selector_->Select(std::move(request), [this, shown, user = std::string(user),
-                                         features = std::move(features),
-                                         done = std::move(done)](absl::StatusOr<Ranking> ranking) {
+  selector_.Select(std::move(request), [this, shown, user = std::string(user),
+                                        features = std::move(features),
+                                        done = std::move(done)](absl::StatusOr<Ranking> ranking) {
     if (!ranking.ok()) {
       CancelSelect();
       return done(ranking.status());
@@ -120,17 +120,17 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, int shown, S
                          .posterior_version = ranking.posterior_version,
                          .handle = {},
                          .point = std::move(ranking.point)};
-  if (!reporter_->has_window()) {
+  if (!reporter_.has_window()) {
     selection.handle = Encode(handle);
-    ++counters_.selections;
+    ++base_->counters.selections;
     return done(std::move(selection));
   }
   Handle stub = handle;  // the store keeps token and features
   stub.token.clear();
   stub.features.clear();
   selection.handle = Encode(stub);
-  reporter_->Open(handle, [this, selection = std::move(selection),
-                           done = std::move(done)](absl::Status status) mutable {
+  reporter_.Open(handle, [this, selection = std::move(selection),
+                          done = std::move(done)](absl::Status status) mutable {
     if (!status.ok()) {
       // The ledger says FAILED_PRECONDITION; for a Select that is the documented code.
       if (status.code() == absl::StatusCode::kFailedPrecondition) {
@@ -138,7 +138,7 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, int shown, S
       }
       return done(std::move(status));
     }
-    ++counters_.selections;
+    ++base_->counters.selections;
     done(std::move(selection));
   });
 }
@@ -188,7 +188,7 @@ absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
     return FailedPrecondition("model ", spec_.name,
                               " has private contexts: its posterior is fetched by the clock");
   }
-  BANDANA_RETURN_IF_ERROR(reporter_->refusal());
+  BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
   const std::string name(user);
   v1::GetPosteriorRequest request;
   request.set_model(spec_.name);
@@ -196,16 +196,16 @@ absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
   const auto known = posteriors_.Find(name);
   if (known != nullptr) request.set_if_newer_than(known->version);
   Once<absl::StatusOr<bool>> result;
-  transport_->GetPosterior(request, {.deadline = options_.select_deadline},
-                           [&](const Answer& answer, v1::GetPosteriorResponse& response) {
-                             if (!answer.status.ok()) return result.Set(answer.status);
-                             if (response.not_modified() && known != nullptr)
-                               return result.Set(false);
-                             auto posterior = ParsePosterior(response, spec_.dimension);
-                             if (!posterior.ok()) return result.Set(posterior.status());
-                             posteriors_.Put(name, *std::move(posterior));
-                             result.Set(true);
-                           });
+  base_->transport->GetPosterior(request, {.deadline = options_.select_deadline},
+                                 [&](const Answer& answer, v1::GetPosteriorResponse& response) {
+                                   if (!answer.status.ok()) return result.Set(answer.status);
+                                   if (response.not_modified() && known != nullptr)
+                                     return result.Set(false);
+                                   auto posterior = ParsePosterior(response, spec_.dimension);
+                                   if (!posterior.ok()) return result.Set(posterior.status());
+                                   posteriors_.Put(name, *std::move(posterior));
+                                   result.Set(true);
+                                 });
   return result.Get();
 }
 

@@ -9,7 +9,7 @@
 #include "client/src/base/transport.h"
 #include "client/src/client_impl.h"
 #include "client/src/privacy/policy.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "common/base/status.h"
 #include "common/design/privacy_rules.h"
 #include "common/random/bit_source.h"

@@ -17,7 +17,7 @@
 
 #include "absl/strings/escaping.h"
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

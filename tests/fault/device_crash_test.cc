@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/status_matchers.h"

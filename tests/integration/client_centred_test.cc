@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/seeded_bits.h"

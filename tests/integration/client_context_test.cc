@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "common/bandits/link.h"
 #include "common/design/context_policy.h"
 #include "tests/support/failing_bits.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "common/accounting/zcdp.h"
 #include "common/design/counter_policy.h"
 #include "tests/support/failing_bits.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_recommender.h"

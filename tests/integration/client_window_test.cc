@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
 #include "client/src/delivery/window_timer.h"
+#include "client/src/seams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/status_matchers.h"

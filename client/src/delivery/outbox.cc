@@ -179,12 +179,12 @@ void Outbox::OnResults(const BatchPtr& batch, const Answer& answer,
         policy_mismatch || (options_.context_lifetime && results[i].reason() == v1::TOKEN_FOREIGN);
     Settle(batch->reports[i], ToDelivery(results[i].code()));
   }
-  if (policy_mismatch) services_.policy_doubted();
+  if (policy_mismatch) services_.model->AskAgain();
   FinishBatch();
 }
 
 void Outbox::OnFailure(const BatchPtr& batch, const Answer& answer) {
-  if (answer.status.code() == absl::StatusCode::kFailedPrecondition) services_.policy_doubted();
+  if (answer.status.code() == absl::StatusCode::kFailedPrecondition) services_.model->AskAgain();
   switch (VerdictOf(answer.status.code(), static_cast<int>(batch->reports.size()))) {
     case Verdict::kRetry:
       return Retry(batch, answer);
@@ -289,7 +289,7 @@ void Outbox::Settle(const OutboundReport& report, Delivery delivery) {
     transaction.tables.DeleteReport(number);
     return absl::OkStatus();
   });
-  services_.settled(report.number, delivery);
+  services_.pending->Settled(report.number, delivery);
 }
 
 void Outbox::FinishBatch() {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,8 @@
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
+#include "client/src/delivery/model_watch.h"
+#include "client/src/delivery/pending_reports.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
 #include "common/base/clock.h"
@@ -56,10 +57,8 @@ class Outbox {
     Scheduler* scheduler = nullptr;
     Counters* counters = nullptr;
     const Clock* clock = nullptr;
-    // The server's last word on a report. The report is out of the queue.
-    std::function<void(DecisionNumber, Delivery)> settled;
-    // The server refused reports in a way that a changed policy would explain.
-    std::function<void()> policy_doubted;
+    PendingReports* pending = nullptr;  // hears the server's last word
+    ModelWatch* model = nullptr;  // asked when an answer would be explained by a changed policy
   };
 
   Outbox(Options options, Services services);

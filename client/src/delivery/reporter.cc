@@ -1,11 +1,11 @@
 #include "client/src/delivery/reporter.h"
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "client/src/privacy/release.h"
 #include "common/base/status.h"
+#include "common/design/window_schedule.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -22,31 +22,34 @@ struct Reporter::Call {
   StreamId stream = 0;  // counters
 };
 
-Reporter::Reporter(Options options, const Seams& seams)
-    : options_(std::move(options)),
-      seams_(seams),
-      clock_(seams.clock),
-      slots_(options_.queue_reports_max) {}
-
 void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
-  slots_.Force(adopted);
+  services_.pending->slots().Force(adopted);
   if (adopted > 0) services_.timer->Tick();
   for (const auto& [stream, steps] : waiting) {
-    slots_.Force(steps);
-    Stepped(stream, steps);
+    services_.pending->slots().Force(steps);
+    services_.pending->Begin(steps);
+    services_.stream_outbox->Wake(stream);
   }
 }
 
-void Reporter::Stepped(StreamId stream, int steps) {
-  {
-    const std::lock_guard lock(mutex_);
-    busy_ += steps;
+ReportRow Reporter::RowOf(const Handle& decision) const {
+  ReportRow row;
+  row.number = decision.number;
+  row.policy = options_.policy;
+  row.owner = options_.owner;
+  row.user = decision.user;
+  row.token = decision.token;
+  row.features = decision.features;
+  ShowArm(decision.shown, options_.dimension, row);
+  row.opening.epoch = services_.epoch->value();
+  if (const auto window = WindowOf(decision.windows, decision.shown)) {
+    AppendWindow(*window, row.opening.window);
   }
-  services_.stream_outbox->Wake(stream);
+  return row;
 }
 
 absl::Status Reporter::Reserve() {
-  if (slots_.TryAcquire()) return absl::OkStatus();
+  if (services_.pending->slots().TryAcquire()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the report queue is full: ", options_.queue_reports_max,
                    " decisions are open or wait for the server"));
@@ -55,22 +58,13 @@ absl::Status Reporter::Reserve() {
 void Reporter::Open(const Handle& decision, Queued opened) {
   // Without entropy the report merely leaves without jitter.
   const WindowTimes times =
-      ScheduleWindow(clock_->Now(), *options_.window, SystemBits().NextWord().value_or(0));
-  auto row = std::make_shared<ReportRow>();
-  row->number = decision.number;
-  row->policy = options_.policy;
-  row->owner = options_.owner;
+      ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
+  auto row = std::make_shared<ReportRow>(RowOf(decision));
   row->state = ReportState::kOpen;
   row->wake_at = row->due_at = times.leave;
-  row->user = decision.user;
-  row->token = decision.token;
-  row->features = decision.features;
-  ShowArm(decision.shown, options_.dimension, *row);
-  row->opening.epoch = services_.epoch->value;
   row->opening.close = times.close;
-  const auto window = WindowOf(decision.windows, decision.shown);
-  if (window) AppendWindow(*window, row->opening.window);
-  row->opening.held = services_.mechanism->Hold(std::nullopt, window);
+  row->opening.held =
+      services_.mechanism->Hold(std::nullopt, WindowOf(decision.windows, decision.shown));
   services_.store->Enqueue(
       [this, row](Store::Transaction& transaction) {
         BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user));
@@ -81,7 +75,7 @@ void Reporter::Open(const Handle& decision, Queued opened) {
         if (status.ok()) {
           services_.timer->Expect(due);
         } else {
-          slots_.Release();
+          services_.pending->slots().Release();
         }
         opened(std::move(status));
       });
@@ -93,15 +87,17 @@ void Reporter::Report(Handle handle, std::optional<double> reward, Queued queued
   call->queued = std::move(queued);
   call->done = std::move(done);
   if (reward && std::isnan(*reward)) reward.reset();
-  if (reward && (*reward < options_.reward_min || *reward > options_.reward_max)) {
+  if (reward && (*reward < options_.range.min || *reward > options_.range.max)) {
     ++services_.counters->rewards_clipped;
   }
   call->held =
       services_.mechanism->Hold(reward, WindowOf(call->handle.windows, call->handle.shown));
-  Begin();
-  if (absl::Status refused = refusal(); !refused.ok()) return Answer(call, refused, std::nullopt);
+  services_.pending->Begin();
+  if (absl::Status refused = services_.pending->refusal(); !refused.ok()) {
+    return Answer(call, refused, std::nullopt);
+  }
   if (has_window()) return EnqueueDraw(call);  // its place was taken by the Select
-  slots_.Acquire(options_.when_full, [this, call](const absl::Status& status) {
+  services_.pending->slots().Acquire(options_.when_full, [this, call](const absl::Status& status) {
     if (status.ok()) {
       call->has_slot = true;
       return EnqueueDraw(call);
@@ -126,27 +122,16 @@ void Reporter::EnqueueDraw(const CallPtr& call) {
 
 absl::StatusOr<Release> Reporter::Take(Store::Transaction& transaction, Call& call) {
   // Asked again here: the model may have changed while the call waited for a place.
-  BANDANA_RETURN_IF_ERROR(refusal());
+  BANDANA_RETURN_IF_ERROR(services_.pending->refusal());
   if (has_window()) return HoldInWindow(transaction, call);
   return DrawAtOnce(transaction, call);
 }
 
 absl::StatusOr<Release> Reporter::DrawAtOnce(Store::Transaction& transaction, Call& call) {
-  const absl::Time now = clock_->Now();
-  ReportRow row;
-  row.number = call.handle.number;
-  row.policy = options_.policy;
-  row.owner = options_.owner;
+  const absl::Time now = services_.clock->Now();
+  ReportRow row = RowOf(call.handle);
   row.state = ReportState::kOutbound;
   row.wake_at = row.due_at = now;
-  row.user = call.handle.user;
-  row.token = call.handle.token;
-  row.features = call.handle.features;
-  ShowArm(call.handle.shown, options_.dimension, row);
-  row.opening.epoch = services_.epoch->value;
-  if (const auto window = WindowOf(call.handle.windows, call.handle.shown)) {
-    AppendWindow(*window, row.opening.window);
-  }
   BANDANA_ASSIGN_OR_RETURN(
       const Release step,
       services_.mechanism->Release(
@@ -166,12 +151,12 @@ Release Reporter::HoldInWindow(Store::Transaction& transaction, Call& call) cons
   if (!row) return Release::kTooLate;
   if (row->state != ReportState::kOpen || row->opening.reacted) return Release::kAlreadyDrawn;
   // By the clock, not by whether the timer has come to it.
-  if (clock_->Now() >= row->opening.close) return Release::kTooLate;
+  if (services_.clock->Now() >= row->opening.close) return Release::kTooLate;
   // Its answer will come to the client that made the selection.
   if (row->owner != options_.owner) call.done = nullptr;
   row->opening.reacted = true;
   row->opening.held = std::move(call.held);
-  if (seams_.on_reaction) seams_.on_reaction(transaction, *row, *services_.mechanism);
+  if (services_.on_reaction) services_.on_reaction(transaction, *row, *services_.mechanism);
   transaction.tables.PutReport(*row);
   return Release::kDone;
 }
@@ -192,14 +177,11 @@ void Reporter::OnDrawn(const CallPtr& call, const absl::Status& status) {
 
 void Reporter::OnReleased(const CallPtr& call) {
   ++services_.counters->reports_queued;
-  if (call->done) {
-    const std::lock_guard lock(mutex_);
-    waiters_[call->handle.number] = std::move(call->done);
-  }
+  if (call->done) services_.pending->Await(call->handle.number, std::move(call->done));
   if (has_window()) {
     // The timer lets it leave when it is due.
     call->queued(absl::OkStatus());
-    return End();
+    return services_.pending->End();
   }
   if (call->stream != 0) {
     services_.stream_outbox->Wake(call->stream);
@@ -215,77 +197,13 @@ void Reporter::Answer(const CallPtr& call, const absl::Status& status,
                       std::optional<Delivery> delivery) {
   if (delivery && call->done) call->done(*delivery);
   call->queued(status);
-  if (call->has_slot) slots_.Release();
-  End();
-}
-
-void Reporter::Leave(std::vector<OutboundReport> reports) {
-  {
-    const std::lock_guard lock(mutex_);
-    busy_ += static_cast<std::int64_t>(reports.size());
-  }
-  services_.outbox->Add(std::move(reports));
-}
-
-void Reporter::Settled(DecisionNumber number, Delivery delivery) {
-  Inform(number, delivery);
-  slots_.Release();
-  End();
-}
-
-void Reporter::Defaulted(DecisionNumber) {
-  ++services_.counters->reports_queued;
-  ++services_.counters->reports_defaulted;
-}
-
-void Reporter::Rejected(DecisionNumber number) {
-  services_.counters->Count(Delivery::kRejected);
-  Inform(number, Delivery::kRejected);
-  slots_.Release();
-}
-
-void Reporter::Inform(DecisionNumber number, Delivery delivery) {
-  Done done;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = waiters_.find(number);
-    if (found == waiters_.end()) return;
-    done = std::move(found->second);
-    waiters_.erase(found);
-  }
-  done(delivery);
-}
-
-void Reporter::Begin() {
-  const std::lock_guard lock(mutex_);
-  ++busy_;
-}
-
-void Reporter::End() {
-  const std::lock_guard lock(mutex_);
-  if (--busy_ == 0) idle_.notify_all();
-}
-
-void Reporter::Refuse(const absl::Status& status) {
-  const std::lock_guard lock(mutex_);
-  if (refusal_.ok()) refusal_ = status;
-}
-
-absl::Status Reporter::refusal() const {
-  const std::lock_guard lock(mutex_);
-  return refusal_;
+  if (call->has_slot) services_.pending->slots().Release();
+  services_.pending->End();
 }
 
 bool Reporter::Flush(absl::Duration timeout) {
   services_.timer->Tick();
-  std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24))),
-                        [this] { return busy_ == 0; });
-}
-
-void Reporter::Close() {
-  Refuse(Unavailable("the client is closing"));
-  slots_.Close();
+  return services_.pending->WaitUntilIdle(timeout);
 }
 
 }  // namespace bandana::device

@@ -138,7 +138,7 @@ void StreamOutbox::OnAnswer(const JobPtr& job, const Answer& answer,
     return Retry(job, {Internal("one result is expected"), std::nullopt});
   }
   if (VerdictOf(answer.status.code(), 1) == Verdict::kRetry) return Retry(job, answer);
-  services_.model_doubted();
+  services_.model->AskAgain();
   if (job->steps.size() == 1) return End(job, StreamEnd::kRefused);
   // The server may take fewer steps in a call.
   {
@@ -153,7 +153,7 @@ void StreamOutbox::OnResult(const JobPtr& job, const v1::CounterResult& result) 
   const bool taken = result.code() == v1::APPLIED || result.code() == v1::DUPLICATE;
   if (!taken) {
     // Most of these also mean that the model went into another epoch.
-    services_.model_doubted();
+    services_.model->AskAgain();
     return End(job, EndOf(result.reason()));
   }
   // The server has steps that this device never took: another copy of its store did.
@@ -185,7 +185,7 @@ void StreamOutbox::Acknowledge(const JobPtr& job, std::uint64_t step, Delivery d
   });
   for (const StepRow& settled : job->steps) {
     services_.counters->Count(delivery);
-    services_.settled(settled.number, delivery);
+    services_.pending->Settled(settled.number, delivery);
   }
   Finish(job->stream, job->newest > step);
 }
@@ -211,7 +211,7 @@ void StreamOutbox::End(const JobPtr& job, StreamEnd end) {
         ++services_.counters->streams_ended;
         for (const DecisionNumber number : *numbers) {
           services_.counters->Count(Delivery::kRejected);
-          services_.settled(number, Delivery::kRejected);
+          services_.pending->Settled(number, Delivery::kRejected);
         }
         Finish(job->stream, /*more=*/false);
       });

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,8 @@
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
+#include "client/src/delivery/model_watch.h"
+#include "client/src/delivery/pending_reports.h"
 #include "client/src/store/store.h"
 
 namespace bandana::device {
@@ -38,10 +39,8 @@ class StreamOutbox {
     Transport* transport = nullptr;
     Scheduler* scheduler = nullptr;
     Counters* counters = nullptr;
-    // The server's last word on a decision, or the end of its stream.
-    std::function<void(DecisionNumber, Delivery)> settled;
-    // The server refused reports in a way that a changed model would explain.
-    std::function<void()> model_doubted;
+    PendingReports* pending = nullptr;  // hears the last word on a decision, or its stream's end
+    ModelWatch* model = nullptr;  // asked when an answer would be explained by a changed model
   };
   StreamOutbox(Options options, Services services)
       : options_(std::move(options)), services_(std::move(services)) {}

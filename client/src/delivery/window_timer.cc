@@ -18,19 +18,13 @@ constexpr absl::Duration kRetry = absl::Seconds(1);
 struct WindowTimer::Pulse {
   absl::Time now;
   std::vector<OutboundReport> leaving;
-  std::vector<DecisionNumber> defaulted;
+  std::uint64_t defaulted = 0;
   std::vector<DecisionNumber> rejected;
   std::map<StreamId, int> steps;
   bool more = false;
   bool failed = false;
   std::optional<absl::Time> next;
 };
-
-WindowTimer::WindowTimer(Options options, Services services, const Seams& seams)
-    : options_(std::move(options)),
-      services_(std::move(services)),
-      clock_(seams.clock),
-      recheck_(seams.recheck) {}
 
 void WindowTimer::Expect(absl::Time due) {
   const std::lock_guard lock(mutex_);
@@ -44,7 +38,7 @@ void WindowTimer::Close() {
 
 void WindowTimer::Plan(absl::Time at) {
   planned_at_ = at;
-  const absl::Duration delay = std::min(at - clock_->Now(), recheck_);
+  const absl::Duration delay = std::min(at - services_.clock->Now(), options_.recheck);
   services_.scheduler->RunAfter(delay, [this, plan = ++plan_] {
     {
       const std::lock_guard lock(mutex_);
@@ -64,7 +58,7 @@ void WindowTimer::Tick() {
     }
     looking_ = true;
   }
-  services_.begin();
+  services_.pending->Begin();
   Look();
 }
 
@@ -72,7 +66,7 @@ void WindowTimer::Look() {
   auto pulse = std::make_shared<Pulse>();
   services_.store->Enqueue(
       [this, pulse](Store::Transaction& transaction) {
-        pulse->now = clock_->Now();
+        pulse->now = services_.clock->Now();
         TakeUp(transaction, *pulse);
         DrawDue(transaction, *pulse);
         pulse->next = transaction.tables.NextWake(options_.owner);
@@ -89,7 +83,7 @@ void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
-    if (row.policy != options_.policy || !services_.may_draw()) {
+    if (row.policy != options_.policy || !services_.pending->refusal().ok()) {
       transaction.tables.DeleteReport(row.number);
       pulse.rejected.push_back(row.number);
     } else if (!DrawOne(transaction, row, pulse)) {
@@ -112,7 +106,7 @@ bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse
   }
   if (step.ok() && *step == Release::kDone) {
     transaction.tables.ForgetDrawnAround(row.number, pulse.now);
-    if (!reacted) pulse.defaulted.push_back(row.number);  // for the application's own statistics
+    if (!reacted) ++pulse.defaulted;  // for the application's own statistics
     if (row.stream == 0) {
       pulse.leaving.push_back(ToOutbound(std::move(row)));
     } else {
@@ -147,13 +141,21 @@ void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
   }
 }
 
-void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
-  if (status.ok()) {
-    for (const DecisionNumber number : pulse.defaulted) services_.defaulted(number);
-    for (const DecisionNumber number : pulse.rejected) services_.rejected(number);
-    for (const auto& [stream, steps] : pulse.steps) services_.stepped(stream, steps);
-    if (!pulse.leaving.empty()) services_.leave(std::move(pulse.leaving));
+void WindowTimer::HandOver(Pulse& pulse) {
+  services_.counters->reports_queued += pulse.defaulted;
+  services_.counters->reports_defaulted += pulse.defaulted;
+  for (const DecisionNumber number : pulse.rejected) services_.pending->Rejected(number);
+  for (const auto& [stream, steps] : pulse.steps) {
+    services_.pending->Begin(steps);
+    services_.stream_outbox->Wake(stream);
   }
+  if (pulse.leaving.empty()) return;
+  services_.pending->Begin(static_cast<std::int64_t>(pulse.leaving.size()));
+  services_.outbox->Add(std::move(pulse.leaving));
+}
+
+void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
+  if (status.ok()) HandOver(pulse);
   bool again = false;
   {
     const std::lock_guard lock(mutex_);
@@ -162,7 +164,7 @@ void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
     again_ = false;
     looking_ = again;
     if (failed) {
-      Plan(clock_->Now() + kRetry);
+      Plan(services_.clock->Now() + kRetry);
     } else if (!again && pulse.next) {
       Plan(*pulse.next);
     } else if (!again) {
@@ -170,7 +172,7 @@ void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {
     }
   }
   if (again) return Look();
-  services_.end();
+  services_.pending->End();
 }
 
 }  // namespace bandana::device

@@ -3,18 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/delivery/outbox.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/delivery/pending_reports.h"
+#include "client/src/delivery/stream_outbox.h"
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/store/store.h"
+#include "common/base/clock.h"
 #include "common/design/window_schedule.h"
 
 namespace bandana::device {
@@ -27,23 +30,22 @@ class WindowTimer {
     PolicyId policy = 0;             // the one that draws
     std::set<PolicyId> deliverable;  // policies whose drawn reports this client can deliver
     absl::Duration remember;         // how long a drawn decision is remembered
+    // Longest sleep between two looks at the wall clock: windows close by it, and it may be set.
+    absl::Duration recheck = absl::Seconds(30);
   };
   struct Services {
     std::shared_ptr<Store> store;
     Scheduler* scheduler = nullptr;
+    const Clock* clock = nullptr;
+    Counters* counters = nullptr;
     const EventMechanism* mechanism = nullptr;
-    // False: the model is not the one that was agreed on, and open decisions end without a report.
-    std::function<bool()> may_draw;
-    // A look begins (before it reads the store) and ends. In between, with everything durable:
-    std::function<void()> begin, end;
-    std::function<void(std::vector<OutboundReport>)> leave;
-    std::function<void(DecisionNumber)> defaulted;
-    // Neither drawn nor deliverable: the row is gone.
-    std::function<void(DecisionNumber)> rejected;
-    // So many steps of a counter were taken.
-    std::function<void(StreamId, int)> stepped;
+    // Refused: open decisions end without a report.
+    PendingReports* pending = nullptr;
+    Outbox* outbox = nullptr;
+    StreamOutbox* stream_outbox = nullptr;
   };
-  WindowTimer(Options options, Services services, const Seams& seams);
+  WindowTimer(Options options, Services services)
+      : options_(std::move(options)), services_(std::move(services)) {}
 
   // A decision is due at `due`: looks then at the latest.
   void Expect(absl::Time due);
@@ -60,12 +62,12 @@ class WindowTimer {
   bool DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
   void TakeUp(Store::Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);
+  // What a look did is durable: tells the others.
+  void HandOver(Pulse& pulse);
   void Plan(absl::Time at);  // requires mutex_
 
   const Options options_;
   const Services services_;
-  const Clock* const clock_;
-  const absl::Duration recheck_;
 
   std::mutex mutex_;
   bool looking_ = false;

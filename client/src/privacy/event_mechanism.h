@@ -2,9 +2,7 @@
 // reaction, and the one draw. Every mode and mechanism is one of these objects.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,10 +16,14 @@
 
 namespace bandana::device {
 
-// The model's epoch as last heard from the server, and how to ask for it again (without blocking).
-struct ModelEpoch {
-  std::atomic<std::uint64_t> value{0};
-  std::function<void()> ask;
+// The model's epoch. Threads: safe.
+class ModelEpoch {
+ public:
+  virtual ~ModelEpoch() = default;
+  // As last heard from the server.
+  virtual std::uint64_t value() const = 0;
+  // Asks the server, without blocking: it may have gone into another one.
+  virtual void AskAgain() = 0;
 };
 
 // How and when a draw takes place.

@@ -33,7 +33,7 @@ Made MakeContexts(const PublicSpec& spec, const MechanismOwner& owner, BitSource
 }
 
 Made MakeCounter(const PublicSpec& spec, const MechanismOwner& owner, BitSource* bits,
-                 const ModelEpoch* epoch) {
+                 ModelEpoch* epoch) {
   BANDANA_ASSIGN_OR_RETURN(CounterDesign design, MakeCounterDesign(spec));
   BANDANA_ASSIGN_OR_RETURN(StreamPrivatizer streams,
                            StreamPrivatizer::Create({.design = std::move(design),
@@ -66,10 +66,10 @@ Made MakeRandomized(const PublicSpec& spec, const MechanismOwner& owner, BitSour
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EventMechanism>> MakeMechanism(const PublicSpec& spec,
-                                                              const MechanismOwner& owner,
-                                                              BitSource* bits,
-                                                              const ModelEpoch* epoch) {
+absl::StatusOr<std::unique_ptr<EventMechanism>> MakeEventMechanism(const PublicSpec& spec,
+                                                                   const MechanismOwner& owner,
+                                                                   BitSource* bits,
+                                                                   ModelEpoch* epoch) {
   if (spec.mode == v1::LOCAL_CONTEXT) return MakeContexts(spec, owner, bits);
   if (spec.mode != v1::LOCAL_REWARD) {
     return std::make_unique<RawReports>(

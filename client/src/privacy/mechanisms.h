@@ -20,9 +20,9 @@ struct MechanismOwner {
 
 // `bits` and `epoch` outlive it. Errors: INVALID_ARGUMENT a mechanism that cannot be made, or a
 // cost that cannot be accounted for.
-absl::StatusOr<std::unique_ptr<EventMechanism>> MakeMechanism(const PublicSpec& spec,
-                                                              const MechanismOwner& owner,
-                                                              BitSource* bits,
-                                                              const ModelEpoch* epoch);
+absl::StatusOr<std::unique_ptr<EventMechanism>> MakeEventMechanism(const PublicSpec& spec,
+                                                                   const MechanismOwner& owner,
+                                                                   BitSource* bits,
+                                                                   ModelEpoch* epoch);
 
 }  // namespace bandana::device

@@ -42,7 +42,7 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Store::Transaction& transaction
   StreamRow stream = {.policy = options_.policy,
                       .owner = options_.owner,
                       .user = user,
-                      .epoch = options_.epoch->value,
+                      .epoch = options_.epoch->value(),
                       .stream = std::string(AsChars(name))};
   streams.Add(stream);
   transaction.ledger.DebitStream(transaction.tables, AccountOf(user), stream, rho_cost_);
@@ -55,7 +55,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& tr
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   const auto reward = HeldReward::Unpack(held.get());
   if (!reward) return Internal("a held reward has a wrong length");
-  if (row.opening.epoch != options_.epoch->value) {
+  if (row.opening.epoch != options_.epoch->value()) {
     return FailedPrecondition("the model is in another epoch than it was at the decision");
   }
   auto current = transaction.tables.streams().Current(options_.policy, options_.owner, row.user,
@@ -68,7 +68,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& tr
     current->end = StreamEnd::kExhausted;
   }
   if (current->end != StreamEnd::kNone) {
-    options_.epoch->ask();  // a new epoch would allow a new stream
+    options_.epoch->AskAgain();  // a new epoch would allow a new stream
     return FailedPrecondition("the user's counter takes no more steps in this epoch (",
                               ToAbsl(NameOf(current->end)), "): steps_max is ",
                               options_.design.step_cap());

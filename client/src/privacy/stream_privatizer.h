@@ -31,9 +31,9 @@ class StreamPrivatizer final : public EventMechanism {
     std::string model;
     PolicyId policy = 0;
     OwnerId owner = 0;
-    std::uint64_t events_max = 0;       // of one user, 0 = no bound
-    BitSource* bits = nullptr;          // outlives the privatizer
-    const ModelEpoch* epoch = nullptr;  // outlives the privatizer
+    std::uint64_t events_max = 0;  // of one user, 0 = no bound
+    BitSource* bits = nullptr;     // outlives the privatizer
+    ModelEpoch* epoch = nullptr;   // outlives the privatizer
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
   static absl::StatusOr<StreamPrivatizer> Create(Options options);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "server/models/hosted_model.h"
 
 namespace bandana::audit {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
-#include "client/src/delivery/seams.h"
+#include "client/src/seams.h"
 #include "client/src/store/store.h"
 #include "common/design/model_spec.h"
 #include "tools/audit/transcript/mutants.h"

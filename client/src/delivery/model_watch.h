@@ -1,0 +1,47 @@
+// Whether the server still has the model that was agreed on, and which epoch it is in.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "bandana/options.h"
+#include "client/src/base/transport.h"
+#include "client/src/delivery/pending_reports.h"
+#include "client/src/privacy/event_mechanism.h"
+#include "common/design/model_spec.h"
+
+namespace bandana::device {
+
+// Asks for the model when something the server said makes it doubtful. A model with another policy
+// is refused: PendingReports::Refuse. Threads: safe.
+class ModelWatch final : public ModelEpoch {
+ public:
+  struct Options {
+    PublicSpec spec;  // has passed the policy
+    PrivacyPolicy policy;
+    absl::Duration deadline;
+    std::uint64_t epoch = 0;  // came with the spec
+  };
+  // Both outlive it; `transport` is shut down first.
+  ModelWatch(Options options, Transport* transport, PendingReports* pending)
+      : options_(std::move(options)),
+        transport_(transport),
+        pending_(pending),
+        epoch_(options_.epoch) {}
+
+  std::uint64_t value() const override { return epoch_; }
+  // At most one question is under way.
+  void AskAgain() override;
+
+ private:
+  void OnModel(const Answer& answer, const v1::GetModelResponse& response);
+
+  const Options options_;
+  Transport* const transport_;
+  PendingReports* const pending_;
+  std::atomic<std::uint64_t> epoch_;
+  std::atomic<bool> asking_{false};
+};
+
+}  // namespace bandana::device
