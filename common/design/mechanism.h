@@ -41,10 +41,19 @@ struct ShapedCounter {
 class Mechanism;
 using MadeMechanism = absl::StatusOr<std::shared_ptr<const Mechanism>>;
 
+// What devices send of an event.
+enum class ReportForm {
+  kRewards,   // the raw reward
+  kOutputs,   // one output of RewardReports
+  kStreams,   // the state of a counter that runs on the device
+  kContexts,  // context and reward together, as ContextReports has them
+};
+
 // One row of the table of mechanisms. COUNTER has two: of mode JOINT it is another mechanism.
 struct MechanismRow {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;
   std::vector<v1::Mode> modes;
+  ReportForm drawn = ReportForm::kRewards;  // what devices send in modes in which they draw
   // From the public policy, on both sides. Errors: INVALID_ARGUMENT.
   MadeMechanism (*make)(const MechanismRow& row, const PublicSpec& spec) = nullptr;
   // Where the policy is not all of it: on the server alone, in place of `make`.
@@ -62,6 +71,7 @@ class Mechanism {
   const ModeRow& mode() const { return mode_; }
   // The noise is drawn on the device, so that the server never sees what it hides.
   bool drawn_on_device() const { return mode_.device_draws; }
+  ReportForm reports() const { return drawn_on_device() ? row_.drawn : ReportForm::kRewards; }
   // "proven": a note in docs/privacy is bound to its code. "" without privacy.
   std::string_view guarantee() const { return mode_.is_private ? "proven" : ""; }
   // "event", or "" without privacy.
