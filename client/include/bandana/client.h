@@ -1,5 +1,5 @@
-// The SDK: selects arms, and reports rewards so that the server learns no more than the model's
-// policy says. No gRPC, protobuf or Eigen type appears in these headers.
+// The SDK: it selects arms, and reports rewards so that the server learns no more than the policy
+// of the model says. These headers show no gRPC, protobuf or Eigen type.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ModelInfo {
   double reward_max = 0;
   bool reward_binary = false;
   bool local = false;          // rewards are randomized, or counted with noise, on this device
-  bool local_context = false;  // so are features, and the arm is chosen on this device
+  bool local_context = false;  // features as well, and this device chooses the arm
   std::string link;            // of the expected reward: "linear" or "logistic"
   double epsilon = 0;          // per event; 0 when non-private
   double delta = 0;
@@ -39,7 +39,7 @@ struct ModelInfo {
   absl::Duration token_lifetime;
 };
 
-// The arms of one decision. Views: they must outlive the call only.
+// The arms of one decision. Views: what they point to must live until the call returns.
 struct Arms {
   // n x d, row-major.
   static Arms Inline(std::span<const double> features) { return {features, {}, {}, Form::kInline}; }
@@ -61,14 +61,14 @@ struct Arms {
 
 // How many arms to rank, and which of them the application shows: the one whose reward counts.
 struct Ranks {
-  // Implicit, so that Select(user, arms, 5) says it.
+  // Implicit, so that Select(user, arms, 5) ranks five.
   Ranks(int top_k = 1, int shown = 0) : top_k(top_k), shown(shown) {}  // NOLINT
   int top_k;                                                           // [1, 16]
   int shown;  // 0 = best; below top_k, and below the number of arms
 };
 
-// Reward units. With the logistic link z = x . theta is normal a posteriori, of mean m and standard
-// deviation s; mu(z) = 1 / (1 + e^-z); arms are ranked by m + alpha s.
+// In reward units. With the logistic link z = x . theta is normal a posteriori, with mean m and
+// standard deviation s; mu(z) = 1 / (1 + e^-z); arms are ranked by m + alpha s.
 struct RankedArm {
   int position = 0;          // in the Arms given; for a query, among the matching arms by id
   std::uint32_t arm_id = 0;  // catalogue id, 0 for inline arms
@@ -78,12 +78,12 @@ struct RankedArm {
   double propensity = 0;
 };
 
-// One selection. Keep it until its reward is reported; copies mean the same decision.
+// One selection. Keep it until its reward is reported. Copies mean the same decision.
 struct Selection {
-  std::vector<RankedArm> arms;  // best first; none of a point
+  std::vector<RankedArm> arms;  // best first; empty from SelectPoint
   std::uint64_t posterior_version = 0;
   std::string handle;         // opaque
-  std::vector<double> point;  // of SelectPoint: d numbers, the action to take; else none
+  std::vector<double> point;  // from SelectPoint: d numbers, the action to take; else empty
 };
 
 // What became of one report.
@@ -97,8 +97,8 @@ enum class Delivery {
 
 struct ClientStats {
   std::uint64_t selections = 0;
-  std::uint64_t reports_queued = 0;     // handed to Report, or defaulted at a window's close
-  std::uint64_t reports_defaulted = 0;  // of these, closed by the default reward
+  std::uint64_t reports_queued = 0;     // handed to Report, or defaulted when a window closed
+  std::uint64_t reports_defaulted = 0;  // those of them that took the default reward
   std::uint64_t reports_applied = 0;
   std::uint64_t reports_duplicate = 0;
   std::uint64_t reports_expired = 0;
@@ -107,13 +107,13 @@ struct ClientStats {
   std::uint64_t reports_pending = 0;  // in the queue now
   std::uint64_t delivery_attempts = 0;
   std::uint64_t rewards_clipped = 0;
-  // Counter streams that the server's answers ended before their last step (Client::Streams says
-  // why); their waiting reports count as rejected.
+  // Counter streams that an answer of the server ended before their last step (Client::Streams
+  // says why). Their waiting reports count as rejected.
   std::uint64_t streams_ended = 0;
 };
 
-// What the device's ledger says of one user of this model. Debits that an older copy of the store
-// had forgotten (DeviceStore::rolled_back) are included for every user.
+// What the ledger of the device says about one user of this model. It includes, for every user, the
+// debits that an older copy of the store had forgotten (DeviceStore::rolled_back).
 struct PrivacySpent {
   double epsilon_event = 0;  // of any one event: the largest (parallel composition)
   double delta_event = 0;
@@ -124,9 +124,9 @@ struct PrivacySpent {
   double epsilon_user = 0;
 };
 
-// The sum of all debits of one user of this model, as if they concerned one secret: an upper bound
-// of the event's loss, and what an auditor recomputes from the ledger. Each present reading is a
-// valid epsilon for the same debits.
+// The sum of all debits of one user of this model, as if they concerned one secret. It is an upper
+// bound of the loss of an event, and what an auditor computes again from the ledger. Each reading
+// that is present is a valid epsilon for the same debits.
 struct LedgerReadings {
   std::optional<double> epsilon_pure;      // delta 0: every debit is pure
   std::optional<double> epsilon_gaussian;  // at `delta`, the exact curve: every debit is Gaussian
@@ -139,7 +139,7 @@ struct StreamInfo {
   std::uint64_t epoch = 0;
   std::uint64_t steps = 0;         // events in it
   std::uint64_t acknowledged = 0;  // newest step that the server has
-  // Why it takes no more steps; empty: it goes on. "exhausted", "forked" (the server has other
+  // Why it takes no more steps; empty while it goes on. "exhausted", "forked" (the server has other
   // steps of it: a store was copied), "gap" (the server lost steps), "token", "refused", "epoch",
   // "policy" (the model changed), "rolled back" (DeviceStore::rolled_back).
   std::string ended;
@@ -147,7 +147,7 @@ struct StreamInfo {
 
 // Threads: all methods are safe. Callbacks run on SDK threads, or on the caller's before the call
 // returns; they must not block and must not call the blocking methods. Cost: Connect is a round
-// trip and starts two threads; make one client a model and process and share it. Destruction
+// trip and starts two threads. Make one client per model and process, and share it. Destruction
 // stops delivery; what is queued stays in the store and leaves with the next client.
 class Client {
  public:
@@ -160,16 +160,19 @@ class Client {
 
   virtual const ModelInfo& model() const = 0;
 
-  // Ranks arms on the server. Where contexts are private: on the device, from the posterior that
-  // the client keeps by the clock (ClientOptions::posterior_interval); arms must be inline, `user`
-  // is for the device's ledger, and nothing leaves; rows of features that are not finite are zeros,
-  // there and in mode JOINT, so that no feature tells by an error. Retries UNAVAILABLE, and
-  // RESOURCE_EXHAUSTED with a pushback, within options.select_deadline. With a reward window
-  // (private models) the open decision is durable on the device, and paid for, when it returns.
-  // Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (also:
-  // the user has no events left; with a window: no place in the queue), FAILED_PRECONDITION the
-  // model's configuration changed since Connect, or it has a counter or private contexts and the
-  // arms are not inline.
+  // Ranks arms on the server. Retries UNAVAILABLE, and RESOURCE_EXHAUSTED with a pushback, within
+  // options.select_deadline. With a reward window (private models) the open decision is durable on
+  // the device, and paid for, when it returns.
+  //
+  // Where contexts are private it ranks on the device, from the posterior that the client fetches
+  // by the clock (ClientOptions::posterior_interval). Then arms must be inline, `user` is for the
+  // ledger of the device, and nothing leaves. There and in mode JOINT a row with a feature that is
+  // not finite counts as zeros, so that no error tells of a feature.
+  //
+  // Errors: INVALID_ARGUMENT shape, range, or contexts are private and the arms are not inline;
+  // NOT_FOUND; UNAVAILABLE; DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED, also when the user has no events
+  // left, or with a window no place is left in the queue; FAILED_PRECONDITION the configuration of
+  // the model changed since Connect, or it has a counter and the arms are not inline.
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
                                            Ranks ranks = {}) = 0;
 
@@ -178,49 +181,53 @@ class Client {
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
   // The next action of a model of points (continuous actions): a point near the best one known,
-  // drawn by the server. Report takes its reward as that of an arm. Deadline, retries and errors as
-  // Select's; INVALID_ARGUMENT also: the model ranks arms.
+  // drawn by the server. Report takes its reward like that of an arm. Deadline, retries and errors
+  // are those of Select; also INVALID_ARGUMENT when the model ranks arms.
   virtual absl::StatusOr<Selection> SelectPoint(std::string_view user) = 0;
   // The same without blocking.
   virtual void SelectPointAsync(std::string_view user,
                                 std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
-  // Ranks inline arms on the device from the posterior kept by RefreshPosterior: no call is made
-  // and the arms that were not chosen never leave the device. The chosen arm's token is fetched
-  // when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet, or a model with a
-  // counter; INVALID_ARGUMENT arms not inline, shape.
+  // Ranks inline arms on the device with the posterior that RefreshPosterior fetched. No call is
+  // made, and arms that were not chosen never leave the device. The token of the chosen arm is
+  // fetched when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet, or a model
+  // with a counter; INVALID_ARGUMENT arms not inline, shape.
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
                                                    Ranks ranks = {}) = 0;
   // Fetches the user's posterior if the server has a newer one. Returns whether it changed. Errors:
-  // FAILED_PRECONDITION contexts are private: the posterior is fetched by the clock alone; or a
-  // model of arms without features or of points, whose choices the server draws.
+  // FAILED_PRECONDITION contexts are private, so that only the clock fetches the posterior; or the
+  // server draws the choices (arms without features, points).
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
   // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward.
+  //
   // With a reward window (private models) the clipped reaction is held, sealed, until the report is
-  // due; then every decision is drawn and reported, reaction or not. A reaction changes nothing
-  // else that anyone sees. Without: clips, debits the ledger, draws once, persists and sends. Of a
-  // local model only the randomized value, or the counter's noisy sum, is ever sent. Returns when
-  // the reaction, or the report, is durable on the device (delivery goes on in the background);
-  // `done` (optional) runs once the server answered, unless the client is destroyed before or
-  // another client made the selection. `shown`: rank of the arm that was shown, if not the one that
-  // Select named; with a reward window it must be that one. A second report of the same decision is
-  // ignored (OK, kDuplicate), and so is one after the window's close (OK, kExpired). Errors:
-  // INVALID_ARGUMENT not a selection of this client's model and store, shown; FAILED_PRECONDITION
-  // the user's events or the counter's steps are used up, or the model's configuration changed
-  // since Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop (counted); UNAVAILABLE
-  // store or entropy failed: nothing was sent.
+  // due. Then every decision is drawn and reported, reaction or not. A reaction changes nothing
+  // else that anyone sees. Without a window it clips, debits the ledger, draws once, persists and
+  // sends. A local model only ever sends the randomized value, or the noisy sum of the counter.
+  //
+  // Returns when the reaction, or the report, is durable on the device; delivery goes on in the
+  // background. `done` (optional) runs once the server has answered, unless the client is destroyed
+  // first or another client made the selection. `shown` is the rank of the arm that was shown, if
+  // it is not the one that Select named; with a reward window it must be that one. A second report
+  // of the same decision is ignored (OK, kDuplicate). So is one after the window has closed (OK,
+  // kExpired).
+  //
+  // Errors: INVALID_ARGUMENT not a selection of this client's model and store, shown;
+  // FAILED_PRECONDITION the user's events or the counter's steps are used up, or the configuration
+  // of the model changed since Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop
+  // (counted); UNAVAILABLE store or entropy failed, and nothing was sent.
   virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
                               std::optional<int> shown = std::nullopt,
                               std::function<void(Delivery)> done = nullptr) = 0;
   // The same without blocking: `queued` runs once the report is durable, or refused. While the
-  // queue is full and when_full is kBlock, at most queue_reports_max calls wait for a place;
-  // further ones are dropped.
+  // queue is full and when_full is kBlock, at most queue_reports_max calls wait for a place.
+  // Further calls are dropped.
   virtual void ReportAsync(const Selection& selection, std::optional<double> reward,
                            std::optional<int> shown, std::function<void(absl::Status)> queued,
                            std::function<void(Delivery)> done) = 0;
 
-  // Waits until every queued report that is due was answered. False when the timeout came first.
+  // Waits until every queued report that is due has been answered. False after the timeout.
   virtual bool Flush(absl::Duration timeout) = 0;
 
   virtual ClientStats Stats() const = 0;

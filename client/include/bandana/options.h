@@ -1,4 +1,5 @@
-// How an application connects and what it demands. Groups: what changes privacy, behaviour, speed.
+// How an application connects and what it demands, grouped by what it changes: privacy, behaviour,
+// speed.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct PrivacyPolicy {
   double delta_max = 0.0;
   // Only mechanisms with a proof note. Default true: the label `published` is refused.
   bool require_proven = true;
-  // Most events this device reports for one user and model, 0 = no bound; the smaller of this and
-  // the model's holds.
+  // Most events that this device reports per user and model; 0 = no bound. The smaller of this and
+  // the bound of the model holds.
   std::uint64_t events_per_user_max = 0;
   // Accept models configured with `research: true`.
   bool allow_research = false;
@@ -30,8 +31,8 @@ struct PrivacyPolicy {
   static PrivacyPolicy AcceptAnything();
 };
 
-// How the application knows the server and the server the application. Changes privacy: without
-// ca_file the channel is plaintext, and the network sees what the server sees.
+// How the application knows the server, and how the server knows the application. Changes privacy:
+// without ca_file the channel is plaintext, and the network sees what the server sees.
 struct TransportSecurity {
   // PEM file of the authorities that may have signed the server's certificate. Empty: plaintext.
   std::string ca_file;
@@ -41,8 +42,8 @@ struct TransportSecurity {
   std::string private_key_file;
   // The name that the server's certificate must hold, when it is not the target's host.
   std::string server_name;
-  // File (mode 0600) of a bearer token; read again when it changes. Connect refuses to send one
-  // over plaintext to another machine.
+  // File (mode 0600) of a bearer token; it is read again when it changes. Connect refuses to send a
+  // token over plaintext to another machine.
   std::string token_file;
 };
 
@@ -60,8 +61,8 @@ struct ClientOptions {
   // What Report does when the outbound queue is full.
   enum class WhenFull { kBlock, kDrop };
   WhenFull when_full = WhenFull::kBlock;
-  // Reports waiting to be acknowledged, [1, 1e6]. Larger survives longer outages, in the store's
-  // file.
+  // Most reports that wait to be acknowledged, [1, 1e6]. Larger survives longer outages and takes
+  // more room in the store.
   int queue_reports_max = 10'000;
   // Deadline of a Select, its retries included; (0, 60 s].
   absl::Duration select_deadline = absl::Milliseconds(1000);
@@ -74,7 +75,7 @@ struct ClientOptions {
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);
 
-  // Models whose contexts are private: time between two looks at the posterior, kept whatever the
+  // Models whose contexts are private: time between two fetches of the posterior, whatever the
   // application does; (0, 24 h]. Larger chooses by older posteriors.
   absl::Duration posterior_interval = absl::Seconds(1);
 
@@ -86,11 +87,11 @@ struct ClientOptions {
 };
 
 struct StoreOptions {
-  // Changes privacy: 32 random bytes that only the application has, from the platform's key store
-  // for instance, or empty. Counter states, reactions that are held and reports that wait are
-  // sealed by AES-256-GCM: whoever copies the file without the key reads user names, times and
-  // counts of events only. Empty: the key is the store's own, in the file `path`.key beside it, and
-  // stops nobody who copies both. The choice is made when the file is made.
+  // Changes privacy. 32 random bytes that only the application has, for instance from the key store
+  // of the platform; or empty. It seals counter states, reactions that are held and reports that
+  // wait (AES-256-GCM): whoever copies the file without the key reads only user names, times and
+  // counts of events. Empty: the store makes a key of its own in the file `path`.key beside it,
+  // which stops nobody who copies both. The choice is made when the file is made.
   std::string key;
 };
 
