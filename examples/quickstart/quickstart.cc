@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(stats.reports_applied),
               static_cast<unsigned long long>(stats.reports_defaulted));
   if (spent.ok()) {
-    std::printf("epsilon %g an event, %llu events\n", spent->epsilon_event,
+    std::printf("epsilon %g per event, %llu events\n", spent->epsilon_event,
                 static_cast<unsigned long long>(spent->events));
   }
   return stats.reports_applied == 100 ? 0 : 1;

@@ -22,7 +22,7 @@ TEST(QuickstartTest, RunsAgainstItsServer) {
   ChildProcess quickstart({QUICKSTART_PROGRAM, (*server)->listen(), folder.File("device.db")});
   EXPECT_EQ(quickstart.Wait(), 0) << quickstart.err();
   EXPECT_THAT(quickstart.out(), ::testing::HasSubstr("100 reports applied"));
-  EXPECT_THAT(quickstart.out(), ::testing::HasSubstr("epsilon 2 an event, 100 events"));
+  EXPECT_THAT(quickstart.out(), ::testing::HasSubstr("epsilon 2 per event, 100 events"));
 }
 
 }  // namespace
