@@ -37,8 +37,8 @@ struct ComponentEvent {
   double reward = 0;
 };
 
-// Buffers of an update, kept between updates. Tall matrices are transposed: one row an event, or a
-// feature of Update's node.
+// Buffers of an update, kept between updates. Tall matrices are transposed: one row per event, or
+// per feature of Update's node.
 struct ComponentScratch {
   std::vector<double> products;   // K F, then V
   std::vector<double> remainder;  // Z of Update

@@ -85,8 +85,8 @@ class BanditModel {
   // does not exist. An event of a node with v_u > 0, or with statistics that await Refresh, joins
   // its statistics and reaches the posterior at Refresh. When rounding has cost K its definiteness
   // (prior_variance / observation_variance near 1e16), the component is rebuilt from its
-  // statistics. Cost for a component of D = nodes x d rows: D^2 / 2 multiply-adds an event; batches
-  // of 32 or more run 5 times faster.
+  // statistics. Cost for a component of D = nodes x d rows: D^2 / 2 multiply-adds per event;
+  // batches of 32 or more run 5 times faster.
   virtual void Apply(std::span<const Event> events) = 0;
 
   // Puts one node's statistics in place of the present ones: S_u and the release move together.

@@ -21,7 +21,7 @@ struct NoiseShape {
 // A millionth of its mean variance is added to P's diagonal, so that Q has full rank (where P has
 // not, D can vanish). Ends when the diagonal is 1 within 1e-9, or after 1000 steps, which leaves
 // less than 1e-3; then Q is scaled to the bound, which holds whatever the steps reached.
-// Errors: INVALID_ARGUMENT shape, values.  Cost: n^3 a step, tens of steps for P of full rank.
+// Errors: INVALID_ARGUMENT shape, values.  Cost: n^3 per step, tens of steps for P of full rank.
 absl::StatusOr<NoiseShape> ShapeNoise(const std::vector<double>& p, int n);
 
 }  // namespace bandana

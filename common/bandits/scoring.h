@@ -11,7 +11,7 @@
 
 namespace bandana {
 
-// One entry an arm.
+// One entry per arm.
 struct ArmScores {
   std::vector<double> means;   // x . m_u
   std::vector<double> widths;  // sqrt(x' K_uu x), >= 0

@@ -7,15 +7,15 @@
 
 namespace bandana {
 
-// Shapes. 256 features keep one arm's d x d quadratic form under 20 us and a user's statistics at
-// 257 KiB.
+// Shapes. With 256 features the d x d quadratic form of an arm takes less than 20 us, and the
+// statistics of a user 257 KiB.
 inline constexpr int kDimensionMax = 256;
-// Sparse models have no quadratic form: 4096 features are 32 KiB an arm.
+// Sparse models have no quadratic form: 4096 features are 32 KiB per arm.
 inline constexpr int kSparseDimensionMax = 4096;
-// Coupled users (or clusters). K is (N d)^2 doubles a connected component: the product is what
-// memory bounds.
+// Coupled users (or clusters). K is (N d)^2 doubles per connected component, so memory bounds the
+// product N d.
 inline constexpr int kNodesMax = 10'000;
-// N d of one connected component: 8192^2 doubles are 512 MiB, one rank-32 update about 60 ms.
+// N d of one connected component: 8192^2 doubles are 512 MiB, and a rank-32 update takes 60 ms.
 inline constexpr int kComponentRowsMax = 8192;
 inline constexpr int kIndependentUsersMax = 1'000'000;
 inline constexpr int kUserIdBytesMax = 128;
@@ -54,13 +54,13 @@ inline constexpr int kStreamsPerConnectionMax = 128;
 inline constexpr int kWatchesMaxDefault = 64;
 // Answers that wait for clients to read them; a page of posteriors is the largest, under 4 MiB.
 inline constexpr std::int64_t kUnsentBytesMax = 64ll << 20;
-// What gRPC may hold for one listener's connections and messages on their way in; beyond it new
+// What gRPC may hold, per listener, for connections and messages on their way in. Beyond it new
 // connections are dropped and idle ones closed.
 inline constexpr std::size_t kTransportBytesMax = 512ull << 20;
 inline constexpr int kAdminCallsMax = 8;  // at a time; they may wait for the disk
-// Digests are compared one by one, in constant time: 256 cost about 3 us a call.
+// Digests are compared one by one, in constant time: 256 cost about 3 us per call.
 inline constexpr int kPrincipalsMax = 256;
-inline constexpr int kErrorMessageBytesMax = 1024;  // of a message sent to a peer
+inline constexpr int kErrorMessageBytesMax = 1024;  // in an answer to a caller
 
 // Catalogue.
 inline constexpr int kArmsMaxDefault = 100'000;
@@ -70,15 +70,15 @@ inline constexpr std::int64_t kCatalogueFeaturesMax = std::int64_t{kArmsMaxMax} 
 inline constexpr int kTagsPerArmMax = 16;
 inline constexpr int kTagBytesMax = 64;
 
-// Log. Appends waiting for the disk; beyond it Report answers UNAVAILABLE.
+// Log. Appends that wait for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;
-// Their bytes together, of one model: an entry is about 100 bytes, of a sparse model up to 33 KiB.
+// Their bytes together, per model. An entry has about 100 bytes, in a sparse model up to 33 KiB.
 inline constexpr std::size_t kAppendQueueBytesMax = 64ull << 20;
 inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
 inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
 
-// Counter streams of devices in an epoch; about 500 bytes each at 25 features. A node that is one
-// user has a stream a device and reinstallation; a pooled one, a stream a user's device.
+// Counter streams of devices per epoch; about 500 bytes each at 25 features. A node that is one
+// user has one per device and reinstallation. A node that users share has one per device of each.
 inline constexpr std::uint64_t kCounterStreamsMax = 1'000'000;
 inline constexpr std::uint64_t kCounterStreamsPerNodeMax = 100'000;
 

@@ -25,7 +25,7 @@ double RewardCentre(const PublicSpec& spec);
 // Deterministic: device and server get the same digest. Errors: INVALID_ARGUMENT the model has no
 // counter or one over all users, or its parameters have no design (CounterDesign::Create).
 absl::StatusOr<CounterDesign> MakeCounterDesign(const PublicSpec& spec);
-// SHAPED_COUNTER and POOLED_COUNTER, too: one stream of nodes x d coordinates with the same bounds.
+// Also for SHAPED_COUNTER and POOLED_COUNTER: one stream of nodes x d coordinates, the same bounds.
 absl::StatusOr<CounterDesign> MakeCounterDesign(const ModelSpec& spec);
 
 // Mode JOINT: the counter of a node's (x x', r x). Errors: INVALID_ARGUMENT as JointCounter.

@@ -22,8 +22,8 @@ struct JointEstimate {
 // Shape: D = d (d + 1) / 2 + d. First the upper triangle row by row, off-diagonal entries times
 // sqrt(2) (an isometry of the Frobenius norm, so that noise is not spent twice on them), then r x.
 // Sensitivity, replacement of one (x, r) by any other: |phi - phi'|_2 <= 1.5 sqrt(2) for d >= 2,
-// attained at |cos(x, x')| = 1/2, and 2 for d = 1. The grid adds less than one step a coordinate to
-// each side; both are in l2_sensitivity(). Proof: docs/privacy/joint_gaussian.md.
+// attained at |cos(x, x')| = 1/2, and 2 for d = 1. The grid adds less than one step per coordinate
+// to each side; both are in l2_sensitivity(). Proof: docs/privacy/joint_gaussian.md.
 // Immutable. Threads: safe.
 class JointStatistic {
  public:

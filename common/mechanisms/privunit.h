@@ -37,9 +37,8 @@ struct JointVariance {
 // Noise:    of phi, (2 / m^2 - 2) D / n in squared norm at g = m, the same in every direction:
 //           815.7 / 207.6 / 36.7 at d = 10, eps = 1 / 2 / 5.
 // Threads:  immutable, const methods are safe, given a source each.
-// Cost:     1 / Z directions a report on average (1.7 / 3.1 / 25 at eps = 1 / 2 / 5, at most 4096),
-// each
-//           9 us at d = 10; their number says nothing about (x, r).
+// Cost:     1 / Z directions per report on average: 1.7 / 3.1 / 25 at eps = 1 / 2 / 5, at most
+//           4096. Each takes 9 us at d = 10. Their number says nothing about (x, r).
 class PrivUnit {
  public:
   static constexpr double kEpsilonMin = 1e-6;

@@ -46,7 +46,7 @@ class ModelCore {
   // Errors: INTERNAL statistics that no events can have.
   absl::Status Refresh();
 
-  // Of events and releases up to the last refresh. Requires node < nodes().
+  // Reads events and releases up to the last refresh. Requires node < nodes().
   NodePosterior Posterior(int node);
   NodePosterior Prior() const { return learner_->Prior(); }  // of a user never seen
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.

@@ -16,7 +16,7 @@ struct TsvArm {
   std::vector<double> features;  // d, finite
 };
 
-// One line an arm: id, tab, tags separated by commas or `-` for none, tab, d features separated by
+// One line per arm: id, tab, tags separated by commas or `-` for none, tab, d features separated by
 // spaces. Lines that start with
 // `#` are comments, empty lines are skipped, lines end in \n or \r\n, and the first line may be a
 // header that starts with `id` and a tab. Errors: INVALID_ARGUMENT with the line: wrong shape, an

@@ -23,7 +23,7 @@ enum class PublishedNoiseKind {
 //           needs the L1 sensitivity, up to sqrt(size) larger. kL2Norm would be in real numbers,
 //           but doubles leak through their gaps. docs/privacy/published.md.
 // Threads:  immutable, const methods are safe, given a source each.
-// Cost:     Sample 60 ns a coordinate and 0.5 us.
+// Cost:     Sample 60 ns per coordinate and 0.5 us.
 // Source:   [WZ20] Algorithms 1 and 2.
 class PublishedNoise {
  public:

@@ -22,7 +22,7 @@ namespace bandana {
 // posterior by docs/design/mechanisms.md#noise-aware-posterior (RepairStatistics, BanditModel).
 // Every accessor but Seal reads releases and public numbers alone.
 //
-// Privacy: JointCounter's. By the caller: exactly one Apply an event, whatever the reward, in the
+// Privacy: JointCounter's. By the caller: exactly one Apply per event, whatever the reward, in the
 //   order of a log; cost() is debited durably before the first; bits of a key are addressed by the
 //   event's step, so that a replay releases the same numbers; what Apply released is durable before
 //   a posterior is shown.

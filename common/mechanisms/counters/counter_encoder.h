@@ -20,7 +20,7 @@ namespace bandana {
 //           trees: levels; toeplitz: the horizon); erased when destroyed.
 // Privacy:  all releases up to the cap together are design.cost()-zCDP in one replaced increment,
 //           also when later increments depend on earlier releases. Proof: docs/privacy/counters.md.
-// By the caller: one Step an event, releases are made durable before they are sent and resent as
+// By the caller: one Step per event, releases are made durable before they are sent and resent as
 //           they are, and no state is ever stepped twice: a restored state that may be older than a
 //           release that left means a new counter. Bits that a key determines are addressed by the
 //           step (NoiseAddress::node = step() + 1): every node belongs to one step.

@@ -60,7 +60,7 @@ class TreeFactors final : public CounterFactors {
               std::span<double> buffers) const override {
     for (std::size_t c = 0; c < dimension; ++c) {
       double left = 0;      // the left child's estimate
-      double right = 0;     // the right child's, completed by this step, too
+      double right = 0;     // the right child's, which this step completes as well
       double variance = 0;  // of either
       for (std::size_t k = c; k < nodes.size(); k += dimension) {
         double estimate = static_cast<double>(nodes[k]);

@@ -17,7 +17,7 @@ namespace bandana {
 
 // A counter that releases at the ends of epochs only (CounterDesign::Covered) has events in its
 // open epoch. Contexts and mid are public: nothing here depends on a reward.
-// Not thread-safe. Memory: d (d + 3) / 2 doubles a stream with an open epoch.
+// Not thread-safe. Memory: d (d + 3) / 2 doubles per stream with an open epoch.
 class HeldContexts {
  public:
   using Key = std::pair<int, StreamId>;  // node, stream of a device or zero for the server's own

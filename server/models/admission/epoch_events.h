@@ -12,7 +12,7 @@ namespace bandana::server {
 class EpochEvents {
  public:
   EpochEvents() = default;
-  // Of each node: its events, and how many there were when the epoch began.
+  // For each node: its events, and how many there were when the epoch began.
   EpochEvents(std::vector<std::uint64_t> events, std::vector<std::uint64_t> at_epoch)
       : events_(std::move(events)), at_epoch_(std::move(at_epoch)) {}
 
