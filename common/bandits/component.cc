@@ -184,8 +184,7 @@ void ComponentPosterior::CopyColumns(int first, std::vector<double>& columns) co
   }
 }
 
-// With P = C C' and C~ = C (x) I_d, the posterior in the papers' coordinates has the information
-// matrix
+// With P = C C' and C~ = C (x) I_d, the posterior has in the papers' coordinates the information
 //   A = I + prior_variance C~' blkdiag(H_u) C~ = L L',
 // and seen from the users
 //   V = C~ L^-T,   K = prior_variance V V',   m = prior_variance V L^-1 C~' h.

@@ -17,11 +17,11 @@ struct TsvArm {
 };
 
 // One line per arm: id, tab, tags separated by commas or `-` for none, tab, d features separated by
-// spaces. Lines that start with
-// `#` are comments, empty lines are skipped, lines end in \n or \r\n, and the first line may be a
-// header that starts with `id` and a tab. Errors: INVALID_ARGUMENT with the line: wrong shape, an
-// id that is no uint32 or is there twice, more than 16 tags or a tag of more than 64 bytes,
-// features that are not `dimension` finite numbers, more than `arms_max` arms.
+// spaces. Lines that start with # are comments, and empty lines are skipped. Lines end in \n or
+// \r\n. The first line may be a header that starts with `id` and a tab. Errors: INVALID_ARGUMENT
+// with the line: wrong shape, an id that is no uint32 or is there twice, more than 16 tags or a tag
+// of more than 64 bytes, features that are not `dimension` finite numbers, more than `arms_max`
+// arms.
 absl::StatusOr<std::vector<TsvArm>> ParseArmsTsv(std::string_view text, int dimension,
                                                  std::uint64_t arms_max);
 

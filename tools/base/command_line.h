@@ -8,9 +8,9 @@
 
 namespace bandana {
 
-// Takes every `--name=value` and `--name value` (one or two dashes) out of the arguments, in order;
-// what stands after a bare
-// `--` is left alone. A flag without a value at the end is left for absl to complain about.
+// Takes every `--name=value` and `--name value` (one or two dashes) out of the arguments, in order.
+// What stands after a bare `--` is left alone. A flag without a value at the end is left for absl
+// to complain about.
 std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::string_view name);
 
 // Parses the arguments by absl. On --help prints `usage` and every flag defined in a file whose

@@ -92,8 +92,8 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeSphericalPolicy(const ConvexDo
 // at y)^(-1/2), gradient (d / rho) f(x) A^-1 u, y = argmin eta <sum of gradients, y> + barrier(y)
 // in closed form, with the barrier -ln(r^2 - |y|^2) of a ball (nu = 1) or its sum over coordinates
 // for a box (nu = d),
-//   rho = min(1, (2 d s sqrt(nu ln(T) / T) / (H r^2))^(1/3)),   eta = rho sqrt(nu ln(T) / T) / (d
-//   s).
+//   rho = min(1, (2 d s sqrt(nu ln(T) / T) / (H r^2))^(1/3)),
+//   eta = rho sqrt(nu ln(T) / T) / (d s).
 // Regret O(T^(2/3)) up to logarithms.
 // Source: [ST11]; [Z20] section 3.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeBarrierPolicy(const ConvexDomain& domain,

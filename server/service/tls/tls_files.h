@@ -36,8 +36,7 @@ struct TlsMaterial {
 };
 
 // Reads the files, and accepts them only if a server could go on with them: certificates parse, the
-// key belongs to the leaf, the leaf is valid at `now`. On failure `mistake` says why; its status is
-// one of
+// key belongs to the leaf, the leaf is valid at `now`. On failure `mistake` says why; its status:
 //   those of ReadFile and ReadPrivateFile;
 //   INVALID_ARGUMENT     no PEM of the kind; a key that is encrypted or is not the certificate's
 //   FAILED_PRECONDITION  the leaf has expired, or is not valid yet
