@@ -126,6 +126,8 @@ class DocsTest(Tree):
         self.assertEqual(self.problems('auto s = "THEORY section 4";\n', "server/a.cc"), [])
         self.assertEqual(len(self.problems("// THEORY\n// section 4\n", "server/a.h")), 1)
         self.assertEqual(len(self.problems("// docs/b.md#three\n", "proto/a.proto")), 1)
+        self.assertEqual(len(self.problems("// " + "x" * 118 + "\n", "proto/a.proto")), 1)
+        self.assertEqual(self.problems("// " + "x" * 118 + "\n", "server/a.h"), [])
 
     def test_the_index_links_every_page_once(self):
         self.assertEqual(self.problems("[b](b.md) [b](b.md#title)\n", "docs/README.md"), [])
@@ -183,6 +185,16 @@ class SiteTest(Tree):
         self.write("site/d.html", '<a href="none.html"></a><a href="c.html#none"></a><img src="none.svg">')
         self.assertEqual(len(check_site.check(site)), 3)
         self.assertEqual(len(check_site.check(os.path.join(self.root, "none"))), 1)
+
+    def test_lists_are_deep_enough_for_the_site(self):
+        for text, expected in [("- a\n  b\n- c\n", "- a\n    b\n- c\n"),
+                               ("- a\n  - b\n    c\n- d\n", "- a\n    - b\n        c\n- d\n"),
+                               ("1. a\n   b\n\n   c\n\nd\n", "1. a\n    b\n\n    c\n\nd\n"),
+                               ("- a\n\n  ```\n  b\n    - c\n  ```\n- d\n", "- a\n\n    ```\n    b\n      - c\n    ```\n- d\n"),
+                               ("a\n\n    code\n      - code\n", "a\n\n    code\n      - code\n"),
+                               ("```\n- a\n  b\n```\n", "```\n- a\n  b\n```\n"),
+                               ("- a\n\nb\n\n  c\n", "- a\n\nb\n\n  c\n")]:
+            self.assertEqual(stage_docs.with_deep_lists(text), expected)
 
     def test_staging(self):
         for path in stage_docs.FRONT:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that a reader of the documents gets where they point, and can read them in a window.
 
-- Lines of Markdown have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
+- Lines of Markdown and of protos have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
 - Rows of a table have as many cells as its head.
 - A list has an empty line before it. A paragraph's line that begins like an item by chance reads as one: wrap it elsewhere.
 - The target of a relative link exists, and so does its heading. A link leads to a file of this tree.
@@ -105,8 +105,10 @@ def check(root):
     problems = index_problems(root)
     for path in source_tree.files(root, [".md", ".h", ".cc", ".proto"]):
         text = source_tree.read(root, path)
+        if path.endswith((".md", ".proto")):
+            problems += width_problems(path, text)
         if path.endswith(".md"):
-            problems += width_problems(path, text) + table_problems(path, text) + list_problems(path, text) + link_problems(root, path, text)
+            problems += table_problems(path, text) + list_problems(path, text) + link_problems(root, path, text)
         problems += reference_problems(root, path, text)
     for path in sorted(NOT_YET):
         text = source_tree.read(root, path) if os.path.isfile(os.path.join(root, path)) else None

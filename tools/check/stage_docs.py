@@ -2,7 +2,8 @@
 """Stages the documents for mkdocs: stage_docs.py BUILD_DIR writes BUILD_DIR/docs-source and BUILD_DIR/mkdocs.yml.
 
 Pages keep their places, so that relative links mean the same as in the tree; files that they link to are copied beside them. A link
-to a folder becomes plain text. The navigation is the index, docs/README.md: a section per reader, in its order.
+to a folder becomes plain text. What stands inside an item of a list is indented by four columns, which the site's Markdown asks for.
+The navigation is the index, docs/README.md: a section per reader, in its order.
 """
 
 import json
@@ -17,6 +18,7 @@ import source_tree
 # Documents outside docs/, in the order of the navigation.
 FRONT = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "deploy/README.md"]
 INDEX = "docs/README.md"
+ITEM = re.compile(r"(?:[-+*]|\d+\.) +")
 
 
 def pages(root):
@@ -32,6 +34,32 @@ def without_folder_links(root, path, text):
         full = os.path.join(root, os.path.dirname(path), target)
         return match.group(0)[1:match.group(0).index("](")] if os.path.isdir(full) else match.group(0)
     return markdown_source.LINK.sub(flat, text)
+
+
+def with_deep_lists(text):
+    """The text with four columns per level of a list, in place of the two or three that align it under the words of its item."""
+    out, items, blank, fence = [], [], True, None
+    for line in text.splitlines():
+        words = line.lstrip(" ")
+        indent = len(line) - len(words)
+        mark = None if fence is not None else ITEM.match(words)
+        if fence is None and words:
+            # Items whose words begin further right than this line have ended; a paragraph's own line may begin anywhere.
+            if mark or blank:
+                while items and indent < items[-1]:
+                    items.pop()
+            if mark and (items or (indent < 4 and (blank or indent == 0))):
+                out.append(" " * 4 * len(items) + words)
+                items.append(indent + len(mark.group(0)))
+                blank = False
+                continue
+        level = fence if fence is not None else len(items)
+        base = items[level - 1] if level else 0
+        out.append(" " * 4 * level + line[min(indent, base):] if words else "")
+        if markdown_source.FENCE.match(line):
+            fence = None if fence is not None else len(items)
+        blank = not words
+    return "\n".join(out) + "\n"
 
 
 def title(root, path):
@@ -66,7 +94,7 @@ def stage(root, build_dir):
         text = source_tree.read(root, path)
         os.makedirs(os.path.dirname(os.path.join(source, path)), exist_ok=True)
         with open(os.path.join(source, path), "w", encoding="utf-8") as file:
-            file.write(without_folder_links(root, path, text))
+            file.write(with_deep_lists(without_folder_links(root, path, text)))
         for _, target in markdown_source.links(text):
             file = os.path.normpath(os.path.join(os.path.dirname(path), target.partition("#")[0]))
             if os.path.isfile(os.path.join(root, file)) and not file.endswith(".md"):
