@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/coupling_message.h"
+#include "common/design/coupling_table.h"
 #include "common/wire/graph_proto.h"
 #include "common/wire/users_tsv.h"
 
 namespace bandana {
 namespace {
-
-constexpr std::uint32_t kIndependentUsersDefault = 10'000;
-constexpr int kSparsityDefault = 10;
 
 std::optional<Graph> ReadGraphFile(const v1::Graph& proto, const FileSource& files,
                                    const FieldChecks& checks) {
@@ -50,8 +50,8 @@ std::optional<Graph> ReadGraph(const v1::Graph& proto, const FileSource& files,
   return *std::move(graph);
 }
 
-UserNodes ReadInlineUsers(const v1::UserMap& map, int nodes, const FieldChecks& checks) {
-  UserNodes users;
+UserMapping ReadInlineUsers(const v1::UserMap& map, int nodes, const FieldChecks& checks) {
+  UserMapping users;
   if (map.ids_size() != map.nodes_size()) {
     checks.Add("nodes", absl::StrCat("must be as long as ids = ", map.ids_size(), ", got ",
                                      map.nodes_size()));
@@ -67,7 +67,7 @@ UserNodes ReadInlineUsers(const v1::UserMap& map, int nodes, const FieldChecks& 
   return users;
 }
 
-UserNodes ReadUsers(const v1::UserMap& map, int nodes, const FileSource& files,
+UserMapping ReadUsers(const v1::UserMap& map, int nodes, const FileSource& files,
                     const FieldChecks& checks) {
   if (map.file().empty()) return ReadInlineUsers(map, nodes, checks);
   if (map.ids_size() + map.nodes_size() != 0) {
@@ -99,98 +99,16 @@ void ParseUserMap(const v1::UserMap& map, int nodes, const FileSource& files, Mo
   }
 }
 
-void InlineUsers(const ModelSpec& spec, v1::UserMap& map) {
+void InlineUsers(const UserMapping& users, v1::UserMap& map) {
   map.clear_file();
   map.clear_ids();
   map.clear_nodes();
-  std::vector<std::pair<std::string, int>> sorted(spec.users.begin(), spec.users.end());
+  std::vector<std::pair<std::string, int>> sorted(users.begin(), users.end());
   std::sort(sorted.begin(), sorted.end());
   for (const auto& [id, node] : sorted) {
     map.add_ids(id);
     map.add_nodes(static_cast<std::uint32_t>(node));
   }
-}
-
-absl::StatusOr<Coupling> CouplingOf(const v1::ModelConfig& config, const Graph& graph,
-                                    int dimension) {
-  if (config.has_colin()) return Coupling::CoLin(graph, dimension);
-  if (graph.kind == Graph::Kind::kInfluence) {
-    return InvalidArgument("kind must be EDGE_WEIGHTS: GOBLin needs a symmetric graph");
-  }
-  const double weight = config.goblin().laplacian_weight();
-  return Coupling::Goblin(graph, weight == 0 ? 1.0 : weight, dimension);
-}
-
-// `graph` and `users` of the coupling message whose checks are given.
-void ParseGraphCoupling(const v1::ModelConfig& config, const v1::Graph& graph_proto,
-                        const v1::UserMap& users, const FileSource& files, ModelSpec& spec,
-                        const FieldChecks& checks) {
-  spec.colin_or_goblin = true;
-  const auto graph = ReadGraph(graph_proto, files, checks);
-  if (!graph) return;  // without N nothing can be said about the users
-  ParseUserMap(users, graph->nodes, files, spec, checks.Inside("users"));
-  const int dimension = std::clamp(spec.bandit.dimension, 1, kDimensionMax);
-  auto coupling = CouplingOf(config, *graph, dimension);
-  if (!coupling.ok()) {
-    checks.Add("graph", std::string(coupling.status().message()));
-    return;
-  }
-  spec.coupling = *std::move(coupling);
-  spec.bandit.nodes_max = graph->nodes;
-  const bool colin = config.has_colin();
-  *(colin ? spec.config.mutable_colin()->mutable_graph()
-          : spec.config.mutable_goblin()->mutable_graph()) = GraphToProto(*graph);
-  if (!spec.users.empty()) {
-    InlineUsers(spec, colin ? *spec.config.mutable_colin()->mutable_users()
-                            : *spec.config.mutable_goblin()->mutable_users());
-  }
-}
-
-void ParseArmsFamily(const v1::ArmsFamily& arms, ModelSpec& spec, const FieldChecks& checks) {
-  ArmsSpec& out = spec.arms.emplace();
-  if (arms.policy() != v1::ArmsFamily::POLICY_UNSPECIFIED) out.policy = arms.policy();
-  if (out.policy < v1::ArmsFamily::TSALLIS_INF || out.policy > v1::ArmsFamily::LIL_UCB) {
-    checks.Add("policy", absl::StrCat("must be TSALLIS_INF, KL_UCB or LIL_UCB, got ",
-                                      static_cast<int>(out.policy)));
-  }
-  if (arms.failure_probability() != 0) {
-    out.failure_probability = checks.OpenUnit("failure_probability", arms.failure_probability());
-  }
-}
-
-void ParseSparseFamily(const v1::SparseFamily& sparse, ModelSpec& spec, const FieldChecks& checks) {
-  SparseSpec& out = spec.sparse.emplace();
-  const int dimension = std::max(spec.public_spec.dimension, 1);
-  const std::uint64_t sparsity =
-      sparse.sparsity() == 0 ? std::min(kSparsityDefault, dimension) : sparse.sparsity();
-  out.sparsity = static_cast<int>(checks.Count("sparsity", sparsity, 1, dimension));
-  out.context_stddev = checks.Positive(
-      "context_stddev", sparse.context_stddev() == 0 ? 1 : sparse.context_stddev(), kScaleMax);
-  out.context_abs_max = checks.Positive(
-      "context_abs_max",
-      sparse.context_abs_max() == 0 ? out.context_stddev / 2 : sparse.context_abs_max(), kScaleMax);
-}
-
-void ParsePointsFamily(const v1::PointsFamily& points, ModelSpec& spec, const FieldChecks& checks) {
-  PointsSpec& out = spec.points.emplace();
-  switch (points.domain()) {
-    case v1::PointsFamily::DOMAIN_UNSPECIFIED:
-    case v1::PointsFamily::BALL:
-      out.domain.kind = ConvexDomain::Kind::kBall;
-      break;
-    case v1::PointsFamily::BOX:
-      out.domain.kind = ConvexDomain::Kind::kBox;
-      break;
-    default:
-      checks.Add("domain",
-                 absl::StrCat("must be BALL or BOX, got ", static_cast<int>(points.domain())));
-  }
-  out.domain.dimension = spec.public_spec.dimension;
-  out.domain.radius =
-      checks.Positive("radius", points.radius() == 0 ? 1 : points.radius(), kScaleMax);
-  out.smoothness =
-      checks.Positive("smoothness", points.smoothness() == 0 ? 1 : points.smoothness(), kScaleMax);
-  out.horizon = points.horizon();
 }
 
 }  // namespace
@@ -210,58 +128,43 @@ std::string ReadConfigFile(std::string_view field, const std::string& path, std:
   return *std::move(text);
 }
 
-void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
-                   const FieldChecks& checks) {
-  switch (config.coupling_case()) {
-    case v1::ModelConfig::kShared:
-      return;
-    case v1::ModelConfig::kIndependent: {
-      const std::uint32_t given = config.independent().users_max();
-      spec.coupling = Coupling::Independent();
-      spec.bandit.nodes_max =
-          static_cast<int>(checks.Inside("independent")
-                               .Count("users_max", given == 0 ? kIndependentUsersDefault : given, 1,
-                                      kIndependentUsersMax));
-      return;
-    }
-    case v1::ModelConfig::kColin:
-      return ParseGraphCoupling(config, config.colin().graph(), config.colin().users(), files, spec,
-                                checks.Inside("colin"));
-    case v1::ModelConfig::kGoblin: {
-      const FieldChecks inside = checks.Inside("goblin");
-      const double weight = config.goblin().laplacian_weight();
-      if (!(weight >= 0 && weight <= kScaleMax)) {
-        inside.Positive("laplacian_weight", weight, kScaleMax);
-        return;
-      }
-      return ParseGraphCoupling(config, config.goblin().graph(), config.goblin().users(), files,
-                                spec, inside);
-    }
-    case v1::ModelConfig::kArms:
-      return ParseArmsFamily(config.arms(), spec, checks.Inside("arms"));
-    case v1::ModelConfig::kSparse:
-      return ParseSparseFamily(config.sparse(), spec, checks.Inside("sparse"));
-    case v1::ModelConfig::kPoints:
-      return ParsePointsFamily(config.points(), spec, checks.Inside("points"));
-    case v1::ModelConfig::COUPLING_NOT_SET:
-      checks.Add("coupling",
-                 "is required: shared, independent, colin, goblin, arms, sparse or points");
+void ParseGraphCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+                        const FieldChecks& checks) {
+  spec.colin_or_goblin = true;
+  const auto graph = ReadGraph(*GraphOf(config), files, checks);
+  if (!graph) return;  // without N nothing can be said about the users
+  ParseUserMap(*UsersOf(config), graph->nodes, files, spec, checks.Inside("users"));
+  const int dimension = std::clamp(spec.bandit.dimension, 1, kDimensionMax);
+  auto coupling = CouplingOf(config).of_graph(config, *graph, dimension);
+  if (!coupling.ok()) {
+    checks.Add("graph", std::string(coupling.status().message()));
+    return;
   }
+  spec.coupling = *std::move(coupling);
+  spec.bandit.nodes_max = graph->nodes;
+  *MutableGraphOf(spec.config) = GraphToProto(*graph);
+  if (!spec.users.empty()) InlineUsers(spec.users, *MutableUsersOf(spec.config));
 }
 
-std::string GraphDigest(const ModelSpec& spec) {
-  return ToHex(Sha256Of(spec.config.has_colin()
-                            ? spec.config.colin().graph().SerializeAsString()
-                            : spec.config.goblin().graph().SerializeAsString()));
+void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+                   const FieldChecks& checks) {
+  const CouplingRow* const row = FindCoupling(config);
+  if (row != nullptr) return row->parse(config, files, spec, checks.Inside(row->name));
+  const auto name = [](std::string* out, const CouplingRow& one) { out->append(one.name); };
+  const std::span<const CouplingRow> rows = Couplings();
+  checks.Add("coupling",
+             absl::StrCat("is required: ", absl::StrJoin(rows.first(rows.size() - 1), ", ", name),
+                          " or ", ToAbsl(rows.back().name)));
 }
 
 absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,
                                       int dimension) {
-  if (!config.has_colin() && !config.has_goblin()) {
+  const auto of_graph = CouplingOf(config).of_graph;
+  if (of_graph == nullptr) {
     return InvalidArgument("graph: model ", config.name(), " has no graph");
   }
   BANDANA_ASSIGN_OR_RETURN(const Graph parsed, GraphFromProto(graph));
-  return CouplingOf(config, parsed, dimension);
+  return of_graph(config, parsed, dimension);
 }
 
 }  // namespace bandana

@@ -26,7 +26,8 @@ std::string ReadConfigFile(std::string_view field, const std::string& path, std:
 void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                    const FieldChecks& checks);
 
-// Hexadecimal digest of the configuration's graph, also where there is none.
-std::string GraphDigest(const ModelSpec& spec);
+// The same of a coupling with a graph: of the checks' message its `graph` and `users`.
+void ParseGraphCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+                        const FieldChecks& checks);
 
 }  // namespace bandana

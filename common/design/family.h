@@ -1,11 +1,16 @@
-// The families of models: what a decision of each chooses, and what an event of it is in the log.
+// The families of models: what a configuration of each may say, what a decision of it chooses, and
+// what an event of it is in the log.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/limits.h"
+#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
 
 namespace bandana {
@@ -20,9 +25,26 @@ class Family {
     kPoint,  // plays a point of the domain
   };
 
+  // What its models may be; the modes are all of them where the list is empty.
+  struct Scope {
+    std::string_view plural;  // "models of arms"
+    std::vector<v1::Mode> modes;
+    // The one mechanism of its private models; unspecified: those of the mode.
+    v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;
+    int dimension_max = kDimensionMax;
+  };
+
   virtual ~Family() = default;
   virtual std::string_view name() const = 0;
   virtual Choice choice() const { return Choice::kRank; }
+
+  virtual Scope scope() const { return {}; }
+  // Reports what its configuration must not say beyond its scope; CheckMade once the mechanism is
+  // made.
+  virtual void Check(const ModelSpec&, const FieldChecks&) const {}
+  virtual void CheckMade(const ModelSpec&, const FieldChecks&) const {}
+  // One line for people: what a decision has for features.
+  virtual std::string Features(const ModelSpec& spec) const;
 
   // Whether this server can have sealed a token of so many arms, the first of which was chosen with
   // this probability and has these features.
@@ -41,6 +63,7 @@ class Family {
   virtual absl::Status CheckRankedByDevices(const ModelSpec& spec) const;
 };
 
+// That of the configuration's coupling.
 const Family& FamilyOf(const ModelSpec& spec);
 
 }  // namespace bandana

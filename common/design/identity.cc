@@ -9,7 +9,8 @@
 #include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/design/counter_policy.h"
-#include "common/design/coupling_config.h"
+#include "common/design/coupling_message.h"
+#include "common/design/coupling_table.h"
 #include "common/design/privacy_rules.h"
 #include "common/design/sparse_policy.h"
 
@@ -23,28 +24,6 @@ constexpr char kNoiseVersion[] = "2";  // addresses name the data: NoiseAddress:
 constexpr char kFeatureBound[] = "feature_l2_max";
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
-
-std::string CouplingName(const v1::ModelConfig& config) {
-  switch (config.coupling_case()) {
-    case v1::ModelConfig::kShared:
-      return "shared";
-    case v1::ModelConfig::kIndependent:
-      return "independent";
-    case v1::ModelConfig::kColin:
-      return "colin";
-    case v1::ModelConfig::kGoblin:
-      return "goblin";
-    case v1::ModelConfig::kArms:
-      return "arms";
-    case v1::ModelConfig::kSparse:
-      return "sparse";
-    case v1::ModelConfig::kPoints:
-      return "points";
-    case v1::ModelConfig::COUPLING_NOT_SET:
-      break;
-  }
-  return "none";
-}
 
 // All that a report's noise and its decoding depend on.
 std::string ContextText(const PublicSpec& spec) {
@@ -88,7 +67,7 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   Identity identity{.instance = instance};
   identity.fixed = {
       {"dimension", absl::StrCat(p.dimension)},
-      {"coupling", CouplingName(spec.config)},
+      {"coupling", std::string(CouplingOf(spec.config).name)},
       {"nodes", spec.coupling.independent() ? "grows" : absl::StrCat(spec.coupling.nodes())},
       {"mode", v1::Mode_Name(p.mode)},
       {"mechanism", v1::Mechanism_Name(p.mechanism)},
@@ -112,11 +91,11 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   if (p.context) identity.fixed.emplace_back("context", ContextText(p));
   if (spec.sparse) identity.fixed.emplace_back("sparse", SparseText(spec));
   // Its shape follows from the graph and is fixed with it.
-  if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec));
+  if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec.config));
   if (IsCentralMode(p.mode)) identity.fixed.emplace_back(kNoise, kNoiseVersion);
   identity.reward_window =
       ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
-  identity.graph = GraphDigest(spec);
+  identity.graph = GraphDigest(spec.config);
   return identity;
 }
 

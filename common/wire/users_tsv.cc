@@ -8,7 +8,7 @@
 namespace bandana {
 namespace {
 
-absl::Status AddLine(std::string_view line, int nodes, UserNodes& users) {
+absl::Status AddLine(std::string_view line, int nodes, UserMapping& users) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string_view::npos) return InvalidArgument("expected user id, tab, node number");
   const std::string_view number = line.substr(tab + 1);
@@ -22,7 +22,7 @@ absl::Status AddLine(std::string_view line, int nodes, UserNodes& users) {
 
 }  // namespace
 
-absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserNodes& users) {
+absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMapping& users) {
   if (id.empty() || id.size() > kUserIdBytesMax) {
     return InvalidArgument("a user id must have 1 to ", kUserIdBytesMax, " bytes, got ", id.size());
   }
@@ -35,8 +35,8 @@ absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserNod
   return absl::OkStatus();
 }
 
-absl::StatusOr<UserNodes> ParseUsersTsv(std::string_view text, int nodes) {
-  UserNodes users;
+absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes) {
+  UserMapping users;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t newline = text.find('\n');
     std::string_view line = text.substr(0, newline);

@@ -5,7 +5,7 @@
 #include "common/bandits/noise_shape.h"
 #include "common/base/status.h"
 #include "common/design/counter_options.h"
-#include "common/design/coupling_config.h"
+#include "common/design/coupling_message.h"
 
 namespace bandana {
 namespace {
@@ -25,7 +25,7 @@ class Shaped final : public Mechanism {
   std::vector<std::pair<std::string, std::string>> IdentityFields(
       const ModelSpec& spec) const override {
     return {{"counter", CounterIdentity(spec.public_spec, part_.design)},
-            {"shaped_graph", GraphDigest(spec)}};
+            {"shaped_graph", GraphDigest(spec.config)}};
   }
   std::string Describe(const ModelSpec& spec) const override {
     return DescribeCounter(spec.public_spec, part_.design, "over all users by the server",

@@ -13,8 +13,6 @@
 namespace bandana {
 namespace {
 
-double MiddleOf(const RewardRange& range) { return range.min / 2 + range.max / 2; }
-
 // Rewards are the released values: their range, or their variance, is what the policies see.
 absl::StatusOr<std::unique_ptr<ArmPolicy>> MakePolicy(const ModelSpec& spec, double variance) {
   const int arms = spec.public_spec.dimension;
@@ -31,8 +29,8 @@ absl::StatusOr<std::unique_ptr<ArmPolicy>> MakePolicy(const ModelSpec& spec, dou
                          : IndexPolicy::Kind::kSubGaussian;
       const double reach =
           spec.public_spec.reward_binary ? std::sqrt(half * half + variance) : half;
-      options.value_low = MiddleOf(range) - reach;
-      options.value_high = MiddleOf(range) + reach;
+      options.value_low = range.middle() - reach;
+      options.value_high = range.middle() + reach;
       options.variance_proxy = half * half + variance;
       BANDANA_ASSIGN_OR_RETURN(policy, IndexPolicy::Create(options));
       return policy;

@@ -92,7 +92,7 @@ absl::Status World::LoadHetrec(const std::string& folder) {
   nodes_ = influence_.nodes;
   BANDANA_ASSIGN_OR_RETURN(const std::string users,
                            ReadFile(ResolvePath("users.tsv", folder), kUsersFileBytesMax));
-  BANDANA_ASSIGN_OR_RETURN(UserNodes nodes, ParseUsersTsv(users, nodes_));
+  BANDANA_ASSIGN_OR_RETURN(UserMapping nodes, ParseUsersTsv(users, nodes_));
   node_of_user_ = std::move(nodes);
   BANDANA_ASSIGN_OR_RETURN(const std::string arms,
                            ReadFile(ResolvePath("arms.tsv", folder), kArmsFileBytesMax));
