@@ -33,14 +33,14 @@ struct PrivacyTotals {
 };
 
 // One release as the ledger accounts for it. Exactly one of pure, mu, rho is set. With mu two
-// things are true of the release: it is within `variation` of a mu-GDP one, which the Gaussian
-// curve charges (1 + e^epsilon) times at the epsilon that is read, and it is mu^2 / 2-zCDP as it
-// is (a discrete Gaussian is), so that the zCDP reading charges nothing for it.
+// things hold. The release is within `variation` of a mu-GDP one: the Gaussian curve charges that
+// (1 + e^epsilon) times, at the epsilon that is read. And it is itself mu^2 / 2-zCDP, as a discrete
+// Gaussian is: the zCDP reading charges nothing for the distance.
 struct PrivacyCost {
   std::optional<Epsilon> pure;
   std::optional<Mu> mu;
   std::optional<Rho> rho;
-  TotalVariation variation;  // 0 but with mu
+  TotalVariation variation;  // 0 unless mu is set
 
   static PrivacyCost Pure(Epsilon epsilon) { return {epsilon, {}, {}, {}}; }
   static PrivacyCost Gaussian(Mu mu, TotalVariation variation = {}) {

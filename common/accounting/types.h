@@ -28,8 +28,8 @@ struct Mu {
   friend bool operator==(Mu, Mu) = default;
 };
 
-// Total variation distance between the law of what was released and the law that a reading is
-// of. [0, 1).
+// Total variation distance between the law of what was released and the law that a reading assumes.
+// [0, 1).
 struct TotalVariation {
   double value = 0;
   friend bool operator==(TotalVariation, TotalVariation) = default;

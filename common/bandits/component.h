@@ -46,7 +46,7 @@ struct ComponentScratch {
   std::vector<double> residual;
 };
 
-// Events in one batch at most.
+// Most events in one batch.
 inline constexpr int kBatchEventsMax = 64;
 
 // K = (K_0^-1 + blkdiag(H_u))^-1 and m = K h over the component's nodes, n d rows, where H_u = S_u
@@ -56,8 +56,8 @@ class ComponentPosterior {
  public:
   ComponentPosterior(std::shared_ptr<const ComponentPrior> prior, const ComponentScale& scale);
 
-  // Events in one batch of at most kBatchEventsMax that costs least an event; 1 for small
-  // components.
+  // The number of events, at most kBatchEventsMax, at which a batch costs least per event; 1 for
+  // small components.
   int batch_events() const;
 
   // Applies a batch: with F the matrix of columns e_u (x) x and G = s2 I + F' K F = L L',

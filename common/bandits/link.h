@@ -1,5 +1,5 @@
-// How a linear predictor becomes an expected reward, and how an event of a curved link is made into
-// one of a straight one.
+// How a linear predictor becomes an expected reward, and how an event of a curved link is
+// straightened.
 #pragma once
 
 #include <string_view>
@@ -27,20 +27,19 @@ double LinkSlope(Link link, double z);
 // falling with |z|; 2 / |z| where the logistic curve is flat. NaN gives 0.
 double ChordShare(Link link, double z);
 
-// An event (x, r) of a generalized linear model as one of a linear model: with w =
-// ChordShare(x . theta-hat),
-//   features = w x,   reward = r - mu(0),
-// E[reward features] = mu'(0) features features' theta when theta-hat = theta, so that regression
-// of the rewards on the features estimates mu'(0) theta, without bias once theta-hat is right, and
-// saturated arms count less. A function of the event and of a public estimate alone: what it is
-// given to protects it as it protects (x, r).
+// An event (x, r) of a generalized linear model as one of a linear model:
+//   features = w x,   reward = r - mu(0),   w = ChordShare(x . theta-hat).
+// When theta-hat = theta, E[reward features] = mu'(0) features features' theta. So regression of
+// the rewards on the features estimates mu'(0) theta, without bias once theta-hat is right, and
+// saturated arms count less. It is a function of the event and of a public estimate alone, so a
+// mechanism protects it as it protects (x, r).
 struct StraightEvent {
   std::vector<double> features;  // no longer than x
   double reward = 0;
 };
 // `predictor` is x . theta-hat, where the NaN of a bad estimate gives features of 0.
 StraightEvent Straighten(Link link, std::vector<double> x, double reward, double predictor);
-// The two halves, for who has the features before the reward.
+// The two halves, for a caller that has the features before the reward.
 std::vector<double> StraightFeatures(Link link, std::vector<double> x, double predictor);
 double StraightReward(Link link, double reward);
 

@@ -20,9 +20,9 @@ namespace bandana {
 // leaves the posteriors of the others as they are.
 //   kConstant    alpha
 //   kLog         alpha sqrt(ln(t + 2)), t the events applied
-//   kConfidence  sqrt(ln(det A_t / det A_0) + 2 ln(1 / failure_probability)) + theta_l2_max /
-//   sqrt(prior_variance), [WZ20]
-//                Lemma 2 without privacy noise; A is the papers' dN x dN matrix (docs/notation.md)
+//   kConfidence  sqrt(ln(det A_t / det A_0) + 2 ln(1 / failure_probability))
+//                + theta_l2_max / sqrt(prior_variance), [WZ20] Lemma 2 without privacy noise; A is
+//                the papers' dN x dN matrix (docs/notation.md)
 struct ExplorationRule {
   enum class Kind { kConstant, kLog, kConfidence };
   Kind kind = Kind::kConstant;
@@ -99,7 +99,7 @@ class BanditModel {
   // Brings the posterior up to date with SetReleased: a rank-d update of K for each node that
   // changed, or the component's rebuild where that is cheaper (half of its nodes or more), or where
   // rounding has cost K its definiteness. Nothing to do costs nothing. Cost for a component of
-  // D = nodes x d rows: D^2 d multiply-adds a changed node.
+  // D = nodes x d rows: D^2 d multiply-adds per changed node.
   virtual void Refresh() = 0;
 
   // Recomputes the posterior from the statistics by Cholesky; removes the drift of many updates.

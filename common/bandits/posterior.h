@@ -13,8 +13,8 @@ namespace bandana {
 // docs/design/mechanisms.md#one-model-family.
 struct NodePosterior {
   std::vector<double> mean;  // m_u, d entries, reward units per feature unit
-  // K_uu, d x d, symmetric, full, row-major. Empty: there is none (sparse models), every width is
-  // 0.
+  // K_uu, d x d, symmetric, full, row-major. Empty where there is none (sparse models): every width
+  // is 0.
   std::vector<double> covariance;
   double alpha = 0;  // exploration factor: score = mean + alpha * width
 };

@@ -25,10 +25,9 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
 // The same for n = features.size() / d arms side by side, row-major n x d.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
 
-// Positions of the top_k best scores, best first; one that is NaN, of an estimate without sense,
-// counts as -infinity. Scores that are exactly equal are ordered by a
-// hash of (tie_key, position), so ties fall differently in each decision and the same way on every
-// replica that uses the same key.
+// Positions of the top_k best scores, best first. A score that is NaN (the estimate makes no sense)
+// counts as -infinity. Equal scores are ordered by a hash of (tie_key, position): ties fall
+// differently in each decision, and the same way on every replica that uses the same key.
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key);
 
 }  // namespace bandana

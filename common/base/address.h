@@ -18,11 +18,11 @@ struct Address {
 absl::StatusOr<Address> ParseAddress(std::string_view text);
 std::string ToString(const Address& address);
 
-// 127.0.0.0/8, ::1 and localhost: what no other machine can reach.
+// 127.0.0.0/8, ::1 and localhost: no other machine can reach these.
 bool IsLoopback(const Address& address);
 
 // Whether a gRPC target stays on this machine: unix:PATH, or host:port of a loopback address with
-// or without dns:///, ipv4: or ipv6: before it. False for what does not parse.
+// or without dns:///, ipv4: or ipv6: before it. False for a target that does not parse.
 bool IsLocalTarget(std::string_view target);
 
 }  // namespace bandana

@@ -51,7 +51,7 @@ class AeadCipher {
 
 // Seals under one key. A nonce must never come twice under a key, in no process: with random nonces
 // at most 2^32 seals (NIST SP 800-38D, 8.3). The caller draws the nonce and stores it with the tag.
-// Threads: not thread-safe. Cost: 0.4 us to make, 0.2 us a KiB.
+// Threads: not thread-safe. Cost: 0.4 us to make, 0.2 us per KiB.
 class AeadSealer : private AeadCipher {
  public:
   // Nothing when OpenSSL failed.

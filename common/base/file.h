@@ -13,11 +13,11 @@ namespace bandana {
 // I/O error.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max);
 
-// Writes path + ".tmp", syncs it, renames it over path and syncs the folder: after OK the new
-// content survives a crash, and before it the old one does. Mode is the file's permission bits.
+// Writes path + ".tmp", syncs it, renames it over path and syncs the folder. After OK the new
+// content survives a crash; until then the old one does. `mode` is the permission bits.
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
 
-// Syncs the folder that holds `path`: a file or folder made, renamed or removed there stays so.
+// Syncs the folder that holds `path`, so that what was made, renamed or removed there stays so.
 // Errors: NOT_FOUND, UNAVAILABLE I/O.
 absl::Status SyncFolderOf(const std::string& path);
 

@@ -8,14 +8,14 @@
 
 namespace bandana {
 
-// Reads a file that only its owner may read: permission bits 0600 or fewer, or, of a file that root
-// owns, 0640 or fewer (how secrets are mounted for a service that is not root). Errors: NOT_FOUND
+// Reads a file that only its owner may read: permission bits 0600 or fewer. A file that root owns
+// may have 0640, which is how secrets are mounted for a service that is not root. Errors: NOT_FOUND
 // no such file; FAILED_PRECONDITION others may read it, or it is no regular file;
 // RESOURCE_EXHAUSTED larger than bytes_max; UNAVAILABLE any other I/O error. No message quotes the
 // content.
 absl::StatusOr<std::string> ReadPrivateFile(const std::string& path, std::uint64_t bytes_max);
 
-// What tells whether a file was replaced or rewritten.
+// Differs when a file was replaced or rewritten.
 struct FileVersion {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;

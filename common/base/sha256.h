@@ -32,7 +32,7 @@ class Sha256 {
 
 Sha256Digest Sha256Of(std::string_view bytes);
 
-// Lower-case hexadecimal, two digits a byte.
+// Lower-case hexadecimal, two digits per byte.
 std::string ToHex(std::span<const std::byte> bytes);
 
 inline std::span<const std::byte> AsBytes(std::string_view s) {

@@ -1,6 +1,6 @@
 // BANDANA_TARGET_CLONES before a function: compiled once for AVX2 and once without, chosen when the
-// program starts (g++ on x86-64; elsewhere compiled once). Both give the same bits, as nothing is
-// fused or reassociated. Not under sanitizers, which do not run yet when the choice is made.
+// program starts (g++ on x86-64; elsewhere compiled once). Both give the same bits, because nothing
+// is fused or reassociated. Not under sanitizers, which do not run yet when the choice is made.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(BANDANA_SANITIZED)

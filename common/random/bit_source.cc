@@ -15,7 +15,7 @@
 namespace bandana {
 namespace {
 
-// OpenSSL keeps one generator a thread and reseeds it in a forked child, so there is no state of
+// OpenSSL keeps one generator per thread and reseeds it in a forked child, so there is no state of
 // ours to guard.
 class OpenSslBits final : public BitSource {
  public:

@@ -31,9 +31,9 @@ class BitSource {
 // system, fork-safe, fails closed. Threads: safe. Never destroyed.
 BitSource& SystemBits();
 
-// What SystemBits() is in every program but bandana-audit, which puts a definition of its own
-// before system_bits.cc when it is linked: worlds that it compares must draw the same bits
-// (tools/audit/transcript/audit_bits.cc).
+// What SystemBits() returns in every program except bandana-audit. That program links a definition
+// of its own in place of system_bits.cc, because the worlds that it compares must draw the same
+// bits (tools/audit/transcript/audit_bits.cc).
 BitSource& OpenSslSystemBits();
 
 }  // namespace bandana

@@ -5,10 +5,10 @@
 
 namespace bandana {
 
-// SystemBits() through a block of 4 KiB a thread: what a sampler that draws word by word should
-// use. Each byte is erased as it is given out, the rest when the thread ends; a forked child never
-// sees its parent's rest. Fails closed: after an error nothing of the old block is used. Threads:
-// safe. Never destroyed.
+// SystemBits() through a block of 4 KiB per thread, for samplers that draw word by word. Each byte
+// is erased as it is given out, the rest when the thread ends. A forked child never sees what its
+// parent had left. Fails closed: after an error nothing of the old block is used. Threads: safe.
+// Never destroyed.
 BitSource& BufferedBits();
 
 }  // namespace bandana

@@ -13,7 +13,7 @@ namespace bandana {
 // scale 2^k near sigma: any scale gives the same law, a power of two keeps every quantity an
 // integer that 128 bits hold. Variance at most sigma^2.
 //
-// Immutable. Threads: const methods are safe, given a source each. Cost: about 12 words a sample.
+// Immutable. Threads: const methods are safe, given a source each. Cost: about 12 words per sample.
 // Proof: docs/privacy/discrete_gaussian.md.
 class DiscreteGaussian {
  public:

@@ -38,12 +38,12 @@ class NoiseKey {
   std::array<std::byte, 32> bytes_{};
 };
 
-// What data a release is of, as a digest: it binds the noise to them, so that other data never meet
-// the same noise, whatever made them differ. Secret as the data are; for addresses alone.
+// A digest of the data that a release is computed from. It binds the noise to the data: other data
+// never meet the same noise, whatever made them differ. As secret as the data; for addresses alone.
 class NoiseInput {
  public:
   explicit NoiseInput(const Sha256Digest& digest) : digest_(digest) {}
-  // No data: fingerprints of keys, seeded runs of the tools. Never of a release.
+  // No data: for fingerprints of keys and seeded runs of the tools. Never for a release.
   static NoiseInput None() { return NoiseInput(); }
 
  private:
@@ -52,7 +52,7 @@ class NoiseInput {
   std::optional<Sha256Digest> digest_;
 };
 
-// What a stream of noise belongs to. Two addresses that differ in any field give independent
+// Names what a stream of noise is for. Two addresses that differ in any field give independent
 // streams.
 struct NoiseAddress {
   std::array<std::byte, 16> instance{};  // random id of the model, new on every create and restore

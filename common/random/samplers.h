@@ -1,9 +1,9 @@
 // Exact discrete samplers: the law is the stated one, with no rounding, given independent uniform
 // bits. Integers only; no floating point takes part.
 //
-// Every loop is bounded, so that a stuck source ends in UNAVAILABLE and not in a loop without end.
-// With ideal bits a draw meets a bound with probability below 2^-256; whoever states a total
-// variation distance to the ideal law adds that.
+// Every loop is bounded, so that a stuck source ends in UNAVAILABLE and not in an endless loop.
+// With ideal bits a draw meets a bound with probability below 2^-256. A total variation distance to
+// the ideal law has to include that.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ class ConvexPolicy {
   const ConvexDomain& domain() const { return domain_; }
   const ConvexState& state() const { return state_; }
 
-  // Where the next points lie around: in the domain.
+  // The point around which the next points lie; in the domain.
   virtual std::vector<double> Center() const = 0;
   // rho: how far from there, as each policy counts it.
   virtual double Distance() const = 0;
@@ -67,7 +67,7 @@ class ConvexPolicy {
   ConvexState state_;
 };
 
-// What the theory's step lengths follow from.
+// The step lengths of the theory follow from these.
 struct ConvexScales {
   double lipschitz = 1;   // G: |f(x) - f(y)| <= G |x - y|; (0, kScaleMax]
   double smoothness = 1;  // H: the gradient is H-Lipschitz; (0, kScaleMax]; barrier policy only

@@ -19,7 +19,7 @@ struct JointPrediction {
 // with n the events that the counter covers at the round and v its variances there: the squared
 // error of the estimate over the squared length of theta, for contexts that spread evenly, and 1
 // while nothing is known. The regret of a round is proportional to it. Kinds with options that
-// JointCounter refuses are left out. Closed form at 100 rounds a factor of e; draws nothing.
+// JointCounter refuses are left out. Closed form at 100 rounds per factor of e; draws nothing.
 // Errors: INVALID_ARGUMENT as JointModel::Create when no kind can run, or horizon 0.
 absl::StatusOr<std::vector<JointPrediction>> PredictJoint(const JointModel::Options& options,
                                                           std::uint64_t horizon);

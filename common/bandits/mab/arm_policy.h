@@ -1,5 +1,5 @@
-// Bandits without contexts: arms are positions 0 .. K - 1, a policy is a function of sums over
-// released rewards. Its state is all there is: what was applied in any batches leaves the same one.
+// Bandits without contexts. Arms are positions 0 .. K - 1, and a policy is a function of sums over
+// released rewards. Events leave the same state in whatever batches they were applied.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class ArmPolicy {
 
   int arms() const { return static_cast<int>(statistics_.size()); }
   std::uint64_t events() const { return events_; }
-  // One an arm. The durable truth.
+  // One per arm. The durable truth.
   std::span<const ArmStatistics> statistics() const { return statistics_; }
 
   // The law of the next arm: K probabilities that sum to 1. A pure function of the state.

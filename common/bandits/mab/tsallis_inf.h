@@ -22,12 +22,12 @@ void TsallisProbabilities(std::span<const double> losses, double rate, std::vect
 // Reduced-variance importance weighting, learning rate 2 / (s sqrt(t)) in round t: anytime. With c
 // the middle of the reward range, an arm of probability w that is shown and gives r adds (c - r) /
 // w to its cumulative loss. Where w < 16 / t a large reward would throw the weights about, so there
-// it adds (c + m - r) / w >= 0, and every such arm loses m a round, shown or not: the same
+// it adds (c + m - r) / w >= 0, and every such arm loses m per round, shown or not: the same
 // expectation. For released rewards s and m grow with the noise, which is all that [Z20] Algorithm
 // 1 changes: regret is O(s sqrt(K T)).
 //
-// Which arms lose m is read from the present state. Where events arrive late it is not quite what
-// held when they were drawn; the difference is of order m a change of sides.
+// The present state says which arms lose m. For events that arrive late it was not quite the same
+// when they were drawn; each time an arm changed sides the difference is of order m.
 // Source: [ZS21] (s = m = 1/2 is theirs); [Z20] Algorithm 1 and appendix B.1.
 class TsallisInf final : public ArmPolicy {
  public:

@@ -35,7 +35,7 @@ struct FliphatOptions {
   double reward_abs_max = 2;  // R: larger residuals (kForgetting: rewards) are clipped, [1e-9, 1e9]
   double context_stddev = 1;  // of a feature as public knowledge, [1e-6, 1e6]
   double context_abs_max = 0.5;  // x_max: where features are clipped for the estimate, [1e-6, 1e6].
-                                 // Smaller: less noise a row; larger: less bias where features
+                                 // Smaller: less noise per row; larger: less bias where features
                                  // are far from normal. [FLIP] takes sqrt(2 ln d)
 };
 
@@ -47,7 +47,7 @@ struct FliphatState {
   SparseSums sums;
 };
 
-// The bits of one episode's noise, asked for once an episode, at its end. A host gives the stream
+// The bits of one episode's noise, asked for once per episode, at its end. A host gives the stream
 // of its key, the model, this episode and its sums' digest, so that a replay releases the same bits
 // and other sums never meet them. Input: SHA-256("bandana sparse sums 1" || SparseSums::Seal()).
 using EpisodeBits =
@@ -72,13 +72,13 @@ class Fliphat {
   // counts as 0, as does a NaN feature). Ends the episode with its last round: releases, updates
   // the estimate, forgets the sums. Errors: INVALID_ARGUMENT x has another length;
   // FAILED_PRECONDITION after kEpisodesMax episodes; UNAVAILABLE entropy failed. After an error the
-  // state is as before. Cost: O(d) a round.
+  // state is as before. Cost: O(d) per round.
   absl::Status Apply(FliphatState& state, std::span<const double> x, double reward,
                      const EpisodeBits& bits) const;
 
   const FliphatOptions& options() const { return options_; }
-  // What one event costs, all episodes together: zero-concentrated, converted to (epsilon, delta)
-  // tightly.
+  // What one event costs, all episodes together: zero-concentrated, with the tight conversion to
+  // (epsilon, delta).
   Rho rho() const { return rho_; }
   // The digest of all parameters: what the noise of an episode is addressed by, beside its belief
   // and rows.
