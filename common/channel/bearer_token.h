@@ -20,7 +20,7 @@ inline constexpr int kTokenBytesMax = 512;
 // letters, digits and -._~+/ with = at the end.
 bool IsToken(std::string_view text);
 
-// Threads: safe. The file is looked at once a second at most; while it cannot be read, the token
+// Threads: safe. The file is looked at once per second at most; while it cannot be read, the token
 // before stays.
 class BearerToken {
  public:

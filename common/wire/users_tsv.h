@@ -17,7 +17,7 @@ using UserMapping = std::unordered_map<std::string, int>;
 // there already, and on a node that is not in [0, nodes).
 absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMapping& users);
 
-// One line a user: id, tab, decimal node number in [0, nodes). Lines end in \n or \r\n; no empty
+// One line per user: id, tab, decimal node number in [0, nodes). Lines end in \n or \r\n; no empty
 // lines, no header. Errors: INVALID_ARGUMENT with the line.
 absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes);
 

@@ -30,8 +30,8 @@ class Server {
   // OK, or why a model can take no more reports.
   virtual absl::Status Health() const = 0;
 
-  // To be called about once a second: samples for the status page and metrics, ages of posteriors,
-  // lines about calls.
+  // To be called about once per second: samples for the status page and metrics, ages of
+  // posteriors, lines about calls.
   virtual void Tick() = 0;
 
   // Takes the access rules of a configuration that was read again, nothing else of it; absent ones

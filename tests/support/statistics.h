@@ -16,7 +16,7 @@ namespace bandana::testing {
 double BinomialUpperTail(std::uint64_t k, std::uint64_t n, double p);
 double BinomialLowerTail(std::uint64_t k, std::uint64_t n, double p);
 
-// Is a count of n trials compatible with probability p? Two-sided, at most alpha/2 a side.
+// Is a count of n trials compatible with probability p? Two-sided, at most alpha/2 per side.
 class BinomialTest {
  public:
   // Errors: INVALID_ARGUMENT n = 0, p outside [0, 1], alpha outside (0, 1), or a sample so small

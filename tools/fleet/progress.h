@@ -13,7 +13,7 @@ namespace bandana {
 // One line: decisions of rounds, rate since the last line, regret against random, errors.
 std::string ProgressLine(const Tally& tally, std::uint64_t rounds, double decisions_per_second);
 
-// Writes a line at most once a second: over the last one on a terminal, below it otherwise.
+// Writes a line at most once per second: over the last one on a terminal, below it otherwise.
 // Threads: not thread-safe.
 class Progress {
  public:

@@ -20,7 +20,7 @@ struct RunOptions {
   // Closed loop: decisions under way at once, from their Select to the answer to their report;
   // >= 1.
   int in_flight = 1;
-  // Open loop when > 0: decisions started a second, whatever is under way.
+  // Open loop when > 0: decisions started per second, whatever is under way.
   double rate = 0;
   // Open loop: exponential gaps between arrivals instead of equal ones.
   bool poisson = true;

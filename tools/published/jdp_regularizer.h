@@ -20,9 +20,9 @@ struct JdpOptions {
   double reward_abs_max = 1;  // [1e-9, 1e9]
 };
 
-// With probability 1 - alpha / n a round, H the d x d block and h the last column of the noise that
-// stands in the statistics, shift included: rho_min I <= H <= rho_max I, |h| in the norm of H^-1 at
-// most gamma.
+// With probability 1 - alpha / n per round, H the d x d block and h the last column of the noise
+// that stands in the statistics, shift included: rho_min I <= H <= rho_max I, |h| in the norm of
+// H^-1 at most gamma.
 struct Regularizer {
   double shift = 0;  // to add to the diagonal of H once, whatever the round
   double rho_min = 0;

@@ -15,7 +15,7 @@
 namespace bandana {
 
 // A row of C is a node: a noisy weighted sum of increments, released at one step and never again.
-// Vectors of q coordinates are laid out a node, a sum or a buffer after the other.
+// The vectors of q coordinates of nodes, sums and buffers lie one after the other.
 //
 // Immutable. Threads: safe.
 class CounterFactors {

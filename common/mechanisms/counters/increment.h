@@ -48,7 +48,7 @@ class ClippedIncrement {
   // A running digest of a stream's increments, this one the last: what its noise is bound to
   // (NoiseAddress::input). SHA-256("bandana increment 1" || before || exponent || dimension ||
   // values), integers as 8 bytes little-endian. Before the first increment: 32 zero bytes. Secret
-  // as the increments are. Cost: 8 bytes hashed a coordinate.
+  // as the increments are. Cost: 8 bytes hashed per coordinate.
   Sha256Digest ChainAfter(const Sha256Digest& before) const;
 
  private:

@@ -16,8 +16,8 @@ namespace bandana {
 
 // u = sum over rows of a_i b_i, a_i = clip(x_i / context_abs_max) in steps of 2^-8, b_i =
 // clip(residual_i / residual_abs_max) in steps of 2^-10, both to [-1, 1]; the number of rows
-// whose residual was not clipped; and the sum of one more number a row, its energy, clipped to [0,
-// 1] in steps of 2^-10. The whole memory of an episode: rows are not kept.
+// whose residual was not clipped; and the sum of one more number per row, its energy, clipped to
+// [0, 1] in steps of 2^-10. The whole memory of an episode: rows are not kept.
 //
 // One row changes each coordinate of u by at most 2, the count and the energy by at most 1,
 // whatever it holds: NaN counts as 0. No accessor: only SparseRelease reads the sums; sealed, they

@@ -1,4 +1,4 @@
-// Models without contexts: sums an arm, and the policy that reads them.
+// Models without contexts: sums per arm, and the policy that reads them.
 #pragma once
 
 #include <memory>

@@ -13,8 +13,8 @@ namespace bandana {
 // Q^1/2 of docs/design/mechanisms.md#noise-shaped-across-users: an event of user u enters the
 // counter as (Q^1/2)_(:,u) (x) x (r - mid). The less two users have in common, the less correlated
 // is their noise.
-// Computed once a model and kept in its log: another machine may round it differently, and the same
-// noise must never meet different increments.
+// Computed once per model and kept in its log: another machine may round it differently, and the
+// same noise must never meet different increments.
 struct UserShape {
   int nodes = 0;
   std::vector<double> root;  // nodes x nodes row-major, symmetric, finite; columns of norm <= 1

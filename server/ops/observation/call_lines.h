@@ -29,7 +29,7 @@ class CallLines final : public CallLog {
   explicit CallLines(const Clock& clock) : clock_(clock) {}
 
   void Write(const CallRecord& record) override;
-  // To be called about once a second.
+  // To be called about once per second.
   void Flush();
   // Lines that were left out, so far.
   std::uint64_t dropped() const;

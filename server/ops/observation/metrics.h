@@ -33,7 +33,7 @@ class Metrics final : public CallObserver {
   void OnCall(Method method, int status_code, absl::Duration duration) override;
   // A call of Admin; `method` is one of its rpcs.
   void OnAdminCall(std::string_view method, int status_code, absl::Duration duration);
-  // Samples how far models are behind. To be called about once a second.
+  // Samples how far models are behind. To be called about once per second.
   void Tick(const ServerView& view);
 
   CallTotals Totals() const;

@@ -18,8 +18,8 @@ inline constexpr double kArrivalsPerSecondMax = 256;
 // stops long before.
 inline constexpr double kOffencesPerSecondDefault = 20;
 inline constexpr double kOffencesPerSecondMaxMax = 1e6;
-// An address of which a connection was closed for them gets so many new ones a second, each closed
-// at the first offence, until it has not offended for so long.
+// An address of which a connection was closed for them gets so many new ones per second, each
+// closed at the first offence, until it has not offended for so long.
 inline constexpr double kOffenderArrivalsPerSecond = 2;
 inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
 

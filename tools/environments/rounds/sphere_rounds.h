@@ -17,7 +17,7 @@ struct SphereBlock {
   std::size_t stride = 0;
   std::vector<float> x;
   std::vector<float> expected;  // x . theta* of every arm, at [(t - first) * pool + a]
-  std::vector<float> uniform;   // on [0, 1), one a round: the reward's noise
+  std::vector<float> uniform;   // on [0, 1), one per round: the reward's noise
 };
 
 // `pool` uniformly random unit arms in R^dimension each round, or the same ones in every round;

@@ -10,7 +10,7 @@
 
 namespace bandana::lab {
 
-// `arms` (10) fresh uniformly random unit arms in R^`dimension` (5) a round, theta* a random
+// `arms` (10) fresh uniformly random unit arms in R^`dimension` (5) per round, theta* a random
 // direction of length `theta_l2`. Linear: r = x . theta* + N(0, `noise`^2), clipped to [-1, 1];
 // logistic: r = 1 with probability mu(x . theta*), else 0. Round i is a pure function of (settings,
 // seed, i). Immutable. Threads: safe.
