@@ -199,14 +199,14 @@ TEST_F(ReportTest, SucceedsOnlyWhenEverythingWasAcknowledged) {
 }
 
 TEST_F(ReportTest, TextNamesThePrivacySpent) {
-  EXPECT_THAT(ToText(Report()), HasSubstr("epsilon 2 an event"));
+  EXPECT_THAT(ToText(Report()), HasSubstr("epsilon 2 per event"));
 }
 
 TEST(ProgressTest, LineTellsWhereARunStands) {
   Tally tally(10);
   tally.CountDecision(0.5, 0.25, 0, 0);
   EXPECT_EQ(ProgressLine(tally, 10, 812.4),
-            "1 of 10 decisions, 812 a second, regret 0.5 (random 0.2), reward 0.0, 0 errors");
+            "1 of 10 decisions, 812 per second, regret 0.5 (random 0.2), reward 0.0, 0 errors");
 }
 
 TEST(PlotTest, RefusesAnEmptyCurve) {

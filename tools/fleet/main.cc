@@ -41,9 +41,8 @@ ABSL_FLAG(std::int64_t, rounds, 0, "decisions to make in total");
 ABSL_FLAG(std::string, set, "",
           "key=value, a setting of the environment; may be repeated (docs/fleet.md lists them)");
 ABSL_FLAG(int, in_flight, 0, "closed loop: decisions under way at once; 0 stands for 1");
-ABSL_FLAG(
-    double, rate, 0,
-    "open loop: decisions started a second, whatever is under way; not together with --in_flight");
+ABSL_FLAG(double, rate, 0,
+          "open loop: decisions started per second, whatever is under way; not with --in_flight");
 ABSL_FLAG(std::string, arrivals, "poisson", "open loop: poisson or uniform");
 ABSL_FLAG(std::uint64_t, seed, 1, "of decisions, arms and reward noise");
 ABSL_FLAG(std::string, json, "", "file to write the results to");
@@ -186,7 +185,7 @@ absl::Status WriteResults(const RunReport& report) {
         absl::StrCat(report.environment.name, ", ", report.environment.users, " users");
     std::string series = report.model.name;
     if (report.model.local)
-      absl::StrAppend(&series, " (epsilon ", report.model.epsilon, " an event, on the device)");
+      absl::StrAppend(&series, " (epsilon ", report.model.epsilon, " per event, on the device)");
     return Annotate(WriteRegretPlot(path, title, series, report.result.tally.curve()), "--plot");
   }
   return absl::OkStatus();

@@ -11,7 +11,7 @@ namespace bandana {
 std::string ProgressLine(const Tally& tally, std::uint64_t rounds, double decisions_per_second) {
   const CurvePoint& sums = tally.sums();
   return absl::StrFormat(
-      "%d of %d decisions, %.0f a second, regret %.1f (random %.1f), reward %.1f, %d errors",
+      "%d of %d decisions, %.0f per second, regret %.1f (random %.1f), reward %.1f, %d errors",
       sums.decisions, rounds, decisions_per_second, sums.regret, sums.random_regret, sums.reward,
       tally.errors());
 }

@@ -143,7 +143,7 @@ std::string ToText(const RunReport& report) {
     return absl::ToDoubleMilliseconds(histogram.Quantile(q));
   };
   std::string text =
-      absl::StrFormat("%s on %s: %d of %d decisions (%s), %.0f a second\n", report.model.name,
+      absl::StrFormat("%s on %s: %d of %d decisions (%s), %.0f per second\n", report.model.name,
                       report.environment.name, sums.decisions, report.options.rounds,
                       Name(report.result.end), PerSecond(report));
   absl::StrAppendFormat(&text, "regret     %.1f, random %.1f\n", sums.regret, sums.random_regret);
@@ -158,7 +158,7 @@ std::string ToText(const RunReport& report) {
                         tally.reports_acknowledged(), tally.errors(), tally.abandoned());
   if (report.model.local) {
     absl::StrAppendFormat(
-        &text, "privacy    epsilon %g an event on the device, %g for all events of one user\n",
+        &text, "privacy    epsilon %g per event on the device, %g for all events of one user\n",
         report.spent_max.epsilon_event, report.spent_max.epsilon_user);
   }
   if (report.result.late_sends > 0) {
