@@ -7,9 +7,11 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/family.h"
+#include "common/design/mechanism.h"
+#include "common/design/user_nodes.h"
 #include "common/model/entries/counters.h"
 #include "common/model/learners/learner.h"
 #include "common/model/state/user_shape.h"
@@ -67,7 +69,7 @@ class Model final : public HostedModel {
                                      users_, counters_));
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
-    intake_ = MakeIntake(spec_, *path_);
+    intake_ = MakeIntake(spec_);
     instance_ = recovered.stored.instance;
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
@@ -104,19 +106,16 @@ class Model final : public HostedModel {
   }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
   void CountFeaturesClipped(std::uint64_t count) override {
-    if (spec_.public_spec.mode == v1::JOINT) return;  // it would tell about contexts
+    if (mode().hides_contexts) return;  // it would tell about contexts
     counters_.Add(Counters::kFeaturesClipped, count);
   }
 
   absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
-    if (path_->contexts() != nullptr) {
+    if (mode().contexts_on_device) {
       return FailedPrecondition("model ", spec_.public_spec.name,
                                 " is LOCAL_CONTEXT: arms stay on the devices");
     }
-    if (spec_.points) {
-      return FailedPrecondition("model ", spec_.public_spec.name,
-                                " is of points: it has no catalogue");
-    }
+    BANDANA_RETURN_IF_ERROR(FamilyOf(spec_).CheckCatalogue(spec_));
     return arms_->Put(arms, out);
   }
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
@@ -128,7 +127,7 @@ class Model final : public HostedModel {
   absl::StatusOr<std::string> Export() override;
   v1::GetStatsResponse Stats() const override;
   std::optional<RewardTotals> rewards() const override {
-    if (spec_.public_spec.mode != v1::NON_PRIVATE) return std::nullopt;
+    if (mode().is_private) return std::nullopt;
     const std::lock_guard lock(rewards_mutex_);
     return rewards_;
   }
@@ -179,6 +178,7 @@ class Model final : public HostedModel {
   // On the writer's thread, when everything that was admitted is durable. Errors: see Report.
   absl::StatusOr<std::vector<ReportResult>> Answer(Asked asked,
                                                    std::span<const Admission> verdicts);
+  const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
   absl::Status StartGate(const Recovered& recovered);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
@@ -194,7 +194,7 @@ class Model final : public HostedModel {
   // What the open windows hold that a report came for. Non-private models; on the writer's thread.
   absl::StatusOr<WindowValues> ReportedValues();
   void CountReward(double reward) {
-    if (spec_.public_spec.mode != v1::NON_PRIVATE) return;
+    if (mode().is_private) return;
     const std::lock_guard lock(rewards_mutex_);
     ++rewards_.count;
     rewards_.sum += reward;
@@ -306,20 +306,8 @@ absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
   if (user.empty() || user.size() > kUserIdBytesMax) {
     return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
   }
-  if (spec_.coupling.independent()) return users_.Find(user);
-  if (!spec_.colin_or_goblin) return 0;
-  if (spec_.users.empty()) {
-    int node = -1;
-    const bool canonical = user == "0" || user.front() != '0';
-    if (canonical && user.find_first_not_of("0123456789") == std::string_view::npos &&
-        absl::SimpleAtoi(ToAbsl(user), &node) && node < spec_.coupling.nodes()) {
-      return node;
-    }
-  } else if (const auto it = spec_.users.find(std::string(user)); it != spec_.users.end()) {
-    return it->second;
-  }
-  if (spec_.cold_start_node) return *spec_.cold_start_node;
-  return NotFound("user: not a user of model ", spec_.public_spec.name);
+  return UserNodesOf(spec_).Resolve(spec_, user,
+                                    [this](std::string_view id) { return users_.Find(id); });
 }
 
 absl::Status Model::RecordDecision(const Decision& decision) {

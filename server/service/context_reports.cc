@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/mechanisms/statistics_chain.h"
-#include "server/service/counter_reports.h"
+#include "common/design/mechanism.h"
+#include "server/service/report_call.h"
 
 namespace bandana::server {
 namespace {
@@ -28,13 +27,12 @@ absl::Status CheckReport(const PublicSpec& rules, const v1::ContextReport& repor
   if (HasUnknownFields(report)) {
     return InvalidArgument("context_reports: a field that this version does not know");
   }
-  const bool seeded = rules.mechanism == v1::PRIVUNIT;
-  const auto d = static_cast<std::size_t>(rules.dimension);
-  const std::size_t values = seeded ? 0 : d * (d + 1) / 2 + d;
+  const ContextReports& form = *rules.made->contexts();
   BANDANA_RETURN_IF_ERROR(CheckBytes("report_id", report.report_id(), sizeof(ReportedContext::id)));
-  BANDANA_RETURN_IF_ERROR(CheckBytes("seed", report.seed(), seeded ? sizeof(PublicSeed) : 0));
-  if (static_cast<std::size_t>(report.values_size()) != values) {
-    return InvalidArgument("values: must have ", values, " entries, got ", report.values_size());
+  BANDANA_RETURN_IF_ERROR(CheckBytes("seed", report.seed(), form.seed_size()));
+  if (static_cast<std::size_t>(report.values_size()) != form.values_size()) {
+    return InvalidArgument("values: must have ", form.values_size(), " entries, got ",
+                           report.values_size());
   }
   return absl::OkStatus();
 }
@@ -69,30 +67,24 @@ ReportedContext FromProto(const v1::ContextReport& report) {
   return out;
 }
 
+absl::StatusOr<OpenedReports<ReportedContext>> Open(const HostedModel& model,
+                                                    const v1::SubmitRequest& request,
+                                                    int reports_max) {
+  BANDANA_RETURN_IF_ERROR(CheckShape(model.spec().public_spec, request, reports_max));
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
+  OpenedReports<ReportedContext> opened;
+  for (const v1::ContextReport& report : request.context_reports()) {
+    opened.reports.push_back(FromProto(report));
+    opened.reasons.push_back(v1::REJECT_REASON_UNSPECIFIED);
+  }
+  return opened;
+}
+
 }  // namespace
 
 void SubmitContexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish) {
-  absl::Status checked = CheckShape(model.spec().public_spec, request, reports_max);
-  if (checked.ok()) checked = CheckPolicy(model, request);
-  if (!checked.ok()) return finish(checked);
-  std::vector<ReportedContext> reports;
-  for (const v1::ContextReport& report : request.context_reports()) {
-    reports.push_back(FromProto(report));
-  }
-  const std::size_t count = reports.size();
-  // The callback must not own the model (outcomes.cc).
-  model.ReportContexts(std::move(reports), [count, &response, finish = std::move(finish)](
-                                               absl::StatusOr<std::vector<ReportResult>> results) {
-    if (!results.ok()) return finish(results.status());
-    BANDANA_CHECK(results->size() == count);
-    for (const ReportResult& result : *results) {
-      v1::OutcomeResult& out = *response.add_results();
-      out.set_code(result.code);
-      out.set_reason(result.reason);
-    }
-    finish(absl::OkStatus());
-  });
+  HandReports(model, Open(model, request, reports_max), ResultsOf(response), std::move(finish));
 }
 
 }  // namespace bandana::server

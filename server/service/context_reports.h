@@ -8,10 +8,11 @@
 namespace bandana::server {
 
 // The call's reports to the model, with one result each, in order. A call may hold context reports
-// and nothing else: fields that this version does not know are refused, too, because they might
-// name a user. Requires a LOCAL_CONTEXT model. Errors: INVALID_ARGUMENT another shape (number of
-// reports, of the id's or seed's bytes, of integers), other reports, unknown fields, an id twice;
-// FAILED_PRECONDITION another policy; UNAVAILABLE the log did not take the call.
+// and nothing else: fields that this version does not know are refused as well, because they
+// might name a user. Requires a LOCAL_CONTEXT model. Errors:
+// INVALID_ARGUMENT another shape (number of reports, of the id's or seed's bytes, of integers),
+// other reports, unknown fields, an id twice; FAILED_PRECONDITION another policy; UNAVAILABLE the
+// log did not take the call.
 void SubmitContexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish);
 

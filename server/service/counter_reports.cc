@@ -1,25 +1,23 @@
 #include "server/service/counter_reports.h"
 
-#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "common/base/check.h"
-#include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "server/service/report_call.h"
 
 namespace bandana::server {
 namespace {
 
-// Reports for the model, and which of the call's they are; the others have a token of another
-// model, instance or epoch.
-struct Opened {
-  std::vector<ReportedCounter> reports;
-  std::vector<bool> foreign;  // one a report of the call
-};
-
 absl::Status CheckShape(const HostedModel& model, const v1::SubmitRequest& request, int steps_max) {
+  if (request.context_reports_size() > 0) {
+    return FailedPrecondition("context_reports: the model is LOCAL_REWARD");
+  }
+  if (request.reports_size() > 0) {
+    return FailedPrecondition("reports: the model's mechanism is COUNTER");
+  }
   BANDANA_RETURN_IF_ERROR(CheckCount("counter_reports", request.counter_reports_size(), steps_max));
   const int dimension = model.spec().public_spec.dimension;
   int steps = 0;
@@ -41,97 +39,55 @@ absl::Status CheckShape(const HostedModel& model, const v1::SubmitRequest& reque
   return CheckCount("steps", steps, steps_max);
 }
 
+// The report with its tokens opened; `foreign`: one of them is of another model, instance or epoch.
 // Errors: UNAVAILABLE a token could not be looked at.
-absl::StatusOr<Opened> OpenTokens(const HostedModel& model, const v1::SubmitRequest& request,
-                                  TokenCodec& tokens) {
-  Opened opened;
+absl::StatusOr<ReportedCounter> OpenTokens(const HostedModel& model,
+                                           const v1::CounterReport& report, TokenCodec& tokens,
+                                           bool& foreign) {
+  ReportedCounter out;
+  std::memcpy(out.stream.data(), report.stream().data(), out.stream.size());
+  out.step = report.step();
+  out.moment.assign(report.moment().begin(), report.moment().end());
+  for (const v1::CounterStep& step : report.steps()) {
+    absl::StatusOr<Decision> decision = tokens.Open(step.token());
+    if (absl::IsUnavailable(decision.status())) return decision.status();
+    out.shown.push_back(step.shown());
+    std::optional<Decision>& opened = out.decisions.emplace_back();
+    if (!decision.ok()) continue;
+    opened = *std::move(decision);
+    foreign = foreign || opened->instance != model.instance() || opened->epoch != model.epoch();
+  }
+  return out;
+}
+
+absl::StatusOr<OpenedReports<ReportedCounter>> Open(const HostedModel& model,
+                                                    const v1::SubmitRequest& request, int steps_max,
+                                                    TokenCodec& tokens) {
+  BANDANA_RETURN_IF_ERROR(CheckShape(model, request, steps_max));
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
+  OpenedReports<ReportedCounter> opened;
   for (const v1::CounterReport& report : request.counter_reports()) {
-    ReportedCounter out;
-    std::memcpy(out.stream.data(), report.stream().data(), out.stream.size());
-    out.step = report.step();
-    out.moment.assign(report.moment().begin(), report.moment().end());
     bool foreign = false;
-    for (const v1::CounterStep& step : report.steps()) {
-      absl::StatusOr<Decision> decision = tokens.Open(step.token());
-      if (absl::IsUnavailable(decision.status())) return decision.status();
-      out.shown.push_back(step.shown());
-      if (!decision.ok()) {
-        out.decisions.emplace_back();
-        continue;
-      }
-      foreign =
-          foreign || decision->instance != model.instance() || decision->epoch != model.epoch();
-      out.decisions.emplace_back(*std::move(decision));
-    }
-    opened.foreign.push_back(foreign);
+    BANDANA_ASSIGN_OR_RETURN(ReportedCounter out, OpenTokens(model, report, tokens, foreign));
+    opened.reasons.push_back(foreign ? v1::TOKEN_FOREIGN : v1::REJECT_REASON_UNSPECIFIED);
     if (!foreign) opened.reports.push_back(std::move(out));
   }
   return opened;
 }
 
-void Fill(const std::vector<bool>& foreign, const std::vector<ReportResult>& results,
-          v1::SubmitResponse& response) {
-  std::size_t next = 0;
-  for (const bool refused : foreign) {
-    v1::CounterResult& out = *response.add_counter_results();
-    if (refused) {
-      out.set_code(v1::REJECTED);
-      out.set_reason(v1::TOKEN_FOREIGN);
-      continue;
-    }
-    const ReportResult& result = results[next++];
-    out.set_code(result.code);
-    out.set_reason(result.reason);
-    out.set_acknowledged_step(result.acknowledged_step);
-  }
-}
-
 }  // namespace
-
-absl::Status CheckCount(std::string_view field, int count, int max) {
-  if (count >= 1 && count <= max) return absl::OkStatus();
-  return InvalidArgument(ToAbsl(field), ": 1 to ", max, " in a call, got ", count);
-}
-
-absl::Status CheckPolicy(const HostedModel& model, const v1::SubmitRequest& request) {
-  if (request.policy_hash().size() != sizeof(Sha256Digest)) {
-    return InvalidArgument("policy_hash: must have ", sizeof(Sha256Digest), " bytes, got ",
-                           request.policy_hash().size());
-  }
-  const Sha256Digest policy = model.spec().public_spec.PolicyHash();
-  if (ToAbsl(request.policy_hash()) != ToAbsl(AsChars(policy))) {
-    return FailedPrecondition(
-        "policy_hash: the model's policy has changed; read it anew with GetModel");
-  }
-  return absl::OkStatus();
-}
 
 void SubmitCounters(HostedModel& model, const v1::SubmitRequest& request, int steps_max,
                     TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
-  absl::Status checked = CheckShape(model, request, steps_max);
-  if (checked.ok()) checked = CheckPolicy(model, request);
-  if (!checked.ok()) return finish(checked);
-  absl::StatusOr<Opened> opened = OpenTokens(model, request, tokens);
-  if (!opened.ok()) return finish(opened.status());
-  const auto foreign = std::count(opened->foreign.begin(), opened->foreign.end(), true);
-  if (foreign > 0) {
-    model.CountRejected(v1::REJECTED, v1::TOKEN_FOREIGN, static_cast<std::uint64_t>(foreign));
-  }
-  if (opened->reports.empty()) {
-    Fill(opened->foreign, {}, response);
-    return finish(absl::OkStatus());
-  }
-  const std::size_t count = opened->reports.size();
-  // The callback must not own the model (outcomes.cc).
-  model.ReportCounters(
-      std::move(opened->reports),
-      [foreign = std::move(opened->foreign), count, &response,
-       finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {
-        if (!results.ok()) return finish(results.status());
-        BANDANA_CHECK(results->size() == count);
-        Fill(foreign, *results, response);
-        finish(absl::OkStatus());
-      });
+  HandReports(
+      model, Open(model, request, steps_max, tokens),
+      [&response](const ReportResult& result) {
+        v1::CounterResult& out = *response.add_counter_results();
+        out.set_code(result.code);
+        out.set_reason(result.reason);
+        out.set_acknowledged_step(result.acknowledged_step);
+      },
+      std::move(finish));
 }
 
 }  // namespace bandana::server

@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana::server {
 
@@ -32,11 +33,9 @@ void PlaceDecision(const HostedModel& model, const v1::SelectRequest& request, i
   decision.epoch = model.epoch();
   decision.time = now;
   decision.shown = request.shown();
-  // Nodes of independent users are made in the order of the log, so a token names the user instead.
-  const bool independent = model.spec().coupling.independent();
-  decision.node = independent ? -1 : node;
-  decision.user.clear();
-  if (independent) decision.user = request.user();
+  const UserNodes::Address address = UserNodesOf(model.spec()).AddressOf(node, request.user());
+  decision.node = address.node;
+  decision.user = address.user;
 }
 
 absl::Status SealDecision(HostedModel& model, const Decision& decision, TokenCodec& tokens,

@@ -1,5 +1,4 @@
-// Report and Submit: open the tokens, sort out those that are not this model's, hand the rest to
-// the model.
+// Reports of one decision each: raw rewards by Report, outputs that devices drew by Submit.
 #pragma once
 
 #include "bandana/v1/recommender.pb.h"
@@ -9,15 +8,11 @@
 
 namespace bandana::server {
 
-// Both answer one result an outcome, in the request's order: REJECTED with TOKEN_INVALID for bytes
-// that no key opens, TOKEN_FOREIGN for tokens of another model, instance or epoch (each counted by
-// the model), and the model's own answer for the others. `finish` is called once, by this thread or
-// by the model's log thread; `response` must live until then. Errors: INVALID_ARGUMENT the number
-// of outcomes; FAILED_PRECONDITION Report on a local model, Submit on another, Submit under another
-// policy; UNAVAILABLE the log did not take the call (nothing is promised, repeat it).
-void ReportOutcomes(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
-                    TokenCodec& tokens, v1::ReportResponse& response, Finish finish);
-void SubmitReports(HostedModel& model, const v1::SubmitRequest& request, int outcomes_max,
+// See reports.h. Requires a model whose devices send rewards.
+void TakeRewards(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
+                 TokenCodec& tokens, v1::ReportResponse& response, Finish finish);
+// Requires a model whose devices send outputs.
+void SubmitOutputs(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish);
 
 }  // namespace bandana::server

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "common/base/status.h"
+#include "common/design/family.h"
+#include "common/design/mode.h"
 
 namespace bandana::server {
 namespace {
@@ -26,16 +28,8 @@ void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& resp
 
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
-  if (model.spec().arms || model.spec().points) {
-    return FailedPrecondition("model ", model.spec().public_spec.name, " is of ",
-                              model.spec().arms ? "arms" : "points",
-                              ": Select draws them, there is no posterior to rank by");
-  }
-  if (model.spec().sparse) {
-    return FailedPrecondition(
-        "model is sparse: its estimate has no covariance; the server ranks arms, by Select");
-  }
-  if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT && !request.user().empty()) {
+  BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckRankedByDevices(model.spec()));
+  if (ModeOf(model.spec().public_spec.mode).contexts_on_device && !request.user().empty()) {
     return InvalidArgument("user: must be empty, the model is LOCAL_CONTEXT: nothing names a user");
   }
   const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();

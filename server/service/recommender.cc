@@ -7,9 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/design/identity.h"
-#include "server/service/outcomes.h"
-#include "server/service/point_selection.h"
 #include "server/service/posterior_page.h"
+#include "server/service/reports.h"
 #include "server/service/selection.h"
 #include "server/service/transport/error_text.h"
 
@@ -44,13 +43,8 @@ absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
 absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
                            FindModel(registry_, request.model()));
-  return SelectOne(*model, request, clock_.Now(), response);
-}
-
-absl::Status Recommender::SelectOne(HostedModel& model, const v1::SelectRequest& request,
-                                    absl::Time now, v1::SelectResponse& response) {
-  if (model.spec().points) return SelectPoint(model, request, now, tokens_, response);
-  return SelectArms(model, request, options_.arms_per_request_max, now, tokens_, response);
+  return server::Select(*model, request, options_.arms_per_request_max, clock_.Now(), tokens_,
+                        response);
 }
 
 absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
@@ -63,9 +57,10 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
   for (const v1::SelectRequest& decision : request.decisions()) {
     v1::SelectResult& result = *response.add_results();
     absl::StatusOr<std::shared_ptr<HostedModel>> model = FindModel(registry_, decision.model());
-    const absl::Status status = model.ok()
-                                    ? SelectOne(**model, decision, now, *result.mutable_selection())
-                                    : model.status();
+    const absl::Status status =
+        model.ok() ? server::Select(**model, decision, options_.arms_per_request_max, now, tokens_,
+                                    *result.mutable_selection())
+                   : model.status();
     if (status.ok()) continue;
     result.clear_selection();
     result.set_code(status.raw_code());

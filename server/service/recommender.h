@@ -40,9 +40,6 @@ class Recommender final : public Handlers {
   Serving ServingOf(std::string_view service) override;
 
  private:
-  absl::Status SelectOne(HostedModel& model, const v1::SelectRequest& request, absl::Time now,
-                         v1::SelectResponse& response);
-
   const RecommenderOptions options_;
   const ModelRegistry& registry_;
   TokenCodec& tokens_;

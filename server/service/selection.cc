@@ -5,13 +5,15 @@
 #include <cstring>
 #include <vector>
 
+#include "common/bandits/mab/arm_event.h"
 #include "common/bandits/mab/arm_policy.h"
 #include "common/bandits/scoring.h"
 #include "common/base/status.h"
-#include "common/mechanisms/centred_window.h"
-#include "common/model/learners/arms_sink.h"
+#include "common/design/family.h"
+#include "common/design/mechanism.h"
 #include "server/service/arm_set.h"
 #include "server/service/open_decision.h"
+#include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {
@@ -24,11 +26,26 @@ struct Scratch {
   Decision decision;
 };
 
+// What is chosen of the arms on offer, best first.
+struct Chosen {
+  std::vector<int> ranking;  // positions
+  double probability = 1;    // of the first
+};
+// `key`: random bits of the decision.
+using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
+                                          int dimension, std::uint64_t key);
+
+absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
+                            std::uint64_t key) {
+  const int top_k = request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
+  return Chosen{.ranking = RankArms(scratch.scores.scores, top_k, key)};
+}
+
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
 // them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
 // the same.
-absl::StatusOr<std::vector<int>> DrawOneArm(Scratch& scratch, int dimension, std::uint64_t key,
-                                            double& probability) {
+absl::StatusOr<Chosen> Draw(const Scratch& scratch, const v1::SelectRequest&, int dimension,
+                            std::uint64_t key) {
   std::vector<double> law = scratch.scores.means;
   std::vector<bool> offered(static_cast<std::size_t>(dimension));
   double total = 0;
@@ -41,8 +58,7 @@ absl::StatusOr<std::vector<int>> DrawOneArm(Scratch& scratch, int dimension, std
   }
   for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
   const int position = DrawArm(law, std::ldexp(static_cast<double>(key >> 11), -53));
-  probability = law[position];
-  return std::vector<int>{position};
+  return Chosen{.ranking = {position}, .probability = law[position]};
 }
 
 void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::uint64_t version,
@@ -64,15 +80,10 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::
   response.set_posterior_version(version);
 }
 
-}  // namespace
-
-absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, int arms_max,
-                        absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+absl::Status SelectArms(Choose choose, HostedModel& model, const v1::SelectRequest& request,
+                        int arms_max, absl::Time now, TokenCodec& tokens,
+                        v1::SelectResponse& response) {
   thread_local Scratch scratch;
-  if (model.spec().public_spec.mode == v1::LOCAL_CONTEXT) {
-    return FailedPrecondition(
-        "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
-  }
   BANDANA_RETURN_IF_ERROR(CheckRequest(request, model.spec().public_spec.dimension));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   const ModelSpec& spec = model.spec();
@@ -82,7 +93,7 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   const FeatureBounds bounds{.dimension = rules.dimension,
                              .l2_max = rules.feature_l2_max,
                              .reject = rules.reject_features,
-                             .zero_when_not_finite = rules.mode == v1::JOINT};
+                             .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
   BANDANA_RETURN_IF_ERROR(LoadArms(request.arms(), bounds, arms_max, *catalogue, scratch.arms));
   if (scratch.arms.clipped > 0) model.CountFeaturesClipped(scratch.arms.clipped);
 
@@ -92,14 +103,8 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   ScoreArms(posterior->node(node), scratch.arms.arms, scratch.scores);
   std::uint64_t tie_key = 0;
   std::memcpy(&tie_key, decision.id.data(), sizeof tie_key);
-  double drawn = 1;  // probability of the first arm
-  std::vector<int> ranking;
-  if (spec.arms) {
-    BANDANA_ASSIGN_OR_RETURN(ranking, DrawOneArm(scratch, rules.dimension, tie_key, drawn));
-  } else {
-    ranking = RankArms(scratch.scores.scores,
-                       request.top_k() == 0 ? 1 : static_cast<int>(request.top_k()), tie_key);
-  }
+  BANDANA_ASSIGN_OR_RETURN(const Chosen chosen, choose(scratch, request, rules.dimension, tie_key));
+  const std::vector<int>& ranking = chosen.ranking;
 
   if (request.shown() >= ranking.size()) {
     return InvalidArgument("shown: must be below the number of arms, ", ranking.size(), ", got ",
@@ -108,22 +113,51 @@ absl::Status SelectArms(HostedModel& model, const v1::SelectRequest& request, in
   PlaceDecision(model, request, node, now, decision);
   decision.arms.resize(ranking.size());
   const auto d = static_cast<std::size_t>(rules.dimension);
+  const RewardReports* const rewards = rules.made->rewards();
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
-    const double* x = scratch.arms.arms[static_cast<std::size_t>(ranking[rank])];
+    const auto position = static_cast<std::size_t>(ranking[rank]);
+    const double* x = scratch.arms.arms[position];
     SealedArm& arm = decision.arms[rank];
-    arm.propensity = rank == 0 ? drawn : 0;
+    arm.propensity = rank == 0 ? chosen.probability : 0;
     arm.features.assign(x, x + d);
     arm.window.reset();
-    if (rules.mechanism == v1::CENTRED_RANDOMIZER) {
-      const auto position = static_cast<std::size_t>(ranking[rank]);
-      arm.window =
-          CentredWindow(rules.reward_range, scratch.scores.means[position],
-                        scratch.scores.widths[position], spec.reward_stddev, rules.epsilon);
-    }
+    if (rewards == nullptr) continue;
+    arm.window = rewards->WindowFor(scratch.scores.means[position], scratch.scores.widths[position],
+                                    spec.reward_stddev);
   }
   BANDANA_RETURN_IF_ERROR(SealDecision(model, decision, tokens, *response.mutable_token()));
   FillResponse(scratch, ranking, posterior->version(), response);
   return absl::OkStatus();
+}
+
+absl::Status SelectRanked(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+                          absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+  return SelectArms(Rank, model, request, arms_max, now, tokens, response);
+}
+
+absl::Status SelectDrawn(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+                         absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+  return SelectArms(Draw, model, request, arms_max, now, tokens, response);
+}
+
+absl::Status SelectPlay(HostedModel& model, const v1::SelectRequest& request, int, absl::Time now,
+                        TokenCodec& tokens, v1::SelectResponse& response) {
+  return SelectPoint(model, request, now, tokens, response);
+}
+
+// By Family::Choice.
+constexpr decltype(&Select) kSelect[] = {SelectRanked, SelectDrawn, SelectPlay};
+
+}  // namespace
+
+absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+                    absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+  if (ModeOf(model.spec().public_spec.mode).contexts_on_device) {
+    return FailedPrecondition(
+        "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
+  }
+  const auto choice = static_cast<std::size_t>(FamilyOf(model.spec()).choice());
+  return kSelect[choice](model, request, arms_max, now, tokens, response);
 }
 
 }  // namespace bandana::server

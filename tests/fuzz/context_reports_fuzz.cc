@@ -52,7 +52,7 @@ World& WorldOf(std::uint8_t number) {
 
 // As the log's writer and its reader do it, one report after the other.
 void Learn(const World& world, const std::vector<ReportedContext>& reports) {
-  const auto check = MakeContextCheck(*world.path.contexts());
+  const auto check = MakeContextCheck(world.spec);
   StatisticsSink sink(kDimension, {EmptyStatistics(kDimension)});
   UserIndex users;
   ModelState state;

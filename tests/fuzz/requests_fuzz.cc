@@ -23,7 +23,9 @@ struct World {
   World() {
     for (const char* name : {"plain", "local", "points"}) {
       ModelSpec spec = testing::PlainSpec(name, 2);
-      if (std::string_view(name) == "local") spec.public_spec.mode = v1::LOCAL_REWARD;
+      if (std::string_view(name) == "local") {
+        spec = testing::PrivateSpec(name, 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER);
+      }
       if (std::string_view(name) == "points") spec.points.emplace().domain.dimension = 2;
       testing::FakeModel& model = registry.Add(std::move(spec));
       model.SetArms({{.id = 10, .features = {1, 0}, .tags = {"news"}}});

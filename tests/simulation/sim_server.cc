@@ -34,7 +34,7 @@ std::shared_ptr<const NoiseKey> Key() {
 SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
     : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
   path_ = std::make_unique<RewardPath>(*RewardPath::Create(spec, kInstance, Key()));
-  intake_ = server::MakeIntake(spec_, *path_);
+  intake_ = server::MakeIntake(spec_);
   cells_ = std::make_unique<CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
 }
 

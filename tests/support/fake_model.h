@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/design/mechanism.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
 
@@ -119,19 +120,16 @@ class FakeModel final : public server::HostedModel {
     if (!report_status_.ok()) return done(report_status_);
     done(Applied(count));
   }
-  void ReportCounters(std::vector<ReportedCounter> reports,
-                      server::ReportDone done) override {
+  void ReportCounters(std::vector<ReportedCounter> reports, server::ReportDone done) override {
     std::vector<ReportResult> results;
     for (const ReportedCounter& report : reports) {
       results.push_back({.code = v1::APPLIED, .acknowledged_step = report.step});
     }
     std::lock_guard lock(mutex_);
     counters_ = std::move(reports);
-    done(report_status_.ok() ? absl::StatusOr<std::vector<ReportResult>>(results)
-                             : report_status_);
+    done(report_status_.ok() ? absl::StatusOr<std::vector<ReportResult>>(results) : report_status_);
   }
-  void ReportContexts(std::vector<ReportedContext> reports,
-                      server::ReportDone done) override {
+  void ReportContexts(std::vector<ReportedContext> reports, server::ReportDone done) override {
     const std::size_t count = reports.size();
     {
       std::lock_guard lock(mutex_);
@@ -252,6 +250,20 @@ inline ModelSpec PlainSpec(std::string name, int dimension) {
   spec.public_spec.dimension = dimension;
   spec.public_spec.token_lifetime = absl::Hours(24);
   spec.bandit.dimension = dimension;
+  return spec;
+}
+
+// The same with a mechanism of epsilon 1, made.
+inline ModelSpec PrivateSpec(std::string name, int dimension, v1::Mode mode,
+                             v1::Mechanism mechanism, Delta delta = {}) {
+  ModelSpec spec = PlainSpec(std::move(name), dimension);
+  PublicSpec& p = spec.public_spec;
+  p.mode = mode;
+  p.mechanism = mechanism;
+  p.epsilon = {1};
+  p.delta = delta;
+  if (mechanism == v1::COUNTER) p.counter = {.kind = v1::BLT, .horizon = 10, .steps_max = 100};
+  p.made = MakeMechanism(spec).value();
   return spec;
 }
 

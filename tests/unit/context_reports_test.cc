@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/design/context_policy.h"
+#include "common/design/mechanism.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"
@@ -24,18 +24,16 @@ using ::bandana::testing::FakeModel;
 using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
+using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
 using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using Code = absl::StatusCode;
 
 ModelSpec ContextSpecOf(const std::string& name, v1::Mechanism mechanism) {
-  ModelSpec spec = PlainSpec(name, 2);
-  spec.public_spec.mode = v1::LOCAL_CONTEXT;
-  spec.public_spec.mechanism = mechanism;
-  spec.public_spec.epsilon = {1};
-  if (mechanism == v1::JOINT_GAUSSIAN) spec.public_spec.delta = {1e-6};
-  spec.public_spec.context = ContextMechanism::Create(spec.public_spec)->spec();
+  const Delta delta{mechanism == v1::JOINT_GAUSSIAN ? 1e-6 : 0};
+  ModelSpec spec = PrivateSpec(name, 2, v1::LOCAL_CONTEXT, mechanism, delta);
+  spec.public_spec.context = spec.public_spec.made->contexts()->spec();
   return spec;
 }
 

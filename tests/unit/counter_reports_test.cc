@@ -23,6 +23,7 @@ using ::bandana::testing::FakeModel;
 using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
+using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
 using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
@@ -31,10 +32,7 @@ using Code = absl::StatusCode;
 class CounterReportTest : public ::testing::Test {
  protected:
   static ModelSpec CounterSpecOf() {
-    ModelSpec spec = PlainSpec("local", 2);
-    spec.public_spec.mode = v1::LOCAL_REWARD;
-    spec.public_spec.mechanism = v1::COUNTER;
-    return spec;
+    return PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::COUNTER, {1e-5});
   }
   std::string Token(const std::string& model = "m") {
     v1::SelectRequest request;
@@ -140,10 +138,8 @@ TEST_F(CounterReportTest, RefusesWrongShapesAndTheOtherMechanism) {
 }
 
 TEST_F(CounterReportTest, ARandomizersModelTakesNone) {
-  ModelSpec spec = PlainSpec("randomizer", 2);
-  spec.public_spec.mode = v1::LOCAL_REWARD;
-  spec.public_spec.mechanism = v1::REWARD_RANDOMIZER;
-  v1::SubmitRequest request = Empty(registry_.Add(spec));
+  v1::SubmitRequest request =
+      Empty(registry_.Add(PrivateSpec("randomizer", 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER)));
   request.add_counter_reports();
   EXPECT_THAT(Submit(request), StatusIs(Code::kFailedPrecondition, "counter_reports: the model"));
 }

@@ -24,6 +24,7 @@ using ::bandana::testing::FakeModel;
 using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
+using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
 using ::bandana::testing::TempDir;
 using ::testing::DoubleEq;
@@ -101,9 +102,7 @@ class RecommenderTest : public ::testing::Test {
     return request;
   }
   FakeModel& AddLocal() {
-    ModelSpec spec = PlainSpec("local", 2);
-    spec.public_spec.mode = v1::LOCAL_REWARD;
-    return registry_.Add(spec);
+    return registry_.Add(PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER));
   }
   v1::SubmitRequest SubmitOf(const FakeModel& model, std::vector<std::string> tokens) {
     v1::SubmitRequest request;

@@ -1,4 +1,5 @@
 // Reports of private contexts.
+#include "common/design/mechanism.h"
 #include "server/models/admission/report_check.h"
 
 namespace bandana::server {
@@ -6,12 +7,12 @@ namespace {
 
 class ContextCheck final : public ReportCheck<ReportedContext> {
  public:
-  explicit ContextCheck(const ContextMechanism& mechanism) : mechanism_(mechanism) {}
+  explicit ContextCheck(const ContextReports& reports) : reports_(reports) {}
 
   std::variant<CheckedReport, v1::RejectReason> Check(const ReportedContext& report,
                                                       absl::Time now) const override {
-    const bool fits = mechanism_.privunit() != nullptr || mechanism_.Fits(report.values);
-    if (!fits) return v1::OUTPUT_OUT_OF_RANGE;
+    if (!reports_.Fits({.seed = report.seed, .values = report.values}))
+      return v1::OUTPUT_OUT_OF_RANGE;
     return CheckedReport{.request = Encode(ContextRecord{.id = report.id,
                                                          .epoch = report.epoch,
                                                          .received = now,
@@ -20,13 +21,13 @@ class ContextCheck final : public ReportCheck<ReportedContext> {
   }
 
  private:
-  const ContextMechanism& mechanism_;
+  const ContextReports& reports_;
 };
 
 }  // namespace
 
-CheckOf<ReportedContext> MakeContextCheck(const ContextMechanism& mechanism) {
-  return std::make_unique<ContextCheck>(mechanism);
+CheckOf<ReportedContext> MakeContextCheck(const ModelSpec& spec) {
+  return std::make_unique<ContextCheck>(*spec.public_spec.made->contexts());
 }
 
 }  // namespace bandana::server

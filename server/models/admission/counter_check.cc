@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "common/design/mechanism.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 
@@ -67,8 +68,8 @@ class CounterCheck final : public ReportCheck<ReportedCounter> {
 
 }  // namespace
 
-CheckOf<ReportedCounter> MakeCounterCheck(const ModelSpec& spec, const CounterDesign& design) {
-  return std::make_unique<CounterCheck>(spec, design);
+CheckOf<ReportedCounter> MakeCounterCheck(const ModelSpec& spec) {
+  return std::make_unique<CounterCheck>(spec, spec.public_spec.made->counter()->design);
 }
 
 }  // namespace bandana::server

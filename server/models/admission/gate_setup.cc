@@ -1,32 +1,12 @@
 #include "server/models/admission/gate_setup.h"
 
-#include <algorithm>
 #include <span>
 
 #include "common/base/sha256.h"
 #include "common/design/identity.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana::server {
-namespace {
-
-// See PoolsUsers.
-std::vector<bool> PooledNodes(const ModelSpec& spec) {
-  if (spec.coupling.independent()) return {};
-  if (!spec.colin_or_goblin) return {true};
-  std::vector<bool> pooled(spec.coupling.nodes());
-  std::vector<int> users(spec.coupling.nodes());
-  for (const auto& [user, node] : spec.users) pooled[node] = ++users[node] > 1;
-  if (spec.cold_start_node) pooled[*spec.cold_start_node] = true;
-  return pooled;
-}
-
-}  // namespace
-
-bool PoolsUsers(const ModelSpec& spec) {
-  const std::vector<bool> pooled = PooledNodes(spec);
-  return std::find(pooled.begin(), pooled.end(), true) != pooled.end();
-}
-
 ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
                                 const CellCodec& cells) {
   return {.dimension = spec.public_spec.dimension,
@@ -35,7 +15,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
           .cells = &cells,
           .users_max = spec.bandit.nodes_max,
           .events_per_user_max = spec.public_spec.events_per_user_max,
-          .pooled = PooledNodes(spec),
+          .pooled = UserNodesOf(spec).Pooled(spec),
           .ids_max = spec.decisions_open_max,
           .token_lifetime = spec.public_spec.token_lifetime,
           .counter = path.central() ? nullptr : path.counter(),

@@ -11,10 +11,6 @@
 
 namespace bandana::server {
 
-// Whether some node stands for more than one user, or may: the server cannot count the events of
-// one user there.
-bool PoolsUsers(const ModelSpec& spec);
-
 // `cells` must outlive the gate.
 ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
                                 const CellCodec& cells);

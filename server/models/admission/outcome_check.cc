@@ -9,8 +9,7 @@
 
 #include "common/design/family.h"
 #include "common/design/identity.h"
-#include "common/design/privacy_rules.h"
-#include "common/mechanisms/centred_window.h"
+#include "common/design/mechanism.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 
@@ -39,7 +38,7 @@ class RawRewards final : public RewardReader {
       : range_(spec.public_spec.reward_range),
         otherwise_(Default(spec.public_spec)),
         rejects_(spec.reject_rewards),
-        tells_clipping_(!IsPrivateMode(spec.public_spec.mode)) {}
+        tells_clipping_(!ModeOf(spec.public_spec.mode).is_private) {}
 
   ReadingOr Read(const ReportedOutcome& outcome) const override {
     if (!outcome.reward || std::isnan(*outcome.reward)) {
@@ -55,7 +54,7 @@ class RawRewards final : public RewardReader {
  private:
   // What a missing reward is.
   static std::optional<double> Default(const PublicSpec& p) {
-    const bool given = p.reward_window.has_value() || IsPrivateMode(p.mode);
+    const bool given = p.reward_window.has_value() || ModeOf(p.mode).is_private;
     return given ? std::optional(p.default_reward()) : std::nullopt;
   }
 
@@ -69,34 +68,24 @@ class RawRewards final : public RewardReader {
 // Outputs that the devices drew.
 class DrawnRewards final : public RewardReader {
  public:
-  DrawnRewards(const ModelSpec& spec, const RewardRandomizer& randomizer)
-      : spec_(spec), randomizer_(randomizer) {}
+  DrawnRewards(const ModelSpec& spec, const RewardReports& rewards)
+      : rewards_(rewards), reward_stddev_(spec.reward_stddev) {}
 
   ReadingOr Read(const ReportedOutcome& outcome) const override {
-    const PublicSpec& p = spec_.public_spec;
     if (!outcome.output) return v1::REWARD_MISSING;
-    if (*outcome.output >= randomizer_.outputs()) return v1::OUTPUT_OUT_OF_RANGE;
-    const std::optional<RewardRange>& window = outcome.decision.arms[outcome.shown].window;
-    const bool centred = p.mechanism == v1::CENTRED_RANDOMIZER;
-    if (outcome.whole_range && !centred) return v1::OUTPUT_OUT_OF_RANGE;
-    if (!centred || outcome.whole_range) {
-      return Reading{.reward = randomizer_.Value(*outcome.output)};
-    }
-    if (!window || !IsWindowOf(p.reward_range, *window)) return v1::TOKEN_INVALID;
-    // The event of the model's observation variance that says as much as this one.
-    const double scale = EventScale(randomizer_, *window, spec_.reward_stddev);
-    return Reading{.reward = scale * randomizer_.ValueIn(*window, *outcome.output), .scale = scale};
+    const RewardReport report{.output = *outcome.output,
+                              .whole_range = outcome.whole_range,
+                              .window = outcome.decision.arms[outcome.shown].window};
+    const auto read = rewards_.Read(report, reward_stddev_);
+    if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
+    const RewardEvent& event = std::get<RewardEvent>(read);
+    return Reading{.reward = event.value, .scale = event.scale};
   }
 
  private:
-  const ModelSpec& spec_;
-  const RewardRandomizer& randomizer_;
+  const RewardReports& rewards_;
+  const double reward_stddev_;
 };
-
-std::unique_ptr<const RewardReader> MakeReader(const ModelSpec& spec, const RewardPath& path) {
-  if (!IsLocalMode(spec.public_spec.mode)) return std::make_unique<RawRewards>(spec);
-  return std::make_unique<DrawnRewards>(spec, *path.randomizer());
-}
 
 class OutcomeCheck : public ReportCheck<ReportedOutcome> {
  public:
@@ -158,12 +147,23 @@ class CellCheck final : public OutcomeCheck {
   }
 };
 
+CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec,
+                                          std::unique_ptr<const RewardReader> reader) {
+  if (ClosesWindows(spec.public_spec)) {
+    return std::make_unique<CellCheck>(spec, std::move(reader));
+  }
+  return std::make_unique<EventCheck>(spec, std::move(reader));
+}
+
 }  // namespace
 
-CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec, const RewardPath& path) {
-  std::unique_ptr<const RewardReader> reader = MakeReader(spec, path);
-  if (path.windowed()) return std::make_unique<CellCheck>(spec, std::move(reader));
-  return std::make_unique<EventCheck>(spec, std::move(reader));
+CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec) {
+  return MakeOutcomeCheck(spec, std::make_unique<RawRewards>(spec));
+}
+
+CheckOf<ReportedOutcome> MakeOutputCheck(const ModelSpec& spec) {
+  const RewardReports& rewards = *spec.public_spec.made->rewards();
+  return MakeOutcomeCheck(spec, std::make_unique<DrawnRewards>(spec, rewards));
 }
 
 DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision) {

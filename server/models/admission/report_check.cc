@@ -1,11 +1,24 @@
 #include "server/models/admission/report_check.h"
 
-namespace bandana::server {
+#include <cstddef>
 
-Intake MakeIntake(const ModelSpec& spec, const RewardPath& path) {
-  if (path.contexts() != nullptr) return MakeContextCheck(*path.contexts());
-  if (path.counts_on_device()) return MakeCounterCheck(spec, *path.counter());
-  return MakeOutcomeCheck(spec, path);
+#include "common/design/mechanism.h"
+
+namespace bandana::server {
+namespace {
+
+// By ReportForm.
+constexpr Intake (*kMakers[])(const ModelSpec& spec) = {
+    [](const ModelSpec& spec) -> Intake { return MakeRewardCheck(spec); },
+    [](const ModelSpec& spec) -> Intake { return MakeOutputCheck(spec); },
+    [](const ModelSpec& spec) -> Intake { return MakeCounterCheck(spec); },
+    [](const ModelSpec& spec) -> Intake { return MakeContextCheck(spec); },
+};
+
+}  // namespace
+
+Intake MakeIntake(const ModelSpec& spec) {
+  return kMakers[static_cast<std::size_t>(spec.public_spec.made->reports())](spec);
 }
 
 }  // namespace bandana::server

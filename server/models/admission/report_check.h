@@ -10,7 +10,6 @@
 #include "common/design/model_spec.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/report.h"
-#include "common/model/state/reward_path.h"
 
 namespace bandana::server {
 
@@ -36,16 +35,17 @@ using CheckOf = std::unique_ptr<const ReportCheck<Reported>>;
 using Intake =
     std::variant<CheckOf<ReportedOutcome>, CheckOf<ReportedCounter>, CheckOf<ReportedContext>>;
 
-// `spec` and `path` must outlive it.
-Intake MakeIntake(const ModelSpec& spec, const RewardPath& path);
+// `spec` must outlive it.
+Intake MakeIntake(const ModelSpec& spec);
 
 // The event that stands in the log for a decision whose window the server closes. Requires arms and
 // ClosesWindows(spec.public_spec).
 DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision);
 
-// The three, by what they check.
-CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec, const RewardPath& path);
-CheckOf<ReportedCounter> MakeCounterCheck(const ModelSpec& spec, const CounterDesign& design);
-CheckOf<ReportedContext> MakeContextCheck(const ContextMechanism& mechanism);
+// One per ReportForm.
+CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec);
+CheckOf<ReportedOutcome> MakeOutputCheck(const ModelSpec& spec);
+CheckOf<ReportedCounter> MakeCounterCheck(const ModelSpec& spec);
+CheckOf<ReportedContext> MakeContextCheck(const ModelSpec& spec);
 
 }  // namespace bandana::server

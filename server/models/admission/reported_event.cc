@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "common/base/limits.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mode.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana::server {
 
@@ -25,16 +25,13 @@ bool FitsModel(const ModelSpec& spec, const Decision& decision) {
   const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
   const auto right_size = [&](const SealedArm& arm) { return arm.features.size() == d; };
   if (!std::all_of(decision.arms.begin(), decision.arms.end(), right_size)) return false;
-  if (spec.coupling.independent()) {
-    return !decision.user.empty() && decision.user.size() <= kUserIdBytesMax;
-  }
-  return decision.user.empty() && decision.node >= 0 && decision.node < spec.coupling.nodes();
+  return UserNodesOf(spec).Fits(spec, {decision.node, decision.user});
 }
 
 bool MayShow(const ModelSpec& spec, const Decision& decision, std::uint32_t shown) {
   if (shown >= decision.arms.size()) return false;
   const PublicSpec& p = spec.public_spec;
-  return shown == decision.shown || !p.reward_window || !IsPrivateMode(p.mode);
+  return shown == decision.shown || !p.reward_window || !ModeOf(p.mode).is_private;
 }
 
 }  // namespace bandana::server

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "server/models/admission/gate_setup.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana::server {
 namespace {

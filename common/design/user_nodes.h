@@ -1,0 +1,44 @@
+// How the users of a model map to its nodes, by its coupling.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "common/design/model_spec.h"
+
+namespace bandana {
+
+// One object per way. Immutable. Threads: safe.
+class UserNodes {
+ public:
+  // Whom an event belongs to: a node, or -1 and the user whose node follows from the log's order.
+  struct Address {
+    int node = -1;
+    std::string_view user;
+  };
+
+  virtual ~UserNodes() = default;
+
+  // The node that serves this user, -1 for one never seen. `seen`: the nodes of users in the log's
+  // order, -1 for others. Errors: NOT_FOUND. Requires a user id of valid length.
+  virtual absl::StatusOr<int> Resolve(const ModelSpec& spec, std::string_view user,
+                                      absl::FunctionRef<int(std::string_view)> seen) const = 0;
+  // What a decision for the user says, once it is resolved.
+  virtual Address AddressOf(int node, std::string_view user) const {
+    return {node, user.substr(0, 0)};
+  }
+  // Whether this server can have said it.
+  virtual bool Fits(const ModelSpec& spec, const Address& address) const;
+  // By node: whether it stands for more than one user, or may, so that the server cannot count the
+  // events of one user there. Empty = none does.
+  virtual std::vector<bool> Pooled(const ModelSpec& spec) const = 0;
+};
+
+const UserNodes& UserNodesOf(const ModelSpec& spec);
+
+// Whether some node stands for more than one user, or may.
+bool PoolsUsers(const ModelSpec& spec);
+
+}  // namespace bandana

@@ -1,0 +1,80 @@
+#include "server/service/reports.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+#include "common/design/mechanism.h"
+#include "server/service/context_reports.h"
+#include "server/service/counter_reports.h"
+#include "server/service/outcomes.h"
+#include "server/service/report_call.h"
+
+namespace bandana::server {
+namespace {
+
+// How calls are taken from devices that send this.
+struct Row {
+  decltype(&ReportOutcomes) report;
+  decltype(&SubmitReports) submit;
+};
+
+void RefuseReport(HostedModel& model, const v1::ReportRequest&, int, TokenCodec&,
+                  v1::ReportResponse&, Finish finish) {
+  finish(FailedPrecondition("model is ", v1::Mode_Name(model.spec().public_spec.mode),
+                            ": rewards are randomized on the device and sent by Submit"));
+}
+void RefuseSubmit(HostedModel&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
+                  Finish finish) {
+  finish(FailedPrecondition("model is not LOCAL_REWARD: send its rewards by Report"));
+}
+
+void Contexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
+              v1::SubmitResponse& response, Finish finish) {
+  SubmitContexts(model, request, reports_max, response, std::move(finish));
+}
+
+// By ReportForm.
+constexpr Row kRows[] = {
+    {TakeRewards, RefuseSubmit},
+    {RefuseReport, SubmitOutputs},
+    {RefuseReport, SubmitCounters},
+    {RefuseReport, Contexts},
+};
+
+const Row& RowOf(const HostedModel& model) {
+  return kRows[static_cast<std::size_t>(model.spec().public_spec.made->reports())];
+}
+
+}  // namespace
+
+absl::Status CheckCount(std::string_view field, int count, int max) {
+  if (count >= 1 && count <= max) return absl::OkStatus();
+  return InvalidArgument(ToAbsl(field), ": 1 to ", max, " in a call, got ", count);
+}
+
+absl::Status CheckPolicy(const HostedModel& model, const v1::SubmitRequest& request) {
+  if (request.policy_hash().size() != sizeof(Sha256Digest)) {
+    return InvalidArgument("policy_hash: must have ", sizeof(Sha256Digest), " bytes, got ",
+                           request.policy_hash().size());
+  }
+  const Sha256Digest policy = model.spec().public_spec.PolicyHash();
+  if (ToAbsl(request.policy_hash()) != ToAbsl(AsChars(policy))) {
+    return FailedPrecondition(
+        "policy_hash: the model's policy has changed; read it anew with GetModel");
+  }
+  return absl::OkStatus();
+}
+
+void ReportOutcomes(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
+                    TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {
+  RowOf(model).report(model, request, outcomes_max, tokens, response, std::move(finish));
+}
+
+void SubmitReports(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+                   TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
+  RowOf(model).submit(model, request, reports_max, tokens, response, std::move(finish));
+}
+
+}  // namespace bandana::server
