@@ -1,10 +1,10 @@
 #include "server/service/arm_set.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "common/base/status.h"
+#include "common/mechanisms/feature_ball.h"
 
 namespace bandana::server {
 namespace {
@@ -15,45 +15,26 @@ absl::Status TooMany(std::size_t n, int arms_max) {
   return InvalidArgument("arms: at most ", arms_max, " arms a decision, got ", n);
 }
 
-double SquaredNorm(const double* x, int d) {
-  // Four sums, because one would wait for each addition in turn; the order is fixed.
-  double s[4] = {0, 0, 0, 0};
-  int i = 0;
-  for (; i + 4 <= d; i += 4) {
-    for (int k = 0; k < 4; ++k) s[k] += x[i + k] * x[i + k];
-  }
-  for (; i < d; ++i) s[0] += x[i] * x[i];
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-// Scales one arm outside the ball onto it, into `out`. Its features are first divided by the
-// largest, because their squares, and even their norm, may overflow.
-absl::Status ClipArm(std::span<const double> x, const FeatureBounds& bounds, std::size_t arm,
-                     double* out, std::size_t& clipped) {
-  double largest = 0;
-  for (const double v : x) {
-    if (!std::isfinite(v) && bounds.zero_when_not_finite) {
-      std::fill_n(out, x.size(), 0.0);
+// Clips one arm that is not inside the ball.
+absl::Status ClipArm(const FeatureBounds& bounds, std::size_t arm, std::span<double> x,
+                     std::size_t& clipped) {
+  switch (ClipToBall(x, bounds.l2_max)) {
+    case BallFit::kInside:
+    case BallFit::kRounding:
       return absl::OkStatus();
-    }
-    if (!std::isfinite(v)) {
-      return InvalidArgument("arms.inline_arms.features: arm ", arm,
-                             " has a NaN or infinite feature");
-    }
-    largest = std::max(largest, std::abs(v));
-  }
-  double sum = 0;
-  for (const double v : x) sum += (v / largest) * (v / largest);
-  const double relative_norm = std::sqrt(sum);  // in [1, sqrt(d)]
-  if (largest > bounds.l2_max * kNormSlack / relative_norm) {
-    if (bounds.reject) {
+    case BallFit::kOutside:
+      ++clipped;
+      if (!bounds.reject) return absl::OkStatus();
       return InvalidArgument("arms.inline_arms.features: arm ", arm,
                              " has an l2 norm above feature_l2_max = ", bounds.l2_max);
-    }
-    ++clipped;
+    case BallFit::kNotFinite:
+      break;
   }
-  const double scale = bounds.l2_max / relative_norm;
-  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] / largest * scale;
+  if (!bounds.zero_when_not_finite) {
+    return InvalidArgument("arms.inline_arms.features: arm ", arm,
+                           " has a NaN or infinite feature");
+  }
+  std::fill(x.begin(), x.end(), 0.0);
   return absl::OkStatus();
 }
 
@@ -71,14 +52,14 @@ absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds,
   }
   const std::size_t n = features.size() / d;
   if (n > static_cast<std::size_t>(arms_max)) return TooMany(n, arms_max);
-  const double l2_squared_max = bounds.l2_max * bounds.l2_max;
   for (std::size_t arm = 0; arm < n; ++arm) {
     const double* x = features.data() + arm * d;
-    // False also for NaN and infinity, so that the usual arm needs no further test.
-    if (!(SquaredNorm(x, bounds.dimension) <= l2_squared_max)) {
+    // The usual arm is not copied.
+    if (!InBall({x, d}, bounds.l2_max)) {
       block.scaled.resize(features.size());  // the same size for each: arms lie in it already
       double* const out = block.scaled.data() + arm * d;
-      BANDANA_RETURN_IF_ERROR(ClipArm({x, d}, bounds, arm, out, block.clipped));
+      std::copy_n(x, d, out);
+      BANDANA_RETURN_IF_ERROR(ClipArm(bounds, arm, {out, d}, block.clipped));
       x = out;
     }
     block.arms.push_back(x);

@@ -31,10 +31,6 @@ struct ArmBlock {
   std::vector<double> scaled;       // copies of inline arms, where one had to be scaled
 };
 
-// Norms above L by no more than this factor are rounding of a vector that its sender scaled to L:
-// scaled without being counted or rejected.
-inline constexpr double kNormSlack = 1 + 1e-9;
-
 // Tags of one query: each is compared with every tag of the catalogue.
 inline constexpr int kQueryTagsMax = 64;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/base/status.h"
+#include "common/mechanisms/feature_ball.h"
 
 namespace bandana::device {
 
@@ -40,22 +41,11 @@ std::vector<double> ZerosForNonFinite(std::span<const double> features, int dime
 absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,
                                              double l2_max, bool reject) {
   std::vector<double> clipped(features.begin(), features.end());
-  for (std::size_t row = 0; row < clipped.size(); row += dimension) {
-    // Scaled by the largest entry, so that squares of large values do not overflow.
-    double largest = 0;
-    for (int i = 0; i < dimension; ++i) largest = std::max(largest, std::abs(clipped[row + i]));
-    if (largest == 0) continue;
-    double sum = 0;
-    for (int i = 0; i < dimension; ++i) {
-      sum += (clipped[row + i] / largest) * (clipped[row + i] / largest);
-    }
-    const double root = std::sqrt(sum);
-    if (root <= l2_max / largest) continue;
-    if (reject) {
-      return InvalidArgument("arms.features: row ", row / dimension, " is longer than ", l2_max);
-    }
-    for (int i = 0; i < dimension; ++i) {
-      clipped[row + i] = clipped[row + i] / largest * (l2_max / root);
+  const auto d = static_cast<std::size_t>(dimension);
+  for (std::size_t row = 0; row + d <= clipped.size(); row += d) {
+    const BallFit fit = ClipToBall(std::span(clipped).subspan(row, d), l2_max);
+    if (reject && fit == BallFit::kOutside) {
+      return InvalidArgument("arms.features: row ", row / d, " is longer than ", l2_max);
     }
   }
   return clipped;

@@ -18,8 +18,8 @@ absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimens
 // The same arms with zeros for every row that holds a number that is not finite.
 std::vector<double> ZerosForNonFinite(std::span<const double> features, int dimension);
 
-// The same arms as the server would clip them: rows longer than l2_max scaled onto it, or, with
-// `reject`, INVALID_ARGUMENT. Requires CheckInlineArms.
+// The same arms as the server would clip them (feature_ball.h): rows longer than l2_max scaled onto
+// it; with `reject` INVALID_ARGUMENT where it is more than rounding. Requires CheckInlineArms.
 absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,
                                              double l2_max, bool reject);
 

@@ -1,12 +1,12 @@
 #include "server/models/catalogue/catalogue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/feature_ball.h"
 
 namespace bandana::server {
 namespace {
@@ -33,16 +33,6 @@ absl::Status CheckTags(const CatalogueArm& arm) {
     }
   }
   return absl::OkStatus();
-}
-
-// |x|_2 without overflow for finite entries up to 1e308.
-double Norm(std::span<const double> x) {
-  double scale = 0;
-  for (const double v : x) scale = std::max(scale, std::abs(v));
-  if (scale == 0) return 0;
-  double sum = 0;
-  for (const double v : x) sum += (v / scale) * (v / scale);
-  return scale * std::sqrt(sum);
 }
 
 }  // namespace
@@ -95,23 +85,18 @@ absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& c
     return InvalidArgument("arm ", arm.id, " has ", arm.features.size(),
                            " features, the model's dimension is ", rules.dimension);
   }
-  if (!std::all_of(arm.features.begin(), arm.features.end(),
-                   [](double v) { return std::isfinite(v); })) {
+  const BallFit fit = ClipToBall(arm.features, rules.feature_l2_max);
+  if (fit == BallFit::kNotFinite) {
     return InvalidArgument("arm ", arm.id, " has a feature that is not finite");
   }
   BANDANA_RETURN_IF_ERROR(CheckTags(arm));
-  const double norm = Norm(arm.features);
-  if (norm <= rules.feature_l2_max) return absl::OkStatus();
-  // Rounding of a vector that was normalised elsewhere is not a violation worth a refusal.
-  if (rules.reject_features && !(norm <= rules.feature_l2_max * (1 + 1e-9))) {
+  if (fit != BallFit::kOutside) return absl::OkStatus();
+  if (rules.reject_features) {
     return InvalidArgument("arm ", arm.id,
                            " has |x|_2 above feature_l2_max = ", rules.feature_l2_max,
                            " and the model rejects such arms");
   }
-  // One part in 2^52 below the bound, so that rounding cannot leave the result above it.
-  const double factor = rules.feature_l2_max * (1 - 4e-16);
-  for (double& v : arm.features) v = (v / norm) * factor;
-  if (norm > rules.feature_l2_max * (1 + 1e-9)) ++clipped;
+  ++clipped;
   return absl::OkStatus();
 }
 
