@@ -151,8 +151,8 @@ void ServeSelect(int control, int ready) {
     const auto keys =
         Must(server::TokenKeys::Open({.file = data_dir + "/token_keys"}, SystemClock()));
     server::TokenCodec tokens(*keys);
-    server::Recommender recommender({}, *registry, tokens, SystemClock());
-    const auto server = Listen(recommender, ready);
+    const auto recommender = server::MakeRecommender({}, *registry, tokens, SystemClock());
+    const auto server = Listen(*recommender, ready);
     ReadLines(control, [](const std::string&) {});
   }
   std::filesystem::remove_all(data_dir);

@@ -44,7 +44,7 @@ class Service {
   }
 
   TokenCodec& tokens() { return *tokens_; }
-  Recommender& recommender() { return *recommender_; }
+  Handlers& recommender() { return *recommender_; }
 
  private:
   Service() {
@@ -54,8 +54,7 @@ class Service {
     for (const int d : {8, 25, 100}) AddModel(d);
     keys_ = Must(TokenKeys::Open({.file = folder_ + "/token_keys"}, SystemClock()));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
-    recommender_ =
-        std::make_unique<Recommender>(RecommenderOptions{}, *registry_, *tokens_, SystemClock());
+    recommender_ = MakeRecommender({}, *registry_, *tokens_, SystemClock());
   }
 
   void AddModel(int d) {
@@ -80,7 +79,7 @@ class Service {
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
-  std::unique_ptr<Recommender> recommender_;
+  std::unique_ptr<Handlers> recommender_;
 };
 
 v1::SelectRequest Request(int d, int arms, bool inline_arms) {
@@ -102,7 +101,7 @@ v1::SelectRequest Request(int d, int arms, bool inline_arms) {
 void BM_Select(benchmark::State& state) {
   const v1::SelectRequest request = Request(static_cast<int>(state.range(1)),
                                             static_cast<int>(state.range(0)), state.range(2) != 0);
-  Recommender& recommender = Service::Get().recommender();
+  Handlers& recommender = Service::Get().recommender();
   v1::SelectResponse response;
   for (auto _ : state) {
     response.Clear();

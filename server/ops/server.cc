@@ -158,7 +158,7 @@ class RunningServer final : public Server {
   }
 
   absl::Status Listen() {
-    recommender_ = std::make_unique<Recommender>(
+    recommender_ = MakeRecommender(
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_);
@@ -299,7 +299,7 @@ class RunningServer final : public Server {
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
-  std::unique_ptr<Recommender> recommender_;
+  std::unique_ptr<Handlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext
   std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
   std::unique_ptr<AdminService> admin_;

@@ -24,11 +24,33 @@ absl::StatusOr<std::shared_ptr<HostedModel>> FindModel(const ModelRegistry& regi
                   "`");
 }
 
-}  // namespace
+class Recommender final : public Handlers {
+ public:
+  Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
+              const Clock& clock)
+      : options_(options), registry_(registry), tokens_(tokens), clock_(clock) {}
 
-Recommender::Recommender(const RecommenderOptions& options, const ModelRegistry& registry,
-                         TokenCodec& tokens, const Clock& clock)
-    : options_(options), registry_(registry), tokens_(tokens), clock_(clock) {}
+  absl::Status GetModel(const v1::GetModelRequest& request,
+                        v1::GetModelResponse& response) override;
+  absl::Status Select(const v1::SelectRequest& request, v1::SelectResponse& response) override;
+  absl::Status BatchSelect(const v1::BatchSelectRequest& request,
+                           v1::BatchSelectResponse& response) override;
+  absl::Status GetPosterior(const v1::GetPosteriorRequest& request,
+                            v1::GetPosteriorResponse& response) override;
+  void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
+              Finish finish) override;
+  void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
+              Finish finish) override;
+  bool HushesReports(std::string_view model) override;
+  // "" serves as long as the process does; a model serves while it can take reports.
+  Serving ServingOf(std::string_view service) override;
+
+ private:
+  const RecommenderOptions options_;
+  const ModelRegistry& registry_;
+  TokenCodec& tokens_;
+  const Clock& clock_;
+};
 
 absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
                                    v1::GetModelResponse& response) {
@@ -106,6 +128,14 @@ Serving Recommender::ServingOf(std::string_view service) {
   // While its disk is full a model refuses reports; selections go on.
   const bool serves = health.ok() || absl::IsResourceExhausted(health);
   return serves ? Serving::kServing : Serving::kNotServing;
+}
+
+}  // namespace
+
+std::unique_ptr<Handlers> MakeRecommender(const RecommenderOptions& options,
+                                          const ModelRegistry& registry, TokenCodec& tokens,
+                                          const Clock& clock) {
+  return std::make_unique<Recommender>(options, registry, tokens, clock);
 }
 
 }  // namespace bandana::server

@@ -35,9 +35,8 @@ struct World {
     options.rotation_interval = absl::Hours(24);
     keys = *TokenKeys::Open(options, clock);
     codec = std::make_unique<TokenCodec>(*keys);
-    recommender = std::make_unique<Recommender>(
-        RecommenderOptions{.arms_per_request_max = 100, .batch_decisions_max = 16}, registry,
-        *codec, clock);
+    recommender = MakeRecommender({.arms_per_request_max = 100, .batch_decisions_max = 16},
+                                  registry, *codec, clock);
   }
   void Seal(std::string* token) const {
     const auto decision = DecodeDecision(*token);
@@ -51,7 +50,7 @@ struct World {
   testing::FakeRegistry registry;
   std::unique_ptr<TokenKeys> keys;
   std::unique_ptr<TokenCodec> codec;
-  std::unique_ptr<Recommender> recommender;
+  std::unique_ptr<Handlers> recommender;
 };
 
 template <typename Request, typename Response, typename Call>
@@ -68,7 +67,7 @@ void Try(std::string_view bytes, const Call& call) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto& world = *new World;
   if (size == 0) return 0;
-  Recommender& recommender = *world.recommender;
+  Handlers& recommender = *world.recommender;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   int finished = 0;
   const auto finish = [&finished](const absl::Status&) { ++finished; };

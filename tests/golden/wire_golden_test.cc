@@ -73,8 +73,7 @@ struct Server {
       const absl::Status added = registry->AddConfigured(SpecOf(config));
       EXPECT_THAT(added, IsOk());
     }
-    recommender = std::make_unique<server::Recommender>(server::RecommenderOptions{}, *registry,
-                                                        *tokens, clock);
+    recommender = server::MakeRecommender({}, *registry, *tokens, clock);
   }
   // All that was reported is learnt: equal conversations meet equal posteriors.
   void Settle() const {
@@ -89,7 +88,7 @@ struct Server {
   std::unique_ptr<server::TokenKeys> keys;
   std::unique_ptr<server::TokenCodec> tokens;
   std::unique_ptr<server::ModelRegistry> registry;
-  std::unique_ptr<server::Recommender> recommender;
+  std::unique_ptr<server::Handlers> recommender;
 };
 
 // A device that uses the models in all ways that each allows. Returns how many reports it made.

@@ -191,8 +191,8 @@ TEST_F(ConnectionsTest, ManyHonestStreamsStayOpen) {
   }
   // Some are refused: there are more than may be in flight.
   EXPECT_TRUE(Eventually([&] {
-    return observer_.calls(server::Method::kSelect, grpc::StatusCode::OK) +
-               observer_.calls(server::Method::kSelect, grpc::StatusCode::RESOURCE_EXHAUSTED) ==
+    return observer_.calls("Select", grpc::StatusCode::OK) +
+               observer_.calls("Select", grpc::StatusCode::RESOURCE_EXHAUSTED) ==
            100 * kSockets;
   }));
   EXPECT_EQ(server_->connections().closed_offenders, 0);

@@ -102,9 +102,9 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   ASSERT_TRUE(stub_->GetPosterior(Context().get(), {}, &posterior).ok());
   EXPECT_EQ(posterior.version(), 7);
 
-  for (const Method method : {Method::kGetModel, Method::kSelect, Method::kBatchSelect,
-                              Method::kReport, Method::kSubmit, Method::kGetPosterior}) {
-    EXPECT_EQ(observer_.calls(method, grpc::StatusCode::OK), 1) << MethodName(method);
+  for (const char* method :
+       {"GetModel", "Select", "BatchSelect", "Report", "Submit", "GetPosterior"}) {
+    EXPECT_EQ(observer_.calls(method, grpc::StatusCode::OK), 1) << method;
   }
   EXPECT_EQ(observer_.negative(), 0);
 }
@@ -125,11 +125,11 @@ TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
   EXPECT_EQ(report(std::string(300'000, 'm')).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);  // before anybody looks whose it is
   EXPECT_EQ(observer_.started(), 0);
-  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 0);
-  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::RESOURCE_EXHAUSTED), 0);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 0);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::RESOURCE_EXHAUSTED), 0);
   EXPECT_TRUE(report("m").ok());
   EXPECT_EQ(observer_.started(), 1);
-  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 1);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 1);
   handlers_.HoldReports();
   std::thread waiting([&] { EXPECT_TRUE(report("hushed").ok()); });
   EXPECT_TRUE(Eventually([&] { return server_->calls_in_flight() == 1; }));
@@ -137,7 +137,7 @@ TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
   handlers_.ReleaseReports();
   waiting.join();
   EXPECT_EQ(server_->calls_shown(), 0);
-  EXPECT_EQ(observer_.calls(Method::kReport, grpc::StatusCode::OK), 1);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 1);
 }
 
 TEST_F(GrpcServerTest, ReusesCallsWithoutMixingThemUp) {
@@ -416,7 +416,7 @@ TEST_F(GrpcServerTest, DoesNoWorkForExpiredDeadlines) {
   first.join();
   EXPECT_TRUE(Select().ok());  // behind the late ones in the queue
   EXPECT_EQ(handlers_.selects, 2);
-  EXPECT_EQ(observer_.calls(Method::kSelect, grpc::StatusCode::OK), 2);
+  EXPECT_EQ(observer_.calls("Select", grpc::StatusCode::OK), 2);
 }
 
 TEST_F(GrpcServerTest, ASecondServerCannotTakeThePort) {

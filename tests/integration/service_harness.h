@@ -154,17 +154,17 @@ class ScriptedHandlers final : public server::Handlers {
 
 class CountingObserver final : public server::CallObserver {
  public:
-  void OnStart(server::Method, absl::Duration waited) override {
+  void OnStart(const server::Rpc&, absl::Duration waited) override {
     std::lock_guard lock(mutex_);
     ++started_;
     if (waited < absl::ZeroDuration()) ++negative_;
   }
-  void OnCall(server::Method method, int status_code, absl::Duration duration) override {
+  void OnCall(const server::Rpc& rpc, int status_code, absl::Duration duration) override {
     std::lock_guard lock(mutex_);
-    ++calls_[{method, status_code}];
+    ++calls_[{std::string(rpc.method()), status_code}];
     if (duration < absl::ZeroDuration()) ++negative_;
   }
-  int calls(server::Method method, int status_code) const {
+  int calls(const std::string& method, int status_code) const {
     std::lock_guard lock(mutex_);
     const auto found = calls_.find({method, status_code});
     return found == calls_.end() ? 0 : found->second;
@@ -180,7 +180,7 @@ class CountingObserver final : public server::CallObserver {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::pair<server::Method, int>, int> calls_;
+  std::map<std::pair<std::string, int>, int> calls_;
   int started_ = 0;
   int negative_ = 0;
 };

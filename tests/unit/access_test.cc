@@ -6,9 +6,11 @@
 
 #include <thread>
 
+#include "bandana/v1/admin.pb.h"
+#include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
 #include "server/service/access/rate_limit.h"
-#include "server/service/access/rules.h"
+#include "server/service/transport/rpcs.h"
 
 namespace bandana::server {
 namespace {
@@ -171,12 +173,38 @@ TEST(Access, AnonymousRolesAreOfCallersWithoutCredentialsOnly) {
 
 TEST(Access, EveryRuleNeedsARoleOrIsOpenAndNoneIsTwice) {
   std::vector<std::string_view> seen;
-  for (const RpcRule& rule : AllRules()) {
+  for (const Rpc& rpc : AllRpcs()) {
+    const RpcRule& rule = rpc.rule;
     EXPECT_EQ(rule.any_of.empty(), rule.scope == Scope::kOpen) << rule.rpc;
     EXPECT_EQ(FindRule(rule.rpc), &rule);
     EXPECT_THAT(seen, ::testing::Not(::testing::Contains(rule.rpc)));
     seen.push_back(rule.rpc);
   }
+}
+
+// An rpc of a .proto without a row would be refused, and one that no .proto has could not be asked.
+TEST(Access, EveryRpcOfTheServicesHasARow) {
+  std::vector<std::string> rows;
+  for (const Rpc& rpc : AllRpcs()) rows.emplace_back(rpc.rule.rpc);
+  std::vector<std::string> rpcs = {"grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch",
+                                   "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+  for (const auto* file :
+       {v1::SelectRequest::descriptor()->file(), v1::CreateModelRequest::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        rpcs.push_back(file->service(s)->full_name() + "/" + file->service(s)->method(m)->name());
+      }
+    }
+  }
+  EXPECT_THAT(rows, ::testing::UnorderedElementsAreArray(rpcs));
+}
+
+TEST(Access, WhatNamesModelsIsOnTheQueuesOrAdmins) {
+  for (const Rpc& rpc : AllRpcs()) {
+    const bool admin = rpc.rule.any_of.Intersects(Role::kAdmin);
+    EXPECT_EQ(rpc.posted == 0 && rpc.rule.scope != Scope::kOpen, admin) << rpc.rule.rpc;
+  }
+  for (std::size_t i = 0; i < QueueRpcs().size(); ++i) EXPECT_EQ(QueueIndex(QueueRpcs()[i]), i);
 }
 
 class RateLimitTest : public ::testing::Test {

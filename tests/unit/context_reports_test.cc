@@ -42,7 +42,7 @@ class ContextReportTest : public ::testing::Test {
   absl::Status Submit(const v1::SubmitRequest& request) {
     response_.Clear();
     absl::Status result = absl::UnknownError("not finished");
-    recommender_.Submit(request, response_, [&](absl::Status status) { result = status; });
+    recommender_->Submit(request, response_, [&](absl::Status status) { result = status; });
     return result;
   }
   static v1::SubmitRequest Empty(const FakeModel& model) {
@@ -80,8 +80,8 @@ class ContextReportTest : public ::testing::Test {
   FakeModel& seeded_ = registry_.Add(ContextSpecOf("seeded", v1::PRIVUNIT));
   FakeModel& gaussian_ = registry_.Add(ContextSpecOf("gaussian", v1::JOINT_GAUSSIAN));
   FakeModel& plain_ = registry_.Add(PlainSpec("plain", 2));
-  Recommender recommender_{
-      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_};
+  std::unique_ptr<Handlers> recommender_ = MakeRecommender(
+      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);
   v1::SubmitResponse response_;
 };
 
@@ -155,12 +155,12 @@ TEST_F(ContextReportTest, SelectAndReportNameTheMode) {
   select.mutable_arms()->mutable_inline_arms()->add_features(1);
   select.mutable_arms()->mutable_inline_arms()->add_features(0);
   v1::SelectResponse selected;
-  EXPECT_THAT(recommender_.Select(select, selected),
+  EXPECT_THAT(recommender_->Select(select, selected),
               StatusIs(Code::kFailedPrecondition, "LOCAL_CONTEXT"));
   v1::BatchSelectRequest batch;
   *batch.add_decisions() = select;
   v1::BatchSelectResponse batched;
-  ASSERT_THAT(recommender_.BatchSelect(batch, batched), IsOk());
+  ASSERT_THAT(recommender_->BatchSelect(batch, batched), IsOk());
   EXPECT_EQ(batched.results(0).code(), static_cast<int>(Code::kFailedPrecondition));
   EXPECT_FALSE(batched.results(0).has_selection());
   v1::ReportRequest report;
@@ -168,7 +168,7 @@ TEST_F(ContextReportTest, SelectAndReportNameTheMode) {
   report.add_outcomes()->set_reward(1);
   v1::ReportResponse reported;
   absl::Status status;
-  recommender_.Report(report, reported, [&](absl::Status s) { status = s; });
+  recommender_->Report(report, reported, [&](absl::Status s) { status = s; });
   EXPECT_THAT(status, StatusIs(Code::kFailedPrecondition, "LOCAL_CONTEXT"));
 }
 
@@ -176,10 +176,10 @@ TEST_F(ContextReportTest, ThePosteriorIsReadWithoutAUser) {
   v1::GetPosteriorRequest request;
   request.set_model("seeded");
   v1::GetPosteriorResponse response;
-  ASSERT_THAT(recommender_.GetPosterior(request, response), IsOk());
+  ASSERT_THAT(recommender_->GetPosterior(request, response), IsOk());
   EXPECT_EQ(response.means_size(), 2);
   request.set_user("u");
-  EXPECT_THAT(recommender_.GetPosterior(request, response),
+  EXPECT_THAT(recommender_->GetPosterior(request, response),
               StatusIs(Code::kInvalidArgument, "user"));
 }
 

@@ -43,14 +43,14 @@ class CounterReportTest : public ::testing::Test {
       request.mutable_arms()->mutable_inline_arms()->add_features(x);
     }
     v1::SelectResponse response;
-    EXPECT_THAT(recommender_.Select(request, response), IsOk());
+    EXPECT_THAT(recommender_->Select(request, response), IsOk());
     return response.token();
   }
   absl::Status Submit(const v1::SubmitRequest& request) {
     submit_response_.Clear();
     absl::Status result = absl::UnknownError("not finished");
-    recommender_.Submit(request, submit_response_,
-                        [&](absl::Status status) { result = std::move(status); });
+    recommender_->Submit(request, submit_response_,
+                         [&](absl::Status status) { result = std::move(status); });
     return result;
   }
   v1::SubmitRequest Empty(const FakeModel& model) {
@@ -80,8 +80,8 @@ class CounterReportTest : public ::testing::Test {
   FakeRegistry registry_;
   FakeModel& plain_ = registry_.Add(PlainSpec("m", 2));
   FakeModel& counter_ = registry_.Add(CounterSpecOf());
-  Recommender recommender_{
-      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_};
+  std::unique_ptr<Handlers> recommender_ = MakeRecommender(
+      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);
   v1::SubmitResponse submit_response_;
 };
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+#include "server/service/transport/rpcs.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 

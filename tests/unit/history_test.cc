@@ -54,8 +54,10 @@ TEST(History, TakesTheRatesSinceTheSampleBefore) {
   closed.posterior_norm = 0.5;
   history.Tick(Holding({open, closed}), metrics.Totals(), 1, kStart);
   EXPECT_TRUE(history.Read().empty());
-  for (int i = 0; i < 50; ++i) metrics.OnCall(Method::kSelect, 0, absl::Microseconds(60));
-  for (int i = 0; i < 10; ++i) metrics.OnCall(Method::kSubmit, 0, absl::Milliseconds(2));
+  for (int i = 0; i < 50; ++i)
+    metrics.OnCall(RpcNamed("bandana.v1.Recommender/Select"), 0, absl::Microseconds(60));
+  for (int i = 0; i < 10; ++i)
+    metrics.OnCall(RpcNamed("bandana.v1.Recommender/Submit"), 0, absl::Milliseconds(2));
   open.reports_applied = 150;
   open.rewards = RewardTotals{.count = 150, .sum = 50};
   history.Tick(Holding({open, closed}), metrics.Totals(), 2, kStart + absl::Seconds(4));

@@ -41,10 +41,10 @@ HttpResponse Get(std::string_view path, const ServerView& view) {
 
 TEST(Metrics, CountsCallsByMethodAndCode) {
   Metrics metrics;
-  metrics.OnCall(Method::kSelect, 0, absl::Microseconds(30));
-  metrics.OnCall(Method::kSelect, 0, absl::Microseconds(300));
-  metrics.OnCall(Method::kSelect, 5, absl::Seconds(9));
-  metrics.OnCall(Method::kReport, 99, absl::ZeroDuration());
+  metrics.OnCall(RpcNamed("bandana.v1.Recommender/Select"), 0, absl::Microseconds(30));
+  metrics.OnCall(RpcNamed("bandana.v1.Recommender/Select"), 0, absl::Microseconds(300));
+  metrics.OnCall(RpcNamed("bandana.v1.Recommender/Select"), 5, absl::Seconds(9));
+  metrics.OnCall(RpcNamed("bandana.v1.Recommender/Report"), 99, absl::ZeroDuration());
   const std::string text = metrics.Render(ViewOf(Local()), {});
   EXPECT_THAT(text,
               AllOf(HasSubstr("bandana_calls_total{method=\"Select\",code=\"OK\"} 2\n"),
@@ -57,9 +57,9 @@ TEST(Metrics, CountsCallsByMethodAndCode) {
 
 TEST(Metrics, CountsWaitsByClassAndCallsOfAdmin) {
   Metrics metrics;
-  metrics.OnStart(Method::kBatchSelect, absl::Microseconds(30));
-  metrics.OnStart(Method::kGetModel, absl::Microseconds(30));
-  metrics.OnStart(Method::kSubmit, absl::Milliseconds(30));
+  metrics.OnStart(RpcNamed("bandana.v1.Recommender/BatchSelect"), absl::Microseconds(30));
+  metrics.OnStart(RpcNamed("bandana.v1.Recommender/GetModel"), absl::Microseconds(30));
+  metrics.OnStart(RpcNamed("bandana.v1.Recommender/Submit"), absl::Milliseconds(30));
   metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
   metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
   metrics.OnAdminCall("Checkpoint", 16, absl::ZeroDuration());

@@ -50,7 +50,7 @@ class PointSelectionTest : public ::testing::Test {
   }
   absl::Status Select(const v1::SelectRequest& request) {
     response_.Clear();
-    return recommender_.Select(request, response_);
+    return recommender_->Select(request, response_);
   }
 
   TempDir folder_;
@@ -62,8 +62,8 @@ class PointSelectionTest : public ::testing::Test {
   FakeRegistry registry_;
   FakeModel& model_ =
       registry_.Add(SpecOf("name: 'p' dimension: 3 mode: NON_PRIVATE points { radius: 2 }"));
-  Recommender recommender_{
-      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_};
+  std::unique_ptr<Handlers> recommender_ = MakeRecommender(
+      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);
   v1::SelectResponse response_;
 };
 
@@ -140,7 +140,7 @@ TEST_F(PointSelectionTest, ABatchMayMixTheFamilies) {
   *request.add_decisions() = Request();
   request.mutable_decisions(2)->mutable_arms();
   v1::BatchSelectResponse response;
-  ASSERT_THAT(recommender_.BatchSelect(request, response), IsOk());
+  ASSERT_THAT(recommender_->BatchSelect(request, response), IsOk());
   EXPECT_THAT(response.results(0).selection().point(), SizeIs(3));
   EXPECT_THAT(response.results(1).selection().positions(), SizeIs(1));
   EXPECT_THAT(response.results(1).selection().point(), IsEmpty());
@@ -156,7 +156,7 @@ TEST_F(PointSelectionTest, ReportsHandOnTheFactor) {
   request.mutable_outcomes(0)->set_reward(0.75);
   v1::ReportResponse response;
   absl::Status status = absl::UnknownError("not finished");
-  recommender_.Report(request, response, [&](absl::Status done) { status = std::move(done); });
+  recommender_->Report(request, response, [&](absl::Status done) { status = std::move(done); });
   ASSERT_THAT(status, IsOk());
   ASSERT_THAT(model_.reported(), SizeIs(1));
   EXPECT_EQ(model_.reported()[0].decision.arms[0].features.size(), 3u);
@@ -182,10 +182,10 @@ TEST_F(PointSelectionTest, ThereIsNoPosteriorToRankBy) {
   for (const char* user : {"", "u"}) {
     request.set_user(user);
     request.set_model("p");
-    EXPECT_THAT(recommender_.GetPosterior(request, response),
+    EXPECT_THAT(recommender_->GetPosterior(request, response),
                 StatusIs(Code::kFailedPrecondition, "p is of points: Select draws them"));
     request.set_model("draws");
-    EXPECT_THAT(recommender_.GetPosterior(request, response),
+    EXPECT_THAT(recommender_->GetPosterior(request, response),
                 StatusIs(Code::kFailedPrecondition, "draws is of arms: Select draws them"));
   }
 }

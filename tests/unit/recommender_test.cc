@@ -69,7 +69,7 @@ class RecommenderTest : public ::testing::Test {
   }
   absl::Status Select(const v1::SelectRequest& request) {
     response_.Clear();
-    return recommender_.Select(request, response_);
+    return recommender_->Select(request, response_);
   }
   std::string Token(const std::string& model = "m") {
     v1::SelectRequest request = Request({1, 0, 0, 1}, 2);
@@ -80,15 +80,15 @@ class RecommenderTest : public ::testing::Test {
   absl::Status Report(const v1::ReportRequest& request) {
     report_response_.Clear();
     absl::Status result = absl::UnknownError("not finished");
-    recommender_.Report(request, report_response_,
-                        [&](absl::Status status) { result = std::move(status); });
+    recommender_->Report(request, report_response_,
+                         [&](absl::Status status) { result = std::move(status); });
     return result;
   }
   absl::Status Submit(const v1::SubmitRequest& request) {
     submit_response_.Clear();
     absl::Status result = absl::UnknownError("not finished");
-    recommender_.Submit(request, submit_response_,
-                        [&](absl::Status status) { result = std::move(status); });
+    recommender_->Submit(request, submit_response_,
+                         [&](absl::Status status) { result = std::move(status); });
     return result;
   }
   static v1::ReportRequest ReportOf(std::vector<std::string> tokens) {
@@ -125,8 +125,8 @@ class RecommenderTest : public ::testing::Test {
   TokenCodec tokens_{*keys_};
   FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(PlainSpec("m", 2));
-  Recommender recommender_{
-      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_};
+  std::unique_ptr<Handlers> recommender_ = MakeRecommender(
+      {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);
   v1::SelectResponse response_;
   v1::ReportResponse report_response_;
   v1::SubmitResponse submit_response_;
@@ -205,12 +205,12 @@ TEST_F(RecommenderTest, ReportsAreHushedWhereTheyAreHidden) {
   spec.public_spec.name = "plain";
   spec.public_spec.mode = v1::NON_PRIVATE;
   registry_.Add(spec);
-  EXPECT_TRUE(recommender_.HushesReports("window"));
-  EXPECT_FALSE(recommender_.HushesReports("central"));
-  EXPECT_FALSE(recommender_.HushesReports("plain"));
-  EXPECT_TRUE(recommender_.HushesReports(""));
+  EXPECT_TRUE(recommender_->HushesReports("window"));
+  EXPECT_FALSE(recommender_->HushesReports("central"));
+  EXPECT_FALSE(recommender_->HushesReports("plain"));
+  EXPECT_TRUE(recommender_->HushesReports(""));
   ASSERT_THAT(registry_.Delete("window"), IsOk());
-  EXPECT_FALSE(recommender_.HushesReports(""));
+  EXPECT_FALSE(recommender_->HushesReports(""));
 }
 
 TEST_F(RecommenderTest, IndependentUsersAreNamedInTheToken) {
@@ -371,7 +371,7 @@ TEST_F(RecommenderTest, BatchSelectAnswersEachDecisionOnItsOwn) {
   *request.add_decisions() = Request({1, 0, 1});
   *request.add_decisions() = RequestIds({20});
   v1::BatchSelectResponse response;
-  ASSERT_THAT(recommender_.BatchSelect(request, response), IsOk());
+  ASSERT_THAT(recommender_->BatchSelect(request, response), IsOk());
   ASSERT_EQ(response.results_size(), 3);
   EXPECT_THAT(response.results(0).selection().positions(), ElementsAre(1));
   EXPECT_EQ(response.results(0).code(), 0);
@@ -385,10 +385,10 @@ TEST_F(RecommenderTest, BatchSelectAnswersEachDecisionOnItsOwn) {
 TEST_F(RecommenderTest, BatchSelectIsBounded) {
   v1::BatchSelectRequest request;
   v1::BatchSelectResponse response;
-  EXPECT_THAT(recommender_.BatchSelect(request, response),
+  EXPECT_THAT(recommender_->BatchSelect(request, response),
               StatusIs(Code::kInvalidArgument, "decisions: 1 to 4"));
   for (int i = 0; i < 5; ++i) *request.add_decisions() = Request({1, 0});
-  EXPECT_THAT(recommender_.BatchSelect(request, response),
+  EXPECT_THAT(recommender_->BatchSelect(request, response),
               StatusIs(Code::kInvalidArgument, "got 5"));
 }
 
@@ -490,13 +490,13 @@ TEST_F(RecommenderTest, GetModelGivesThePublicConfiguration) {
   v1::GetModelRequest request;
   request.set_model("m");
   v1::GetModelResponse response;
-  ASSERT_THAT(recommender_.GetModel(request, response), IsOk());
+  ASSERT_THAT(recommender_->GetModel(request, response), IsOk());
   EXPECT_EQ(response.model(), "m");
   EXPECT_EQ(response.dimension(), 2);
   EXPECT_EQ(response.posterior_version(), 9);
   EXPECT_EQ(response.policy_hash(), std::string(AsChars(model_.spec().public_spec.PolicyHash())));
   request.set_model("none");
-  EXPECT_THAT(recommender_.GetModel(request, response), StatusIs(Code::kNotFound));
+  EXPECT_THAT(recommender_->GetModel(request, response), StatusIs(Code::kNotFound));
 }
 
 TEST_F(RecommenderTest, GetPosteriorOfOneUser) {
@@ -504,7 +504,7 @@ TEST_F(RecommenderTest, GetPosteriorOfOneUser) {
   request.set_model("m");
   request.set_user("u");
   v1::GetPosteriorResponse response;
-  ASSERT_THAT(recommender_.GetPosterior(request, response), IsOk());
+  ASSERT_THAT(recommender_->GetPosterior(request, response), IsOk());
   EXPECT_FALSE(response.not_modified());
   EXPECT_EQ(response.version(), 9);
   EXPECT_THAT(response.means(), ElementsAre(1, 0));
@@ -521,7 +521,7 @@ TEST_F(RecommenderTest, GetPosteriorIsConditionalOnTheVersion) {
        std::vector<std::pair<std::uint64_t, bool>>{{0, false}, {8, false}, {9, true}, {10, true}}) {
     request.set_if_newer_than(known);
     v1::GetPosteriorResponse response;
-    ASSERT_THAT(recommender_.GetPosterior(request, response), IsOk());
+    ASSERT_THAT(recommender_->GetPosterior(request, response), IsOk());
     EXPECT_EQ(response.not_modified(), not_modified) << known;
     EXPECT_EQ(response.means_size(), not_modified ? 0 : 2) << known;
     EXPECT_EQ(response.version(), 9);
@@ -552,7 +552,7 @@ TEST_F(RecommenderTest, GetPosteriorPagesCoverAllNodesOnce) {
   do {
     request.set_first_node(static_cast<std::uint32_t>(next));
     v1::GetPosteriorResponse response;
-    ASSERT_THAT(recommender_.GetPosterior(request, response), IsOk());
+    ASSERT_THAT(recommender_->GetPosterior(request, response), IsOk());
     EXPECT_LT(response.ByteSizeLong(), 200'000);
     EXPECT_EQ(response.first_node(), next);
     const int n = response.alphas_size();
@@ -573,17 +573,17 @@ TEST_F(RecommenderTest, GetPosteriorPagesCoverAllNodesOnce) {
   EXPECT_GT(pages, 1);
   request.set_first_node(kNodes + 1);
   v1::GetPosteriorResponse response;
-  EXPECT_THAT(recommender_.GetPosterior(request, response),
+  EXPECT_THAT(recommender_->GetPosterior(request, response),
               StatusIs(Code::kInvalidArgument, "first_node"));
 }
 
 TEST_F(RecommenderTest, ServingFollowsTheModelsHealth) {
-  EXPECT_EQ(recommender_.ServingOf(""), Serving::kServing);
-  EXPECT_EQ(recommender_.ServingOf("m"), Serving::kServing);
-  EXPECT_EQ(recommender_.ServingOf("none"), Serving::kUnknownService);
+  EXPECT_EQ(recommender_->ServingOf(""), Serving::kServing);
+  EXPECT_EQ(recommender_->ServingOf("m"), Serving::kServing);
+  EXPECT_EQ(recommender_->ServingOf("none"), Serving::kUnknownService);
   model_.SetHealth(Unavailable("log: down"));
-  EXPECT_EQ(recommender_.ServingOf("m"), Serving::kNotServing);
-  EXPECT_EQ(recommender_.ServingOf(""), Serving::kServing);
+  EXPECT_EQ(recommender_->ServingOf("m"), Serving::kNotServing);
+  EXPECT_EQ(recommender_->ServingOf(""), Serving::kServing);
 }
 
 TEST_F(RecommenderTest, ErrorsNeverQuoteFeaturesOrUsers) {

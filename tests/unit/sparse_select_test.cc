@@ -52,7 +52,7 @@ class SparseSelectTest : public ::testing::Test {
     request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(features.begin(),
                                                                            features.end());
     response_.Clear();
-    return recommender_.Select(request, response_);
+    return recommender_->Select(request, response_);
   }
 
   TempDir folder_;
@@ -61,7 +61,7 @@ class SparseSelectTest : public ::testing::Test {
   FakeModel& model_ = registry_.Add(Spec());
   std::unique_ptr<TokenKeys> keys_ = *TokenKeys::Open({.file = folder_.File("keys")}, clock_);
   TokenCodec tokens_{*keys_};
-  Recommender recommender_{{}, registry_, tokens_, clock_};
+  std::unique_ptr<Handlers> recommender_ = MakeRecommender({}, registry_, tokens_, clock_);
   v1::SelectResponse response_;
 };
 
@@ -115,7 +115,7 @@ TEST_F(SparseSelectTest, ThereIsNoPosteriorToFetch) {
   v1::GetPosteriorRequest request;
   request.set_model("m");
   v1::GetPosteriorResponse response;
-  EXPECT_THAT(recommender_.GetPosterior(request, response),
+  EXPECT_THAT(recommender_->GetPosterior(request, response),
               StatusIs(Code::kFailedPrecondition, "model is sparse"));
 }
 

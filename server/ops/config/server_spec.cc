@@ -11,6 +11,7 @@
 #include "common/design/field_checks.h"
 #include "common/planner/served_config.h"
 #include "common/wire/arms_tsv.h"
+#include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
 namespace {
@@ -19,9 +20,7 @@ constexpr std::string_view kListen = "127.0.0.1:7070";
 constexpr std::string_view kHttpListen = "127.0.0.1:7071";
 constexpr std::string_view kDataDir = "data";
 constexpr absl::Duration kRotationInterval = absl::Hours(24);
-constexpr int kCallsInFlightMaxMax = 4096;
 constexpr int kModelsMaxMax = 1000;
-constexpr int kWatchesMaxMax = 1024;
 
 // Why a listener may not be reached from other machines; empty: it may.
 std::string Exposure(const v1::ServerConfig& config, bool http) {

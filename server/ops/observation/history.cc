@@ -1,6 +1,7 @@
 #include "server/ops/observation/history.h"
 
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
 namespace bandana::server {
@@ -9,10 +10,10 @@ namespace {
 using Counts = std::vector<std::uint64_t>;
 
 Counts Difference(const CallTotals& now, const CallTotals& then,
-                  std::initializer_list<Method> methods) {
+                  std::initializer_list<std::string_view> rpcs) {
   Counts sum(now.bounds.size() + 1, 0);
-  for (const Method method : methods) {
-    const auto m = static_cast<std::size_t>(method);
+  for (const std::string_view rpc : rpcs) {
+    const std::size_t m = QueueIndex(RpcNamed(rpc));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += now.buckets[m][i] - then.buckets[m][i];
   }
   return sum;
@@ -67,8 +68,10 @@ void History::Tick(const ServerView& view, const CallTotals& totals, std::uint64
   if (now - start_->at < kInterval) return;
   const double seconds = absl::ToDoubleSeconds(now - start_->at);
   const Counts selects =
-      Difference(totals, start_->totals, {Method::kSelect, Method::kBatchSelect});
-  const Counts reports = Difference(totals, start_->totals, {Method::kReport, Method::kSubmit});
+      Difference(totals, start_->totals,
+                 {"bandana.v1.Recommender/Select", "bandana.v1.Recommender/BatchSelect"});
+  const Counts reports = Difference(
+      totals, start_->totals, {"bandana.v1.Recommender/Report", "bandana.v1.Recommender/Submit"});
   Sample sample{.at = now,
                 .selections_per_second = Total(selects) / seconds,
                 .reports_per_second = Total(reports) / seconds,

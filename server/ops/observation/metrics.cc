@@ -49,9 +49,8 @@ struct Metrics::Calls {
                           .Name("bandana_call_duration_seconds")
                           .Help("Time from taking a call in to handing its answer to gRPC")
                           .Register(registry);
-    for (int m = 0; m < kMethods; ++m) {
-      const std::string method(MethodName(static_cast<Method>(m)));
-      duration[m] = &durations.Add({{"method", method}}, kBuckets);
+    for (const Rpc& rpc : QueueRpcs()) {
+      duration.push_back(&durations.Add({{"method", std::string(rpc.method())}}, kBuckets));
     }
     auto& waits = prometheus::BuildHistogram()
                       .Name("bandana_call_wait_seconds")
@@ -85,13 +84,12 @@ struct Metrics::Calls {
     family.name = "bandana_calls_total";
     family.help = "Calls answered, by method and status code";
     family.type = prometheus::MetricType::Counter;
-    for (int m = 0; m < kMethods; ++m) {
+    for (const Rpc& rpc : QueueRpcs()) {
       for (std::size_t c = 0; c < kCodes.size(); ++c) {
-        const std::uint64_t count = total[m][c].load(std::memory_order_relaxed);
+        const std::uint64_t count = total[QueueIndex(rpc)][c].load(std::memory_order_relaxed);
         if (count == 0 && c != 0) continue;
         prometheus::ClientMetric metric;
-        metric.label = {{"method", std::string(MethodName(static_cast<Method>(m)))},
-                        {"code", kCodes[c]}};
+        metric.label = {{"method", std::string(rpc.method())}, {"code", kCodes[c]}};
         metric.counter.value = static_cast<double>(count);
         family.metric.push_back(std::move(metric));
       }
@@ -100,8 +98,9 @@ struct Metrics::Calls {
   }
 
   prometheus::Registry registry;
-  std::array<std::array<std::atomic<std::uint64_t>, kCodes.size()>, kMethods> total{};
-  std::array<prometheus::Histogram*, kMethods> duration{};
+  using ByCode = std::array<std::atomic<std::uint64_t>, kCodes.size()>;
+  std::vector<ByCode> total = std::vector<ByCode>(QueueRpcs().size());  // by QueueIndex
+  std::vector<prometheus::Histogram*> duration;                         // by QueueIndex
   std::array<prometheus::Histogram*, kCallClasses> wait{};
   prometheus::Histogram* lag = nullptr;
   prometheus::Histogram* log_queue = nullptr;
@@ -116,16 +115,16 @@ struct Metrics::Calls {
 Metrics::Metrics() : calls_(std::make_unique<Calls>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::OnCall(Method method, int status_code, absl::Duration duration) {
+void Metrics::OnCall(const Rpc& rpc, int status_code, absl::Duration duration) {
   constexpr std::size_t kUnknown = 2;
   const auto code = static_cast<std::size_t>(status_code);
-  const auto m = static_cast<std::size_t>(method);
+  const std::size_t m = QueueIndex(rpc);
   calls_->total[m][code < kCodes.size() ? code : kUnknown].fetch_add(1, std::memory_order_relaxed);
   calls_->duration[m]->Observe(absl::ToDoubleSeconds(duration));
 }
 
-void Metrics::OnStart(Method method, absl::Duration waited) {
-  calls_->wait[static_cast<std::size_t>(ClassOf(method))]->Observe(absl::ToDoubleSeconds(waited));
+void Metrics::OnStart(const Rpc& rpc, absl::Duration waited) {
+  calls_->wait[static_cast<std::size_t>(rpc.call_class)]->Observe(absl::ToDoubleSeconds(waited));
 }
 
 void Metrics::OnAdminCall(std::string_view method, int status_code, absl::Duration duration) {
@@ -143,10 +142,11 @@ void Metrics::Tick(const ServerView& view) {
 
 CallTotals Metrics::Totals() const {
   CallTotals totals{.bounds = kBuckets};
-  for (int m = 0; m < kMethods; ++m) {
+  for (const prometheus::Histogram* duration : calls_->duration) {
     std::uint64_t before = 0;
-    for (const auto& bucket : calls_->duration[m]->Collect().histogram.bucket) {
-      totals.buckets[m].push_back(bucket.cumulative_count - before);
+    std::vector<std::uint64_t>& counts = totals.buckets.emplace_back();
+    for (const auto& bucket : duration->Collect().histogram.bucket) {
+      counts.push_back(bucket.cumulative_count - before);
       before = bucket.cumulative_count;
     }
   }

@@ -2,7 +2,6 @@
 // bounded by the server's own limits, never by what clients send.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,11 +14,11 @@
 
 namespace bandana::server {
 
-// Durations of all calls since the start, by method: counts of the buckets that end at `bounds`,
-// seconds, and of what is beyond.
+// Durations of all calls since the start: for each of QueueRpcs, counts of the buckets that end at
+// `bounds`, seconds, and of what is beyond.
 struct CallTotals {
   std::vector<double> bounds;
-  std::array<std::vector<std::uint64_t>, kMethods> buckets;
+  std::vector<std::vector<std::uint64_t>> buckets;
 };
 
 // Threads: all methods are safe. OnCall costs one atomic addition and one uncontended lock, OnStart
@@ -29,8 +28,8 @@ class Metrics final : public CallObserver {
   Metrics();
   ~Metrics() override;
 
-  void OnStart(Method method, absl::Duration waited) override;
-  void OnCall(Method method, int status_code, absl::Duration duration) override;
+  void OnStart(const Rpc& rpc, absl::Duration waited) override;
+  void OnCall(const Rpc& rpc, int status_code, absl::Duration duration) override;
   // A call of Admin; `method` is one of its rpcs.
   void OnAdminCall(std::string_view method, int status_code, absl::Duration duration);
   // Samples how far models are behind. To be called about once per second.

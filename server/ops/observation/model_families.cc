@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "common/base/limits.h"
+
 namespace bandana::server {
 namespace {
 
@@ -51,6 +53,8 @@ struct ModelFigure {
   double (*value)(const ModelView&);
 };
 
+static_assert(kAppendQueueMax == 16384);  // in a help text
+
 const ModelFigure kFigures[] = {
     {MetricType::Counter, "bandana_model_reports_applied_total",
      "Reports accepted, each decision once; of private models with a reward window: windows closed",
@@ -85,8 +89,7 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.epsilon_spent_event; }},
     {MetricType::Gauge, "bandana_model_epsilon_spent_user",
      "Epsilon of all events of one user together, the largest over users; where users share a "
-     "node, "
-     "as if its events were one user's",
+     "node, as if its events were one user's",
      [](const ModelView& m) { return m.epsilon_spent_user; }},
     {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
      [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},

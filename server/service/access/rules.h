@@ -1,8 +1,7 @@
-// What each rpc demands of its caller.
+// What an rpc demands of its caller.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace bandana::server {
@@ -35,11 +34,5 @@ struct RpcRule {
   Roles any_of;          // one of them is enough; empty exactly for kOpen
   Scope scope{};
 };
-
-// Every rpc that a server answers. What is not listed nobody may call.
-std::span<const RpcRule> AllRules();
-
-// nullptr: not listed.
-const RpcRule* FindRule(std::string_view rpc);
 
 }  // namespace bandana::server

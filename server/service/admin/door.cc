@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "server/service/transport/rpcs.h"
 
 namespace bandana::server {
 namespace {
@@ -30,7 +31,7 @@ std::string Name(std::string text) {
 
 Door::Visit::Visit(Door& door, grpc::ServerContext& context, std::string_view method)
     : door_(door), context_(context), method_(method), arrival_(absl::Now()) {
-  door_.options_.conduct(context.peer(), Conduct::kCame);
+  door_.options_.conduct(context.peer(), Conduct::kArrived);
   if (door_.options_.gatekeeper != nullptr) {
     const std::string rpc = absl::StrCat("bandana.v1.Admin/", ToAbsl(method));
     const Admittance admittance = door_.options_.gatekeeper->Admit(context, FindRule(rpc));

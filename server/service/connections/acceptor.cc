@@ -251,7 +251,7 @@ Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
 void Acceptor::Report(std::string_view grpc_peer, Conduct conduct) {
   const std::string name = PeerName(grpc_peer);
   const std::lock_guard lock(mutex_);
-  if (conduct == Conduct::kCame) return book_.Spoke(name);
+  if (conduct == Conduct::kArrived) return book_.Spoke(name);
   const SocketId* const socket = conduct == Conduct::kRefused
                                      ? book_.Offence(name, absl::Now())
                                      : book_.GraveOffence(name, absl::Now());

@@ -4,7 +4,7 @@
 namespace bandana::server {
 
 enum class Conduct {
-  kCame,            // a call came in, whatever its outcome; reported only over TLS
+  kArrived,         // a call came in, whatever its outcome; reported only over TLS
   kRefused,         // wrong credentials or an oversized message; some are forgiven
   kTooManyStreams,  // more calls open at a time than any honest client can have
   kMuchTooLarge     // a message that no client sends by mistake

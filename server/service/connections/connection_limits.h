@@ -1,4 +1,4 @@
-// Limits of a listener's connections, beside those of common/base/limits.h.
+// Limits of a listener's connections and calls, beside those of common/base/limits.h.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@ inline constexpr absl::Duration kHeldTimeMax = absl::Milliseconds(300);
 inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
 inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;
 inline constexpr absl::Duration kFloodBanTime = absl::Minutes(1);
+
+// What a configuration may set as the most calls in flight and open watches.
+inline constexpr int kCallsInFlightMaxMax = 4096;
+inline constexpr int kWatchesMaxMax = 1024;
 
 struct ConnectionLimits {
   int connections_max = kConnectionsMaxDefault;

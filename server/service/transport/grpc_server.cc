@@ -13,17 +13,16 @@
 
 #include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "server/service/connections/connection_limits.h"
 #include "server/service/transport/health_watch.h"
 #include "server/service/transport/listener.h"
-#include "server/service/transport/methods.h"
+#include "server/service/transport/ports.h"
 #include "server/service/transport/transport.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr int kQueuesMax = 64;
-constexpr int kCallsInFlightMaxMax = 4096;
-constexpr int kWatchesMaxMax = 1024;
 // What the last answers get to reach their clients, when Shutdown's own deadline leaves them
 // nothing.
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
@@ -58,13 +57,16 @@ class GrpcServerImpl final : public GrpcServer {
   GrpcServerImpl(const GrpcServerOptions& options, Handlers& handlers)
       : options_(options),
         handlers_(handlers),
-        state_(
-            options.calls_in_flight_max,
-            {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
-            options.gatekeeper, options.observer, options.log,
-            [this](const std::string& peer, Conduct conduct) { listener_.Report(peer, conduct); },
-            options.credentials != nullptr,
-            [this](std::string_view model) { return handlers_.HushesReports(model); }) {}
+        state_{
+            .slots = CallSlots(options.calls_in_flight_max),
+            .unread = {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
+            .gatekeeper = options.gatekeeper,
+            .observer = options.observer,
+            .log = options.log,
+            .conduct = [this](const std::string& peer,
+                              Conduct conduct) { listener_.Report(peer, conduct); },
+            .tells_all = options.credentials != nullptr,
+            .hushes = [this](std::string_view model) { return handlers_.HushesReports(model); }} {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -90,7 +92,7 @@ class GrpcServerImpl final : public GrpcServer {
                                                                .interval = options_.watch_interval},
                                         services_.health, serving_, *queues_.front());
     watches_->Start();
-    for (auto& queue : queues_) queue->Start(MakePorts(services_, handlers_, serving_));
+    for (auto& queue : queues_) queue->Start(MakePorts(services_, {handlers_, serving_}));
     listener_.Start(options_.connections.close_floods ? [this] { return Held(); }
                                                       : std::function<bool()>());
     return absl::OkStatus();
@@ -98,8 +100,8 @@ class GrpcServerImpl final : public GrpcServer {
 
   const std::string& address() const override { return listener_.address(); }
   ConnectionStats connections() const override { return listener_.stats(); }
-  int calls_in_flight() const override { return state_.admission.in_flight(); }
-  int calls_shown() const override { return state_.admission.shown_in_flight(); }
+  int calls_in_flight() const override { return state_.slots.in_flight(); }
+  int calls_shown() const override { return state_.slots.shown_in_flight(); }
   void Report(const std::string& grpc_peer, Conduct conduct) override {
     listener_.Report(grpc_peer, conduct);
   }
@@ -114,8 +116,7 @@ class GrpcServerImpl final : public GrpcServer {
     if (server_ == nullptr) return;
     SetDraining();
     state_.refusing.store(true);
-    while (state_.admission.in_flight() > 0 && absl::Now() < deadline)
-      absl::SleepFor(kPollInterval);
+    while (state_.slots.in_flight() > 0 && absl::Now() < deadline) absl::SleepFor(kPollInterval);
     for (UnaryCall* call : state_.pending->Close()) {
       call->Finish(Unavailable("server is shutting down"), nullptr);
     }

@@ -29,8 +29,8 @@ struct GrpcServerOptions {
   Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role; must outlive the server
   // Completion queues, each with one thread. More than one pays only with more than two cores.
   int queues = 1;                                      // [1, 64]
-  int calls_in_flight_max = kCallsInFlightMaxDefault;  // [1, 4096]
-  int watches_max = kWatchesMaxDefault;                // [1, 1024]
+  int calls_in_flight_max = kCallsInFlightMaxDefault;  // [1, kCallsInFlightMaxMax]
+  int watches_max = kWatchesMaxDefault;                // [1, kWatchesMaxMax]
   // How often open health watches are compared with the handlers' answers; HealthChanged() does it
   // at once.
   absl::Duration watch_interval = absl::Milliseconds(500);

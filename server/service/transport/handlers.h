@@ -14,6 +14,9 @@ namespace bandana::server {
 using Finish = std::function<void(absl::Status)>;
 
 enum class Serving { kUnknownService, kServing, kNotServing };
+// What grpc.health.v1 answers for a service: the handlers' word, except that a draining server does
+// not serve.
+using ServingQuery = std::function<Serving(std::string_view)>;
 
 // Threads: every method may run on several threads at once.
 // Methods that return a status run to completion on the queue thread and must not block. Response
@@ -33,9 +36,9 @@ class Handlers {
                       Finish finish) = 0;
   virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                       Finish finish) = 0;
-  // Whether calls of Report for this model are to be neither counted nor timed nor logged, because
-  // when they come is as private as what they say (HidesReports). "": of some model, for calls that
-  // are refused before anybody looks which.
+  // Whether calls of hushable rpcs (Report) for this model are to be neither counted nor timed nor
+  // logged, because when they come is as private as what they say (HidesReports). "": of some
+  // model, for calls that are refused before anybody looks which.
   virtual bool HushesReports(std::string_view) { return false; }
   // For grpc.health.v1: "" is the whole server, other names are models.
   virtual Serving ServingOf(std::string_view service) = 0;

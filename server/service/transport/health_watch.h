@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "absl/time/time.h"
-#include "server/service/transport/methods.h"
+#include "server/service/transport/ports.h"
 #include "server/service/transport/transport.h"
 
 namespace bandana::server {

@@ -38,21 +38,22 @@ constexpr char kTooManyUnread[] = "too many answers wait for their readers";
 
 }  // namespace
 
-bool Admission::Enter(bool append) {
+bool CallSlots::Enter(CallClass call_class) {
   if (calls_.fetch_add(1, std::memory_order_relaxed) >= calls_max_) {
     calls_.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
-  if (append && appends_.fetch_add(1, std::memory_order_relaxed) >= appends_max_) {
-    appends_.fetch_sub(1, std::memory_order_relaxed);
+  if (call_class == CallClass::kReport &&
+      reports_.fetch_add(1, std::memory_order_relaxed) >= reports_max_) {
+    reports_.fetch_sub(1, std::memory_order_relaxed);
     calls_.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
   return true;
 }
 
-void Admission::Leave(bool append) {
-  if (append) appends_.fetch_sub(1, std::memory_order_relaxed);
+void CallSlots::Leave(CallClass call_class) {
+  if (call_class == CallClass::kReport) reports_.fetch_sub(1, std::memory_order_relaxed);
   calls_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -114,10 +115,10 @@ void UnaryCall::TakeIn() {
   arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
   caller_ = {};
-  SetHushed(port_.method == Method::kReport && state().hushes(""));
-  if (state().tells_all) state().conduct(context_->peer(), Conduct::kCame);
-  if (TooLarge() || (port_.limited && !Admitted())) return;
-  queue_.AddToBacklog(this, port_.append);
+  SetHushed(port_.rpc.hushable && state().hushes(""));
+  if (state().tells_all) state().conduct(context_->peer(), Conduct::kArrived);
+  if (TooLarge() || (port_.rpc.rule.scope != Scope::kOpen && !Admitted())) return;
+  queue_.AddToBacklog(this, port_.rpc.call_class);
 }
 
 bool UnaryCall::TooLarge() {
@@ -126,7 +127,8 @@ bool UnaryCall::TooLarge() {
   state().conduct(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
                                         ? Conduct::kRefused
                                         : Conduct::kMuchTooLarge);
-  Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "request is larger than 262144 bytes", kDoNotRetry);
+  Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED,
+         absl::StrCat("request is larger than ", kHotMessageBytesMax, " bytes"), kDoNotRetry);
   return true;
 }
 
@@ -137,7 +139,7 @@ bool UnaryCall::Admitted() {
     return false;
   }
   if (state().gatekeeper != nullptr) {
-    const Admittance admittance = state().gatekeeper->Admit(*context_, port_.rule);
+    const Admittance admittance = state().gatekeeper->Admit(*context_, &port_.rpc.rule);
     if (!admittance.status.ok()) {
       if (absl::IsUnauthenticated(admittance.status))
         state().conduct(context_->peer(), Conduct::kRefused);
@@ -148,7 +150,7 @@ bool UnaryCall::Admitted() {
     }
     caller_ = admittance.caller;
   }
-  if (!state().admission.Enter(port_.append)) {
+  if (!state().slots.Enter(port_.rpc.call_class)) {
     Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight", kOverloadPushback);
     return false;
   }
@@ -157,7 +159,7 @@ bool UnaryCall::Admitted() {
 }
 
 void UnaryCall::SetHushed(bool hushed) {
-  if (hushed != hushed_) state().admission.Hush(hushed ? 1 : -1);
+  if (hushed != hushed_) state().slots.Hush(hushed ? 1 : -1);
   hushed_ = hushed;
 }
 
@@ -168,7 +170,7 @@ void UnaryCall::Named(std::string_view model) {
 }
 
 void UnaryCall::Started() {
-  if (CallObserver* observer = state().observer) observer->OnStart(port_.method, waited_);
+  if (CallObserver* observer = state().observer) observer->OnStart(port_.rpc, waited_);
 }
 
 void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
@@ -220,12 +222,12 @@ void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* respons
   sent_ = std::chrono::steady_clock::now();
   const absl::Duration duration = absl::FromChrono(sent_ - arrival_);
   if (CallObserver* observer = state().observer; observer != nullptr && !hushed_) {
-    observer->OnCall(port_.method, status.error_code(), duration);
+    observer->OnCall(port_.rpc, status.error_code(), duration);
   }
   if (HasLine(status.error_code(), duration) && !hushed_) {
     WriteLine(status.error_code(), duration);
   }
-  if (std::exchange(admitted_, false)) state().admission.Leave(port_.append);
+  if (std::exchange(admitted_, false)) state().slots.Leave(port_.rpc.call_class);
   SetHushed(false);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
@@ -237,7 +239,7 @@ void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* respons
 
 void UnaryCall::WriteLine(int status_code, absl::Duration duration) {
   if (state().log == nullptr) return;
-  CallRecord record{.method = MethodName(port_.method),
+  CallRecord record{.method = port_.rpc.method(),
                     .caller = std::string(NameOf(caller_)),
                     .status_code = status_code,
                     .duration = duration,
@@ -252,7 +254,7 @@ Queue::~Queue() { Stop(); }
 void Queue::Start(std::vector<Port> ports) {
   ports_ = std::move(ports);
   for (Port& port : ports_) {
-    for (int i = 0; i < port.posted; ++i) PostOne(port);
+    for (int i = 0; i < port.rpc.posted; ++i) PostOne(port);
   }
   thread_ = std::thread([this] { Loop(); });
 }
@@ -287,7 +289,7 @@ void Queue::Recycle(UnaryCall* call, Port& port) {
   live_[call->slot_] = live_.back();
   live_[call->slot_]->slot_ = call->slot_;
   live_.pop_back();
-  if (port.idle.size() < static_cast<std::size_t>(port.posted)) {
+  if (port.idle.size() < static_cast<std::size_t>(port.rpc.posted)) {
     owned->Release();
     port.idle.push_back(std::move(owned));
   }
@@ -303,7 +305,7 @@ bool Queue::RunBacklog() {
       calls.pop_front();
       call->Run(now);
       now = std::chrono::steady_clock::now();
-      if (now >= end) return backlog_[0].empty() && backlog_[1].empty();
+      if (now >= end) return std::ranges::all_of(backlog_, [](const auto& c) { return c.empty(); });
     }
   }
   return true;

@@ -44,15 +44,15 @@ class Event {
 };
 
 // Calls in flight, over all queues. Threads: safe.
-class Admission {
+class CallSlots {
  public:
   // `calls_max` >= 1. Report and Submit together get three quarters of it, at least 1: while the
   // disk hangs, Select goes on.
-  explicit Admission(int calls_max)
-      : calls_max_(calls_max), appends_max_(calls_max - calls_max / 4) {}
+  explicit CallSlots(int calls_max)
+      : calls_max_(calls_max), reports_max_(calls_max - calls_max / 4) {}
   // False when full; then Leave must not be called.
-  bool Enter(bool append);
-  void Leave(bool append);
+  bool Enter(CallClass call_class);
+  void Leave(CallClass call_class);
   // So many more of those that entered are not to be shown in metrics.
   void Hush(int calls) { hushed_.fetch_add(calls, std::memory_order_relaxed); }
   int in_flight() const { return calls_.load(std::memory_order_acquire); }
@@ -63,9 +63,9 @@ class Admission {
 
  private:
   const int calls_max_;
-  const int appends_max_;
+  const int reports_max_;
   std::atomic<int> calls_{0};
-  std::atomic<int> appends_{0};
+  std::atomic<int> reports_{0};
   std::atomic<int> hushed_{0};
 };
 
@@ -105,25 +105,15 @@ using HushQuery = std::function<bool(std::string_view model)>;
 
 // What all queues and calls of a server share.
 struct TransportState {
-  TransportState(int calls_max, const UnreadLimits& u, Gatekeeper* g, CallObserver* o, CallLog* l,
-                 ConductSink c, bool t, HushQuery h)
-      : admission(calls_max),
-        unread(u),
-        gatekeeper(g),
-        observer(o),
-        log(l),
-        conduct(std::move(c)),
-        tells_all(t),
-        hushes(std::move(h)) {}
-  Admission admission;
+  CallSlots slots;
   const UnreadLimits unread;
   Gatekeeper* const gatekeeper;  // null: everybody may do everything
-  const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
   CallObserver* const observer;  // may be null
   CallLog* const log;            // may be null
   const ConductSink conduct;
-  const bool tells_all;                       // `conduct` also hears of calls that are not at fault
-  const HushQuery hushes;                     // of calls of Report: neither observer nor log hears
+  const bool tells_all;    // `conduct` also hears of calls that are not at fault
+  const HushQuery hushes;  // whether neither observer nor log hears of a call of a hushable rpc
+  const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
   std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
   std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew
@@ -131,7 +121,7 @@ struct TransportState {
   std::atomic<std::int64_t> unsent_bytes{0};  // of answers that gRPC has not passed on
 };
 
-// Decodes a request, runs its handler, and answers the call, at once or later. One a method and
+// Decodes a request, runs its handler, and answers the call, at once or later. One per rpc and
 // queue, so it may reuse its messages.
 class Work {
  public:
@@ -143,16 +133,13 @@ using Responder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
 class Queue;
 
-// One method on one queue.
+using PortRequest = std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Responder*,
+                                       grpc::ServerCompletionQueue*, void*)>;
+
+// One rpc on one queue.
 struct Port {
-  Method method{};
-  const RpcRule* rule = nullptr;
-  int posted = 0;        // calls kept waiting for clients
-  bool limited = false;  // subject to draining, the gatekeeper and admission
-  bool append = false;   // waits for the disk
-  std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Responder*,
-                     grpc::ServerCompletionQueue*, void*)>
-      request;
+  const Rpc& rpc;
+  PortRequest request;  // waits for a call of it
   std::unique_ptr<Work> work;
   std::vector<std::unique_ptr<UnaryCall>> idle;  // touched by the queue's thread only
 };
@@ -169,7 +156,7 @@ class UnaryCall final : public Event {
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
-  // The call has named its model: until then calls of Report are hushed where some model asks it.
+  // The call has named its model: until then a hushable call is hushed where some model asks it.
   void Named(std::string_view model);
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
@@ -240,7 +227,9 @@ class Queue {
 
   // Queue thread only.
   void PostOne(Port& port);
-  void AddToBacklog(UnaryCall* call, bool append) { backlog_[append].push_back(call); }
+  void AddToBacklog(UnaryCall* call, CallClass call_class) {
+    backlog_[static_cast<std::size_t>(call_class)].push_back(call);
+  }
   void Recycle(UnaryCall* call, Port& port);
 
  private:
@@ -257,8 +246,8 @@ class Queue {
   TransportState& state_;
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
   std::vector<Port> ports_;
-  std::array<std::deque<UnaryCall*>, 2> backlog_;  // admitted, not yet run; [1] waits for the disk
-  std::vector<UnaryCall*> live_;                   // all that gRPC holds
+  std::array<std::deque<UnaryCall*>, kCallClasses> backlog_;  // admitted, not yet run; by class
+  std::vector<UnaryCall*> live_;                              // all that gRPC holds
   std::chrono::steady_clock::time_point next_drop_{};
   std::chrono::steady_clock::time_point next_flood_look_{};
   std::atomic<std::chrono::steady_clock::rep> entered_ = 0;  // gRPC, when; 0: not inside

@@ -14,8 +14,6 @@
 
 namespace bandana::audit {
 
-using server::Method;
-
 class OneModel final : public server::ModelRegistry {
  public:
   explicit OneModel(std::shared_ptr<server::HostedModel> model) : model_(std::move(model)) {}
@@ -47,18 +45,12 @@ namespace {
 constexpr absl::Duration kWait = absl::Microseconds(30);
 constexpr absl::Duration kWork = absl::Microseconds(300);
 
-template <typename Request>
-constexpr Method kMethodOf = Method::kGetModel;
-template <>
-constexpr Method kMethodOf<v1::SelectRequest> = Method::kSelect;
-template <>
-constexpr Method kMethodOf<v1::BatchSelectRequest> = Method::kBatchSelect;
-template <>
-constexpr Method kMethodOf<v1::ReportRequest> = Method::kReport;
-template <>
-constexpr Method kMethodOf<v1::SubmitRequest> = Method::kSubmit;
-template <>
-constexpr Method kMethodOf<v1::GetPosteriorRequest> = Method::kGetPosterior;
+// The rpc whose request this is: messages are named after their rpc.
+const server::Rpc& RpcOf(const google::protobuf::Message& request) {
+  const std::string& message = request.GetDescriptor()->name();
+  return server::RpcNamed(
+      absl::StrCat("bandana.v1.Recommender/", message.substr(0, message.rfind("Request"))));
+}
 
 absl::Status Handle(server::Handlers& handlers, const v1::GetModelRequest& request,
                     v1::GetModelResponse& response) {
@@ -118,8 +110,8 @@ absl::Status Room::Start() {
     model = options_.mutant->wrap(std::move(model));
   }
   models_ = std::make_unique<OneModel>(std::move(model));
-  recommender_ = std::make_unique<server::Recommender>(server::RecommenderOptions{}, *models_,
-                                                       *tokens_, *options_.clock);
+  recommender_ =
+      server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_, *options_.clock);
   Step();
   return absl::OkStatus();
 }
@@ -130,14 +122,14 @@ void Room::Step() { model().Step(); }
 
 template <typename Request, typename Response>
 void Room::Call(const Request& request, std::function<void(absl::Status, Response&)> done) {
-  constexpr Method kMethod = kMethodOf<Request>;
   auto response = std::make_shared<Response>();
-  const auto finish = [this, response, done = std::move(done)](const absl::Status& status) {
-    Count(kMethod, status);
+  const auto finish = [this, &rpc = RpcOf(request), response,
+                       done = std::move(done)](const absl::Status& status) {
+    Count(rpc, status);
     if (!status.ok()) response->Clear();
     done(status, *response);
   };
-  if constexpr (kMethod == Method::kReport || kMethod == Method::kSubmit) {
+  if constexpr (requires { Handle(*recommender_, request, *response, finish); }) {
     auto kept = std::make_shared<Request>(request);
     Handle(*recommender_, *kept, *response,
            [kept, finish](absl::Status status) { finish(status); });
@@ -161,15 +153,15 @@ template void Room::Call(const v1::SubmitRequest&,
                          std::function<void(absl::Status, v1::SubmitResponse&)>);
 
 // What the transport does with an answered call (server/service/transport/transport.cc).
-void Room::Count(Method method, const absl::Status& status) {
+void Room::Count(const server::Rpc& rpc, const absl::Status& status) {
   const bool mutant = options_.mutant != nullptr && options_.mutant->observes_hushed_calls;
-  if (method == Method::kReport && recommender_->HushesReports("m") && !mutant) return;
+  if (rpc.hushable && recommender_->HushesReports("m") && !mutant) return;
   const int code = status.raw_code();
-  metrics_.OnStart(method, kWait);
-  metrics_.OnCall(method, code, kWait + kWork);
+  metrics_.OnStart(rpc, kWait);
+  metrics_.OnCall(rpc, code, kWait + kWork);
   if (!server::HasLine(code, kWait + kWork)) return;
   server::CallRecord record;
-  record.method = server::MethodName(method);
+  record.method = rpc.method();
   record.caller = "anonymous";
   record.status_code = code;
   record.duration = kWait + kWork;

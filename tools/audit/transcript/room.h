@@ -55,7 +55,7 @@ class Room {
  private:
   Room(const RoomOptions& options, Recorder& recorder);
   absl::Status Start();
-  void Count(server::Method method, const absl::Status& status);
+  void Count(const server::Rpc& rpc, const absl::Status& status);
   server::ServerView View();
 
   const RoomOptions options_;
@@ -63,7 +63,7 @@ class Room {
   std::unique_ptr<server::TokenKeys> keys_;
   std::unique_ptr<server::TokenCodec> tokens_;
   std::unique_ptr<OneModel> models_;
-  std::unique_ptr<server::Recommender> recommender_;
+  std::unique_ptr<server::Handlers> recommender_;
   server::Metrics metrics_;
   server::History history_;
   server::PosteriorAges ages_;

@@ -1,0 +1,54 @@
+// The rpcs that a server answers, a row each: who may call it, and how its calls are served.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "server/service/access/rules.h"
+#include "server/service/transport/handlers.h"
+
+namespace bandana::server {
+
+// What waits together. In what one look at a queue brings, classes are served in this order.
+enum class CallClass : std::uint8_t { kSelect, kReport };
+inline constexpr int kCallClasses = 2;
+
+// What the works of a server call.
+struct Callees {
+  Handlers& handlers;
+  const ServingQuery& serving;
+};
+
+class Work;
+
+struct Rpc {
+  RpcRule rule;
+  // What follows is for unary rpcs on the completion queues. Others, with a `posted` of 0, are
+  // answered on gRPC's own threads, by Admin's service or by gRPC itself.
+  CallClass call_class{};
+  int posted = 0;  // calls that wait for clients, on each queue
+  std::unique_ptr<Work> (*make_work)(const Callees& callees) = nullptr;
+  bool hushable = false;  // Handlers::HushesReports is asked whether anybody may hear of a call
+
+  // The rpc's name without its service.
+  constexpr std::string_view method() const { return rule.rpc.substr(rule.rpc.find('/') + 1); }
+};
+
+// What is not listed nobody may call.
+std::span<const Rpc> AllRpcs();
+// The rpcs on the completion queues. They are the first of AllRpcs.
+std::span<const Rpc> QueueRpcs();
+// Where an rpc stands in QueueRpcs.
+std::size_t QueueIndex(const Rpc& rpc);
+
+// By package.Service/Method; nullptr: not listed.
+const Rpc* FindRpc(std::string_view name);
+// The rule that the gatekeeper applies; nullptr, which it refuses, for an rpc that is not listed.
+const RpcRule* FindRule(std::string_view name);
+// For names that stand in the code. Aborts when it is not listed.
+const Rpc& RpcNamed(std::string_view name);
+
+}  // namespace bandana::server

@@ -1,0 +1,125 @@
+// What decodes the calls of an rpc, runs the handler and encodes the answer. Internal to
+// GrpcServer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/base/status.h"
+#include "grpc/health/v1/health.pb.h"
+#include "server/service/transport/handlers.h"
+#include "server/service/transport/rpcs.h"
+#include "server/service/transport/transport.h"
+
+namespace bandana::server {
+
+bool Parse(grpc::ByteBuffer& bytes, google::protobuf::Message& message);
+void Answer(UnaryCall& call, const absl::Status& status, const google::protobuf::Message& response);
+void AnswerUnparsable(UnaryCall& call, const google::protobuf::Message& request);
+
+inline absl::Status AllowModels(const UnaryCall&, const grpc::health::v1::HealthCheckRequest&) {
+  return absl::OkStatus();  // open
+}
+// Whether the caller may name every model that the request names. A request whose models are not
+// found here does not compile.
+template <typename Request>
+absl::Status AllowModels(const UnaryCall& call, const Request& request) {
+  if constexpr (requires { request.decisions(); }) {
+    for (const v1::SelectRequest& decision : request.decisions()) {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(decision.model()));
+    }
+    return absl::OkStatus();
+  } else {
+    return call.AllowModel(request.model());
+  }
+}
+
+// Of a handler that answers at once.
+template <typename Request, typename Response>
+class ImmediateWork final : public Work {
+ public:
+  using Handler = std::function<absl::Status(const Request&, Response&)>;
+  explicit ImmediateWork(Handler handler) : handler_(std::move(handler)) {}
+
+  void Run(UnaryCall& call, grpc::ByteBuffer& bytes) override {
+    if (!Parse(bytes, request_)) return AnswerUnparsable(call, request_);
+    if (const absl::Status allowed = AllowModels(call, request_); !allowed.ok()) {
+      return call.Finish(allowed, nullptr);
+    }
+    response_.Clear();
+    const absl::Status status = handler_(request_, response_);
+    Answer(call, status, response_);
+  }
+
+ private:
+  const Handler handler_;
+  Request request_;
+  Response response_;
+};
+
+// Of a handler that may answer later.
+template <typename Request, typename Response>
+class DeferredWork final : public Work {
+ public:
+  using Handler = std::function<void(const Request&, Response&, Finish)>;
+  explicit DeferredWork(Handler handler) : handler_(std::move(handler)) {}
+
+  void Run(UnaryCall& call, grpc::ByteBuffer& bytes) override {
+    // Owned by the Finish: the handler may still write into it after the server has given up on the
+    // call.
+    auto exchange = std::make_shared<Exchange>();
+    if (!Parse(bytes, exchange->request)) return AnswerUnparsable(call, exchange->request);
+    call.Named(exchange->request.model());
+    if (const absl::Status allowed = AllowModels(call, exchange->request); !allowed.ok()) {
+      return call.Finish(allowed, nullptr);
+    }
+    std::shared_ptr<PendingCalls> pending = call.state().pending;
+    const std::uint64_t ticket = pending->Add(&call);
+    if (ticket == 0) return call.Finish(Unavailable("server is shutting down"), nullptr);
+    Exchange& messages = *exchange;
+    handler_(messages.request, messages.response,
+             [exchange = std::move(exchange), pending = std::move(pending),
+              ticket](const absl::Status& status) {
+               if (UnaryCall* waiting = pending->Take(ticket))
+                 Answer(*waiting, status, exchange->response);
+             });
+  }
+
+ private:
+  struct Exchange {
+    Request request;
+    Response response;
+  };
+  const Handler handler_;
+};
+
+template <typename Request, typename Response>
+std::unique_ptr<Work> WorkOf(Handlers& handlers,
+                             absl::Status (Handlers::*method)(const Request&, Response&)) {
+  return std::make_unique<ImmediateWork<Request, Response>>(
+      [&handlers, method](const Request& request, Response& response) {
+        return (handlers.*method)(request, response);
+      });
+}
+template <typename Request, typename Response>
+std::unique_ptr<Work> WorkOf(Handlers& handlers,
+                             void (Handlers::*method)(const Request&, Response&, Finish)) {
+  return std::make_unique<DeferredWork<Request, Response>>(
+      [&handlers, method](const Request& request, Response& response, Finish finish) {
+        (handlers.*method)(request, response, std::move(finish));
+      });
+}
+
+// Rpc::make_work of a method of Handlers.
+template <auto kMethod>
+std::unique_ptr<Work> MakeWork(const Callees& callees) {
+  return WorkOf(callees.handlers, kMethod);
+}
+
+// Rpc::make_work of grpc.health.v1.Health/Check, which names no model and is open.
+std::unique_ptr<Work> MakeCheckWork(const Callees& callees);
+
+}  // namespace bandana::server
