@@ -37,7 +37,7 @@ absl::Status AllowModels(const UnaryCall& call, const Request& request) {
   }
 }
 
-// Of a handler that answers at once.
+// Work of a handler that answers at once.
 template <typename Request, typename Response>
 class ImmediateWork final : public Work {
  public:
@@ -60,7 +60,7 @@ class ImmediateWork final : public Work {
   Response response_;
 };
 
-// Of a handler that may answer later.
+// Work of a handler that may answer later.
 template <typename Request, typename Response>
 class DeferredWork final : public Work {
  public:
