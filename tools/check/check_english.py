@@ -28,7 +28,7 @@ OTHERS = ("after|and|are|as|at|because|before|by|during|ends|for|from|has|if|in|
 
 OF = re.compile(r"^Of\b")
 TOO = re.compile(r", too(?:[.;:!?)]| *\||$)")
-PER = re.compile(rf"\b(?:{NUMBERED}\s+(?!(?:{OTHERS})\b)[\w%^-]+|{PLURALS}|\d)\s+(an?\s+(?:{UNITS}))\b(?!['-]| (?:can|had|has|holds|is|makes|may|must|other|sends|takes)\b)")
+PER = re.compile(rf"\b(?:{NUMBERED}\s+(?!(?:{OTHERS})\b)[\w%^-]+|{PLURALS}|\d)\s+(an?\s+(?:{UNITS}))\b(?!['-]| (?:can|had|has|holds|is|makes|may|must|of each|other|sends|takes)\b)")
 
 
 def paragraphs(path, text):
