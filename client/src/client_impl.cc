@@ -9,7 +9,7 @@
 #include "client/src/privacy/policy.h"
 #include "client/src/store/spent.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mechanism.h"
 
 namespace bandana::device {
 namespace {
@@ -17,15 +17,11 @@ namespace {
 // A drawn decision is remembered longer than any server would still take a report of it.
 constexpr absl::Duration kClockSkew = absl::Hours(1);
 
-// An attempt to deliver a context report must end before the server forgets its id.
-absl::Duration AttemptDeadline(const PublicSpec& spec, const ClientOptions& options) {
-  if (spec.mode != v1::LOCAL_CONTEXT) return options.report_deadline;
+// An attempt to deliver a report must end before the server forgets its id.
+absl::Duration AttemptDeadline(const PublicSpec& spec, const ClientOptions& options,
+                               const ReportForm& form) {
+  if (!form.by_id) return options.report_deadline;
   return std::min(options.report_deadline, spec.token_lifetime / 2);
-}
-std::optional<absl::Duration> ContextLifetime(const PublicSpec& spec,
-                                              const ClientOptions& options) {
-  if (spec.mode != v1::LOCAL_CONTEXT) return std::nullopt;
-  return spec.token_lifetime - AttemptDeadline(spec, options);
 }
 
 BackoffOptions BackoffOf(const ClientOptions& options) {
@@ -39,12 +35,14 @@ std::string HashOf(const PublicSpec& spec) {
 
 absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetime + kClockSkew; }
 
-Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
+Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options,
+                              const ReportForm& form) {
+  const absl::Duration deadline = AttemptDeadline(spec, options, form);
   return {.model = spec.name,
-          .local = IsLocalMode(spec.mode),
-          .context_lifetime = ContextLifetime(spec, options),
+          .form = &form,
+          .lifetime = form.by_id ? std::optional(spec.token_lifetime - deadline) : std::nullopt,
           .policy_hash = HashOf(spec),
-          .deadline = AttemptDeadline(spec, options),
+          .deadline = deadline,
           .backoff = BackoffOf(options),
           .in_flight_max = options.deliveries_in_flight_max,
           .batch_max = options.reports_per_delivery_max};
@@ -61,23 +59,13 @@ StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOp
 
 // Models without privacy report when the application does, window or not.
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
-  if (!spec.reward_window || !IsPrivateMode(spec.mode)) return std::nullopt;
+  if (!spec.reward_window || !spec.made->mode().is_private) return std::nullopt;
   return spec.reward_window->duration;
-}
-
-Selector::Options SelectorOptions(const PublicSpec& spec, const ClientOptions& options) {
-  // Where the windows of a centred model's decisions lie.
-  const bool centred = spec.mechanism == v1::CENTRED_RANDOMIZER;
-  return {.dimension = spec.dimension,
-          .range = centred ? std::optional(spec.reward_range) : std::nullopt,
-          .deadline = options.select_deadline,
-          .backoff = BackoffOf(options)};
 }
 
 std::unique_ptr<PosteriorClock> MakePosteriorClock(const PublicSpec& spec,
                                                    const ClientOptions& options,
                                                    Transport* transport, Scheduler* scheduler) {
-  if (spec.mode != v1::LOCAL_CONTEXT) return nullptr;
   return std::make_unique<PosteriorClock>(
       PosteriorClock::Options{.model = spec.name,
                               .dimension = spec.dimension,
@@ -96,15 +84,13 @@ ModelInfo ToModelInfo(const PublicSpec& spec) {
   info.reward_min = spec.reward_range.min;
   info.reward_max = spec.reward_range.max;
   info.reward_binary = spec.reward_binary;
-  info.local = IsLocalMode(spec.mode);
-  info.local_context = spec.mode == v1::LOCAL_CONTEXT;
+  info.local = spec.made->drawn_on_device();
+  info.local_context = spec.made->mode().contexts_on_device;
   info.link = std::string(LinkName(spec.link));
   info.epsilon = spec.epsilon.value;
   info.delta = spec.delta.value;
   info.guarantee = spec.guarantee;
-  if (spec.mechanism != v1::MECHANISM_UNSPECIFIED) {
-    info.mechanism = absl::AsciiStrToLower(v1::Mechanism_Name(spec.mechanism));
-  }
+  info.mechanism = absl::AsciiStrToLower(spec.made->name());
   info.events_per_user_max = spec.events_per_user_max;
   if (spec.reward_window) info.reward_window = spec.reward_window->duration;
   info.default_reward = spec.default_reward();
@@ -117,7 +103,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
   Membership membership;
   membership.owner = store.AddOwner();
   const auto live = store.live_owners();
-  const bool local = IsLocalMode(spec.mode);
+  const bool local = spec.made->drawn_on_device();
   const absl::Status status = store.Run([&](Store::Transaction& transaction) {
     Tables& tables = transaction.tables;
     membership.policy = tables.AddPolicy({.model = spec.name,
@@ -168,9 +154,11 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
   const std::uint64_t events_max = EventsMax(spec, options.policy);
   auto base = std::make_unique<Base>(options, spec, epoch, std::move(transport));
   BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max));
-  auto mechanism = MakeEventMechanism(
-      spec, {.policy = membership.policy, .owner = membership.owner, .events_max = events_max},
-      seams.bits, &base->model);
+  auto mechanism = MakeEventMechanism(spec, {.policy = membership.policy,
+                                             .owner = membership.owner,
+                                             .events_max = events_max,
+                                             .bits = seams.bits,
+                                             .epoch = &base->model});
   if (!mechanism.ok()) {
     store->RemoveOwner(membership.owner);
     return mechanism.status();
@@ -205,17 +193,16 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       events_max_(EventsMax(spec, options.policy)),
       policy_(membership.policy),
       owner_(membership.owner),
-      counts_here_(spec.mode == v1::LOCAL_REWARD && spec.mechanism == v1::COUNTER),
-      contexts_private_(spec.mode == v1::LOCAL_CONTEXT),
       base_(std::move(base)),
+      traits_(base_->mechanism->traits()),
       scheduler_(seams.make_scheduler()),
-      outbox_(OutboxOptions(spec, options), {.store = store_,
-                                             .transport = base_->transport.get(),
-                                             .scheduler = scheduler_.get(),
-                                             .counters = &base_->counters,
-                                             .clock = seams.clock,
-                                             .pending = &base_->pending,
-                                             .model = &base_->model}),
+      outbox_(OutboxOptions(spec, options, *traits_.form), {.store = store_,
+                                                            .transport = base_->transport.get(),
+                                                            .scheduler = scheduler_.get(),
+                                                            .counters = &base_->counters,
+                                                            .clock = seams.clock,
+                                                            .pending = &base_->pending,
+                                                            .model = &base_->model}),
       stream_outbox_(StreamOutboxOptions(spec, options), {.store = store_,
                                                           .transport = base_->transport.get(),
                                                           .scheduler = scheduler_.get(),
@@ -253,9 +240,15 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .stream_outbox = &stream_outbox_,
                  .timer = &timer_,
                  .on_reaction = seams.on_reaction}),
-      selector_(SelectorOptions(spec, options), base_->transport.get(), scheduler_.get()),
+      selector_({.dimension = spec.dimension,
+                 .range = traits_.windows_in,
+                 .deadline = options.select_deadline,
+                 .backoff = BackoffOf(options)},
+                base_->transport.get(), scheduler_.get()),
       posterior_clock_(
-          MakePosteriorClock(spec, options, base_->transport.get(), scheduler_.get())) {}
+          traits_.ranked_here
+              ? MakePosteriorClock(spec, options, base_->transport.get(), scheduler_.get())
+              : nullptr) {}
 
 ClientImpl::~ClientImpl() {
   if (posterior_clock_) posterior_clock_->Close();
@@ -284,8 +277,8 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
                            " under the configuration in force");
   }
   const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
-  const bool needed =
-      (counts_here_ && !handle.token.empty()) || (contexts_private_ && !reporter_.has_window());
+  const bool needed = (traits_.keeps_features && !handle.token.empty()) ||
+                      (traits_.ranked_here && !reporter_.has_window());
   if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }

@@ -97,10 +97,10 @@ class ClientImpl final : public Client {
   // Models whose contexts are private, with inline arms: rows that are not finite are zeros. Else
   // empty: `arms` stand.
   std::vector<double> FiniteFeatures(const Arms& arms) const;
-  absl::StatusOr<std::vector<double>> FeaturesForCounter(const Arms& arms) const;
+  absl::StatusOr<std::vector<double>> FeaturesToKeep(const Arms& arms) const;
   absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, Ranks ranks);
   void SelectHere(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
-  // Asks the server. `features`: with a counter, of the inline arms; else none.
+  // Asks the server. `features`: of the inline arms, where they are kept; else none.
   void SelectThere(std::string_view user, v1::SelectRequest request, std::vector<double> features,
                    Selected done);
   // Gives the ranking its handle; with a reward window after the store has the open decision.
@@ -116,10 +116,9 @@ class ClientImpl final : public Client {
   const std::uint64_t events_max_;
   const PolicyId policy_;
   const OwnerId owner_;
-  const bool counts_here_;       // a counter on this device needs the features of the arm shown
-  const bool contexts_private_;  // arms are chosen here, and nothing but reports leaves
   // In the order in which each needs those before it.
   const std::unique_ptr<Base> base_;
+  const EventTraits traits_;
   const std::unique_ptr<Scheduler> scheduler_;
   Outbox outbox_;
   StreamOutbox stream_outbox_;
@@ -127,7 +126,7 @@ class ClientImpl final : public Client {
   Reporter reporter_;
   Selector selector_;
   PosteriorCache posteriors_;
-  const std::unique_ptr<PosteriorClock> posterior_clock_;  // whose contexts are private
+  const std::unique_ptr<PosteriorClock> posterior_clock_;  // ranked_here
 };
 
 }  // namespace bandana::device

@@ -6,6 +6,7 @@
 #include "client/src/client_impl.h"
 #include "client/src/privacy/features.h"
 #include "common/base/status.h"
+#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -28,14 +29,14 @@ absl::Status ClientImpl::MaySelect(std::string_view user) {
 
 // Where contexts are private no feature decides whether there is an event.
 std::vector<double> ClientImpl::FiniteFeatures(const Arms& arms) const {
-  const bool hidden = spec_.mode == v1::LOCAL_CONTEXT || spec_.mode == v1::JOINT;
-  if (!hidden || arms.form != Arms::Form::kInline) return {};
+  if (!spec_.made->mode().hides_contexts || arms.form != Arms::Form::kInline) return {};
   return ZerosForNonFinite(arms.features, spec_.dimension);
 }
 
-// A counter needs the features of the arm shown, and Select does not send those of a catalogue.
-absl::StatusOr<std::vector<double>> ClientImpl::FeaturesForCounter(const Arms& arms) const {
-  if (!counts_here_) return std::vector<double>();
+// A counter steps with the features of the arm shown, and Select does not answer those of a
+// catalogue.
+absl::StatusOr<std::vector<double>> ClientImpl::FeaturesToKeep(const Arms& arms) const {
+  if (!traits_.keeps_features) return std::vector<double>();
   if (arms.form != Arms::Form::kInline) {
     return FailedPrecondition("model ", spec_.name, " counts on the device: arms must be inline");
   }
@@ -54,12 +55,12 @@ absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& 
 }
 
 void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, Ranks ranks, Selected done) {
-  if (contexts_private_) return SelectHere(user, arms, ranks, std::move(done));
+  if (traits_.ranked_here) return SelectHere(user, arms, ranks, std::move(done));
   const std::vector<double> finite = FiniteFeatures(arms);
   auto request =
       MakeSelectRequest(spec_.name, spec_.dimension, user, WithFeatures(arms, finite), ranks);
   if (!request.ok()) return done(request.status());
-  auto features = FeaturesForCounter(arms);
+  auto features = FeaturesToKeep(arms);
   if (!features.ok()) return done(features.status());
   SelectThere(user, *std::move(request), *std::move(features), std::move(done));
 }
@@ -72,7 +73,7 @@ absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
 }
 
 void ClientImpl::SelectPointAsync(std::string_view user, Selected done) {
-  if (counts_here_ || contexts_private_) {
+  if (traits_.keeps_features || traits_.ranked_here) {
     return done(InvalidArgument("model ", spec_.name, " is not of points: its arms are ranked"));
   }
   auto request = MakePointRequest(spec_.name, user);
@@ -91,7 +92,7 @@ void ClientImpl::SelectThere(std::string_view user, v1::SelectRequest request,
       CancelSelect();
       return done(ranking.status());
     }
-    if (counts_here_) {
+    if (traits_.keeps_features) {
       for (const RankedArm& arm : ranking->arms) {
         ranking->features += PackFeatures(FeaturesOfRow(features, arm.position, spec_.dimension));
       }
@@ -173,7 +174,7 @@ void ClientImpl::SelectHere(std::string_view user, const Arms& arms, Ranks ranks
 
 absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
                                                      Ranks ranks) {
-  if (counts_here_) {
+  if (traits_.keeps_features) {
     return FailedPrecondition("model ", spec_.name,
                               " counts on the device: its arms are ranked by Select");
   }
@@ -184,7 +185,7 @@ absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, cons
 }
 
 absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
-  if (contexts_private_) {
+  if (traits_.ranked_here) {
     return FailedPrecondition("model ", spec_.name,
                               " has private contexts: its posterior is fetched by the clock");
   }

@@ -11,7 +11,7 @@
 #include "client/src/privacy/policy.h"
 #include "client/src/seams.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana {
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
                               options.model);
   }
   BANDANA_RETURN_IF_ERROR(CheckPolicy(spec, options.policy));
-  if (IsLocalMode(spec.mode) && !store->durable()) {
+  if (spec.made->drawn_on_device() && !store->durable()) {
     return FailedPrecondition("model ", spec.name,
                               " is local: its ledger needs a durable store (DeviceStore::Open)");
   }

@@ -42,6 +42,8 @@ class RewardReports {
   // What keyed noise is addressed by: SHA-256 of all parameters.
   virtual Sha256Digest parameters() const = 0;
 
+  // The server names a window with every arm that it ranks, and rewards are clipped to it.
+  virtual bool uses_windows() const = 0;
   // The part of the range that the reward of an arm should be clipped to, from the posterior's mean
   // and standard deviation of it; nothing: the whole range. `reward_stddev` is the model's.
   virtual std::optional<RewardRange> WindowFor(double mean, double width,

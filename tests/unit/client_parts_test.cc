@@ -387,10 +387,10 @@ TEST(WireReportsTest, TokenIsAddedLaterToTheSameReport) {
   v1::Outcome outcome;
   outcome.set_token("t");
   outcome.set_reward(0.25);
-  EXPECT_EQ(WithToken(false, OutcomeBytes("", 0, 0.25), "t"), outcome.SerializeAsString());
+  EXPECT_EQ(kOutcomeForm.with_token(OutcomeBytes("", 0, 0.25), "t"), outcome.SerializeAsString());
   v1::PerturbedReport report;
   report.set_output(3);
-  EXPECT_EQ(WithToken(true, report.SerializeAsString(), "t"), [&] {
+  EXPECT_EQ(kPerturbedForm.with_token(report.SerializeAsString(), "t"), [&] {
     report.set_token("t");
     return report.SerializeAsString();
   }());

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "client/src/store/tables.h"
-#include "common/design/counter_policy.h"
+#include "common/base/bytes.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
@@ -40,8 +41,8 @@ class CounterStreamTest : public ::testing::Test {
   }
 
   const PublicSpec spec_ = CounterModelSpec();
-  const CounterDesign design_ = *MakeCounterDesign(spec_);
-  const double centre_ = RewardCentre(spec_);
+  const CounterDesign design_ = testing::DesignOf(spec_);
+  const double centre_ = spec_.reward_range.middle();
   const double grid_step_ = std::ldexp(1.0, design_.grid().exponent);
 };
 
@@ -115,7 +116,7 @@ TEST_F(CounterStreamTest, DamagedStatesAndThoseOfOtherDesignsAreRefused) {
   }
   PublicSpec other = spec_;
   other.epsilon = {2};
-  EXPECT_THAT(CounterStream::Restore(*MakeCounterDesign(other), SecretBytes(state)),
+  EXPECT_THAT(CounterStream::Restore(testing::DesignOf(other), SecretBytes(state)),
               StatusIs(absl::StatusCode::kFailedPrecondition, "another design"));
 }
 
@@ -142,7 +143,7 @@ TEST_F(CounterStreamTest, HeldRewardsComeBack) {
   EXPECT_FALSE(HeldReward::Unpack("nine....."));
   // Bytes are not trusted to be in the range.
   std::string wild;
-  PutNumber(wild, std::bit_cast<std::uint64_t>(1e300));
+  ByteWriter(wild).F64(1e300);
   SeededBits bits(7);
   const auto moment =
       Fresh().Step(std::vector<double>{1, 0}, *HeldReward::Unpack(wild), centre_, bits);

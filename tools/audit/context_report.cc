@@ -11,7 +11,8 @@
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/stream_privatizer.h"
 #include "common/base/status.h"
-#include "common/design/context_policy.h"
+#include "common/design/mechanism.h"
+#include "common/mechanisms/privunit.h"
 #include "tools/audit/directions.h"
 
 namespace bandana::audit {
@@ -31,8 +32,10 @@ class Device {
     spec.mode = v1::LOCAL_CONTEXT;
     spec.mechanism = v1::PRIVUNIT;
     spec.epsilon = claim.epsilon;
-    BANDANA_ASSIGN_OR_RETURN(ContextMechanism mechanism, ContextMechanism::Create(spec));
-    auto device = std::shared_ptr<Device>(new Device(spec, std::move(mechanism)));
+    BANDANA_ASSIGN_OR_RETURN(spec.made, MakeMechanism(spec));
+    BANDANA_ASSIGN_OR_RETURN(const PrivUnit privunit,
+                             PrivUnit::Create(spec.made->contexts()->statistic(), spec.epsilon));
+    auto device = std::shared_ptr<Device>(new Device(spec, privunit));
     BANDANA_RETURN_IF_ERROR(device->store_->Run([&](device::Store::Transaction& transaction) {
       device->policy_ = transaction.tables.AddPolicy(
           {.model = spec.name, .hash = std::string(32, 'h'), .epsilon = spec.epsilon.value});
@@ -44,7 +47,7 @@ class Device {
   // One event, from its selection to the bytes that would leave.
   absl::StatusOr<bool> Report(Neighbour neighbour, BitSource& bits) const {
     BANDANA_ASSIGN_OR_RETURN(const auto privatizer,
-                             device::ContextPrivatizer::Create({.mechanism = mechanism_,
+                             device::ContextPrivatizer::Create({.mechanism = spec_.made,
                                                                 .range = spec_.reward_range,
                                                                 .dimension = spec_.dimension,
                                                                 .model = spec_.name,
@@ -58,16 +61,16 @@ class Device {
     row.features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ);
     row.opening.epoch = kEpoch;
     BANDANA_RETURN_IF_ERROR(store_->Run([&](device::Store::Transaction& transaction) {
-      return privatizer.Debit(transaction, kUser);
+      return privatizer->Debit(transaction, kUser);
     }));
     BANDANA_RETURN_IF_ERROR(
         store_->Run([&](device::Store::Transaction& transaction) -> absl::Status {
           BANDANA_ASSIGN_OR_RETURN(
               const device::Release released,
-              privatizer.Release(transaction, row, privatizer.Hold(kReward, std::nullopt),
-                                 {.payment = device::Payment::kDebited,
-                                  .now = absl::Now(),
-                                  .forget_at = absl::Now()}));
+              privatizer->Release(transaction, row, privatizer->Hold(kReward, std::nullopt),
+                                  {.payment = device::Payment::kDebited,
+                                   .now = absl::Now(),
+                                   .forget_at = absl::Now()}));
           if (released != device::Release::kDone) return Internal("a fresh decision was not drawn");
           transaction.tables.DeleteReport(row.number);  // answered: the store does not grow
           return absl::OkStatus();
@@ -76,8 +79,7 @@ class Device {
   }
 
  private:
-  Device(PublicSpec spec, ContextMechanism mechanism)
-      : spec_(std::move(spec)), mechanism_(std::move(mechanism)) {}
+  Device(PublicSpec spec, const PrivUnit& privunit) : spec_(std::move(spec)), privunit_(privunit) {}
 
   absl::StatusOr<bool> Happened(const std::string& bytes) const {
     v1::ContextReport report;
@@ -86,12 +88,12 @@ class Device {
       return Internal("what the device sends is no report of a seed");
     }
     std::memcpy(seed.data(), report.seed().data(), seed.size());
-    BANDANA_ASSIGN_OR_RETURN(const JointEstimate estimate, mechanism_.Decode(seed));
-    return InCapOfPAlone(*mechanism_.privunit(), estimate);
+    BANDANA_ASSIGN_OR_RETURN(const JointEstimate estimate, privunit_.Decode(seed));
+    return InCapOfPAlone(privunit_, estimate);
   }
 
   const PublicSpec spec_;
-  const ContextMechanism mechanism_;
+  const PrivUnit privunit_;
   const std::shared_ptr<device::Store> store_ =
       std::static_pointer_cast<device::Store>(DeviceStore::InMemory());
   device::PolicyId policy_ = 0;

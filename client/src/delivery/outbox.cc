@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "client/src/privacy/features.h"
-#include "client/src/privacy/wire_reports.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -42,8 +41,8 @@ struct Outbox::Batch {
   std::vector<OutboundReport> reports;
   bool tokenless = false;
   int attempt = 0;
-  v1::SubmitRequest submit;        // local models
-  v1::ReportRequest report;        // others
+  v1::SubmitRequest submit;        // by Submit
+  v1::ReportRequest report;        // by Report
   v1::BatchSelectRequest selects;  // tokenless
 };
 
@@ -112,12 +111,8 @@ void Outbox::Fill(Batch& batch) const {
       select.set_top_k(1);
       UnpackFeatures(report.features,
                      *select.mutable_arms()->mutable_inline_arms()->mutable_features());
-    } else if (options_.context_lifetime) {
-      batch.submit.add_context_reports()->ParseFromString(report.report);
-    } else if (options_.local) {
-      batch.submit.add_reports()->ParseFromString(report.report);
     } else {
-      batch.report.add_outcomes()->ParseFromString(report.report);
+      options_.form->add(report.report, batch.submit, batch.report);
     }
   }
   batch.submit.set_model(options_.model);
@@ -126,8 +121,8 @@ void Outbox::Fill(Batch& batch) const {
 }
 
 bool Outbox::DropExpired(const BatchPtr& batch) {
-  if (!options_.context_lifetime) return true;
-  const absl::Time oldest = services_.clock->Now() - *options_.context_lifetime;
+  if (!options_.lifetime) return true;
+  const absl::Time oldest = services_.clock->Now() - *options_.lifetime;
   const auto expired = std::stable_partition(
       batch->reports.begin(), batch->reports.end(),
       [oldest](const OutboundReport& report) { return report.due_at > oldest; });
@@ -152,7 +147,7 @@ void Outbox::Start(const BatchPtr& batch) {
 
 void Outbox::Send(const BatchPtr& batch) {
   const CallOptions call = {.deadline = options_.deadline};
-  if (options_.local) {
+  if (options_.form->submitted) {
     services_.transport->Submit(batch->submit, call,
                                 [this, batch](const Answer& answer, v1::SubmitResponse& response) {
                                   OnResults(batch, answer, response.results());
@@ -176,7 +171,7 @@ void Outbox::OnResults(const BatchPtr& batch, const Answer& answer,
     policy_mismatch = policy_mismatch || results[i].reason() == v1::POLICY_MISMATCH;
     // Without tokens only the epoch can be foreign: the next reports need the one in force.
     policy_mismatch =
-        policy_mismatch || (options_.context_lifetime && results[i].reason() == v1::TOKEN_FOREIGN);
+        policy_mismatch || (options_.form->by_id && results[i].reason() == v1::TOKEN_FOREIGN);
     Settle(batch->reports[i], ToDelivery(results[i].code()));
   }
   if (policy_mismatch) services_.model->AskAgain();
@@ -242,7 +237,7 @@ void Outbox::OnTokens(const BatchPtr& batch, const Answer& answer,
     OutboundReport& report = batch->reports[i];
     const auto code = static_cast<absl::StatusCode>(result.code());
     if (code == absl::StatusCode::kOk && !result.selection().token().empty()) {
-      report.report = WithToken(options_.local, report.report, result.selection().token());
+      report.report = options_.form->with_token(report.report, result.selection().token());
       report.features.clear();
       with_token.push_back(std::move(report));
     } else if (code != absl::StatusCode::kOk && VerdictOf(code, 1) == Verdict::kReject) {

@@ -16,6 +16,7 @@
 #include "client/src/base/transport.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/pending_reports.h"
+#include "client/src/privacy/wire_reports.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
 #include "common/base/clock.h"
@@ -41,11 +42,11 @@ class Outbox {
  public:
   struct Options {
     std::string model;
-    bool local = false;
-    // Private contexts: reports have no token, and no attempt begins later than so long after a
-    // report was due, because the server may have forgotten by then that it has it.
-    std::optional<absl::Duration> context_lifetime;
-    std::string policy_hash;  // of every report: one policy a client
+    const ReportForm* form = nullptr;
+    // Reports by id: no attempt begins later than so long after a report was due, because the
+    // server may have forgotten by then that it has it.
+    std::optional<absl::Duration> lifetime;
+    std::string policy_hash;  // of every report: one policy per client
     absl::Duration deadline;
     BackoffOptions backoff;
     int in_flight_max = 8;

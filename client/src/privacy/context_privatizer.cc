@@ -2,20 +2,18 @@
 
 #include <array>
 #include <utility>
+#include <variant>
 
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/wire_reports.h"
-#include "common/accounting/composition.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
-absl::StatusOr<ContextPrivatizer> ContextPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
-                           Compose(PrivacyTotals(), options.mechanism.cost()));
-  const std::uint64_t cost = options.mechanism.privunit() != nullptr ? one.pure : one.rho;
-  return ContextPrivatizer(std::move(options), cost);
+absl::StatusOr<std::unique_ptr<EventMechanism>> ContextPrivatizer::Create(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  return std::unique_ptr<EventMechanism>(new ContextPrivatizer(std::move(options), cost));
 }
 
 absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction,
@@ -33,18 +31,12 @@ absl::StatusOr<std::string> ContextPrivatizer::DrawReport(const ReportRow& row,
                                                           double reward) const {
   std::array<std::byte, 16> id{};
   BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
-  const ContextMechanism& mechanism = options_.mechanism;
-  const ClippedStatistics phi = mechanism.statistic().Clip(RawInteraction(
+  const ContextReports& contexts = *options_.mechanism->contexts();
+  const ClippedStatistics phi = contexts.statistic().Clip(RawInteraction(
       FeaturesOfRank(row.features, 0, options_.dimension), StraightReward(options_.link, reward)));
-  const std::uint64_t epoch = row.opening.epoch;
-  if (mechanism.privunit() != nullptr) {
-    BANDANA_ASSIGN_OR_RETURN(const PerturbedDirection drawn,
-                             mechanism.privunit()->Randomize(phi, *options_.bits));
-    return ContextReportBytes(id, epoch, drawn);
-  }
-  BANDANA_ASSIGN_OR_RETURN(const PerturbedStatistics drawn,
-                           mechanism.gaussian()->Perturb(phi, *options_.bits));
-  return ContextReportBytes(id, epoch, drawn);
+  BANDANA_ASSIGN_OR_RETURN(const PerturbedContext drawn, contexts.Draw(phi, *options_.bits));
+  return std::visit(
+      [&](const auto& output) { return ContextReportBytes(id, row.opening.epoch, output); }, drawn);
 }
 
 absl::StatusOr<device::Release> ContextPrivatizer::Release(Store::Transaction& transaction,

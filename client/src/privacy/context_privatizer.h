@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/src/privacy/counter_stream.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "common/design/context_policy.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "client/src/privacy/held_reward.h"
+#include "common/bandits/link.h"
+#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -24,7 +25,7 @@ namespace bandana::device {
 class ContextPrivatizer final : public EventMechanism {
  public:
   struct Options {
-    ContextMechanism mechanism;
+    std::shared_ptr<const Mechanism> mechanism;  // has contexts()
     RewardRange range;
     Link link = Link::kLinear;
     double default_reward = 0;  // what missing and NaN rewards mean
@@ -33,10 +34,12 @@ class ContextPrivatizer final : public EventMechanism {
     PolicyId policy = 0;
     std::uint64_t events_max = 0;  // of one user, 0 = no bound
     BitSource* bits = nullptr;     // outlives the privatizer
+    EventTraits traits;
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
-  static absl::StatusOr<ContextPrivatizer> Create(Options options);
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
 
+  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
   absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
@@ -53,8 +56,8 @@ class ContextPrivatizer final : public EventMechanism {
   // v1.ContextReport, the bytes that will be sent.
   absl::StatusOr<std::string> DrawReport(const ReportRow& row, double reward) const;
 
-  Options options_;
-  std::uint64_t event_cost_;  // epsilon, or rho of the Gaussian, in units of PrivacyTotals::kUnit
+  const Options options_;
+  const std::uint64_t event_cost_;  // as Account::event_cost
 };
 
 }  // namespace bandana::device

@@ -2,40 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
+#include "client/src/privacy/held_reward.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_encoder.h"
-#include "common/mechanisms/reward_randomizer.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
-
-// A clipped reaction between Report and its draw. Has no printer and no conversion to a number; its
-// bytes are for the device's own store, and only until the draw.
-class HeldReward {
- public:
-  // Missing and NaN mean `default_reward`; out of range moves to the bound.
-  static HeldReward Clip(std::optional<double> reward, const RewardRange& range,
-                         double default_reward);
-
-  // 8 bytes, for every reward.
-  SecretBytes Pack() const;
-  // Nothing when the bytes are not Pack's.
-  static std::optional<HeldReward> Unpack(std::string_view bytes);
-
- private:
-  friend class CounterStream;
-  friend class ContextPrivatizer;
-  explicit HeldReward(double value) : value_(value) {}
-  double value_;  // in the range it was clipped to
-};
 
 // Encoder and decoder of one stream. What Step returns is post-processing of the encoder's integer
 // releases; nothing else leaves.

@@ -8,11 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
 #include "client/src/privacy/release.h"
+#include "client/src/privacy/wire_reports.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana::device {
 
@@ -33,6 +34,17 @@ struct Draw {
   absl::Time forget_at;  // until when it is remembered that the decision has its report
 };
 
+// What the rest of the client must know of a model's events.
+struct EventTraits {
+  const ReportForm* form = nullptr;  // how its reports travel
+  bool ranked_here = false;  // contexts are private: the device ranks, and only reports leave
+  bool keeps_features =
+      false;  // events are made with the features of an arm that the server ranked
+  // The server names a window in this range with every arm that it ranks; a reward is clipped to
+  // it.
+  std::optional<RewardRange> windows_in;
+};
+
 // Privacy:  what Release writes is all that ever leaves of an event. Whatever of it is not drawn
 //           (token, rank, epoch, times) stands in the row since the decision.
 // Threads:  Hold is safe; the rest runs on the store's writer thread.
@@ -40,8 +52,10 @@ class EventMechanism {
  public:
   virtual ~EventMechanism() = default;
 
+  virtual const EventTraits& traits() const = 0;
+
   // The clipped input of the draw, kHeldBytes of them for every reward. Missing and NaN mean the
-  // default reward. `window`: of the arm shown, with CENTRED_RANDOMIZER; else not read.
+  // default reward. `window`: of the arm shown, if it has one.
   virtual SecretBytes Hold(std::optional<double> reward,
                            const std::optional<RewardRange>& window) const = 0;
 

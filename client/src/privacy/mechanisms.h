@@ -12,17 +12,16 @@
 namespace bandana::device {
 
 // Whose events they are: what the ledger and the streams know the client by.
-struct MechanismOwner {
+struct EventOwner {
   PolicyId policy = 0;
   OwnerId owner = 0;
   std::uint64_t events_max = 0;  // of one user, 0 = no bound
+  BitSource* bits = nullptr;     // what is drawn with; outlives the mechanism
+  ModelEpoch* epoch = nullptr;   // outlives the mechanism
 };
 
-// `bits` and `epoch` outlive it. Errors: INVALID_ARGUMENT a mechanism that cannot be made, or a
-// cost that cannot be accounted for.
+// The one choice between them. Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
 absl::StatusOr<std::unique_ptr<EventMechanism>> MakeEventMechanism(const PublicSpec& spec,
-                                                                   const MechanismOwner& owner,
-                                                                   BitSource* bits,
-                                                                   ModelEpoch* epoch);
+                                                                   const EventOwner& owner);
 
 }  // namespace bandana::device

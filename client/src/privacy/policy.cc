@@ -5,7 +5,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mode.h"
 
 namespace bandana {
 
@@ -71,8 +71,8 @@ absl::Status CheckOptions(const ClientOptions& options) {
 }
 
 absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy) {
-  const bool local = IsLocalMode(spec.mode);
-  if (policy.require_local && !local) {
+  const ModeRow& mode = ModeOf(spec.mode);
+  if (policy.require_local && !mode.device_draws) {
     return Weaker(spec, "require_local, but its rewards are not randomized on the device");
   }
   if (spec.research && !policy.allow_research) {
@@ -80,7 +80,7 @@ absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy) {
   }
   // A model without privacy has no finite epsilon.
   const double epsilon =
-      spec.mode == v1::NON_PRIVATE ? std::numeric_limits<double>::infinity() : spec.epsilon.value;
+      mode.is_private ? spec.epsilon.value : std::numeric_limits<double>::infinity();
   if (!(epsilon <= policy.epsilon_max)) {
     return Weaker(spec, absl::StrCat("epsilon_max is ", policy.epsilon_max, ", its epsilon is ",
                                      epsilon, " an event"));

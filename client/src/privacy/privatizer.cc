@@ -1,24 +1,25 @@
 #include "client/src/privacy/privatizer.h"
 
+#include <utility>
+
 #include "client/src/privacy/wire_reports.h"
 #include "client/src/store/handle.h"
+#include "common/base/bytes.h"
 #include "common/base/status.h"
-#include "common/mechanisms/centred_window.h"
 
 namespace bandana::device {
 
-// PROOF: centred_randomizer begin
-bool Privatizer::UsesWindow(const std::optional<RewardRange>& window) const {
-  return options_.centred && window && IsWindowOf(options_.randomizer.range(), *window);
+absl::StatusOr<std::unique_ptr<EventMechanism>> Privatizer::Create(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  return std::unique_ptr<EventMechanism>(new Privatizer(std::move(options), cost));
 }
 
+// PROOF: centred_randomizer begin
 SecretBytes Privatizer::Hold(std::optional<double> reward,
                              const std::optional<RewardRange>& window) const {
-  const ClippedReward clipped =
-      options_.randomizer.ClipTo(UsesWindow(window) ? *window : options_.randomizer.range(),
-                                 RawReward(reward), options_.default_reward);
+  const ClippedReward clipped = rewards().Clip(RawReward(reward), options_.default_reward, window);
   std::string bytes;
-  PutNumber(bytes, clipped.step_);
+  ByteWriter(bytes).U64(clipped.step_);
   return SecretBytes(std::move(bytes));
 }
 // PROOF: centred_randomizer end
@@ -31,9 +32,9 @@ absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transact
                                                     const SecretBytes& held,
                                                     const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
-  Reader reader{held.get()};
-  const std::uint64_t step = reader.Number();
-  if (!reader.ok || step > RewardRandomizer::kInputSteps) {
+  ByteReader reader(held.get());
+  const std::uint64_t step = reader.U64();
+  if (!reader.ok() || step > kRewardSteps) {
     return Internal("a held reward is not one of the input grid");
   }
   if (draw.payment == Payment::kBlock) {
@@ -41,10 +42,10 @@ absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transact
                              transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
     if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
   }
-  BANDANA_ASSIGN_OR_RETURN(const PerturbedReward output,
-                           options_.randomizer.Randomize(
-                               ClippedReward(static_cast<std::uint32_t>(step)), *options_.bits));
-  const bool whole_range = options_.centred && !UsesWindow(WindowOf(row.opening.window, 0));
+  BANDANA_ASSIGN_OR_RETURN(
+      const PerturbedReward output,
+      rewards().Draw(ClippedReward(static_cast<std::uint32_t>(step)), *options_.bits));
+  const bool whole_range = rewards().IsWholeRange(WindowOf(row.opening.window, 0));
   row.report = PerturbedReportBytes(row.token, row.opening.shown, output, whole_range);
   FinishRow(transaction.tables, row, draw.forget_at);
   return device::Release::kDone;

@@ -2,35 +2,38 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
 
-// Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
-// draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
-// drawn output; neither the reward nor its clipped form is.
+// Any mechanism that is RewardReports: it clips, it draws, and says what a report says of the
+// decision's window. Invariants, for every decision: 1. its event is debited durably before its
+// draw. 2. At most one draw is ever persisted, and only persisted draws are sent. 3. What is
+// persisted and sent is the drawn output; neither the reward nor its clipped form is.
 //
 // Privacy:  epsilon-LDP per event (replacement of one reward); docs/privacy/reward_randomizer.md.
 class Privatizer final : public EventMechanism {
  public:
   struct Options {
-    RewardRandomizer randomizer;
-    bool centred = false;       // CENTRED_RANDOMIZER
-    double default_reward = 0;  // what missing and NaN rewards mean
+    std::shared_ptr<const Mechanism> mechanism;  // has rewards()
+    double default_reward = 0;                   // what missing and NaN rewards mean
     std::string model;
     PolicyId policy = 0;
     std::uint64_t events_max = 0;  // of one user, 0 = no bound
-    std::uint64_t event_cost = 0;  // as Account::event_cost
     BitSource* bits = nullptr;     // outlives the privatizer
+    EventTraits traits;
   };
-  explicit Privatizer(Options options) : options_(std::move(options)) {}
+  // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
 
+  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
   absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
@@ -38,14 +41,15 @@ class Privatizer final : public EventMechanism {
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
+  Privatizer(Options options, std::uint64_t event_cost)
+      : options_(std::move(options)), event_cost_(event_cost) {}
+  const RewardReports& rewards() const { return *options_.mechanism->rewards(); }
   Account AccountOf(const std::string& user) const {
-    return {options_.model, options_.policy, user, options_.events_max, options_.event_cost};
+    return {options_.model, options_.policy, user, options_.events_max, event_cost_};
   }
 
-  // Whether a reward is clipped to the decision's window, of a centred model, and not to the range.
-  bool UsesWindow(const std::optional<RewardRange>& window) const;
-
   const Options options_;
+  const std::uint64_t event_cost_;  // as Account::event_cost
 };
 
 }  // namespace bandana::device

@@ -1,11 +1,11 @@
 #include "client/src/privacy/raw_reports.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 
-#include "client/src/privacy/counter_stream.h"
+#include "client/src/privacy/held_reward.h"
 #include "client/src/privacy/wire_reports.h"
+#include "common/base/bytes.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -16,8 +16,7 @@ SecretBytes RawReports::Hold(std::optional<double> reward,
     return HeldReward::Clip(reward, options_.range, options_.default_reward).Pack();
   }
   std::string bytes;
-  PutNumber(bytes, std::bit_cast<std::uint64_t>(
-                       reward.value_or(std::numeric_limits<double>::quiet_NaN())));
+  ByteWriter(bytes).F64(reward.value_or(std::numeric_limits<double>::quiet_NaN()));
   return SecretBytes(std::move(bytes));
 }
 
@@ -25,9 +24,9 @@ absl::StatusOr<device::Release> RawReports::Release(Store::Transaction& transact
                                                     const SecretBytes& held,
                                                     const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
-  Reader reader{held.get()};
-  const double reward = std::bit_cast<double>(reader.Number());
-  if (!reader.ok) return Internal("a held reward has a wrong length");
+  ByteReader reader(held.get());
+  const double reward = reader.F64();
+  if (!reader.ok()) return Internal("a held reward has a wrong length");
   row.report = OutcomeBytes(row.token, row.opening.shown,
                             std::isnan(reward) ? std::nullopt : std::optional(reward));
   FinishRow(transaction.tables, row, draw.forget_at);

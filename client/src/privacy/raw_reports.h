@@ -15,9 +15,11 @@ class RawReports final : public EventMechanism {
     bool clips = false;
     RewardRange range;
     double default_reward = 0;
+    EventTraits traits;
   };
   explicit RawReports(const Options& options) : options_(options) {}
 
+  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
   absl::Status Debit(Store::Transaction&, const std::string&) const override {

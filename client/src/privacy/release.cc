@@ -1,6 +1,15 @@
 #include "client/src/privacy/release.h"
 
+#include "common/accounting/composition.h"
+#include "common/base/status.h"
+
 namespace bandana::device {
+
+absl::StatusOr<std::uint64_t> LedgerCost(const Mechanism& mechanism) {
+  const PrivacyCost cost = *mechanism.cost();
+  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one, Compose(PrivacyTotals(), cost));
+  return cost.pure ? one.pure : one.rho;
+}
 
 std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
   switch (tables.DrawnState(number)) {

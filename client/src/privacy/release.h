@@ -1,11 +1,14 @@
 // From a decision to its one durable report: what a step of it may come to.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
+#include "common/design/mechanism.h"
 
 namespace bandana::device {
 
@@ -21,6 +24,11 @@ enum class Payment {
   kBlock,    // from the user's durable block; debits the next block when it is empty
   kDebited,  // it was debited when the decision was taken
 };
+
+// What one debit of the mechanism adds to the ledger (Account::event_cost): epsilon where it is
+// pure, else rho, in units of PrivacyTotals::kUnit. Requires a cost. Errors: INVALID_ARGUMENT it
+// cannot be accounted for.
+absl::StatusOr<std::uint64_t> LedgerCost(const Mechanism& mechanism);
 
 // Every report is made behind this check: what a further one of the same decision comes to, or
 // nothing when the decision has none yet.

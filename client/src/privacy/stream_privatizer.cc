@@ -5,16 +5,14 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "client/src/privacy/features.h"
-#include "common/accounting/composition.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
-absl::StatusOr<StreamPrivatizer> StreamPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const PrivacyTotals one,
-                           Compose(PrivacyTotals(), PrivacyCost::Zcdp(options.design.cost())));
-  return StreamPrivatizer(std::move(options), one.rho);
+absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  return std::unique_ptr<EventMechanism>(new StreamPrivatizer(std::move(options), cost));
 }
 
 absl::Status StreamPrivatizer::Debit(Store::Transaction& transaction,
@@ -63,7 +61,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& tr
   if (!current || (current->end != StreamEnd::kNone && !IsFinal(current->end))) {
     BANDANA_ASSIGN_OR_RETURN(current, Open(transaction, row.user));
   }
-  if (current->end == StreamEnd::kNone && current->step >= options_.design.step_cap()) {
+  if (current->end == StreamEnd::kNone && current->step >= design().step_cap()) {
     transaction.tables.streams().End(*current, StreamEnd::kExhausted);
     current->end = StreamEnd::kExhausted;
   }
@@ -71,7 +69,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& tr
     options_.epoch->AskAgain();  // a new epoch would allow a new stream
     return FailedPrecondition("the user's counter takes no more steps in this epoch (",
                               ToAbsl(NameOf(current->end)), "): steps_max is ",
-                              options_.design.step_cap());
+                              design().step_cap());
   }
   if (!transaction.ledger.IsDurable(current->id)) return device::Release::kAfterCommit;
   if (draw.payment == Payment::kBlock) {
@@ -89,12 +87,12 @@ absl::Status StreamPrivatizer::TakeStep(Store::Transaction& transaction, StreamR
                                         const ReportRow& row, const HeldReward& reward) const {
   StreamRows& streams = transaction.tables.streams();
   BANDANA_ASSIGN_OR_RETURN(const SecretBytes before, streams.State(stream));
-  BANDANA_ASSIGN_OR_RETURN(CounterStream counter, CounterStream::Restore(options_.design, before));
+  BANDANA_ASSIGN_OR_RETURN(CounterStream counter, CounterStream::Restore(design(), before));
   if (counter.step() != stream.step) return DataLoss("counter stream: a state of another step");
   BANDANA_ASSIGN_OR_RETURN(
       const std::vector<double> moment,
-      counter.Step(FeaturesOfRank(row.features, 0, options_.design.grid().dimension), reward,
-                   options_.centre, *options_.bits));
+      counter.Step(FeaturesOfRank(row.features, 0, design().grid().dimension), reward,
+                   options_.mechanism->counter()->centre, *options_.bits));
   v1::CounterReport report;
   report.mutable_moment()->Assign(moment.begin(), moment.end());
   v1::CounterStep& step = *report.add_steps();

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/src/privacy/counter_stream.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "common/mechanisms/counters/counter_design.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -24,8 +24,7 @@ namespace bandana::device {
 class StreamPrivatizer final : public EventMechanism {
  public:
   struct Options {
-    CounterDesign design;
-    double centre = 0;  // of the reward range
+    std::shared_ptr<const Mechanism> mechanism;  // has counter()
     RewardRange range;
     double default_reward = 0;
     std::string model;
@@ -34,10 +33,12 @@ class StreamPrivatizer final : public EventMechanism {
     std::uint64_t events_max = 0;  // of one user, 0 = no bound
     BitSource* bits = nullptr;     // outlives the privatizer
     ModelEpoch* epoch = nullptr;   // outlives the privatizer
+    EventTraits traits;
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
-  static absl::StatusOr<StreamPrivatizer> Create(Options options);
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
 
+  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
   absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
@@ -50,6 +51,7 @@ class StreamPrivatizer final : public EventMechanism {
  private:
   StreamPrivatizer(Options options, std::uint64_t rho_cost)
       : options_(std::move(options)), rho_cost_(rho_cost) {}
+  const CounterDesign& design() const { return options_.mechanism->counter()->design; }
   Account AccountOf(const std::string& user) const {
     return {options_.model, options_.policy, user, options_.events_max, 0};
   }
@@ -58,8 +60,8 @@ class StreamPrivatizer final : public EventMechanism {
   absl::Status TakeStep(Store::Transaction& transaction, StreamRow& stream, const ReportRow& row,
                         const HeldReward& reward) const;
 
-  Options options_;
-  std::uint64_t rho_cost_;  // of a stream, in units of PrivacyTotals::kUnit
+  const Options options_;
+  const std::uint64_t rho_cost_;  // of a stream, in units of PrivacyTotals::kUnit
 };
 
 }  // namespace bandana::device

@@ -12,13 +12,23 @@ v1::ContextReport ContextReportOf(std::span<const std::byte, 16> id, std::uint64
   return report;
 }
 
+// What is read below are our own bytes, verified by the row's digest.
 template <typename Report>
 std::string ReplaceToken(std::string_view bytes, std::string_view token) {
   Report report;
-  // Our own bytes, verified by the row's digest.
   report.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   report.set_token(token.data(), token.size());
   return report.SerializeAsString();
+}
+
+void AddPerturbed(std::string_view bytes, v1::SubmitRequest& submit, v1::ReportRequest&) {
+  submit.add_reports()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+void AddContext(std::string_view bytes, v1::SubmitRequest& submit, v1::ReportRequest&) {
+  submit.add_context_reports()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+void AddOutcome(std::string_view bytes, v1::SubmitRequest&, v1::ReportRequest& outcomes) {
+  outcomes.add_outcomes()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 }  // namespace
@@ -55,9 +65,9 @@ std::string OutcomeBytes(std::string_view token, int shown, std::optional<double
   return outcome.SerializeAsString();
 }
 
-std::string WithToken(bool local, std::string_view report, std::string_view token) {
-  return local ? ReplaceToken<v1::PerturbedReport>(report, token)
-               : ReplaceToken<v1::Outcome>(report, token);
-}
+const ReportForm kPerturbedForm = {
+    .submitted = true, .add = AddPerturbed, .with_token = ReplaceToken<v1::PerturbedReport>};
+const ReportForm kOutcomeForm = {.add = AddOutcome, .with_token = ReplaceToken<v1::Outcome>};
+const ReportForm kContextForm = {.submitted = true, .by_id = true, .add = AddContext};
 
 }  // namespace bandana::device

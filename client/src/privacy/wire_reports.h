@@ -8,8 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_chain.h"
 #include "common/mechanisms/statistics_chain.h"
+
+namespace bandana::v1 {
+class ReportRequest;
+class SubmitRequest;
+}  // namespace bandana::v1
 
 namespace bandana::device {
 
@@ -27,7 +32,20 @@ std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t 
 std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t epoch,
                                const PerturbedStatistics& statistics);
 
-// The same report with its token set. `local` says which of the two messages it is.
-std::string WithToken(bool local, std::string_view report, std::string_view token);
+// How the reports of one of these messages travel.
+struct ReportForm {
+  // By Submit, else by Report.
+  bool submitted = false;
+  // Without a token: the server knows a report again by its id, for a token's lifetime.
+  bool by_id = false;
+  // Adds one to the request of its call; the other is not touched.
+  void (*add)(std::string_view report, v1::SubmitRequest& submit,
+              v1::ReportRequest& outcomes) = nullptr;
+  // The same report with its token set. Null by_id.
+  std::string (*with_token)(std::string_view report, std::string_view token) = nullptr;
+};
+extern const ReportForm kPerturbedForm;
+extern const ReportForm kOutcomeForm;
+extern const ReportForm kContextForm;
 
 }  // namespace bandana::device

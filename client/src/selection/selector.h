@@ -15,7 +15,7 @@
 #include "client/src/base/backoff.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana::device {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "client/src/base/bytes.h"
+#include "common/base/bytes.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -34,7 +34,7 @@ std::string Encode(const StoreMark& mark) {
   std::string out(kMagic);
   out.append(mark.identity);
   for (const std::uint64_t number : {mark.position, mark.run, mark.events, mark.streams}) {
-    PutNumber(out, number);
+    ByteWriter(out).U64(number);
   }
   out.append(mark.ledger_hash);
   out.append(ChecksumOf(out));
@@ -44,14 +44,14 @@ std::string Encode(const StoreMark& mark) {
 
 std::optional<StoreMark> Decode(std::string_view slot) {
   if (slot.size() < kMarkBytes + kChecksumBytes) return std::nullopt;
-  Reader reader{slot};
+  ByteReader reader(slot);
   StoreMark mark;
   const bool marked = reader.Take(kMagic.size()) == kMagic;
   mark.identity = std::string(reader.Take(kIdentityBytes));
-  mark.position = reader.Number();
-  mark.run = reader.Number();
-  mark.events = reader.Number();
-  mark.streams = reader.Number();
+  mark.position = reader.U64();
+  mark.run = reader.U64();
+  mark.events = reader.U64();
+  mark.streams = reader.U64();
   mark.ledger_hash = std::string(reader.Take(kHashBytes));
   const std::string_view checksum = reader.Take(kChecksumBytes);
   if (!marked || checksum != ChecksumOf(slot.substr(0, kMarkBytes))) return std::nullopt;

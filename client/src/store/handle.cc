@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "client/src/base/bytes.h"
+#include "common/base/bytes.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 
@@ -19,32 +19,32 @@ constexpr std::size_t kIdentityBytes = 16;
 std::string Encode(const Handle& handle) {
   std::string out(kMark);
   out.append(handle.identity);
-  PutNumber(out, static_cast<std::uint64_t>(handle.number));
-  PutNumber(out, static_cast<std::uint64_t>(handle.policy));
-  PutNumber(out, static_cast<std::uint64_t>(handle.ranks));
-  PutNumber(out, static_cast<std::uint64_t>(handle.shown));
-  PutBytes(out, handle.user);
-  PutBytes(out, handle.token);
-  PutBytes(out, handle.features);
-  PutBytes(out, handle.windows);
+  ByteWriter writer(out);
+  writer.U64(static_cast<std::uint64_t>(handle.number));
+  writer.U64(static_cast<std::uint64_t>(handle.policy));
+  writer.U64(static_cast<std::uint64_t>(handle.ranks));
+  writer.U64(static_cast<std::uint64_t>(handle.shown));
+  writer.Block(handle.user);
+  writer.Block(handle.token);
+  writer.Block(handle.features);
+  writer.Block(handle.windows);
   return out;
 }
 
 absl::StatusOr<Handle> DecodeHandle(std::string_view bytes) {
-  Reader reader{bytes};
+  ByteReader reader(bytes);
   const std::string_view mark = reader.Take(kMark.size());
   Handle handle;
   handle.identity = std::string(reader.Take(kIdentityBytes));
-  handle.number = static_cast<DecisionNumber>(reader.Number());
-  handle.policy = static_cast<PolicyId>(reader.Number());
-  const std::uint64_t ranks = reader.Number();
-  const std::uint64_t shown = reader.Number();
-  handle.user = reader.Bytes();
-  handle.token = reader.Bytes();
-  handle.features = reader.Bytes();
-  handle.windows = reader.Bytes();
-  if (mark != kMark || !reader.ok || !reader.rest.empty() || ranks < 1 || ranks > kTopKMax ||
-      shown >= ranks) {
+  handle.number = static_cast<DecisionNumber>(reader.U64());
+  handle.policy = static_cast<PolicyId>(reader.U64());
+  const std::uint64_t ranks = reader.U64();
+  const std::uint64_t shown = reader.U64();
+  handle.user = std::string(reader.Block());
+  handle.token = std::string(reader.Block());
+  handle.features = std::string(reader.Block());
+  handle.windows = std::string(reader.Block());
+  if (mark != kMark || !reader.Done() || ranks < 1 || ranks > kTopKMax || shown >= ranks) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   handle.ranks = static_cast<int>(ranks);

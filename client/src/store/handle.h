@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/src/store/tables.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana::device {
 

@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "client/src/base/bytes.h"
 #include "common/base/aead.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/src/store/row_digest.h"
+#include "common/base/bytes.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -52,8 +53,8 @@ std::string DigestOf(StreamId stream, std::uint64_t step, DecisionNumber number,
 // What a sealed column is bound to beside the store.
 std::string SealedFor(const char* table, StreamId stream, std::uint64_t step) {
   std::string name = table;
-  PutNumber(name, static_cast<std::uint64_t>(stream));
-  PutNumber(name, step);
+  ByteWriter(name).U64(static_cast<std::uint64_t>(stream));
+  ByteWriter(name).U64(step);
   return name;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
 #include "client/src/store/ledger_rows.h"
 #include "client/src/store/sealer.h"
 #include "client/src/store/sqlite.h"

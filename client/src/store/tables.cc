@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "client/src/base/bytes.h"
 #include "client/src/store/row_digest.h"
 #include "client/src/store/schema.h"
+#include "common/base/bytes.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -38,7 +38,7 @@ constexpr char kReportColumns[] =
 
 std::string SealedFor(DecisionNumber number) {
   std::string name = "reports";
-  PutNumber(name, static_cast<std::uint64_t>(number));
+  ByteWriter(name).U64(static_cast<std::uint64_t>(number));
   return name;
 }
 
@@ -178,11 +178,11 @@ absl::Status Tables::MigrateReports(Sealer& former) {
     auto content = former.Open(SealedFor(row.number), reports.Blob(7));
     if (!content.ok()) return content.status();
     const SecretBytes erased(*std::move(content));
-    Reader reader{erased.get()};
-    row.token = reader.Bytes();
-    row.features = reader.Bytes();
-    row.report = reader.Bytes();
-    if (!reader.ok) return DataLoss("device store: a report row is damaged");
+    ByteReader reader(erased.get());
+    row.token = std::string(reader.Block());
+    row.features = std::string(reader.Block());
+    row.report = std::string(reader.Block());
+    if (!reader.ok()) return DataLoss("device store: a report row is damaged");
     rows.push_back(std::move(row));
   }
   for (const ReportRow& row : rows) {
@@ -344,18 +344,18 @@ std::optional<ReportRow> Tables::ReadReport(const Statement& row) {
     return std::nullopt;
   }
   const SecretBytes erased(*std::move(content));
-  Reader reader{erased.get()};
-  report.token = reader.Bytes();
-  report.features = reader.Bytes();
-  report.report = reader.Bytes();
+  ByteReader reader(erased.get());
+  report.token = std::string(reader.Block());
+  report.features = std::string(reader.Block());
+  report.report = std::string(reader.Block());
   Opening& opening = report.opening;
-  opening.shown = static_cast<int>(reader.Number());
-  opening.epoch = reader.Number();
-  opening.close = FromMicros(static_cast<std::int64_t>(reader.Number()));
-  opening.window = reader.Bytes();
-  opening.reacted = reader.Number() != 0;
-  opening.held = SecretBytes(reader.Bytes());
-  if (!reader.ok || !reader.rest.empty()) {
+  opening.shown = static_cast<int>(reader.U64());
+  opening.epoch = reader.U64();
+  opening.close = FromMicros(static_cast<std::int64_t>(reader.U64()));
+  opening.window = std::string(reader.Block());
+  opening.reacted = reader.U64() != 0;
+  opening.held = SecretBytes(std::string(reader.Block()));
+  if (!reader.Done()) {
     database_->Fail(DataLoss("device store: a report row is damaged"));
     return std::nullopt;
   }
@@ -365,16 +365,17 @@ std::optional<ReportRow> Tables::ReadReport(const Statement& row) {
 void Tables::PutReport(const ReportRow& row) {
   std::string content;
   content.reserve(row.token.size() + row.features.size() + row.report.size() + 128);
-  PutBytes(content, row.token);
-  PutBytes(content, row.features);
-  PutBytes(content, row.report);
+  ByteWriter writer(content);
+  writer.Block(row.token);
+  writer.Block(row.features);
+  writer.Block(row.report);
   const Opening& opening = row.opening;
-  PutNumber(content, static_cast<std::uint64_t>(opening.shown));
-  PutNumber(content, opening.epoch);
-  PutNumber(content, static_cast<std::uint64_t>(ToMicros(opening.close)));
-  PutBytes(content, opening.window);
-  PutNumber(content, opening.reacted ? 1 : 0);
-  PutBytes(content, opening.held.get());
+  writer.U64(static_cast<std::uint64_t>(opening.shown));
+  writer.U64(opening.epoch);
+  writer.U64(static_cast<std::uint64_t>(ToMicros(opening.close)));
+  writer.Block(opening.window);
+  writer.U64(opening.reacted ? 1 : 0);
+  writer.Block(opening.held.get());
   const SecretBytes erased(std::move(content));
   const auto stored = sealer_->Seal(SealedFor(row.number), erased.get());
   if (!stored.ok()) return database_->Fail(stored.status());

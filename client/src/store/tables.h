@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
 #include "client/src/store/anchor.h"
 #include "client/src/store/ledger_rows.h"
 #include "client/src/store/sealer.h"

@@ -27,6 +27,7 @@ class WholeRange : public RewardReports {
         .Hash();
   }
 
+  bool uses_windows() const override { return false; }
   std::optional<RewardRange> WindowFor(double, double, double) const override {
     return std::nullopt;
   }
@@ -63,6 +64,7 @@ class Windowed final : public WholeRange {
  public:
   using WholeRange::WholeRange;
 
+  bool uses_windows() const override { return true; }
   std::optional<RewardRange> WindowFor(double mean, double width,
                                        double reward_stddev) const override {
     return CentredWindow(randomizer().range(), mean, width, reward_stddev,

@@ -28,6 +28,7 @@ class WatchedMechanism final : public EventMechanism {
   WatchedMechanism(std::unique_ptr<EventMechanism> own, Draws draws, Recorder& recorder)
       : own_(std::move(own)), draws_(draws), recorder_(recorder) {}
 
+  const device::EventTraits& traits() const override { return own_->traits(); }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override {
     return own_->Hold(reward, window);

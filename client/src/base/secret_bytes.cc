@@ -1,4 +1,4 @@
-#include "client/src/base/bytes.h"
+#include "client/src/base/secret_bytes.h"
 
 #include <utility>
 
