@@ -9,7 +9,7 @@
 
 namespace bandana::server {
 
-// One entry an id, about 30 bytes: what is known of it as a set of kinds (bits 0 to 7). Not
+// One entry per id, about 30 bytes: what is known of it as a set of kinds (bits 0 to 7). Not
 // thread-safe.
 class IdIndex {
  public:

@@ -48,8 +48,8 @@ class LogEngine {
 absl::StatusOr<std::shared_ptr<const LogEngine>> MakeLogEngine(std::string_view setting);
 std::shared_ptr<const LogEngine> DefaultLogEngine();
 
-// For who has no configuration: the engine whose log the folder has; the default when there is
-// none.
+// For callers without a configuration: the engine whose log the folder has; the default when there
+// is none.
 std::shared_ptr<const LogEngine> LogEngineOf(const std::string& folder);
 
 // Opens the folder's log. Errors: as Open; FAILED_PRECONDITION when it is another engine's.

@@ -23,7 +23,7 @@ struct LogState {
 
 // With its SHA-256 at the end.
 std::string EncodeLogState(const LogState& state);
-// Reads version 1, too, which has no cells. Errors: DATA_LOSS.
+// Also reads version 1, which has no cells. Errors: DATA_LOSS.
 absl::StatusOr<LogState> DecodeLogState(std::string_view bytes);
 
 // The first 8 bytes of SHA-256 over an id's row.

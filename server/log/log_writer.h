@@ -59,11 +59,11 @@ class AppendGate {
   virtual void Rollback() = 0;
 };
 
-// Whether others may notice the records of a call: hushed ones count as nothing that waits, and
-// have the queue's bounds for themselves.
+// Whether others may notice the records of a call. Hushed records are not counted among those that
+// wait, and have the bounds of the queue for themselves.
 enum class Notice : std::uint8_t { kOpen, kHushed };
 
-// One entry a record. Not OK: nothing of the request is promised, a repeat is safe.
+// One entry per record. Not OK: nothing of the request is promised, a repeat is safe.
 using AppendDone = std::function<void(const absl::Status&, std::span<const Admission>)>;
 
 // Threads: safe. The log and the gate must outlive it.

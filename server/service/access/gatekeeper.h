@@ -29,9 +29,9 @@ class Gatekeeper {
  public:
   Gatekeeper(AccessRules rules, const Clock& clock);
 
-  // Takes other rules. Calls that were let in go on under the rules before; every later one, on
-  // whatever connection, meets these. A principal whose name and rate stay keeps what it has used
-  // of its rate.
+  // Replaces the rules. Calls that were let in go on under the old ones; every later call, on any
+  // connection, meets the new ones. A principal whose name and rate stay keeps what it has used of
+  // its rate.
   void Replace(AccessRules rules);
 
   // Identifies the caller, checks its roles, and counts the call against its rate, in this order: a

@@ -1,4 +1,4 @@
-// What a listener is told of its calls.
+// What a listener learns about its calls.
 #pragma once
 
 namespace bandana::server {

@@ -27,27 +27,27 @@ struct SocketId {
   std::uint64_t inode = 0;
 };
 
-// gRPC tells nobody when it closes a connection: one is open for as long as its descriptor is the
-// same socket. Threads: not safe.
+// gRPC does not say when it closes a connection. A connection counts as open while its descriptor
+// is the same socket. Threads: not safe.
 class ConnectionBook {
  public:
-  // `is_open` whether the descriptor is still that socket.
+  // `is_open` says whether the descriptor is still that socket.
   ConnectionBook(const ConnectionLimits& limits, std::function<bool(const SocketId&)> is_open);
 
   // kNone: it is in the book.
   Refusal Enter(const Peer& peer, const SocketId& socket, absl::Time now);
-  // A call has come over it: its handshake was no waste.
+  // Notes that a call has come over it, so that its handshake counts as no offence.
   void Spoke(const std::string& peer_name);
-  // The socket to close, when this one was an offence too many, or the address has offended before
-  // (kOffenderTime); it stays in the book until it is, and is not told again.
-  // Null: none such, or of no connection that is known.
+  // Notes an offence. Returns the socket to close when this was one offence too many, or when the
+  // address has offended before (kOffenderTime). It stays in the book until it is closed, and is
+  // returned once. Null: nothing to close, or the connection is not known.
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
-  // The same of an offence that needs no second one.
+  // The same for an offence that is too grave to be forgiven once.
   const SocketId* GraveOffence(const std::string& peer_name, absl::Time now);
-  // The sockets to close of an address that floods (FloodWatch), all it has; none of it is taken
-  // for kFloodBanTime.
+  // Shuts out an address that floods (FloodWatch) for kFloodBanTime. Returns all its sockets, to be
+  // closed.
   std::vector<SocketId> Ban(const std::string& group, absl::Time now);
-  // What each open connection has taken in, by `bytes` of its socket.
+  // How much was read from each open connection; `bytes` tells it of a socket.
   std::vector<Intake> Intakes(const std::function<std::uint64_t(const SocketId&)>& bytes) const;
   // Forgets connections that are closed, and addresses of which nothing is to be remembered.
   // Enter calls it often enough; O(connections).

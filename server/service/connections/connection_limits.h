@@ -11,21 +11,22 @@ namespace bandana::server {
 inline constexpr int kConnectionsMaxDefault = 4096;
 inline constexpr int kConnectionsMaxMin = 16;
 inline constexpr int kConnectionsMaxMax = 65'536;
-// New connections of one address in a second; each costs the thread of the selections about 0.1 ms,
+// New connections per address and second. Each costs the thread of the selections about 0.1 ms,
 // with TLS about two milliseconds.
 inline constexpr double kArrivalsPerSecondMax = 256;
-// Refused credentials and oversized messages on one connection: a client that heeds its answers
-// stops long before.
+// Refused credentials and oversized messages per connection and second. A client that heeds its
+// answers stops long before.
 inline constexpr double kOffencesPerSecondDefault = 20;
 inline constexpr double kOffencesPerSecondMaxMax = 1e6;
-// An address of which a connection was closed for them gets so many new ones per second, each
-// closed at the first offence, until it has not offended for so long.
+// After a connection was closed for them, its address gets this many new ones per second, each
+// closed at its first offence, until it has not offended for this long.
 inline constexpr double kOffenderArrivalsPerSecond = 2;
 inline constexpr absl::Duration kOffenderTime = absl::Seconds(10);
 
-// While the thread of the selections is held by reading (FloodWatch): how long it may be (what four
-// connections sent in a second took five more to refuse), how often is looked then, what an address
-// must have sent between two looks to be the cause, and how long it is shut out.
+// While reading holds the thread of the selections (FloodWatch): how long it may (what four
+// connections sent in one second took five more to refuse); how often the connections are then
+// looked at; how much an address must have sent between two looks to be the cause; how long it is
+// shut out.
 inline constexpr absl::Duration kHeldTimeMax = absl::Milliseconds(300);
 inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
 inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;

@@ -17,17 +17,17 @@ struct Intake {
   std::uint64_t bytes = 0;
 };
 
-// gRPC 1.51 reads a connection for as long as something is there, before it hands over any call:
-// one that sends small calls faster than they are parsed holds the thread that should serve, for
-// ever. While that thread is held, looks at kFloodLookInterval tell whose bytes it reads. Threads:
+// gRPC 1.51 reads a connection until nothing is left on it, and only then hands over calls. So a
+// connection that sends small calls faster than they are parsed holds the serving thread for ever.
+// While the thread is held, a look every kFloodLookInterval tells whose bytes it reads. Threads:
 // not safe.
 class FloodWatch {
  public:
-  // The address that sent most since the look before, when that was kFloodBytesMin or more; else
+  // The address that sent most since the last look, when that was kFloodBytesMin or more; else
   // empty. One connection is read at a time, so what its others have sent says nothing.
   // `connections` all that are open; the first look after Rest finds none.
   std::string Look(const std::vector<Intake>& connections);
-  // The thread came round: what was counted is forgotten.
+  // The thread is free again: forgets what was counted.
   void Rest() { before_.clear(); }
 
  private:

@@ -15,11 +15,12 @@ struct Peer {
                       // since whoever has one such address has them all
 };
 
-// IPv4 and IPv6; an IPv4 address inside IPv6 counts as IPv4, as gRPC has it. Nothing of others.
+// IPv4 and IPv6; an IPv4 address inside IPv6 counts as IPv4, as gRPC has it. Nothing for other
+// families.
 std::optional<Peer> PeerOf(const sockaddr_storage& address);
 
 // The name of the peer that gRPC calls `uri` (ipv4:192.0.2.1:4711, ipv6:%5B2001:db8::1%5D:4711).
-// Empty of others.
+// Empty for others.
 std::string PeerName(std::string_view uri);
 
 }  // namespace bandana::server

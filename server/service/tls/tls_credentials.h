@@ -29,7 +29,7 @@ struct TlsOptions {
 
 // Follows the files. Each handshake uses the newest that LoadTls accepted; a change that it does
 // not accept (half-written, a key that is not the certificate's, expired) is reported and tried
-// again at the next look, while the files before stay in use. Connections that are open are not
+// again at the next look, while the old files stay in use. Connections that are open are not
 // touched.
 //
 // Threads: all methods are safe; one background thread looks at the files.
