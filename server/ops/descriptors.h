@@ -7,7 +7,7 @@
 
 namespace bandana::server {
 
-// Descriptors that are not connections': so many a model (log, arms, checkpoints) and these.
+// Descriptors that are not for connections: so many per model (log, arms, checkpoints), and these.
 inline constexpr int kDescriptorsReserved = 64;
 inline constexpr int kDescriptorsPerModel = 8;
 

@@ -34,10 +34,10 @@ class Server {
   // posteriors, lines about calls.
   virtual void Tick() = 0;
 
-  // Takes the access rules of a configuration that was read again, nothing else of it; absent ones
-  // are those of a configuration that does not parse or has none. Errors: FAILED_PRECONDITION there
-  // are none, or there were none at the start (a server does not open or close itself while it
-  // runs); the rules before stay.
+  // Takes the access rules of a configuration that was read again, and nothing else of it. Absent
+  // rules mean that it does not parse or has none. Errors: FAILED_PRECONDITION they are absent, or
+  // there were none at the start (a server does not open or close itself while it runs); the old
+  // rules stay.
   virtual absl::Status TakeAccess(std::optional<AccessRules> access) = 0;
 
   // Turns health to NOT_SERVING, calls `wait`, refuses new calls, finishes those in flight and

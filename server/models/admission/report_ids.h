@@ -11,7 +11,7 @@
 namespace bandana::server {
 
 // An id belongs to the time bucket in which it came first, whenever it comes again. Not
-// thread-safe. Memory: about 30 bytes an id; forgotten ones go once they are the half.
+// thread-safe. Memory: about 30 bytes per id; forgotten ones go once they are the half.
 class ReportIds {
  public:
   // The bucket of an id that is not forgotten.

@@ -17,7 +17,7 @@
 
 namespace bandana::server {
 
-// What one model did since the sample before.
+// What one model did since the last sample.
 struct ModelSample {
   double reports_per_second = 0;
   std::optional<double> reward_mean;     // non-private models: of the reports; nothing without any

@@ -1,5 +1,5 @@
-// The gRPC listener: Recommender and grpc.health.v1 on asynchronous completion queues, one thread a
-// queue; other services (Admin, reflection) beside them on gRPC's own threads.
+// The gRPC listener. Recommender and grpc.health.v1 run on asynchronous completion queues, one
+// thread per queue; other services (Admin, reflection) on gRPC's own threads.
 #pragma once
 
 #include <memory>

@@ -19,9 +19,8 @@ namespace bandana::server {
 //
 // Invariants:
 //   1. At most watches_max watches are open; a further one is answered RESOURCE_EXHAUSTED.
-//   2. A watch has at most one operation under way, Write or Finish; a status that changes
-//   meanwhile is sent after it, the newest
-//      only.
+//   2. A watch has at most one operation under way, Write or Finish. Of the statuses that change
+//      meanwhile the newest is sent after it.
 //   3. Each watch counts in TransportState::objects until gRPC has given back everything of it.
 class HealthWatches {
  public:

@@ -20,8 +20,8 @@ namespace bandana::server {
 
 // Bounds on connections: half-open ones are closed after ten seconds, idle ones after ten minutes,
 // all after half an hour; silent peers are asked each minute and dropped when they do not answer;
-// 128 streams a connection; kTransportBytesMax of memory, beyond which new connections are dropped.
-// Their number is Listener's to bound.
+// 128 streams per connection; kTransportBytesMax of memory, beyond which new connections are
+// dropped. Their number is Listener's to bound.
 void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max);
 
 // An address that a gRPC server listens on. host:port goes through an Acceptor; unix:PATH is

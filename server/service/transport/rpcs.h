@@ -12,7 +12,7 @@
 
 namespace bandana::server {
 
-// What waits together. In what one look at a queue brings, classes are served in this order.
+// What waits together. Among the calls fetched in one pass, classes are served in this order.
 enum class CallClass : std::uint8_t { kSelect, kReport };
 inline constexpr int kCallClasses = 2;
 
@@ -37,7 +37,7 @@ struct Rpc {
   constexpr std::string_view method() const { return rule.rpc.substr(rule.rpc.find('/') + 1); }
 };
 
-// What is not listed nobody may call.
+// An rpc that is not listed is refused to everybody.
 std::span<const Rpc> AllRpcs();
 // The rpcs on the completion queues. They are the first of AllRpcs.
 std::span<const Rpc> QueueRpcs();
