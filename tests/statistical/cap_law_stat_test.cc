@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numbers>
+#include <variant>
 #include <vector>
 
+#include "common/design/mechanism.h"
 #include "common/random/real_samplers.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/privunit_mutants.h"
@@ -16,7 +19,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/status_matchers.h"
 #include "tools/lab/neurips20/cap_law.h"
-#include "tools/lab/neurips20/context_mechanism.h"
+#include "tools/lab/neurips20/law_learner.h"
 
 namespace bandana::lab {
 namespace {
@@ -106,18 +109,30 @@ TEST(CapLawStatTest, MutantsAreRejected) {
 TEST(CapLawStatTest, LawAndSeedsEstimateTheSameEvent) {
   const std::vector<double> x = {0.48, -0.6, 0.64};
   const double reward = -0.7;
-  const ContextPlanRequest request{.dimension = 3, .epsilon = {3}};
+  const ContextTask task{.dimension = 3, .epsilon = {3}, .horizon = 1000};
+  std::vector<ConfigError> errors;
+  const auto spec =
+      ParseModelConfig(ConfigOf(task, v1::PRIVUNIT), "", /*allow_files=*/false, errors);
+  ASSERT_TRUE(spec);
+  const ContextReports& served = *spec->public_spec.made->contexts();
+  const ReportVariance variance = served.variance();
+  const auto noise = LabNoise::Create(5, 1).value();
+  LawReports reports = LawReports::Create(*spec, LabNoise::Create(5, 1).value()).value();
+  const auto by_law = [&] { return reports.Draw(x, reward).value(); };
+  const auto by_seeds = [&] {
+    const auto drawn = served.Draw(served.statistic().Clip({x, reward}), *noise).value();
+    const PublicSeed& seed = std::get<PerturbedDirection>(drawn).seed();
+    return served.Decode({.seed = {reinterpret_cast<const char*>(seed.data()), seed.size()}})
+        .value();
+  };
   constexpr int kReports = 20'000;
-  for (const auto draws : {PrivUnitDraws::kLaw, PrivUnitDraws::kSeeds}) {
-    auto mechanism = MakeContextMechanism(request, ContextMechanismKind::kPrivUnit, draws,
-                                          std::move(LabNoise::Create(5, 1)).value());
-    ASSERT_THAT(mechanism, IsOk());
-    const ReportVariance variance = (*mechanism)->variance();
+  for (const std::function<JointEstimate()>& draw :
+       {std::function<JointEstimate()>(by_law), std::function<JointEstimate()>(by_seeds)}) {
     std::vector<double> gram(6, 0.0);
     std::vector<double> moment(3, 0.0);
     double energy = 0;
     for (int i = 0; i < kReports; ++i) {
-      const JointEstimate report = (*mechanism)->Report(x, reward).value();
+      const JointEstimate report = draw();
       for (int k = 0; k < 6; ++k) gram[k] += report.gram[k] / kReports;
       for (int k = 0; k < 3; ++k) {
         moment[k] += report.moment[k] / kReports;

@@ -16,9 +16,9 @@
 #include "tools/lab/noise.h"
 #include "tools/lab/output.h"
 #include "tools/lab/recsys20/catalogue.h"
-#include "tools/lab/recsys20/model_learner.h"
 #include "tools/lab/recsys20/plan_settings.h"
 #include "tools/lab/recsys20/run.h"
+#include "tools/lab/recsys20/served_learner.h"
 #include "tools/lab/recsys20/suite.h"
 #include "tools/lab/recsys20/world.h"
 #include "tools/lab/suites.h"
@@ -146,7 +146,7 @@ TEST(LabRun, AnExhaustedCounterKeepsServing) {
                          .delta = {1e-5},
                          .horizon = 100,
                          .seed = 1};
-  const auto learner = MakeCounted(*world, options, CounterKind::kBlt).value();
+  const auto learner = MakeServed(*world, options, {v1::COUNTER, v1::BLT}).value();
   const std::vector<double> x = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   for (int i = 0; i < 10; ++i) ASSERT_THAT(learner->Learn(0, x, 0.2), IsOk());
   const std::vector<double> mean = learner->Posterior(0).mean;
@@ -165,9 +165,11 @@ TEST(LabRun, OddEventsDoNoHarm) {
                                .horizon = 1'000,
                                .seed = 1};
   std::vector<std::unique_ptr<Learner>> learners;
-  learners.push_back(MakeRandomized(*world, options).value());
-  learners.push_back(MakeCentred(*world, options).value());
-  learners.push_back(MakeCounted(*world, options, CounterKind::kBlt).value());
+  for (const ServedMechanism& mechanism :
+       {ServedMechanism{v1::REWARD_RANDOMIZER}, ServedMechanism{v1::CENTRED_RANDOMIZER},
+        ServedMechanism{v1::COUNTER, v1::BLT}}) {
+    learners.push_back(MakeServed(*world, options, mechanism).value());
+  }
   const std::vector<double> zero(10, 0.0);
   std::vector<double> x = zero;
   x[3] = 1;

@@ -116,11 +116,9 @@ ContextTask Task(double epsilon) {
 TEST(ContextLearner, SurvivesWhatDevicesMayMeet) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const auto draws : {PrivUnitDraws::kSeeds, PrivUnitDraws::kLaw}) {
-    const ContextTask task = Task(5);
-    auto mechanism = MakeContextMechanism(PlanRequestOf(task), ContextMechanismKind::kPrivUnit,
-                                          draws, std::move(LabNoise::Create(1, 1)).value());
-    ASSERT_THAT(mechanism, IsOk());
-    auto learner = MakeReported(task, *std::move(mechanism));
+    ContextTask task = Task(5);
+    task.draws = draws;
+    auto learner = MakeReported(task, v1::PRIVUNIT);
     ASSERT_THAT(learner, IsOk());
     for (int repeat = 0; repeat < 5; ++repeat) {
       EXPECT_THAT((*learner)->Learn(std::vector<double>{0, 0, 0}, 1), IsOk());
@@ -137,7 +135,7 @@ TEST(ContextLearner, SurvivesWhatDevicesMayMeet) {
 // Without a mechanism the published mean is ridge regression's, here by one dense solve.
 TEST(ContextLearner, WithoutNoiseIsRidgeRegression) {
   const ContextTask task = Task(1);
-  auto learner = MakeReported(task, MakeExactContext(1, 1));
+  auto learner = MakeUnperturbed(task);
   ASSERT_THAT(learner, IsOk());
   Settings settings = Settings::Parse(std::vector<std::string>{"dimension=3"}).value();
   const auto world = ContextWorld::Create(Link::kLinear, 1, settings, 11);

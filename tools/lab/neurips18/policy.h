@@ -56,7 +56,8 @@ absl::StatusOr<std::unique_ptr<RoundPolicy>> MakeNonPrivate(const PolicyOptions&
 absl::StatusOr<std::unique_ptr<RoundPolicy>> MakePublished(const PolicyOptions& options,
                                                            std::string_view label);
 
-// JointModel. `label`: epochs, blt, or auto, which takes the one with the least predicted error.
+// A served model of mode JOINT. `label`: epochs, blt, or auto, which is AUTO: the one with the
+// least predicted error.
 absl::StatusOr<std::unique_ptr<RoundPolicy>> MakeProven(const PolicyOptions& options,
                                                         std::string_view label);
 

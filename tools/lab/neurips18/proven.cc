@@ -4,42 +4,54 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/bandits/joint/joint_choice.h"
-#include "common/bandits/joint/joint_model.h"
 #include "common/bandits/joint/thompson.h"
 #include "common/base/status.h"
 #include "tools/environments/random.h"
+#include "tools/lab/host.h"
 #include "tools/lab/neurips18/policy.h"
-#include "tools/lab/noise.h"
 #include "tools/published/compact/column_scoring.h"
 
 namespace bandana::lab {
 namespace {
 
-JointModel::Options ModelOptions(const PolicyOptions& options, CounterKind kind) {
-  JointModel::Options model;
-  model.counter.dimension = options.dimension;
-  model.counter.epsilon = options.epsilon;
-  model.counter.delta = options.delta;
-  model.counter.kind = kind;
-  model.counter.horizon = options.horizon;
-  model.prior_stddev = options.prior_stddev;
-  model.reward_stddev = options.reward_stddev;
-  model.theta_l2_max = options.theta_l2_max;
-  model.alpha = options.exploration == Exploration::kUcb ? options.scale : 0;
-  model.refresh_share = kind == CounterKind::kBlt ? 1e-3 : 0;
-  return model;
+// A posterior of the millionth round may be a thousand rounds old.
+constexpr RefreshRule kRefresh{.share = 1e-3};
+
+// Bound, prior and noise as the algorithms know them; rewards lie in [-1, 1].
+v1::ModelConfig ConfigOf(const PolicyOptions& options, std::string_view label) {
+  v1::ModelConfig config;
+  config.set_name("lab");
+  config.set_dimension(static_cast<std::uint32_t>(options.dimension));
+  config.set_reward_min(-1);
+  config.set_reward_max(1);
+  config.set_reward_stddev(options.reward_stddev);
+  config.set_prior_stddev(options.prior_stddev);
+  config.mutable_exploration()->mutable_confidence()->set_theta_l2_max(options.theta_l2_max);
+  config.mutable_refresh_interval();  // the host's rule
+  config.mutable_shared();
+  config.set_mode(v1::JOINT);
+  config.mutable_reporting()->set_one_per_decision(true);
+  v1::Privacy& privacy = *config.mutable_privacy();
+  privacy.set_research(true);
+  privacy.set_epsilon(options.epsilon.value);
+  privacy.set_delta(options.delta.value);
+  privacy.set_mechanism(label == "auto" ? v1::AUTO : v1::COUNTER);
+  privacy.set_planned_events_per_user(options.horizon);
+  privacy.mutable_counter()->set_horizon(options.horizon);
+  privacy.mutable_counter()->set_steps_max(options.horizon);
+  if (label != "auto") {
+    privacy.mutable_counter()->set_kind(label == "blt" ? v1::BLT : v1::EPOCHS);
+  }
+  return config;
 }
 
 class Proven final : public RoundPolicy {
  public:
-  Proven(const PolicyOptions& options, std::unique_ptr<JointModel> model,
-         std::unique_ptr<LabNoise> bits)
+  Proven(const PolicyOptions& options, std::unique_ptr<Host> host)
       : options_(options),
-        model_(std::move(model)),
-        bits_(std::move(bits)),
+        host_(std::move(host)),
         draws_(options.seed, StreamPurpose::kArrival, 0),
-        sampler_(model_->posterior(), 0),
+        sampler_(host_->Posterior(0), 0),
         normals_(options.dimension, 0.0),
         theta_(options.dimension, 0.0) {
     TakePosterior();
@@ -55,32 +67,31 @@ class Proven final : public RoundPolicy {
   }
 
   absl::Status Learn(std::span<const double> x, double reward) override {
-    BANDANA_ASSIGN_OR_RETURN(const bool changed,
-                             model_->Apply(RawInteraction({x.begin(), x.end()}, reward), *bits_));
-    if (changed) TakePosterior();
+    const std::uint64_t before = host_->published();
+    BANDANA_RETURN_IF_ERROR(host_->Learn(0, x, reward));
+    if (host_->published() != before) TakePosterior();
     return absl::OkStatus();
   }
 
   std::string mechanism() const override {
-    return absl::StrCat(ToAbsl(CounterKindName(model_->counter().options().kind)), " counter, ",
+    return absl::StrCat(MechanismWords(host_->spec()), ", ",
                         options_.exploration == Exploration::kThompson ? "Thompson " : "UCB ",
                         options_.scale);
   }
-  std::uint64_t grams_repaired() const override { return model_->grams_repaired(); }
+  std::uint64_t grams_repaired() const override { return host_->grams_repaired(); }
 
  private:
   void TakePosterior() {
-    const NodePosterior& posterior = model_->posterior();
+    const NodePosterior& posterior = host_->Posterior(0);
     if (options_.exploration == Exploration::kThompson) {
       sampler_ = ThompsonSampler(posterior, options_.scale);
     } else {
-      scorer_.Set(posterior.mean, posterior.covariance, posterior.alpha);
+      scorer_.Set(posterior.mean, posterior.covariance, options_.scale);
     }
   }
 
   PolicyOptions options_;
-  std::unique_ptr<JointModel> model_;
-  std::unique_ptr<LabNoise> bits_;
+  std::unique_ptr<Host> host_;
   SeededStream draws_;  // of the policy; it knows no data
   ThompsonSampler sampler_;
   ColumnScorer scorer_;
@@ -91,15 +102,9 @@ class Proven final : public RoundPolicy {
 
 absl::StatusOr<std::unique_ptr<RoundPolicy>> MakeProven(const PolicyOptions& options,
                                                         std::string_view label) {
-  CounterKind kind = label == "blt" ? CounterKind::kBlt : CounterKind::kEpochs;
-  if (label == "auto") {
-    BANDANA_ASSIGN_OR_RETURN(kind,
-                             ChooseJointCounter(ModelOptions(options, kind), options.horizon));
-  }
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<JointModel> model,
-                           JointModel::Create(ModelOptions(options, kind)));
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> bits, LabNoise::Create(options.seed, 0));
-  return std::make_unique<Proven>(options, std::move(model), std::move(bits));
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<Host> host,
+                           Host::Create(ConfigOf(options, label), options.seed, kRefresh));
+  return std::make_unique<Proven>(options, std::move(host));
 }
 
 }  // namespace bandana::lab

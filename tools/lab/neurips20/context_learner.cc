@@ -1,87 +1,108 @@
 #include "tools/lab/neurips20/context_learner.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "common/bandits/graph.h"
-#include "common/bandits/model.h"
 #include "common/base/status.h"
+#include "common/design/mechanism.h"
+#include "tools/lab/host.h"
+#include "tools/lab/neurips20/law_learner.h"
 
 namespace bandana::lab {
 namespace {
 
+constexpr RefreshRule kRefresh{.share = 0.01};
+
 class Reported final : public ContextLearner {
  public:
-  Reported(const ContextTask& task, std::unique_ptr<BanditModel> model,
-           std::unique_ptr<ContextMechanism> mechanism)
-      : task_(task),
-        slope_(LinkSlope(task.link, 0)),
-        mechanism_(std::move(mechanism)),
-        model_(std::move(model)),
-        sum_(NoReports(task.dimension)),
-        posterior_(model_->Posterior(0)) {}
+  explicit Reported(std::unique_ptr<Host> host) : host_(std::move(host)) {}
 
-  const NodePosterior& Posterior() override { return posterior_; }
-
+  const NodePosterior& Posterior() override { return host_->Posterior(0); }
   absl::Status Learn(std::span<const double> x, double reward) override {
-    double mean = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) mean += x[i] * posterior_.mean[i];
-    const StraightEvent event =
-        Straighten(task_.link, std::vector<double>(x.begin(), x.end()), reward, mean / slope_);
-    BANDANA_ASSIGN_OR_RETURN(const JointEstimate report,
-                             mechanism_->Report(event.features, event.reward));
-    BANDANA_RETURN_IF_ERROR(AddReport(report.gram, report.moment, mechanism_->variance(), sum_));
-    if (sum_.events < next_refresh_) return absl::OkStatus();
-    next_refresh_ = sum_.events + std::max<std::uint64_t>(1, sum_.events / 100);
-    BANDANA_ASSIGN_OR_RETURN(RepairedStatistics repaired,
-                             RepairStatistics(sum_, slope_ * task_.theta_l2_max));
-    repairs_ += repaired.eigenvalues_clipped > 0 ? 1 : 0;
-    BANDANA_RETURN_IF_ERROR(model_->SetReleased(0, std::move(repaired.statistics)));
-    model_->Refresh();
-    posterior_ = model_->Posterior(0);
-    return absl::OkStatus();
+    return host_->Learn(0, x, reward);
   }
-
-  std::string mechanism() const override { return mechanism_->name(); }
-  std::uint64_t repairs() const override { return repairs_; }
+  std::string mechanism() const override { return MechanismWords(host_->spec()); }
+  std::uint64_t repairs() const override { return host_->grams_repaired(); }
 
  private:
-  ContextTask task_;
-  double slope_;  // the model's parameter is slope_ theta
-  std::unique_ptr<ContextMechanism> mechanism_;
-  std::unique_ptr<BanditModel> model_;
-  NoisyStatistics sum_;
-  NodePosterior posterior_;
-  std::uint64_t next_refresh_ = 1;
-  std::uint64_t repairs_ = 0;
+  std::unique_ptr<Host> host_;
 };
+
+class Unperturbed final : public ContextLearner {
+ public:
+  Unperturbed(Link link, std::unique_ptr<Host> host) : link_(link), host_(std::move(host)) {}
+
+  const NodePosterior& Posterior() override { return host_->Posterior(0); }
+  absl::Status Learn(std::span<const double> x, double reward) override {
+    const std::vector<double>& mean = Posterior().mean;
+    double predictor = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) predictor += x[i] * mean[i];
+    const StraightEvent event =
+        Straighten(link_, {x.begin(), x.end()}, reward, predictor / LinkSlope(link_, 0));
+    return host_->Learn(0, event.features, event.reward);
+  }
+  std::string mechanism() const override { return "none"; }
+  std::uint64_t repairs() const override { return 0; }
+
+ private:
+  const Link link_;
+  std::unique_ptr<Host> host_;
+};
+
+v1::ModelConfig Unspecified(const ContextTask& task) {
+  v1::ModelConfig config;
+  config.set_name("lab");
+  config.set_dimension(static_cast<std::uint32_t>(task.dimension));
+  config.set_reward_stddev(task.reward_stddev);
+  config.mutable_exploration()->set_alpha(task.alpha);
+  config.mutable_refresh_interval();  // the host's rule
+  config.mutable_shared();
+  return config;
+}
+
+bool ByLaw(const ContextTask& task, const ModelSpec& spec) {
+  const bool seeds = spec.public_spec.made->contexts()->seed_size() > 0;
+  if (!seeds || task.draws == PrivUnitDraws::kSeeds) return false;
+  return task.draws == PrivUnitDraws::kLaw || SeedsOf(spec) > kSeedsMax;
+}
 
 }  // namespace
 
-ContextPlanRequest PlanRequestOf(const ContextTask& task) {
-  const double slope = LinkSlope(task.link, 0);
-  return {.dimension = task.dimension,
-          .context_l2_max = 1,
-          .reward_abs_max = task.link == Link::kLinear ? 1 : 0.5,
-          .theta_l2_max = slope * task.theta_l2_max,
-          .reward_stddev = task.reward_stddev,
-          .prior_stddev = slope * task.prior_stddev,
-          .reports = task.horizon,
-          .epsilon = task.epsilon,
-          .delta = task.delta};
+v1::ModelConfig ConfigOf(const ContextTask& task, v1::Mechanism mechanism) {
+  v1::ModelConfig config = Unspecified(task);
+  const bool linear = task.link == Link::kLinear;
+  config.set_link(linear ? v1::LINEAR : v1::LOGISTIC);
+  config.set_reward_min(linear ? -1 : 0);
+  config.set_reward_max(1);
+  config.set_prior_stddev(task.prior_stddev);
+  config.set_mode(v1::LOCAL_CONTEXT);
+  config.mutable_reporting()->set_one_per_decision(true);
+  v1::Privacy& privacy = *config.mutable_privacy();
+  privacy.set_research(true);
+  privacy.set_epsilon(task.epsilon.value);
+  if (mechanism != v1::PRIVUNIT) privacy.set_delta(task.delta.value);
+  privacy.set_mechanism(mechanism);
+  privacy.set_planned_events_per_user(task.horizon);
+  return config;
 }
 
-absl::StatusOr<std::unique_ptr<ContextLearner>> MakeReported(
-    const ContextTask& task, std::unique_ptr<ContextMechanism> mechanism) {
-  const ContextPlanRequest request = PlanRequestOf(task);
-  BANDANA_ASSIGN_OR_RETURN(
-      std::unique_ptr<BanditModel> model,
-      BanditModel::Create({.dimension = task.dimension,
-                           .observation_variance = task.reward_stddev * task.reward_stddev,
-                           .prior_variance = request.prior_stddev * request.prior_stddev,
-                           .exploration = {.alpha = task.alpha}},
-                          Coupling::Shared()));
-  return std::make_unique<Reported>(task, std::move(model), std::move(mechanism));
+absl::StatusOr<std::unique_ptr<ContextLearner>> MakeReported(const ContextTask& task,
+                                                             v1::Mechanism mechanism) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<Host> host,
+                           Host::Create(ConfigOf(task, mechanism), task.seed, kRefresh));
+  if (ByLaw(task, host->spec())) return MakeLawLearner(task, host->spec());
+  return std::make_unique<Reported>(std::move(host));
+}
+
+absl::StatusOr<std::unique_ptr<ContextLearner>> MakeUnperturbed(const ContextTask& task) {
+  v1::ModelConfig config = Unspecified(task);
+  const double half = task.link == Link::kLinear ? 1 : 0.5;
+  config.set_reward_min(-half);
+  config.set_reward_max(half);
+  config.set_prior_stddev(LinkSlope(task.link, 0) * task.prior_stddev);
+  config.set_mode(v1::NON_PRIVATE);
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<Host> host, Host::Create(config, task.seed, kRefresh));
+  return std::make_unique<Unperturbed>(task.link, std::move(host));
 }
 
 }  // namespace bandana::lab

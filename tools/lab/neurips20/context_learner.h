@@ -2,15 +2,16 @@
 // publishes, and one perturbed report comes back.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/link.h"
 #include "common/bandits/posterior.h"
-#include "tools/lab/neurips20/context_mechanism.h"
 
 namespace bandana::lab {
 
@@ -27,6 +28,12 @@ class ContextLearner {
   virtual std::uint64_t repairs() const = 0;
 };
 
+// How privunit's reports are drawn: by PrivUnit itself, seed after seed until one is accepted, or
+// from the law of an accepted direction, which is the same (cap_law.h) and costs the same at every
+// epsilon. kFast: by PrivUnit where it needs kSeedsMax seeds or fewer on average.
+enum class PrivUnitDraws { kSeeds, kLaw, kFast };
+inline constexpr double kSeedsMax = 40;
+
 struct ContextTask {
   Link link = Link::kLinear;
   int dimension = 0;
@@ -41,14 +48,17 @@ struct ContextTask {
   PrivUnitDraws draws = PrivUnitDraws::kFast;
 };
 
-// What the planner is asked for: contexts of length 1, rewards in [-1, 1] or, for the logistic
-// link, in [-1/2, 1/2] after its middle is taken off, theta times the link's slope at 0.
-ContextPlanRequest PlanRequestOf(const ContextTask& task);
+// The model that an operator would configure for the task: contexts of length 1, rewards in [-1, 1]
+// or, for the logistic link, in [0, 1]. `mechanism`: AUTO, PRIVUNIT or JOINT_GAUSSIAN.
+v1::ModelConfig ConfigOf(const ContextTask& task, v1::Mechanism mechanism);
 
-// Reports of (x, r) made straight (common/bandits/link.h), added up by context_statistics.h and
-// read through the noise-aware posterior: `proven` for ldp-linucb and ldp-glm. With no mechanism
-// the same without privacy. The posterior is published whenever reports have grown by a hundredth.
-absl::StatusOr<std::unique_ptr<ContextLearner>> MakeReported(
-    const ContextTask& task, std::unique_ptr<ContextMechanism> mechanism);
+// That model as a server hosts it: `proven` for ldp-linucb and ldp-glm. Its posterior is published
+// whenever reports have grown by a hundredth. Where `task.draws` says so, PRIVUNIT's reports are
+// drawn from their law and not by it (law_learner.h).
+absl::StatusOr<std::unique_ptr<ContextLearner>> MakeReported(const ContextTask& task,
+                                                             v1::Mechanism mechanism);
+
+// The same events, straightened, in a served model without privacy.
+absl::StatusOr<std::unique_ptr<ContextLearner>> MakeUnperturbed(const ContextTask& task);
 
 }  // namespace bandana::lab

@@ -27,34 +27,29 @@ absl::StatusOr<PrivUnitDraws> TakeDraws(Settings& settings) {
   return name == "law" ? PrivUnitDraws::kLaw : PrivUnitDraws::kFast;
 }
 
-absl::StatusOr<std::unique_ptr<ContextLearner>> MakePlanned(const ContextTask& task,
-                                                            std::string_view label) {
-  const ContextPlanRequest request = PlanRequestOf(task);
-  ContextMechanismKind kind = ContextMechanismKind::kPrivUnit;
-  if (label == "gaussian") {
-    kind = ContextMechanismKind::kGaussian;
-  } else if (label != "privunit") {
-    BANDANA_ASSIGN_OR_RETURN(const ContextPlan plan, MakeContextPlan(request));
-    kind = plan.best().kind;
-  }
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(task.seed, 1));
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<ContextMechanism> mechanism,
-                           MakeContextMechanism(request, kind, task.draws, std::move(noise)));
-  return MakeReported(task, std::move(mechanism));
-}
+struct LabelRow {
+  std::string_view label;
+  v1::Mechanism mechanism;
+};
+constexpr LabelRow kServed[] = {{"auto", v1::AUTO},
+                                {"proven", v1::AUTO},
+                                {"privunit", v1::PRIVUNIT},
+                                {"gaussian", v1::JOINT_GAUSSIAN}};
 
 // Null for the random policy.
 absl::StatusOr<std::unique_ptr<ContextLearner>> MakeLearner(const Cell& cell,
                                                             const ContextTask& task) {
   if (cell.label == "random") return nullptr;
-  if (cell.label == "non-private")
-    return MakeReported(task, MakeExactContext(1, PlanRequestOf(task).reward_abs_max));
+  if (cell.label == "non-private") return MakeUnperturbed(task);
   if (cell.label == "published") {
     if (cell.algorithm == "ldp-linucb") return MakePublishedLinear(task);
     return MakePublishedGlm(task, GlmCalibration::kPublished);
   }
   if (cell.label == "published-joint") return MakePublishedGlm(task, GlmCalibration::kJoint);
-  return MakePlanned(task, cell.label);
+  for (const LabelRow& row : kServed) {
+    if (row.label == cell.label) return MakeReported(task, row.mechanism);
+  }
+  return InvalidArgument("no label `", cell.label, "` of ", cell.algorithm);
 }
 
 }  // namespace

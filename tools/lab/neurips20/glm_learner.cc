@@ -2,13 +2,17 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
+#include "common/design/mechanism.h"
 #include "common/random/real_samplers.h"
 #include "tools/lab/neurips20/linear_learner.h"
+#include "tools/lab/noise.h"
 
 namespace bandana::lab {
 namespace {
@@ -44,7 +48,7 @@ class Glm final : public ContextLearner {
  public:
   // Without a mechanism the noise is the published one.
   Glm(const ContextTask& task, const PublishedWidth& width,
-      std::unique_ptr<ContextMechanism> mechanism, std::unique_ptr<LabNoise> noise)
+      std::shared_ptr<const Mechanism> mechanism, std::unique_ptr<LabNoise> noise)
       : task_(task),
         width_(width),
         bound_(task.link == Link::kLinear ? 1 + task.theta_l2_max : 1),
@@ -78,7 +82,7 @@ class Glm final : public ContextLearner {
   }
 
   std::string mechanism() const override {
-    return mechanism_ == nullptr ? "split gaussian" : mechanism_->name();
+    return mechanism_ == nullptr ? "split gaussian" : "joint gaussian";
   }
   std::uint64_t repairs() const override { return repairs_; }
 
@@ -87,7 +91,7 @@ class Glm final : public ContextLearner {
     const double z = DotProduct(x, theta_hat_);
     const double residual = (LinkMean(task_.link, z) - reward) / bound_;
     if (mechanism_ != nullptr) {
-      BANDANA_ASSIGN_OR_RETURN(JointEstimate sent, mechanism_->Report(x, residual));
+      BANDANA_ASSIGN_OR_RETURN(JointEstimate sent, JointReport(x, residual));
       std::vector<double> moment = Times(sent.gram, theta_hat_);
       return GlmReport{std::move(sent.gram), std::move(moment), std::move(sent.moment)};
     }
@@ -105,11 +109,21 @@ class Glm final : public ContextLearner {
     return report;
   }
 
+  // As a device draws it and a server reads it.
+  absl::StatusOr<JointEstimate> JointReport(std::span<const double> x, double residual) {
+    const ContextReports& reports = *mechanism_->contexts();
+    BANDANA_ASSIGN_OR_RETURN(
+        const PerturbedContext drawn,
+        reports.Draw(reports.statistic().Clip({std::vector<double>(x.begin(), x.end()), residual}),
+                     *noise_));
+    return reports.Decode({.values = std::get<PerturbedStatistics>(drawn).grid()});
+  }
+
   ContextTask task_;
   PublishedWidth width_;
   double bound_;  // C
   double step_;   // zeta C
-  std::unique_ptr<ContextMechanism> mechanism_;
+  std::shared_ptr<const Mechanism> mechanism_;
   std::unique_ptr<LabNoise> noise_;
   RealSampler sampler_;
   std::vector<double> theta_hat_;
@@ -130,15 +144,16 @@ absl::StatusOr<std::unique_ptr<ContextLearner>> MakePublishedGlm(const ContextTa
   PublishedWidth width{6 * std::sqrt(2 * std::log(3.75 / task.delta.value)) / task.epsilon.value,
                        task.dimension, task.horizon};
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(task.seed, 0));
-  std::unique_ptr<ContextMechanism> mechanism;
+  std::shared_ptr<const Mechanism> mechanism;
   if (calibration == GlmCalibration::kJoint) {
-    BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> bits, LabNoise::Create(task.seed, 1));
-    const ContextPlanRequest request{
-        .dimension = task.dimension, .epsilon = task.epsilon, .delta = task.delta};
-    BANDANA_ASSIGN_OR_RETURN(
-        mechanism, MakeContextMechanism(request, ContextMechanismKind::kGaussian, task.draws,
-                                        std::move(bits)));
-    width.sigma = std::sqrt(mechanism->variance().moment);
+    ContextTask linear = task;
+    linear.link = Link::kLinear;  // what is sent lies in [-1, 1]
+    std::vector<ConfigError> errors;
+    const std::optional<ModelSpec> spec =
+        ParseModelConfig(ConfigOf(linear, v1::JOINT_GAUSSIAN), "", /*allow_files=*/false, errors);
+    if (!spec) return InvalidArgument(errors.front().field, " ", errors.front().message);
+    mechanism = spec->public_spec.made;
+    width.sigma = std::sqrt(mechanism->contexts()->variance().moment);
   }
   return std::make_unique<Glm>(task, width, std::move(mechanism), std::move(noise));
 }

@@ -9,6 +9,7 @@
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
 #include "common/random/real_samplers.h"
+#include "tools/lab/noise.h"
 
 namespace bandana::lab {
 namespace {

@@ -5,38 +5,10 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
-#include "tools/lab/recsys20/model_learner.h"
 #include "tools/lab/recsys20/published_learner.h"
-#include "tools/lab/recsys20/shaped_learner.h"
+#include "tools/lab/recsys20/served_learner.h"
 
 namespace bandana::lab {
-namespace {
-
-absl::StatusOr<std::unique_ptr<Learner>> MakePlanned(const World& world,
-                                                     const LearnerOptions& options,
-                                                     bool counters_only) {
-  BANDANA_ASSIGN_OR_RETURN(const PlanRequest request, PlanRequestOf(world, options));
-  BANDANA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
-  for (const PlanCandidate& candidate : plan.candidates) {
-    if (!candidate.excluded.empty()) continue;
-    switch (candidate.kind) {
-      case PlanCandidate::Kind::kCounter:
-        return MakeCounted(world, options, candidate.counter);
-      case PlanCandidate::Kind::kShaped:
-        if (!counters_only) return MakeShaped(world, options);
-        break;
-      case PlanCandidate::Kind::kRandomizer:
-        if (!counters_only) return MakeRandomized(world, options);
-        break;
-      case PlanCandidate::Kind::kCentred:
-        if (!counters_only) return MakeCentred(world, options);
-        break;
-    }
-  }
-  return InvalidArgument("no counter can be used: ", plan.candidates.back().excluded);
-}
-
-}  // namespace
 
 std::span<const Algorithm> Algorithms() {
   static const std::vector<Algorithm> algorithms = {
@@ -86,26 +58,6 @@ bool UsesDelta(std::string_view label) {
          label != "centred";
 }
 
-absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptions& options) {
-  const EnvironmentInfo& info = world.info();
-  const Tuning tuning = world.TuningOf(options.family, options.epsilon);
-  PlanRequest request;
-  request.scope =
-      options.scope == Scope::kCentral ? PlanRequest::Scope::kCentral : PlanRequest::Scope::kLocal;
-  request.dimension = info.dimension;
-  request.feature_l2_max = info.feature_l2_max;
-  request.rewards = EnforcedRange(world, options);
-  request.rewards_binary = info.reward_binary;
-  request.reward_stddev = tuning.reward_stddev;
-  request.prior_stddev = tuning.prior_stddev;
-  BANDANA_ASSIGN_OR_RETURN(request.coupling,
-                           world.MakeCoupling(options.family, tuning.laplacian_weight));
-  request.events_per_node = (options.horizon + world.nodes() - 1) / world.nodes();
-  request.epsilon = options.epsilon;
-  request.delta = options.delta;
-  return request;
-}
-
 absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const Algorithm& algorithm,
                                                      std::string_view label, const World& world,
                                                      LearnerOptions options) {
@@ -120,14 +72,11 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(const Algorithm& algorithm,
   options.family = algorithm.family;
   options.scope = algorithm.scope;
   if (label == "random") return nullptr;
-  if (label == "non-private") return MakeNonPrivate(world, options);
   if (label == "published") return MakePublished(world, options, {});
   if (label == "published-l2")
     return MakePublished(world, options, {.noise = PublishedNoiseKind::kL2Norm});
-  if (label == "randomizer") return MakeRandomized(world, options);
-  if (label == "shaped") return MakeShaped(world, options);
-  if (label == "centred") return MakeCentred(world, options);
-  return MakePlanned(world, options, label == "counter" || label == "central");
+  BANDANA_ASSIGN_OR_RETURN(const ServedMechanism mechanism, MechanismOf(label, world, options));
+  return MakeServed(world, options, mechanism);
 }
 
 }  // namespace bandana::lab

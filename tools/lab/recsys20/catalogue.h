@@ -8,16 +8,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/planner/planner.h"
 #include "tools/lab/recsys20/learner.h"
 
 namespace bandana::lab {
 
 // A key of docs/design/mechanisms.md#the-papers-algorithms with its labels:
 //   published     as printed, coordinate-wise Laplace; published-l2: its L2-norm reading
-//   counter       a structured counter, of the kind that the planner predicts to be best; central
-//   is
-//                 the same on raw rewards at the server
+//   counter       a structured counter, of the kind that the planner predicts to be best
+//   central       the same on raw rewards at the server
 //   shaped        one central counter, its noise shaped across users
 //   randomizer    every reward randomized once
 //   centred       the same of what the released posterior did not predict
@@ -37,9 +35,6 @@ absl::StatusOr<const Algorithm*> FindAlgorithm(std::string_view name);
 // Whether epsilon and delta mean anything for the label.
 bool UsesEpsilon(std::string_view label);
 bool UsesDelta(std::string_view label);
-
-// What the planner is asked for a run of this algorithm.
-absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptions& options);
 
 // `options` with epsilon, delta, horizon and seed set; family and scope come from the algorithm.
 // Null for the random policy. Errors: INVALID_ARGUMENT a label the algorithm does not have.

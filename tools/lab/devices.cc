@@ -1,0 +1,278 @@
+#include "tools/lab/devices.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/bandits/link.h"
+#include "common/bandits/scoring.h"
+#include "common/base/status.h"
+#include "common/design/mechanism.h"
+#include "common/mechanisms/counters/counter_decoder.h"
+#include "common/mechanisms/counters/counter_encoder.h"
+#include "common/model/entries/records.h"
+#include "common/model/state/user_shape.h"
+#include "tools/lab/noise.h"
+
+namespace bandana::lab {
+namespace {
+
+// Streams of the lab's noise; a counter has that of its node.
+constexpr std::uint64_t kRewardNoise = 0;
+constexpr std::uint64_t kContextNoise = 1;
+
+// Ids only have to differ.
+std::array<std::byte, 16> IdOf(std::uint64_t number) {
+  std::array<std::byte, 16> id{};
+  std::memcpy(id.data(), &number, sizeof number);
+  return id;
+}
+
+double Clipped(const PublicSpec& spec, double reward) {
+  const double value = std::isnan(reward) ? spec.default_reward() : reward;
+  return std::clamp(value, spec.reward_range.min, spec.reward_range.max);
+}
+
+class OutcomeWriter {
+ public:
+  explicit OutcomeWriter(const ModelSpec& spec) : spec_(spec) {}
+
+  std::string Write(int node, std::span<const double> x, double reward) {
+    const NodeName name = NameOf(spec_, node);
+    return Encode(OutcomeRecord{.event = {.id = IdOf(++number_),
+                                          .epoch = 1,
+                                          .node = name.node,
+                                          .user = name.user,
+                                          .features = x},
+                                .reward = reward});
+  }
+
+ private:
+  const ModelSpec& spec_;
+  std::uint64_t number_ = 0;
+};
+
+// Of the streams that run under the mechanism; null without.
+const CounterDesign* DesignOf(const Mechanism& mechanism) {
+  if (mechanism.counter() != nullptr) return &mechanism.counter()->design;
+  if (mechanism.joint() != nullptr) return &mechanism.joint()->design();
+  return mechanism.shaped() != nullptr ? &mechanism.shaped()->design : nullptr;
+}
+
+// The server sees rewards: it clips them, and the model's state machine adds the noise, if any. Its
+// streams take no more events than they are made for.
+class RawReports final : public Devices {
+ public:
+  explicit RawReports(const ModelSpec& spec) : spec_(spec.public_spec), writer_(spec) {
+    if (const CounterDesign* design = DesignOf(*spec_.made)) cap_ = design->step_cap();
+    pooled_ = spec_.made->shaped() != nullptr || spec.coupling.nodes() == 1;
+  }
+
+  absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
+                                     const NodePosterior&) override {
+    const std::size_t stream = pooled_ ? 0 : node;
+    if (stream >= steps_.size()) steps_.resize(stream + 1);
+    if (cap_ && steps_[stream] == *cap_) return "";
+    ++steps_[stream];
+    return writer_.Write(node, x, Clipped(spec_, reward));
+  }
+
+ private:
+  const PublicSpec& spec_;
+  OutcomeWriter writer_;
+  std::optional<std::uint64_t> cap_;
+  bool pooled_ = false;  // one stream takes the events of all nodes
+  std::vector<std::uint64_t> steps_;
+};
+
+// One draw per event, read by the server as it arrives.
+class OneShotReports final : public Devices {
+ public:
+  OneShotReports(const ModelSpec& spec, std::unique_ptr<LabNoise> noise)
+      : spec_(spec),
+        rewards_(*spec.public_spec.made->rewards()),
+        noise_(std::move(noise)),
+        writer_(spec) {}
+
+  absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
+                                     const NodePosterior& posterior) override {
+    ScoreArms(posterior, x, scores_);
+    const std::optional<RewardRange> window =
+        rewards_.WindowFor(scores_.means[0], scores_.widths[0], spec_.reward_stddev);
+    BANDANA_ASSIGN_OR_RETURN(
+        const PerturbedReward drawn,
+        rewards_.Draw(rewards_.Clip(RawReward(reward), spec_.public_spec.default_reward(), window),
+                      *noise_));
+    const auto read = rewards_.Read(
+        {.output = drawn.output(), .whole_range = rewards_.IsWholeRange(window), .window = window},
+        spec_.reward_stddev);
+    const RewardEvent* event = std::get_if<RewardEvent>(&read);
+    if (event == nullptr) return Internal("the server refuses what the mechanism drew");
+    scaled_.assign(x.begin(), x.end());
+    for (double& value : scaled_) value *= event->scale;
+    return writer_.Write(node, scaled_, event->value);
+  }
+
+ private:
+  const ModelSpec& spec_;
+  const RewardReports& rewards_;
+  const std::unique_ptr<LabNoise> noise_;
+  OutcomeWriter writer_;
+  ArmScores scores_;
+  std::vector<double> scaled_;
+};
+
+// A counter per node. The report of every step has arrived before the next one.
+class CountedReports final : public Devices {
+ public:
+  CountedReports(const ModelSpec& spec, std::uint64_t seed)
+      : spec_(spec), counter_(*spec.public_spec.made->counter()), seed_(seed) {}
+
+  absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
+                                     const NodePosterior&) override {
+    BANDANA_ASSIGN_OR_RETURN(Stream* const stream, StreamOf(node));
+    if (stream->encoder.step() == counter_.design.step_cap()) return "";  // exhausted
+    std::vector<double> increment(x.begin(), x.end());
+    for (double& value : increment) value *= Clipped(spec_.public_spec, reward) - counter_.centre;
+    BANDANA_ASSIGN_OR_RETURN(const ClippedIncrement clipped,
+                             ClippedIncrement::Clip(increment, counter_.design.grid()));
+    BANDANA_ASSIGN_OR_RETURN(const CounterRelease release,
+                             stream->encoder.Step(clipped, *stream->noise));
+    BANDANA_RETURN_IF_ERROR(stream->decoder.Push(release));
+    const std::vector<double> moment = stream->decoder.Estimate();
+    const std::uint64_t step = stream->encoder.step();
+    const bool covered = counter_.design.Covered(step) == step;
+    const NodeName name = NameOf(spec_, node);
+    return Encode(CounterRecord{.stream = IdOf(node),
+                                .epoch = 1,
+                                .node = name.node,
+                                .user = name.user,
+                                .step = step,
+                                .moment = moment,
+                                .steps = {{.readable = true, .covered = covered, .features = x}}});
+  }
+
+ private:
+  struct Stream {
+    CounterEncoder encoder;
+    CounterDecoder decoder;
+    std::unique_ptr<LabNoise> noise;
+  };
+  absl::StatusOr<Stream*> StreamOf(int node) {
+    while (static_cast<int>(streams_.size()) <= node) {
+      BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise,
+                               LabNoise::Create(seed_, streams_.size()));
+      streams_.push_back(
+          {CounterEncoder(counter_.design), CounterDecoder(counter_.design), std::move(noise)});
+    }
+    return &streams_[node];
+  }
+
+  const ModelSpec& spec_;
+  const RewardCounter& counter_;
+  const std::uint64_t seed_;
+  std::vector<Stream> streams_;
+};
+
+struct ContextRecordOf {
+  ContextRecord record;
+  ContextRecord operator()(const PerturbedDirection& direction) {
+    record.seed = {reinterpret_cast<const char*>(direction.seed().data()), direction.seed().size()};
+    return record;
+  }
+  ContextRecord operator()(const PerturbedStatistics& statistics) {
+    record.values = statistics.grid();
+    return record;
+  }
+};
+
+// Context and reward are private together. An event of a curved link is straightened where its arm
+// was chosen.
+class JointReports final : public Devices {
+ public:
+  JointReports(const ModelSpec& spec, std::unique_ptr<LabNoise> noise)
+      : spec_(spec.public_spec),
+        contexts_(*spec.public_spec.made->contexts()),
+        slope_(LinkSlope(spec.public_spec.link, 0)),
+        noise_(std::move(noise)) {}
+
+  absl::StatusOr<std::string> Report(int, std::span<const double> x, double reward,
+                                     const NodePosterior& posterior) override {
+    double mean = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) mean += x[i] * posterior.mean[i];
+    StraightEvent event = Straighten(spec_.link, std::vector<double>(x.begin(), x.end()),
+                                     Clipped(spec_, reward), mean / slope_);
+    BANDANA_ASSIGN_OR_RETURN(
+        const PerturbedContext drawn,
+        contexts_.Draw(contexts_.statistic().Clip({std::move(event.features), event.reward}),
+                       *noise_));
+    return Encode(std::visit(ContextRecordOf{{.id = IdOf(++number_), .epoch = 1}}, drawn));
+  }
+
+ private:
+  const PublicSpec& spec_;
+  const ContextReports& contexts_;
+  const double slope_;  // the posterior's parameter is slope_ theta
+  const std::unique_ptr<LabNoise> noise_;
+  std::uint64_t number_ = 0;
+};
+
+struct Words {
+  v1::Mechanism id;
+  std::string_view words;
+};
+constexpr Words kWords[] = {
+    {v1::REWARD_RANDOMIZER, "randomizer"},
+    {v1::CENTRED_RANDOMIZER, "centred randomizer"},
+    {v1::COUNTER, "counter"},
+    {v1::SHAPED_COUNTER, "counter, shaped"},
+    {v1::POOLED_COUNTER, "counter, pooled"},
+    {v1::PRIVUNIT, "privunit"},
+    {v1::JOINT_GAUSSIAN, "joint gaussian"},
+};
+
+}  // namespace
+
+NodeName NameOf(const ModelSpec& spec, int node) {
+  if (spec.coupling.independent()) return {-1, absl::StrCat(node)};
+  return {spec.coupling.nodes() == 1 ? 0 : node, {}};
+}
+
+absl::StatusOr<std::string> OpeningRecord(const ModelSpec& spec) {
+  if (spec.public_spec.made->shaped() == nullptr) return "";
+  BANDANA_ASSIGN_OR_RETURN(const UserShape shape, ShapeOf(spec));
+  return Encode(ShapeRecord{.nodes = shape.nodes, .root = shape.root});
+}
+
+std::string MechanismWords(const ModelSpec& spec) {
+  const Mechanism& mechanism = *spec.public_spec.made;
+  std::string words = "none";
+  for (const Words& row : kWords) {
+    if (row.id == mechanism.id()) words = row.words;
+  }
+  const CounterDesign* design = DesignOf(mechanism);
+  return design == nullptr ? words
+                           : absl::StrCat(ToAbsl(CounterKindName(design->kind())), " ", words);
+}
+
+absl::StatusOr<std::unique_ptr<Devices>> MakeDevices(const ModelSpec& spec, std::uint64_t seed) {
+  if (spec.arms || spec.points || spec.sparse || spec.public_spec.reward_window) {
+    return absl::UnimplementedError("the lab's devices are for linear models without windows");
+  }
+  const Mechanism& mechanism = *spec.public_spec.made;
+  if (!mechanism.drawn_on_device()) return std::make_unique<RawReports>(spec);
+  if (mechanism.counter() != nullptr) return std::make_unique<CountedReports>(spec, seed);
+  const bool contexts = mechanism.contexts() != nullptr;
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise,
+                           LabNoise::Create(seed, contexts ? kContextNoise : kRewardNoise));
+  if (contexts) return std::make_unique<JointReports>(spec, std::move(noise));
+  return std::make_unique<OneShotReports>(spec, std::move(noise));
+}
+
+}  // namespace bandana::lab

@@ -1,0 +1,45 @@
+// What the devices of an experiment do with a reaction: the model's own mechanism, the lab's noise.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/bandits/posterior.h"
+#include "common/design/model_spec.h"
+
+namespace bandana::lab {
+
+// How the log names a node of an experiment: by its number, or by its user where users come as they
+// go.
+struct NodeName {
+  int node = 0;
+  std::string user;
+};
+NodeName NameOf(const ModelSpec& spec, int node);
+
+// What a server writes into the log of such a model before its first event; mostly nothing.
+absl::StatusOr<std::string> OpeningRecord(const ModelSpec& spec);
+
+// "blt counter", "centred randomizer", "none".
+std::string MechanismWords(const ModelSpec& spec);
+
+// All devices of a run, one per node. Not thread-safe.
+class Devices {
+ public:
+  virtual ~Devices() = default;
+
+  // The log entry that a server makes of the device's report of one event, encoded; empty where the
+  // device sends nothing any more. `posterior` is what its arm was chosen by. Errors: UNAVAILABLE
+  // no noise.
+  virtual absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
+                                             const NodePosterior& posterior) = 0;
+};
+
+// Devices of a model's mode and mechanism. `spec` must outlive them. `seed`: LabNoise's. Errors:
+// UNIMPLEMENTED a model of arms, points or sparse parameters, or with reward windows.
+absl::StatusOr<std::unique_ptr<Devices>> MakeDevices(const ModelSpec& spec, std::uint64_t seed);
+
+}  // namespace bandana::lab
