@@ -3,9 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/bandits/statistics.h"
 #include "common/base/status.h"
-#include "common/model/state/event_sink.h"
 
 namespace bandana {
 
@@ -15,13 +13,9 @@ absl::StatusOr<std::unique_ptr<ModelCore>> ModelCore::Create(ModelSpec spec,
                                                              const NoiseBinding* binding) {
   std::unique_ptr<ModelCore> core(new ModelCore(std::move(spec)));
   const ModelSpec& model = core->spec_;
-  BANDANA_ASSIGN_OR_RETURN(RewardPath path,
-                           RewardPath::Create(model, instance, std::move(key), binding));
-  core->path_ = std::make_unique<const RewardPath>(std::move(path));
-  std::vector<NodeStatistics> none(model.coupling.independent() ? 0 : model.coupling.nodes(),
-                                   EmptyStatistics(StatisticsDimension(model)));
-  BANDANA_ASSIGN_OR_RETURN(core->learner_,
-                           MakeLearner(model, *core->path_, core->state_, std::move(none)));
+  BANDANA_ASSIGN_OR_RETURN(core->path_, MakePath(model, instance, std::move(key), binding));
+  BANDANA_ASSIGN_OR_RETURN(
+      core->learner_, core->path_->MakeLearner(model, core->state_, core->path_->NoStatistics()));
   return core;
 }
 
@@ -36,17 +30,17 @@ absl::Status ModelCore::Append(std::string record) {
 }
 
 absl::Status ModelCore::Refresh() {
-  learner_->Flush();
-  return learner_->Refresh([this](int node) { return state_.ReleaseOf(node, *path_); });
+  learner_->Flush(state_);
+  return learner_->Refresh(state_);
 }
 
 std::vector<int> ModelCore::TakeChangedNodes() {
-  learner_->Flush();
+  learner_->Flush(state_);
   return learner_->TakeChangedNodes();
 }
 
 NodePosterior ModelCore::Posterior(int node) {
-  learner_->Flush();
+  learner_->Flush(state_);
   return learner_->Posterior(node);
 }
 

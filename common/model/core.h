@@ -14,8 +14,8 @@
 #include "common/model/entries/log_entry.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/learners/learner.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/reward_path.h"
 #include "common/random/keyed_stream.h"
 
 namespace bandana {
@@ -26,7 +26,7 @@ class ModelCore {
  public:
   // A model whose log is empty. `key`: of central models, else null. `binding`: null but in
   // bandana-audit; must outlive the core. Errors: FAILED_PRECONDITION the key is missing;
-  // INVALID_ARGUMENT the mechanism's parameters.
+  // INVALID_ARGUMENT the model's options.
   static absl::StatusOr<std::unique_ptr<ModelCore>> Create(ModelSpec spec,
                                                            const InstanceId& instance,
                                                            std::shared_ptr<const NoiseKey> key,
@@ -46,7 +46,7 @@ class ModelCore {
   // Errors: INTERNAL statistics that no events can have.
   absl::Status Refresh();
 
-  // Of events and releases up to the last refresh. Requires node < nodes().
+  // Reads events and releases up to the last refresh. Requires node < nodes().
   NodePosterior Posterior(int node);
   NodePosterior Prior() const { return learner_->Prior(); }  // of a user never seen
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.
@@ -58,7 +58,7 @@ class ModelCore {
 
   const LogPosition& position() const { return state_.position; }
   const ModelSpec& spec() const { return spec_; }
-  const RewardPath& path() const { return *path_; }
+  const EventPath& path() const { return *path_; }
   const UserIndex& users() const { return users_; }
   const ModelState& state() const { return state_; }
 
@@ -66,7 +66,7 @@ class ModelCore {
   explicit ModelCore(ModelSpec spec) : spec_(std::move(spec)) {}
 
   const ModelSpec spec_;
-  std::unique_ptr<const RewardPath> path_;
+  std::unique_ptr<const EventPath> path_;
   UserIndex users_;
   ModelState state_;
   std::unique_ptr<Learner> learner_;

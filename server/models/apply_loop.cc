@@ -29,7 +29,7 @@ absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
 
 }  // namespace
 
-ApplyLoop::ApplyLoop(const ModelSpec& spec, const RewardPath& path, const UpdateLog& log,
+ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log,
                      UserIndex& users, const Clock& clock, absl::Duration tick_max,
                      std::unique_ptr<Learner> learner, Start start, Hooks hooks)
     : spec_(spec),
@@ -196,7 +196,7 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   for (const LogEntry& entry : entries_) {
     BANDANA_RETURN_IF_ERROR(state_.Apply(entry, path_, users_, *learner_));
   }
-  learner_->Flush();
+  learner_->Flush(state_);
   Trace("drawn");
   if (learner_->stale()) {
     posterior_fresh_ = false;
@@ -225,8 +225,7 @@ bool ApplyLoop::RefreshDue() {
 }
 
 absl::Status ApplyLoop::Refresh() {
-  BANDANA_RETURN_IF_ERROR(
-      learner_->Refresh([this](int node) { return state_.ReleaseOf(node, path_); }));
+  BANDANA_RETURN_IF_ERROR(learner_->Refresh(state_));
   RebuildIfDrifted();
   refreshed_ = clock_.Now();
   posterior_fresh_ = true;
@@ -252,7 +251,7 @@ absl::Status ApplyLoop::Publish() {
   const std::uint64_t sequence = state_.position.sequence;
   const auto current = posterior_.load();
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
-    if (path_.central() && published_ != state_.position) {
+    if (path_.draws_noise() && published_ != state_.position) {
       if (!PersistPublication()) {
         unpublished_ = std::move(changed);
         return absl::OkStatus();
@@ -324,7 +323,7 @@ ApplyLoop::Captured ApplyLoop::CaptureNow() const {
   CheckpointSource source{.instance = instance_,
                           .fixed = fixed_,
                           .dimension = learner_->dimension(),
-                          .events_only = StatisticsDimension(spec_) == 0,
+                          .events_only = path_.statistics_dimension() == 0,
                           .state = &state_,
                           .nodes = learner_->nodes(),
                           .counters = hooks_.counters(),

@@ -55,8 +55,8 @@ class ApplyLoop {
     LogPosition published;                  // central models
   };
 
-  // All references must outlive the loop. `learner` is MakeLearner's at `start.state`.
-  ApplyLoop(const ModelSpec& spec, const RewardPath& path, const UpdateLog& log, UserIndex& users,
+  // All references must outlive the loop. `learner` is the path's at `start.state`.
+  ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log, UserIndex& users,
             const Clock& clock, absl::Duration tick_max, std::unique_ptr<Learner> learner,
             Start start, Hooks hooks);
   ~ApplyLoop();
@@ -128,7 +128,7 @@ class ApplyLoop {
   Captured CaptureNow() const;
 
   const ModelSpec& spec_;
-  const RewardPath& path_;
+  const EventPath& path_;
   const UpdateLog& log_;
   UserIndex& users_;
   const Clock& clock_;

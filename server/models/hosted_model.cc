@@ -14,7 +14,6 @@
 #include "common/design/user_nodes.h"
 #include "common/model/entries/counters.h"
 #include "common/model/learners/learner.h"
-#include "common/model/state/user_shape.h"
 #include "common/random/bit_source.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/gate_setup.h"
@@ -76,13 +75,14 @@ class Model final : public HostedModel {
     const bool open_windows = !recovered.state.windows.all().empty();
     const bool former_windows = open_windows && !recovered.former.empty();
     const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
-    const bool without_shape = path_->shaped() && !recovered.state.shape;
+    BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
+                             path_->Opening(spec_, recovered.state));
     BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
     // What a former checkpoint says of its windows is nowhere else.
     if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
-    if (without_shape) BANDANA_RETURN_IF_ERROR(AppendShape());
+    if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
-    if (path_->central() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
+    if (path_->draws_noise() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
     BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
     return absl::OkStatus();
   }
@@ -132,16 +132,14 @@ class Model final : public HostedModel {
     return rewards_;
   }
   v1::GetLedgerResponse Ledger() const override {
-    return LedgerOf(
-        spec_.public_spec,
-        {.events = counters_.Get()[Counters::kApplied],
-         .events_of_one = gate_->events_of_one_max(),
-         .epoch = gate_->epoch(),
-         .debits = *path_->debits(),
-         .stream = path_->stream_cost(),
-         .event = path_->contexts() == nullptr ? PrivacyCost::Pure(spec_.public_spec.epsilon)
-                                               : path_->contexts()->cost()},
-        *loop_->ledger());
+    return LedgerOf(spec_.public_spec,
+                    {.events = counters_.Get()[Counters::kApplied],
+                     .events_of_one = gate_->events_of_one_max(),
+                     .epoch = gate_->epoch(),
+                     .debits = *path_->debits(),
+                     .stream = path_->stream_cost(),
+                     .event = path_->event_cost()},
+                    *loop_->ledger());
   }
   std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
   int log_queue() const override { return writer_->queued(); }
@@ -182,10 +180,11 @@ class Model final : public HostedModel {
   absl::Status StartGate(const Recovered& recovered);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
-  // The first entry of a model with one counter over all users.
-  absl::Status AppendShape();
   // Appends one record and waits until it is durable and applied.
-  absl::StatusOr<Admission> AppendAndWait(const Record& record);
+  absl::StatusOr<Admission> AppendAndWait(std::string record);
+  absl::StatusOr<Admission> AppendAndWait(const Record& record) {
+    return AppendAndWait(Encode(record));
+  }
   absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
@@ -207,7 +206,7 @@ class Model final : public HostedModel {
   const WarningSink warn_;
 
   InstanceId instance_{};
-  std::unique_ptr<RewardPath> path_;
+  std::unique_ptr<const EventPath> path_;
   Intake intake_;
   UserIndex users_;
   Counters counters_;
@@ -242,7 +241,7 @@ absl::Status Model::StartGate(const Recovered& recovered) {
 absl::Status Model::StartLoop(Recovered recovered) {
   BANDANA_ASSIGN_OR_RETURN(
       std::unique_ptr<Learner> learner,
-      MakeLearner(spec_, *path_, recovered.state, std::move(recovered.statistics)));
+      path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
   ApplyLoop::Hooks hooks;
   hooks.append_time = [this](absl::Time now, std::function<void()> done) {
     const absl::Status queued =
@@ -279,11 +278,6 @@ absl::Status Model::StartLoop(Recovered recovered) {
   writer_ = std::make_unique<LogWriter>(*log_, *gate_, writing);
   if (!options_.stepped) loop_->Begin();
   return absl::OkStatus();
-}
-
-absl::Status Model::AppendShape() {
-  BANDANA_ASSIGN_OR_RETURN(const UserShape shape, ShapeOf(spec_));
-  return AppendAndWait(ShapeRecord{.nodes = shape.nodes, .root = shape.root}).status();
 }
 
 absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
@@ -390,11 +384,11 @@ void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::ui
   counters_.Add(CounterOf(code, reason), count);
 }
 
-absl::StatusOr<Admission> Model::AppendAndWait(const Record& record) {
+absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
   std::promise<absl::StatusOr<Admission>> promise;
   std::future<absl::StatusOr<Admission>> answer = promise.get_future();
   BANDANA_RETURN_IF_ERROR(writer_->Submit(
-      {Encode(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
+      {std::move(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
         promise.set_value(status.ok() ? absl::StatusOr<Admission>(one.front()) : status);
       }));
   Step();
@@ -409,11 +403,7 @@ absl::Status Model::PutGraph(const v1::Graph& graph) {
   if (!spec_.colin_or_goblin) {
     return FailedPrecondition("model ", spec_.public_spec.name, " has no graph");
   }
-  if (path_->shaped()) {
-    return FailedPrecondition("model ", spec_.public_spec.name,
-                              " has one counter over all users, "
-                              "whose noise is shaped by the graph: make another model");
-  }
+  BANDANA_RETURN_IF_ERROR(path_->CheckGraphChange(spec_.public_spec.name));
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling,
                            MakeCoupling(spec_.config, graph, spec_.public_spec.dimension));
   if (coupling.nodes() != spec_.coupling.nodes()) {

@@ -113,16 +113,13 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
   Counters counters;
   auto recovered = *server::Recover(spec, folder, {.noise_key = Key()}, users, counters);
   ModelState state;
-  const auto learner =
-      *MakeLearner(spec, *recovered.path, state,
-                   std::vector<NodeStatistics>(spec.coupling.nodes(),
-                                               EmptyStatistics(StatisticsDimension(spec))));
+  const auto learner = *recovered.path->MakeLearner(spec, state, recovered.path->NoStatistics());
   std::vector<LogEntry> entries;
   EXPECT_THAT(recovered.log->Read({}, 1000, entries), IsOk());
   for (const LogEntry& entry : entries) {
     EXPECT_THAT(state.Apply(entry, *recovered.path, users, *learner), IsOk());
-    EXPECT_THAT(learner->Refresh([&](int node) { return state.ReleaseOf(node, *recovered.path); }),
-                IsOk());
+    learner->Flush(state);
+    EXPECT_THAT(learner->Refresh(state), IsOk());
     means[entry.position.sequence] = learner->Posterior(0).mean;
     EXPECT_GE(state.ledger.accounts().size(), learner->events(0) > 0 ? 1 : 0);
   }
@@ -132,8 +129,8 @@ std::map<std::uint64_t, std::vector<double>> Replay(const ModelSpec& spec,
     EXPECT_EQ(state.sparse.rows(), recovered.state.sparse.rows());
     return means;
   }
-  EXPECT_EQ(state.ReleaseOf(0, *recovered.path).value().moment,
-            recovered.state.ReleaseOf(0, *recovered.path).value().moment);
+  EXPECT_EQ(recovered.path->ReleaseOf(state, 0).value().moment,
+            recovered.path->ReleaseOf(recovered.state, 0).value().moment);
   return means;
 }
 

@@ -141,7 +141,7 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
     }
     const int node = users.Find(user);
     const NodeStatistics got =
-        WithRelease(recovered.statistics[node], recovered.state.ReleaseOf(node, *recovered.path));
+        WithRelease(recovered.statistics[node], recovered.path->ReleaseOf(recovered.state, node));
     EXPECT_EQ(got.events, events);
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(got.gram[i], expected.gram[i], 1e-9);
     for (int i = 0; i < 2; ++i) EXPECT_NEAR(got.moment[i], expected.moment[i], 1e-9);

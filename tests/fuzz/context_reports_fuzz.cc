@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,10 +14,11 @@
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
+#include "common/design/mechanism.h"
 #include "common/model/learners/context_sink.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/reward_path.h"
 #include "server/models/admission/report_check.h"
 #include "server/service/context_reports.h"
 #include "tests/support/fake_model.h"
@@ -32,9 +34,9 @@ constexpr int kReportsMax = 64;
 
 struct World {
   explicit World(const std::string& config)
-      : spec(testing::SpecOf(config)), path(*RewardPath::Create(spec, {}, nullptr)), model(spec) {}
+      : spec(testing::SpecOf(config)), path(*MakePath(spec, {}, nullptr)), model(spec) {}
   ModelSpec spec;
-  RewardPath path;
+  std::unique_ptr<const EventPath> path;
   testing::FakeModel model;
 };
 
@@ -63,14 +65,15 @@ void Learn(const World& world, const std::vector<ReportedContext>& reports) {
     if (taken == nullptr) continue;
     const std::string& bytes = taken->request;
     const LogEntry entry{{++sequence, ChainHash({}, bytes)}, bytes};
-    const absl::Status applied = state.Apply(entry, world.path, users, sink);
+    const absl::Status applied = state.Apply(entry, *world.path, users, sink);
     BANDANA_CHECK(applied.ok());
   }
   const NodeStatistics& sums = sink.statistics(0);
   for (const double entry : sums.gram) BANDANA_CHECK(std::isfinite(entry));
   for (const double entry : sums.moment) BANDANA_CHECK(std::isfinite(entry));
   BANDANA_CHECK(
-      RepairStatistics(NoisySums(sums, world.path.contexts()->variance()), world.spec.theta_l2_max)
+      RepairStatistics(NoisySums(sums, world.spec.public_spec.made->contexts()->variance()),
+                       world.spec.theta_l2_max)
           .ok());
 }
 

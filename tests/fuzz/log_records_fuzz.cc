@@ -10,9 +10,9 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/reward_path.h"
 #include "server/models/folder/checkpoint.h"
 #include "tests/support/model_harness.h"
 
@@ -27,9 +27,9 @@ std::shared_ptr<const NoiseKey> Key() {
 }
 
 struct Model {
-  explicit Model(ModelSpec s) : spec(std::move(s)), path(*RewardPath::Create(spec, {}, Key())) {}
+  explicit Model(ModelSpec s) : spec(std::move(s)), path(*MakePath(spec, {}, Key())) {}
   ModelSpec spec;
-  RewardPath path;
+  std::unique_ptr<const EventPath> path;
 };
 
 const Model& ModelOf(std::uint8_t number) {
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest.remove_prefix(std::min(rest.size(), 2 + length));
     LogEntry entry{{sequence, ChainHash({}, record)}, std::string(record)};
     // A state that an entry did not fit is not gone on with.
-    if (!state.Apply(entry, model.path, users, sink).ok()) return 0;
+    if (!state.Apply(entry, *model.path, users, sink).ok()) return 0;
   }
   CheckpointSource source{.dimension = 2, .state = &state, .nodes = sink.nodes()};
   source.statistics = [&](int node) -> const NodeStatistics& { return sink.statistics(node); };

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "common/base/status.h"
+#include "common/design/identity.h"
 
 namespace bandana::testing {
 namespace {
@@ -76,7 +77,7 @@ absl::Status History::See(const CloseRecord& record) {
     if (report != acknowledged_.end() && report->second != window.reward) {
       return Internal("an acknowledged report is not in the entry that closes its window");
     }
-    const bool counts = path_.central() || window.reward != by_default;
+    const bool counts = path_.draws_noise() || window.reward != by_default;
     if (counts) BANDANA_RETURN_IF_ERROR(Once(window.id));
   }
   return absl::OkStatus();
@@ -95,7 +96,7 @@ absl::Status History::Acknowledge(const DecisionId& id, double reward) {
 }
 
 absl::Status History::See(const OutcomeRecord& record) {
-  if (path_.windowed()) return Internal("a report of an open decision is an entry");
+  if (ClosesWindows(spec_.public_spec)) return Internal("a report of an open decision is an entry");
   BANDANA_RETURN_IF_ERROR(Once(record.event.id));
   return Central(record.event);
 }
@@ -110,7 +111,7 @@ absl::Status History::See(const CounterRecord& record) {
   if (record.step <= newest) return Internal("a stream went back to step ", record.step);
   newest = record.step;
   const auto drawn = drawn_.find({record.stream, record.step});
-  if (drawn == drawn_.end() || drawn->second != record.moment_bytes) {
+  if (drawn == drawn_.end() || drawn->second != record.moment.bytes()) {
     return Internal("step ", record.step, " is not what the device drew");
   }
   for (const CounterStep& step : record.steps) BANDANA_RETURN_IF_ERROR(Once(step.id));

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/records.h"
-#include "common/model/state/reward_path.h"
+#include "common/model/paths/make_path.h"
 #include "tests/simulation/sim_server.h"
 
 namespace bandana::testing {
@@ -21,7 +21,7 @@ using DrawnMoments = std::map<std::pair<StreamId, std::uint64_t>, std::string>;
 
 class History {
  public:
-  History(const ModelSpec& spec, const RewardPath& path, const DrawnMoments& drawn)
+  History(const ModelSpec& spec, const EventPath& path, const DrawnMoments& drawn)
       : spec_(spec), path_(path), drawn_(drawn) {}
 
   // Takes in what the log has beyond what was seen. Errors: INTERNAL an invariant that does not
@@ -54,7 +54,7 @@ class History {
   int NodeOf(std::int32_t node, std::string_view user);
 
   const ModelSpec& spec_;
-  const RewardPath& path_;
+  const EventPath& path_;
   const DrawnMoments& drawn_;
   LogPosition seen_;
   std::uint64_t epoch_ = 1;

@@ -33,7 +33,7 @@ std::shared_ptr<const NoiseKey> Key() {
 
 SimServer::SimServer(const ModelSpec& spec, const Clock& clock, std::string log_path)
     : spec_(spec), clock_(clock), log_path_(std::move(log_path)) {
-  path_ = std::make_unique<RewardPath>(*RewardPath::Create(spec, kInstance, Key()));
+  path_ = *MakePath(spec, kInstance, Key());
   intake_ = server::MakeIntake(spec_);
   cells_ = std::make_unique<CellCodec>(kInstance, *path_->MakeCellKey(), SystemBits());
 }
@@ -71,7 +71,7 @@ absl::Status SimServer::TryBoot() {
                                          EmptyStatistics(spec_.public_spec.dimension));
   if (auto checkpoint = NewestCheckpoint(); checkpoint.ok()) {
     for (const std::string& user : checkpoint->users) state->users.Add(user);
-    BANDANA_RETURN_IF_ERROR(server::RestoreCentral(*path_, *checkpoint));
+    BANDANA_RETURN_IF_ERROR(server::RestoreStreams(*path_, *checkpoint));
     state->state = std::move(checkpoint->state);
     if (mutant_forgets_streams) state->state.local = {};
     statistics = std::move(checkpoint->statistics);

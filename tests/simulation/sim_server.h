@@ -12,9 +12,9 @@
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/reward_path.h"
 #include "common/random/keyed_stream.h"
 #include "server/log/update_log.h"
 #include "server/models/admission/report_check.h"
@@ -75,7 +75,7 @@ class SimServer {
   // Keeps the state as a checkpoint; the log goes up to the older of the two.
   absl::Status Checkpoint();
 
-  const RewardPath& path() const { return *path_; }
+  const EventPath& path() const { return *path_; }
   const SimState& state() const { return *state_; }
   const server::UpdateLog& log() const;
   std::uint64_t epoch() const;
@@ -106,7 +106,7 @@ class SimServer {
   const ModelSpec& spec_;
   const Clock& clock_;
   const std::string log_path_;
-  std::unique_ptr<RewardPath> path_;
+  std::unique_ptr<const EventPath> path_;
   server::Intake intake_;
   std::unique_ptr<CellCodec> cells_;
   std::deque<std::string> checkpoints_;  // durable files, oldest first, at most two

@@ -8,6 +8,8 @@
 #include "client/src/privacy/counter_stream.h"
 #include "common/base/status.h"
 #include "common/design/counter_policy.h"
+#include "common/design/identity.h"
+#include "common/design/mechanism.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {
@@ -109,15 +111,16 @@ void World::React(Device& device) {
   decision.arms.push_back({.propensity = 1, .features = rng_.UnitVector(2)});
   const double reward = 2 * rng_.Uniform() - 0.5;
   server_.RecordDecision(decision);
-  if (spec_.public_spec.mode == v1::LOCAL_REWARD && server_.path().counter() != nullptr) {
+  const Mechanism& mechanism = *spec_.public_spec.made;
+  if (mechanism.drawn_on_device() && mechanism.counter() != nullptr) {
     return TakeStep(device, decision, reward);
   }
   ReportedOutcome outcome{.decision = decision};
-  if (const auto* randomizer = server_.path().randomizer();
-      randomizer != nullptr && !server_.path().central()) {
+  if (mechanism.drawn_on_device()) {
+    const RewardReports& rewards = *mechanism.rewards();
     const ClippedReward clipped =
-        randomizer->Clip(RawReward(reward), spec_.public_spec.default_reward());
-    outcome.output = randomizer->Randomize(clipped, bits_)->output();
+        rewards.Clip(RawReward(reward), spec_.public_spec.default_reward(), std::nullopt);
+    outcome.output = rewards.Draw(clipped, bits_)->output();
   } else {
     outcome.reward = reward;
   }
@@ -127,7 +130,7 @@ void World::React(Device& device) {
 // As StreamPrivatizer: the debit is durable before the draw, and step, state and release become
 // durable together.
 void World::TakeStep(Device& device, const Decision& decision, double reward) {
-  const CounterDesign& design = *server_.path().counter();
+  const CounterDesign& design = spec_.public_spec.made->counter()->design;
   Stream* stream = device.streams.empty() ? nullptr : &device.streams.back();
   if (stream == nullptr || stream->ended || stream->epoch != decision.epoch) {
     if (mutant_ != Mutant::kReusesDebits || device.debits == 0) ++device.debits;
@@ -205,7 +208,7 @@ void World::OnOutcomes(std::size_t device, const std::vector<ReportedOutcome>& s
     const ReportResult& result = (*results)[i];
     const DecisionId& id = sent[i].decision.id;
     const bool taken = result.code == v1::APPLIED || result.code == v1::DUPLICATE;
-    if (taken && server_.path().windowed()) {
+    if (taken && ClosesWindows(spec_.public_spec)) {
       const RewardRange& range = spec_.public_spec.reward_range;
       Check(history_.Acknowledge(id, std::clamp(*sent[i].reward, range.min, range.max)));
     } else if (taken && !history_.Holds(id)) {

@@ -91,7 +91,7 @@ JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
     const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     std::vector<double> x(2);
-    std::memcpy(x.data(), outcome->event.feature_bytes.data(), 16);
+    std::memcpy(x.data(), outcome->event.features.bytes().data(), 16);
     const ClippedIncrement increment = counter.Clip(RawInteraction(x, outcome->reward));
     chain = increment.ChainAfter(chain);
     auto bits = *KeyedStream::ForNode(*key, {.instance = recovered.stored.instance,
@@ -191,7 +191,7 @@ TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
     TakeMany(*model, 0, 50);
   }
   const auto release_of = [&](const server::Recovered& recovered) {
-    return recovered.state.ReleaseOf(0, *recovered.path).value().moment;
+    return recovered.path->ReleaseOf(recovered.state, 0).value().moment;
   };
   const std::vector<double> from_log = release_of(Recover(spec));
   {
@@ -206,7 +206,7 @@ TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
   const server::Recovered recovered = Recover(spec);
   EXPECT_NE(release_of(recovered), from_log);
   const auto design = *MakeCounterDesign(spec);
-  EXPECT_NEAR(recovered.state.ReleaseOf(0, *recovered.path).value().variance,
+  EXPECT_NEAR(recovered.path->ReleaseOf(recovered.state, 0).value().variance,
               design.PredictedVariance(50) + design.PredictedVariance(32),
               1e-9 * design.PredictedVariance(50));
 }

@@ -11,8 +11,8 @@
 #include "common/accounting/gaussian.h"
 #include "common/accounting/zcdp.h"
 #include "common/model/entries/records.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/ledger.h"
-#include "common/model/state/reward_path.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
@@ -31,10 +31,9 @@ DebitRecord CostOfAStream() {
       "privacy { epsilon: 1 delta: 1e-5 mechanism: COUNTER counter { kind: BLT } } "
       "reporting { one_per_decision: true }");
   std::array<std::byte, 32> key{};
-  const auto path =
-      RewardPath::Create(spec, {}, std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(key)));
+  const auto path = MakePath(spec, {}, std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(key)));
   EXPECT_THAT(path, IsOk());
-  return path->debits()->cost();
+  return (*path)->debits()->cost();
 }
 
 // What a ledger reads after a log has brought it the debit in each of two epochs.

@@ -12,6 +12,7 @@
 #include "common/model/entries/counters.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/model_state.h"
 #include "server/log/id_index.h"
 #include "server/models/catalogue/catalogue.h"
@@ -30,12 +31,6 @@ using server::IdIndex;
 using ::testing::ElementsAre;
 
 constexpr absl::Time kTime = absl::UnixEpoch();
-
-std::vector<double> FeaturesOf(std::string_view bytes) {
-  std::vector<double> features(bytes.size() / sizeof(double));
-  std::memcpy(features.data(), bytes.data(), bytes.size());
-  return features;
-}
 
 TEST(RecordsTest, AnOutcomeComesBackAsItWas) {
   const std::vector<double> x = {0.5, -0.25, 1e-300};
@@ -57,7 +52,7 @@ TEST(RecordsTest, AnOutcomeComesBackAsItWas) {
   EXPECT_EQ(back.event.time, record.event.time);
   EXPECT_EQ(back.event.node, -1);
   EXPECT_EQ(back.event.user, "ann");
-  EXPECT_EQ(FeaturesOf(back.event.feature_bytes), x);
+  EXPECT_EQ(back.event.features.Values(), x);
   EXPECT_EQ(back.received, record.received);
   EXPECT_EQ(back.deadline, record.deadline);
   EXPECT_EQ(back.reward, -2.5);
@@ -88,7 +83,7 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
   const std::string showing = Encode(ShownRecord{.id = {std::byte{6}}, .features = x});
   const auto shown = Decode(showing, 1);
   ASSERT_THAT(shown, IsOk());
-  EXPECT_EQ(FeaturesOf(std::get<ShownRecord>(*shown).feature_bytes), x);
+  EXPECT_EQ(std::get<ShownRecord>(*shown).features.Values(), x);
   ReportRecord report{.id = {std::byte{7}}, .epoch = 3, .received = kTime, .reward = -1};
   for (const bool other_arm : {false, true}) {
     if (other_arm) report.features = x;
@@ -100,7 +95,7 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
     EXPECT_EQ(request.epoch, 3);
     EXPECT_EQ(request.received, kTime);
     EXPECT_EQ(request.reward, -1);
-    EXPECT_EQ(FeaturesOf(request.feature_bytes), other_arm ? x : std::vector<double>{});
+    EXPECT_EQ(request.features.Values(), other_arm ? x : std::vector<double>{});
   }
   // A decision of the format whose log said that it was reported.
   std::string former = bytes;
@@ -139,6 +134,37 @@ TEST(RecordsTest, CountersAndDebitsComeBackAsTheyWere) {
   ASSERT_THAT(paid, IsOk());
   EXPECT_EQ(std::get<DebitRecord>(*paid).releases, 256);
   EXPECT_EQ(std::get<DebitRecord>(*paid).rho, 0.25);
+}
+
+// Once, what was decoded lost its numbers when it was encoded again.
+TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
+  const std::vector<double> x = {0.5, -1}, root = {1, 0, 0, 1};
+  const std::vector<std::int64_t> values = {1, -2, 3, 4, 5};
+  const EventRecord event{.id = {std::byte{3}}, .epoch = 2, .user = "ann", .features = x};
+  const std::vector<Record> records = {
+      DecisionRecord{.event = event, .close = kTime, .default_reward = 0.25},
+      OutcomeRecord{.event = event, .received = kTime, .reward = 1},
+      TimeRecord{kTime},
+      EpochRecord{7},
+      GraphRecord{.graph = "graph"},
+      CounterRecord{
+          .node = 1, .step = 2, .moment = x, .steps = {{.readable = true, .features = x}}},
+      DebitRecord{.releases = 1, .rho = 0.5, .mu = 1, .variation = 0.125},
+      ContextRecord{.id = {std::byte{4}}, .values = values},
+      ContextRecord{.id = {std::byte{4}}, .seed = "0123456789abcdef"},
+      ShapeRecord{.nodes = 2, .root = root},
+      CloseRecord{.now = kTime, .windows = {{{std::byte{5}}, 0.5}}},
+      ShownRecord{.id = {std::byte{6}}, .features = x},
+      ReportRecord{.id = {std::byte{7}}, .reward = -1, .features = x},
+  };
+  for (const Record& record : records) {
+    SCOPED_TRACE(record.index());
+    const std::string bytes = Encode(record);
+    const auto decoded = Decode(bytes, 2);
+    ASSERT_THAT(decoded, IsOk());
+    EXPECT_EQ(decoded->index(), record.index());
+    EXPECT_EQ(Encode(*decoded), bytes);
+  }
 }
 
 TEST(RecordsTest, CutsExtensionsAndUnknownVersionsAreDataLoss) {
@@ -373,10 +399,10 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   EXPECT_THAT(copy->users, ElementsAre("ann", "bob"));
   EXPECT_TRUE(copy->state.windows.all().empty());
   EXPECT_EQ(copy->statistics[0].events, 6);
-  const auto path = RewardPath::Create(testing::WindowSpec(), {}, nullptr);
+  const auto path = MakePath(testing::WindowSpec(), {}, nullptr);
   ASSERT_THAT(path, IsOk());
   const auto taken = server::CheckpointToExport(
-      fixture.Bytes(), *path,
+      fixture.Bytes(), **path,
       {{{std::byte{2}}, {.reported = true, .reward = 2}}, {{std::byte{1}}, {.reward = 0.25}}});
   ASSERT_THAT(taken, IsOk());
   const auto with = server::DecodeCheckpoint(*taken);
@@ -395,12 +421,12 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
 // The running hash addresses noise and is published nowhere.
 TEST(ExportTest, TheRunningHashStaysBehind) {
   const CheckpointFixture fixture;
-  const auto path = RewardPath::Create(testing::IndependentSpec(), {}, nullptr);
+  const auto path = MakePath(testing::IndependentSpec(), {}, nullptr);
   ASSERT_THAT(path, IsOk());
   const std::string hash(32, '\1');
   ASSERT_NE(fixture.Bytes().find(hash), std::string::npos);
-  const auto once = server::CheckpointToExport(fixture.Bytes(), *path, {});
-  const auto again = server::CheckpointToExport(fixture.Bytes(), *path, {});
+  const auto once = server::CheckpointToExport(fixture.Bytes(), **path, {});
+  const auto again = server::CheckpointToExport(fixture.Bytes(), **path, {});
   ASSERT_THAT(once, IsOk());
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(once->find(hash), std::string::npos);

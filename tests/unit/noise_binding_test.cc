@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/paths/make_path.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -43,10 +44,9 @@ class NoiseBindingTest : public HostedModelTest {
 
   std::vector<double> ReleaseOf(HostedModel& model) {
     auto exported = *server::DecodeExport(*model.Export());
-    const auto path =
-        *RewardPath::Create(model.spec(), model.instance(), options_.noise_key);
-    EXPECT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
-    return exported.checkpoint.state.central.ReleaseOf(0, *path.counter()).value().moment;
+    const auto path = *MakePath(model.spec(), model.instance(), options_.noise_key);
+    EXPECT_THAT(server::RestoreStreams(*path, exported.checkpoint), IsOk());
+    return path->ReleaseOf(exported.checkpoint.state, 0).value().moment;
   }
 
   void TakeOne(HostedModel& model, std::uint64_t number) {
@@ -63,9 +63,7 @@ class NoiseBindingTest : public HostedModelTest {
     });
     ASSERT_THAT(server::WriteIdentity(folder_.path(), identity), IsOk());
   }
-  Identity StoredIdentity() {
-    return *ParseIdentity(*server::ReadIdentityFile(folder_.path()));
-  }
+  Identity StoredIdentity() { return *ParseIdentity(*server::ReadIdentityFile(folder_.path())); }
 };
 
 // Issue 15, H1: with entries behind the newest checkpoint, the same noise met phi(x / 2, r) after

@@ -101,7 +101,7 @@ PureRelease ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
     const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     double x[2];
-    std::memcpy(x, outcome->event.feature_bytes.data(), sizeof x);
+    std::memcpy(x, outcome->event.features.bytes().data(), sizeof x);
     std::vector<double> increment;
     for (int u = 0; u < 3; ++u) {
       const double weight = shape.root[u * 3 + outcome->event.node] * (outcome->reward - 1);
@@ -137,7 +137,7 @@ TEST_F(ShapedModelTest, ServesThePureMechanismOnTheKeyedNoise) {
   }
   const server::Recovered recovered = Recover(spec);
   const PureRelease pure = ByHand(spec, recovered);
-  const NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
+  const NodeRelease release = recovered.path->ReleaseOf(recovered.state, 0).value();
   EXPECT_EQ(release.moment, pure.values);
   EXPECT_EQ(release.variance, pure.variance);
 
@@ -169,7 +169,7 @@ TEST_F(ShapedModelTest, ReleasesAreTheSameBitsFromLogCheckpointAndBoth) {
   }
   {
     const server::Recovered recovered = Recover(spec);
-    from_log = recovered.state.ReleaseOf(0, *recovered.path).value().moment;
+    from_log = recovered.path->ReleaseOf(recovered.state, 0).value().moment;
   }
   {
     const auto model = Open(spec);
@@ -178,14 +178,14 @@ TEST_F(ShapedModelTest, ReleasesAreTheSameBitsFromLogCheckpointAndBoth) {
   {
     const server::Recovered recovered = Recover(spec);
     EXPECT_GT(recovered.checkpoint_sequence, 0);
-    EXPECT_EQ(recovered.state.ReleaseOf(0, *recovered.path).value().moment, from_log);
+    EXPECT_EQ(recovered.path->ReleaseOf(recovered.state, 0).value().moment, from_log);
     ASSERT_TRUE(recovered.state.shape.has_value());
     EXPECT_EQ(recovered.state.shape->root, ShapeOf(spec)->root);
   }
   const auto model = Open(spec);
   Take(*model, 35, 20);
   const server::Recovered recovered = Recover(spec);
-  EXPECT_NE(recovered.state.ReleaseOf(0, *recovered.path).value().moment, from_log);
+  EXPECT_NE(recovered.path->ReleaseOf(recovered.state, 0).value().moment, from_log);
 }
 
 // Epochs end at 32, 34, 36, .. events of all users together.
@@ -265,7 +265,7 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
     served = model->posterior()->node(1);
   }
   const server::Recovered recovered = Recover(spec);
-  const NodeRelease release = recovered.state.ReleaseOf(0, *recovered.path).value();
+  const NodeRelease release = recovered.path->ReleaseOf(recovered.state, 0).value();
   // y_u = sum / sqrt 2 + z_u each: their mean times sqrt 2 has the noise of one.
   NodeStatistics all = EmptyStatistics(2);
   for (const NodeStatistics& s : recovered.statistics) {

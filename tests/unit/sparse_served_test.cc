@@ -13,6 +13,7 @@
 #include "common/design/sparse_policy.h"
 #include "common/mechanisms/canonical_text.h"
 #include "common/model/entries/records.h"
+#include "common/model/paths/make_path.h"
 #include "common/planner/served_config.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
@@ -102,7 +103,7 @@ SparseBelief ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
     const auto* outcome = std::get_if<OutcomeRecord>(&record);
     if (outcome == nullptr) continue;
     std::vector<double> x(kDimension);
-    std::memcpy(x.data(), outcome->event.feature_bytes.data(), 8 * x.size());
+    std::memcpy(x.data(), outcome->event.features.bytes().data(), 8 * x.size());
     CanonicalText parameters(
         absl::StrCat("bandana sparse episode 1 ", ToHex(fliphat.digest()), " "));
     parameters.Add(state.belief.residual_abs_max);
@@ -167,8 +168,8 @@ TEST_F(SparseServedTest, KeepsNoContextBesideTheLogAndTheEpisode) {
   EXPECT_EQ(statistics.events, 20);
   // An export has what was released, and no sums.
   auto exported = *server::DecodeExport(*model->Export());
-  const auto path = *RewardPath::Create(spec, exported.checkpoint.instance, Key());
-  ASSERT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
+  const auto path = *MakePath(spec, exported.checkpoint.instance, Key());
+  ASSERT_THAT(server::RestoreStreams(*path, exported.checkpoint), IsOk());
   const ModelState& state = exported.checkpoint.state;
   EXPECT_EQ(state.sparse.rows(), 0);
   EXPECT_EQ(state.sparse.episodes(), 0);
@@ -179,8 +180,8 @@ TEST_F(SparseServedTest, AnExportBeforeTheFirstEventHasNoState) {
   const ModelSpec spec = SpecOf(SparseText());
   auto exported = *server::DecodeExport(*Open(spec)->Export());
   ASSERT_EQ(exported.checkpoint.state.position.sequence, 0);
-  const auto path = *RewardPath::Create(spec, exported.checkpoint.instance, Key());
-  ASSERT_THAT(server::RestoreCentral(path, exported.checkpoint), IsOk());
+  const auto path = *MakePath(spec, exported.checkpoint.instance, Key());
+  ASSERT_THAT(server::RestoreStreams(*path, exported.checkpoint), IsOk());
   EXPECT_EQ(exported.checkpoint.state.sparse.rows(), 0);
   EXPECT_EQ(exported.checkpoint.state.sparse.episodes(), 0);
 }

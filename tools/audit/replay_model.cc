@@ -12,7 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/model/state/reward_path.h"
+#include "common/design/mechanism.h"
+#include "common/model/paths/make_path.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/stored_config.h"
 
@@ -91,11 +92,12 @@ ModelSpec SpecOf(const v1::ModelConfig& config) {
 
 // The least number of events from 20 on whose last one ends an epoch, the one before it none.
 int EventsOfEpochs(const v1::ModelConfig& config) {
-  const auto path = RewardPath::Create(SpecOf(config), {}, ReplayKey(0));
-  BANDANA_CHECK(path.ok());
+  const ModelSpec spec = SpecOf(config);
+  const Mechanism& made = *spec.public_spec.made;
+  const CounterDesign& design =
+      made.joint() != nullptr ? made.joint()->design() : made.counter()->design;
   int events = 20;
-  while (path->counter()->ReleaseSize(events) == 0 || path->counter()->ReleaseSize(events - 1) != 0)
-    ++events;
+  while (design.ReleaseSize(events) == 0 || design.ReleaseSize(events - 1) != 0) ++events;
   return events;
 }
 
@@ -148,7 +150,7 @@ Event EventOf(const ReplayModel& model, int i) {
 }
 
 Decision DecisionOf(const server::HostedModel& hosted, const Clock& clock, int i,
-                            std::vector<double> features) {
+                    std::vector<double> features) {
   Decision decision;
   decision.instance = hosted.instance();
   decision.epoch = hosted.epoch();
@@ -193,9 +195,10 @@ std::shared_ptr<const NoiseKey> ReplayKey(int key) {
   return std::make_shared<const NoiseKey>(*NoiseKey::FromBytes(bytes));
 }
 
-absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(
-    const v1::ModelConfig& config, const std::string& folder, const Clock& clock, int key,
-    const NoiseBinding* binding) {
+absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(const v1::ModelConfig& config,
+                                                                  const std::string& folder,
+                                                                  const Clock& clock, int key,
+                                                                  const NoiseBinding* binding) {
   BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, server::ParseStoredConfig(config));
   server::HostedModelOptions options;
   options.noise_key = ReplayKey(key);
@@ -221,10 +224,9 @@ absl::StatusOr<std::vector<double>> ReleasesOf(const ReplayModel& model,
                                                std::string_view exported) {
   BANDANA_ASSIGN_OR_RETURN(server::ExportedModel copy, server::DecodeExport(exported));
   BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, server::ParseStoredConfig(copy.config));
-  BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
-                           RewardPath::Create(spec, {}, ReplayKey(0)));
+  BANDANA_ASSIGN_OR_RETURN(const auto path, MakePath(spec, {}, ReplayKey(0)));
   server::Checkpoint& checkpoint = copy.checkpoint;
-  BANDANA_RETURN_IF_ERROR(server::RestoreCentral(path, checkpoint));
+  BANDANA_RETURN_IF_ERROR(server::RestoreStreams(*path, checkpoint));
   std::vector<double> releases;
   if (model.form == ReleaseForm::kDraws) return checkpoint.statistics.front().moment;
   if (model.form == ReleaseForm::kValues) {
@@ -234,9 +236,9 @@ absl::StatusOr<std::vector<double>> ReleasesOf(const ReplayModel& model,
     for (const SparseEntry& entry : estimate.value()) releases[entry.coordinate] = entry.value;
     return releases;
   }
-  const int streams = path.shaped() ? 1 : static_cast<int>(checkpoint.statistics.size());
+  const int streams = path->streams(static_cast<int>(checkpoint.statistics.size()));
   for (int stream = 0; stream < streams; ++stream) {
-    const auto released = checkpoint.state.central.ReleaseOf(stream, *path.counter());
+    const auto released = path->ReleaseOf(checkpoint.state, stream);
     const std::vector<double>& moment = released.value().moment;
     releases.insert(releases.end(), moment.begin(), moment.end());
   }

@@ -16,11 +16,16 @@ import source_tree
 
 FOLDERS = ("common/", "server/", "client/", "tools/")
 # A mechanism may ask what it is itself.
-SELF = ("common/mechanisms/",)
+SELF = ("common/mechanisms/", "common/design/mechanisms/")
 
 # Files that are tables of the kinds, one row each: they are allowed to ask.
 TABLES = {
-    "common/design/privacy_rules.cc",  # mode, mechanism -> what a configuration must say
+    "common/design/mechanism_table.cc",  # mechanism, mode -> its rules and what makes it
+    "common/design/mode.cc",         # mode -> who sees what
+    "common/design/coupling_table.cc",  # coupling -> how it is parsed and named
+    "common/planner/choice_table.cc",  # mode, family -> what AUTO weighs
+    "common/model/paths/make_path.cc",  # part of a mechanism, where it is drawn -> path
+    "client/src/privacy/mechanisms.cc",  # part of a mechanism, where it is drawn -> what a device does with an event
     "tools/audit/registry.cc",       # mechanism -> attack
 }
 
@@ -33,12 +38,14 @@ _SPEC = r"\b(?:\w*spec_?|spec\(\)|model|out|p)(?:\.|->)"
 KINDS = {
     "mode": r"\bv1::(?:NON_PRIVATE|LOCAL_REWARD|CENTRAL_REWARD|JOINT|LOCAL_CONTEXT|MODE_UNSPECIFIED)\b"
             r"|\bIs(?:Local|Central|Private|Joint)Mode\(|\bClosesWindows\(|\bScope::k(?:Local|Central)\b"
-            r"|(?:\.|->)(?:central|windowed|counts_on_device)\(\)|\b(?:central|local|windowed)_" + _ASKED,
-    "mechanism": r"\bv1::(?:AUTO|MECHANISM_UNSPECIFIED|REWARD_RANDOMIZER|COUNTER|CENTRED_RANDOMIZER|SHAPED_COUNTER"
+            r"|\bHidesContexts\(|(?:\.|->)(?:is_private|device_draws|server_draws|hides_contexts|contexts_on_device)\b"
+            r"|(?:\.|->)(?:central|windowed|counts_on_device|draws_noise|copies_begin_epoch|drawn_on_device)\(\)|\b(?:central|local|windowed)_" + _ASKED,
+    "mechanism": r"\btraits_?\.(?:ranked_here|keeps_features)\b|\bform(?:\.|->)(?:by_id|submitted)\b"
+                 r"|\bReportForm::k\w+|\buses_windows\(\)|\bv1::(?:AUTO|MECHANISM_UNSPECIFIED|REWARD_RANDOMIZER|COUNTER|CENTRED_RANDOMIZER|SHAPED_COUNTER"
                  r"|POOLED_COUNTER|PRIVUNIT|JOINT_GAUSSIAN|SPARSE_RELEASE)\b"
                  r"|\b(?:IsShaped|HasRandomizer)\(|\bDebits::k\w+|\brule\.(?:pure|counter)\b|\brule->counter\b"
                  r"|\b(?:ContextMechanismKind|RandomizerKind)::k\w+|\bKind::k(?:Randomizer|Centred|Counter|Shaped)\b"
-                 r"|(?:\.|->)(?:counter|joint|randomizer|contexts|sparse)\(\)" + _ASKED + r"|(?:\.|->)shaped\(\)"
+                 r"|(?:\.|->)(?:rewards|counter|joint|randomizer|contexts|sparse)\(\)" + _ASKED + r"|(?:\.|->)shaped\(\)"
                  r"|\b(?:counter|joint|sparse|randomizer|contexts|shaped|privatizer|streams)_" + _ASKED +
                  r"|\bservices_\.(?:contexts|privatizer|streams)" + _ASKED + r"|\bstate\.shape" + _ASKED +
                  r"|" + _SPEC + r"(?:counter|context)" + _ASKED +
@@ -47,6 +54,7 @@ KINDS = {
               r"|" + _ALONE + r"sparse" + _ASKED,
     "coupling": r"\bModelConfig::(?:k(?:Shared|Independent|Colin|Goblin|Arms|Sparse|Points)|COUPLING_NOT_SET)\b"
                 r"|\bhas_(?:shared|independent|colin|goblin)\(\)|\bcolin_or_goblin\b|(?:\.|->)independent\(\)|\bindependent_(?!\w)"
+                r"|\b(?:users_are_nodes|replaceable_graph)\b|\bof_graph\b"
                 r"|\bcoupling_case\(\)|\bcoupling\.has_value\(\)",
     "report": r"\b(?:Context|Counter|Outcome|Decision|Shape|Debit|Time|Epoch)Record>|\bvisit\(.*\brecord\)?$"
               r"|\bhas_(?:output|direction|statistics|seed|reward|counter|counters|contexts?)\(\)"

@@ -12,7 +12,7 @@ import source_tree
 # Rooms of common that every side may use; each may include those before it, see ALLOWED.
 BASICS = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/bandits",
           "common/wire", "common/design", "proto"]
-CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model"]
+CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths", "common/model"]
 COMMON = BASICS + ["common/planner"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
 TOOLS = COMMON + ["common/channel", "client/include", "tools/base", "tools/environments"]
@@ -22,6 +22,7 @@ ALLOWED = {
     "common/base": [],
     "common/linalg": ["common/base"],
     "common/random": ["common/base"],
+    "common/sqlite": ["common/base"],
     "common/accounting": ["common/base"],
     "common/mechanisms": ["common/base", "common/linalg", "common/random", "common/accounting"],
     "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms"],
@@ -33,11 +34,12 @@ ALLOWED = {
     "common/model/entries": ["common/base", "common/mechanisms", "proto"],
     "common/model/state": COMMON + ["common/model/entries"],
     "common/model/learners": COMMON + ["common/model/entries", "common/model/state"],
-    "common/model": COMMON + ["common/model/entries", "common/model/state", "common/model/learners"],
+    "common/model/paths": COMMON + ["common/model/entries", "common/model/state", "common/model/learners"],
+    "common/model": COMMON + ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths"],
     "common/channel": ["common/base"],
-    "server/log": ["common/base", "common/model/entries"],
+    "server/log": ["common/base", "common/sqlite", "common/model/entries"],
     "server/models/catalogue": COMMON + ["common/model/entries", "common/model/learners", "server/log"],
-    "server/models/folder": COMMON + ["common/model/entries", "common/model/state", "server/log", "server/models/catalogue"],
+    "server/models/folder": COMMON + ["common/model/entries", "common/model/state", "common/model/paths", "server/log", "server/models/catalogue"],
     "server/models/admission": COMMON + CORE + ["server/log"],
     "server/models": COMMON + CORE + ["server/log", "server/models/admission", "server/models/catalogue",
                                       "server/models/folder"],
@@ -57,7 +59,7 @@ ALLOWED = {
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
     "client/src/base": ["common/base", "common/channel", "client/include", "proto"],
-    "client/src/store": BASICS + ["client/include", "client/src/base"],
+    "client/src/store": BASICS + ["common/sqlite", "client/include", "client/src/base"],
     "client/src/privacy": BASICS + ["client/include", "client/src/base", "client/src/store"],
     "client/src/selection": BASICS + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
     "client/src/delivery": BASICS + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],

@@ -33,10 +33,13 @@ enum Type : std::uint8_t {
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
 absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
 
-// After a record was decoded its doubles are bytes; before it is encoded they may be either.
-void PutDoubles(ByteWriter& out, std::span<const double> values, std::string_view bytes) {
-  if (bytes.empty()) return out.Doubles(values);
-  out.Fixed(AsBytes(bytes));
+template <typename Number>
+void Put(ByteWriter& out, const Packed<Number>& numbers) {
+  out.Fixed(AsBytes(numbers.bytes()));
+}
+
+PackedDoubles TakeDoubles(ByteReader& in, std::uint64_t count) {
+  return PackedDoubles::OfBytes(in.Take(count * sizeof(double)));
 }
 
 void PutUser(ByteWriter& out, std::string_view user) {
@@ -53,19 +56,19 @@ void Put(ByteWriter& out, const CounterRecord& r) {
   PutUser(out, r.user);
   out.U64(r.step);
   out.Fixed(r.last);
-  PutDoubles(out, r.moment, r.moment_bytes);
+  Put(out, r.moment);
   out.U32(static_cast<std::uint32_t>(r.steps.size()));
   for (const CounterStep& step : r.steps) {
     out.U8(!step.readable ? 0 : step.covered ? 1 : 2);
     if (!step.readable) continue;
     out.Fixed(step.id);
     Put(out, step.time);
-    PutDoubles(out, step.features, step.feature_bytes);
+    Put(out, step.features);
   }
 }
 
 CounterRecord TakeCounter(ByteReader& in, int dimension) {
-  const std::uint64_t row = static_cast<std::uint64_t>(dimension) * sizeof(double);
+  const auto d = static_cast<std::uint64_t>(dimension);
   CounterRecord r;
   in.Fixed(r.stream);
   r.epoch = in.U64();
@@ -74,7 +77,7 @@ CounterRecord TakeCounter(ByteReader& in, int dimension) {
   r.user = in.Take(in.U8());
   r.step = in.U64();
   in.Fixed(r.last);
-  r.moment_bytes = in.Take(row);
+  r.moment = TakeDoubles(in, d);
   const std::uint32_t steps = in.U32();
   for (std::uint32_t i = 0; i < steps && in.ok(); ++i) {
     CounterStep& step = r.steps.emplace_back();
@@ -84,7 +87,7 @@ CounterRecord TakeCounter(ByteReader& in, int dimension) {
     if (!step.readable) continue;
     in.Fixed(step.id);
     step.time = TakeTime(in);
-    step.feature_bytes = in.Take(row);
+    step.features = TakeDoubles(in, d);
   }
   return r;
 }
@@ -95,7 +98,7 @@ void Put(ByteWriter& out, const EventRecord& event) {
   Put(out, event.time);
   out.I32(event.node);
   PutUser(out, event.user);
-  out.Doubles(event.features);
+  Put(out, event.features);
 }
 
 EventRecord TakeEvent(ByteReader& in, int dimension) {
@@ -105,7 +108,7 @@ EventRecord TakeEvent(ByteReader& in, int dimension) {
   event.time = TakeTime(in);
   event.node = in.I32();
   event.user = in.Take(in.U8());
-  event.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+  event.features = TakeDoubles(in, static_cast<std::uint64_t>(dimension));
   return event;
 }
 
@@ -115,7 +118,7 @@ void Put(ByteWriter& out, const ContextRecord& r) {
   Put(out, r.received);
   out.U8(r.seed.empty() ? 1 : 0);
   out.Fixed(AsBytes(r.seed));
-  for (const std::int64_t value : r.values) out.I64(value);
+  Put(out, r.values);
 }
 
 ContextRecord TakeContext(ByteReader& in, int dimension) {
@@ -127,7 +130,7 @@ ContextRecord TakeContext(ByteReader& in, int dimension) {
   if (in.U8() == 0) {
     r.seed = in.Take(16);
   } else {
-    r.value_bytes = in.Take((d * (d + 1) / 2 + d) * sizeof(std::int64_t));
+    r.values = PackedIntegers::OfBytes(in.Take((d * (d + 1) / 2 + d) * sizeof(std::int64_t)));
   }
   return r;
 }
@@ -156,7 +159,9 @@ CloseRecord TakeClose(ByteReader& in) {
 }
 
 struct Encoder {
-  ByteWriter& out;
+  std::string& bytes;
+  ByteWriter out{bytes};
+
   void operator()(const DecisionRecord& r) {
     out.U8(kDecision);
     Put(out, r.event);
@@ -164,6 +169,7 @@ struct Encoder {
     out.F64(r.default_reward);
   }
   void operator()(const OutcomeRecord& r) {
+    bytes.reserve(96 + r.event.user.size() + r.event.features.bytes().size());
     out.U8(kOutcome);
     Put(out, r.event);
     Put(out, r.received);
@@ -209,7 +215,7 @@ struct Encoder {
   void operator()(const ShownRecord& r) {
     out.U8(kShown);
     out.Fixed(r.id);
-    PutDoubles(out, r.features, r.feature_bytes);
+    Put(out, r.features);
   }
   void operator()(const ReportRecord& r) {
     out.U8(kReport);
@@ -217,12 +223,12 @@ struct Encoder {
     out.U64(r.epoch);
     Put(out, r.received);
     out.F64(r.reward);
-    PutDoubles(out, r.features, r.feature_bytes);
+    Put(out, r.features);
   }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
-    PutDoubles(out, r.root, r.root_bytes);
+    Put(out, r.root);
   }
 };
 
@@ -256,7 +262,7 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
     case kShown: {
       ShownRecord r;
       in.Fixed(r.id);
-      r.feature_bytes = in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+      r.features = TakeDoubles(in, static_cast<std::uint64_t>(dimension));
       return r;
     }
     case kReport: {
@@ -265,13 +271,13 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       r.epoch = in.U64();
       r.received = TakeTime(in);
       r.reward = in.F64();
-      r.feature_bytes = in.Take(in.remaining());
+      r.features = PackedDoubles::OfBytes(in.Take(in.remaining()));
       return r;
     }
     case kShape: {
       ShapeRecord r{.nodes = in.I32()};
       const auto nodes = static_cast<std::uint64_t>(std::clamp(r.nodes, 0, kNodesMax));
-      r.root_bytes = in.Take(nodes * nodes * sizeof(double));
+      r.root = TakeDoubles(in, nodes * nodes);
       return r;
     }
     default: {
@@ -299,12 +305,8 @@ absl::Status FormerWindows() {
 
 std::string Encode(const Record& record) {
   std::string bytes;
-  if (const auto* outcome = std::get_if<OutcomeRecord>(&record)) {
-    bytes.reserve(96 + outcome->event.user.size() + outcome->event.features.size_bytes());
-  }
-  ByteWriter out(bytes);
-  out.U8(kVersion);
-  std::visit(Encoder{out}, record);
+  ByteWriter(bytes).U8(kVersion);
+  std::visit(Encoder{bytes}, record);
   return bytes;
 }
 

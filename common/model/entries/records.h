@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,18 +13,19 @@
 #include "absl/time/time.h"
 #include "common/model/entries/decision.h"
 #include "common/model/entries/log_entry.h"
+#include "common/model/entries/packed.h"
 
 namespace bandana {
 
-// What decision and outcome entries share. Views point into the caller's memory.
+// What decision and outcome entries share. Views point into the caller's memory before a record is
+// encoded, and into its bytes after it was decoded.
 struct EventRecord {
   DecisionId id{};
   std::uint64_t epoch = 0;
-  absl::Time time;                   // of the Select
-  std::int32_t node = -1;            // -1: the node of `user`
-  std::string_view user;             // independent models, else empty
-  std::span<const double> features;  // for encoding: d, of the shown arm
-  std::string_view feature_bytes;    // after decoding: d doubles, little-endian, not aligned
+  absl::Time time;         // of the Select
+  std::int32_t node = -1;  // -1: the node of `user`
+  std::string_view user;   // independent models, else empty
+  PackedDoubles features;  // d, of the shown arm
 };
 
 // A decision of a reward-window model: one event at `close`, with the reward of the entry that
@@ -43,15 +43,13 @@ struct ReportRecord {
   std::uint64_t epoch = 0;
   absl::Time received;  // by this server
   double reward = 0;
-  std::span<const double> features;  // for encoding: none, or d
-  std::string_view feature_bytes;    // after decoding
+  PackedDoubles features;  // none, or d
 };
 
 // Non-private models: the arm of an open decision that was shown.
 struct ShownRecord {
   DecisionId id{};
-  std::span<const double> features;  // for encoding: d
-  std::string_view feature_bytes;    // after decoding
+  PackedDoubles features;  // d
 };
 
 // Windows close: those of the oldest close first, then of the oldest decision.
@@ -97,9 +95,8 @@ struct CounterStep {
   bool readable = false;  // its token opened; else nothing below is known
   bool covered = true;    // in the log: the record's release covers it
   DecisionId id{};
-  absl::Time time;                   // of the Select
-  std::span<const double> features;  // for encoding: d, of the shown arm
-  std::string_view feature_bytes;    // after decoding: d doubles, not aligned
+  absl::Time time;         // of the Select
+  PackedDoubles features;  // d, of the shown arm
 };
 
 // The state of a local counter stream. As a request for admission it lists every step from the one
@@ -111,9 +108,8 @@ struct CounterRecord {
   std::int32_t node = -1;  // -1: the node of `user`, or of the stream where that is empty
   std::string_view user;   // independent models, else empty
   std::uint64_t step = 0;
-  DecisionId last{};               // decision of that step; zero when its token did not open
-  std::span<const double> moment;  // for encoding: d
-  std::string_view moment_bytes;   // after decoding: d doubles, not aligned
+  DecisionId last{};     // decision of that step; zero when its token did not open
+  PackedDoubles moment;  // d
   std::vector<CounterStep> steps;
 };
 
@@ -136,17 +132,15 @@ struct DebitRecord {
 struct ContextRecord {
   EntryId id{};  // drawn by the device
   std::uint64_t epoch = 0;
-  absl::Time received;                   // by this server, the first time
-  std::string_view seed;                 // 16 bytes
-  std::span<const std::int64_t> values;  // for encoding: D = d (d + 1) / 2 + d
-  std::string_view value_bytes;          // after decoding: D integers of 8 bytes, not aligned
+  absl::Time received;    // by this server, the first time
+  std::string_view seed;  // 16 bytes
+  PackedIntegers values;  // D = d (d + 1) / 2 + d
 };
 
 // One counter over all users: how its noise is spread, before its first event.
 struct ShapeRecord {
   std::int32_t nodes = 0;
-  std::span<const double> root;  // for encoding: nodes x nodes
-  std::string_view root_bytes;   // after decoding: doubles, not aligned
+  PackedDoubles root;  // nodes x nodes
 };
 
 using Record =

@@ -15,10 +15,14 @@ class Released {
   const T& value() const { return value_; }
 
  private:
-  friend class RewardPath;      // rewards: raw where the model is not private; devices' reports
-  friend class LocalStreams;    // noised on the devices
-  friend class CentralStreams;  // noised here
-  friend class SparseStream;    // noised here, at the ends of episodes
+  friend class PlainPath;        // raw where the model is not private; else the devices' draws
+  friend class DrawnPath;        // noised here, one by one
+  friend class ContextPath;      // noised on the devices
+  friend class CoveredContexts;  // the middle of the reward range: public
+  friend class LocalStreams;     // noised on the devices
+  friend class CentralStreams;   // noised here
+  friend class SparseStream;     // noised here, at the ends of episodes
+  friend class EventPath;        // nothing, of models without streams
   explicit Released(T value) : value_(std::move(value)) {}
   T value_;
 };

@@ -1,5 +1,6 @@
 #include "common/model/learners/bandit_sink.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -8,13 +9,39 @@
 
 namespace bandana {
 
-absl::Status BanditLearner::SetGraph(std::string_view graph) {
+namespace {
+
+// Coupling for a serialized v1::Graph, or the configuration's when empty. Errors: DATA_LOSS does
+// not parse; INVALID_ARGUMENT.
+absl::StatusOr<Coupling> CouplingOf(const ModelSpec& spec, std::string_view graph) {
+  if (graph.empty()) return spec.coupling;
+  v1::Graph parsed;
+  if (!parsed.ParseFromArray(graph.data(), static_cast<int>(graph.size()))) {
+    return DataLoss("the stored graph does not parse");
+  }
+  return MakeCoupling(spec.config, parsed, spec.public_spec.dimension);
+}
+
+}  // namespace
+
+absl::Status CoupledLearner::AddNode() { return model_->AddNode().status(); }
+
+absl::Status CoupledLearner::SetGraph(std::string_view graph) {
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, graph));
   return model_->SetCoupling(std::move(coupling));
 }
 
+absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
+                                                        const ModelState& state,
+                                                        std::size_t nodes) {
+  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));
+  BanditModel::Options options = spec.bandit;
+  options.nodes_max = std::max(options.nodes_max, static_cast<int>(nodes));
+  return BanditModel::Create(options, std::move(coupling));
+}
+
 BanditSink::BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model)
-    : BanditLearner(spec, std::move(model)),
+    : CoupledLearner(spec, std::move(model)),
       features_(static_cast<std::size_t>(kBlockEvents) * model_->dimension()) {}
 
 std::uint64_t BanditSink::events(int node) const {
@@ -22,8 +49,6 @@ std::uint64_t BanditSink::events(int node) const {
   for (const Pending& pending : pending_) count += pending.node == node ? 1 : 0;
   return count;
 }
-
-absl::Status BanditSink::AddNode() { return model_->AddNode().status(); }
 
 void BanditSink::Add(int node, std::string_view features, const Released<double>& reward) {
   const auto d = static_cast<std::size_t>(model_->dimension());
@@ -47,7 +72,7 @@ void BanditSink::Flush() {
 
 absl::Status BanditSink::SetGraph(std::string_view graph) {
   Flush();
-  return BanditLearner::SetGraph(graph);
+  return CoupledLearner::SetGraph(graph);
 }
 
 }  // namespace bandana

@@ -1,6 +1,7 @@
-// Events of a model without releases, straight into its posterior.
+// Events of a linear model whose rewards may be read, straight into its posterior.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,6 @@ class BanditLearner : public Learner {
   NodePosterior Posterior(int node) const override { return model_->Posterior(node); }
   std::vector<int> TakeChangedNodes() override { return model_->TakeChangedNodes(); }
   void Rebuild() override { model_->Rebuild(); }
-  absl::Status SetGraph(std::string_view graph) override;
 
  protected:
   // `spec` must outlive the learner.
@@ -29,22 +29,34 @@ class BanditLearner : public Learner {
   const std::unique_ptr<BanditModel> model_;
 };
 
+// The same of users that a coupling joins.
+class CoupledLearner : public BanditLearner, public CoupledNodes {
+ public:
+  absl::Status AddNode() override;
+  absl::Status SetGraph(std::string_view graph) override;
+
+ protected:
+  using BanditLearner::BanditLearner;
+};
+
+// The posterior of `nodes` nodes without events, under the graph in force. Errors: DATA_LOSS the
+// state's graph does not parse; INVALID_ARGUMENT.
+absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
+                                                        const ModelState& state, std::size_t nodes);
+
 // In blocks of 64. Call Flush before looking at the posterior.
-class BanditSink final : public BanditLearner {
+class BanditSink final : public CoupledLearner, public RewardSums {
  public:
   static constexpr int kBlockEvents = 64;
   BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model);
   std::uint64_t events(int node) const override;
-  absl::Status AddNode() override;
   void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int) override {}
-  void Join(int, const NodeStatistics&) override {}
-  void Touch(int) override {}
   const NodeStatistics& statistics(int node) const override { return model_->statistics(node); }
   absl::Status SetGraph(std::string_view graph) override;
-  void Flush() override;
+  void Flush(const ModelState&) override { Flush(); }
 
  private:
+  void Flush();
   struct Pending {
     int node;
     double reward;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -16,15 +15,17 @@ NoisyStatistics NoisySums(const NodeStatistics& sums, const ReportVariance& one)
           .moment_variance = reports * one.moment};
 }
 
-absl::StatusOr<std::unique_ptr<ContextSink>> ContextSink::Create(
-    const ModelSpec& spec, const ReportVariance& one, std::unique_ptr<BanditModel> model,
-    std::span<const NodeStatistics> sums) {
+absl::StatusOr<std::unique_ptr<ContextSink>> ContextSink::Create(const ModelSpec& spec,
+                                                                 const ReportVariance& one,
+                                                                 const ModelState& state,
+                                                                 std::vector<NodeStatistics> sums) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           MakeBandit(spec, state, sums.size()));
   if (sums.size() != 1 || model->nodes() != 1) {
     return DataLoss("a model with private contexts has ", sums.size(), " nodes");
   }
   std::unique_ptr<ContextSink> sink(new ContextSink(spec, one, std::move(model), sums.front()));
-  const absl::Status read = sink->Read();
-  if (!read.ok()) return DataLoss("the recovered statistics: ", read.message());
+  BANDANA_RETURN_IF_ERROR(AsRecovered(sink->Read()));
   return sink;
 }
 
@@ -32,16 +33,8 @@ ContextSink::ContextSink(const ModelSpec& spec, const ReportVariance& one,
                          std::unique_ptr<BanditModel> model, NodeStatistics sums)
     : BanditLearner(spec, std::move(model)), one_(one), sums_(std::move(sums)) {}
 
-absl::Status ContextSink::AddNode() {
-  return Internal("a model with private contexts has one node");
-}
-
-void ContextSink::Add(int, std::string_view, const Released<double>&) {
-  BANDANA_CHECK(false);  // the state machine takes no event with features here
-}
-
-void ContextSink::Join(int, const NodeStatistics& report) {
-  JoinContexts(report, sums_);
+void ContextSink::AddReport(const Released<JointEstimate>& report) {
+  JoinReport(report, sums_);
   stale_ = true;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "common/bandits/context_statistics.h"
 #include "common/bandits/noisy_gram.h"
@@ -15,25 +15,20 @@ namespace bandana {
 NoisyStatistics NoisySums(const NodeStatistics& sums, const ReportVariance& one);
 
 // A learner of one node. Not thread-safe.
-class ContextSink final : public BanditLearner {
+class ContextSink final : public BanditLearner, public ReportSums {
  public:
-  // `model` of one node; its posterior is that of no reports until Refresh. Errors: DATA_LOSS sums
-  // that no reports can have.
+  // `sums`: of the one node. Errors: DATA_LOSS sums that no reports can have.
   static absl::StatusOr<std::unique_ptr<ContextSink>> Create(const ModelSpec& spec,
                                                              const ReportVariance& one,
-                                                             std::unique_ptr<BanditModel> model,
-                                                             std::span<const NodeStatistics> sums);
+                                                             const ModelState& state,
+                                                             std::vector<NodeStatistics> sums);
 
   std::uint64_t events(int) const override { return sums_.events; }
-  absl::Status AddNode() override;
-  void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int) override { ++sums_.events; }
-  void Join(int node, const NodeStatistics& report) override;
-  void Touch(int) override { stale_ = true; }
+  void AddReport(const Released<JointEstimate>& report) override;
   const NodeStatistics& statistics(int) const override { return sums_; }
 
   bool stale() const override { return stale_; }
-  absl::Status Refresh(const ReleaseOf&) override { return Read(); }
+  absl::Status Refresh(const ModelState&) override { return Read(); }
   std::uint64_t grams_repaired() const override { return grams_repaired_; }
 
  private:

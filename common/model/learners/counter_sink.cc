@@ -15,14 +15,32 @@ NodeStatistics WithRelease(NodeStatistics contexts, const Released<NodeRelease>&
   return contexts;
 }
 
-CounterSink::CounterSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
-                         std::vector<NodeStatistics> contexts)
-    : BanditLearner(spec, std::move(model)),
+absl::StatusOr<std::unique_ptr<CounterSink>> CounterSink::Create(
+    const ModelSpec& spec, const EventPath& path, const ModelState& state,
+    std::vector<NodeStatistics> contexts) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           MakeBandit(spec, state, contexts.size()));
+  std::unique_ptr<CounterSink> sink(
+      new CounterSink(spec, path, std::move(model), std::move(contexts)));
+  std::vector<NodeStatistics> statistics;
+  for (int node = 0; node < sink->nodes(); ++node) statistics.push_back(sink->Read(node, state));
+  BANDANA_RETURN_IF_ERROR(AsRecovered(sink->model_->Restore(std::move(statistics))));
+  return sink;
+}
+
+CounterSink::CounterSink(const ModelSpec& spec, const EventPath& path,
+                         std::unique_ptr<BanditModel> model, std::vector<NodeStatistics> contexts)
+    : CoupledLearner(spec, std::move(model)),
+      path_(path),
       contexts_(std::move(contexts)),
       x_(model_->dimension()) {}
 
+NodeStatistics CounterSink::Read(int node, const ModelState& state) const {
+  return WithRelease(contexts_[node], path_.ReleaseOf(state, node));
+}
+
 absl::Status CounterSink::AddNode() {
-  BANDANA_RETURN_IF_ERROR(model_->AddNode().status());
+  BANDANA_RETURN_IF_ERROR(CoupledLearner::AddNode());
   contexts_.push_back(EmptyStatistics(model_->dimension()));
   return absl::OkStatus();
 }
@@ -38,10 +56,9 @@ void CounterSink::Join(int node, const NodeStatistics& held) {
   Touch(node);
 }
 
-absl::Status CounterSink::Refresh(const ReleaseOf& release_of) {
+absl::Status CounterSink::Refresh(const ModelState& state) {
   for (const int node : touched_.Take()) {
-    const absl::Status set =
-        model_->SetReleased(node, WithRelease(contexts_[node], release_of(node)));
+    const absl::Status set = model_->SetReleased(node, Read(node, state));
     if (!set.ok()) return absl::InternalError(absl::StrCat("node ", node, ": ", set.message()));
   }
   model_->Refresh();

@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "common/bandits/statistics.h"
-#include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
 
 namespace bandana {
 
@@ -23,45 +21,54 @@ NoisyStatistics JointStatisticsOf(const JointStatistic& statistic,
 }
 // PROOF: joint_served end
 
-JointSink::JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
-                     const JointStatistic& statistic, std::vector<NodeStatistics> counted)
-    : BanditLearner(spec, std::move(model)), statistic_(statistic), counted_(std::move(counted)) {}
+JointSink::JointSink(const ModelSpec& spec, const EventPath& path,
+                     std::unique_ptr<BanditModel> model, const JointStatistic& statistic,
+                     std::vector<NodeStatistics> counted)
+    : CoupledLearner(spec, std::move(model)),
+      path_(path),
+      statistic_(statistic),
+      counted_(std::move(counted)) {}
 
 absl::StatusOr<std::unique_ptr<JointSink>> JointSink::Create(const ModelSpec& spec,
-                                                             std::unique_ptr<BanditModel> model,
-                                                             std::vector<NodeStatistics> counted,
-                                                             const ReleaseOf& release_of) {
+                                                             const EventPath& path,
+                                                             const ModelState& state,
+                                                             std::vector<NodeStatistics> counted) {
   const PublicSpec& p = spec.public_spec;
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           MakeBandit(spec, state, counted.size()));
   BANDANA_ASSIGN_OR_RETURN(const JointStatistic statistic,
                            JointStatistic::Create({.dimension = p.dimension,
                                                    .context_l2_max = p.feature_l2_max,
-                                                   .reward_abs_max = RewardAbsMax(p),
+                                                   .reward_abs_max = p.reward_range.abs_max(),
                                                    .grid_bits = JointStatistic::kGridBitsMax}));
   std::unique_ptr<JointSink> sink(
-      new JointSink(spec, std::move(model), statistic, std::move(counted)));
-  std::vector<NodeStatistics> statistics;
-  for (int node = 0; node < sink->nodes(); ++node) {
-    BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, sink->Read(node, release_of));
-    statistics.push_back(std::move(read));
-  }
-  BANDANA_RETURN_IF_ERROR(sink->model_->Restore(std::move(statistics)));
-  sink->grams_repaired_ = 0;  // counted when they were first read
+      new JointSink(spec, path, std::move(model), statistic, std::move(counted)));
+  const absl::Status read = sink->ReadAll(state);
+  if (!read.ok()) return DataLoss("the recovered releases: ", read.message());
   return sink;
 }
 
+absl::Status JointSink::ReadAll(const ModelState& state) {
+  std::vector<NodeStatistics> statistics;
+  for (int node = 0; node < nodes(); ++node) {
+    BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, Read(node, state));
+    statistics.push_back(std::move(read));
+  }
+  BANDANA_RETURN_IF_ERROR(model_->Restore(std::move(statistics)));
+  grams_repaired_ = 0;  // counted when they were first read
+  return absl::OkStatus();
+}
+
 absl::Status JointSink::AddNode() {
-  BANDANA_RETURN_IF_ERROR(model_->AddNode().status());
+  BANDANA_RETURN_IF_ERROR(CoupledLearner::AddNode());
   counted_.push_back(EmptyStatistics(model_->dimension()));
   return absl::OkStatus();
 }
 
-void JointSink::Add(int, std::string_view, const Released<double>&) { BANDANA_CHECK(false); }
-void JointSink::Join(int, const NodeStatistics&) { BANDANA_CHECK(false); }
-
 // PROOF: joint_served begin
 // A node without a release says nothing.
-absl::StatusOr<NodeStatistics> JointSink::Read(int node, const ReleaseOf& release_of) {
-  const Released<NodeRelease> release = release_of(node);
+absl::StatusOr<NodeStatistics> JointSink::Read(int node, const ModelState& state) {
+  const Released<NodeRelease> release = path_.ReleaseOf(state, node);
   if (!(release.value().variance > 0)) return EmptyStatistics(model_->dimension());
   absl::StatusOr<RepairedStatistics> repaired = RepairStatistics(
       JointStatisticsOf(statistic_, release, counted_[node].events), spec_.theta_l2_max);
@@ -73,9 +80,9 @@ absl::StatusOr<NodeStatistics> JointSink::Read(int node, const ReleaseOf& releas
 }
 // PROOF: joint_served end
 
-absl::Status JointSink::Refresh(const ReleaseOf& release_of) {
+absl::Status JointSink::Refresh(const ModelState& state) {
   for (const int node : touched_.Take()) {
-    BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, Read(node, release_of));
+    BANDANA_ASSIGN_OR_RETURN(NodeStatistics read, Read(node, state));
     const absl::Status set = model_->SetReleased(node, std::move(read));
     if (!set.ok()) return absl::InternalError(absl::StrCat("node ", node, ": ", set.message()));
   }

@@ -17,34 +17,34 @@ NoisyStatistics JointStatisticsOf(const JointStatistic& statistic,
                                   const Released<NodeRelease>& release, std::uint64_t events);
 
 // Not thread-safe.
-class JointSink final : public BanditLearner {
+class JointSink final : public CoupledLearner, public StreamEvents {
  public:
-  // `model` without events; `counted`: of every node, their number alone. The posterior is that of
-  // the releases. Errors: INTERNAL releases that no counter makes.
+  // `counted`: of every node, the number of its events alone. The posterior is that of the
+  // releases, of which `path` tells; it must outlive the sink. Errors: DATA_LOSS releases that no
+  // counter makes.
   static absl::StatusOr<std::unique_ptr<JointSink>> Create(const ModelSpec& spec,
-                                                           std::unique_ptr<BanditModel> model,
-                                                           std::vector<NodeStatistics> counted,
-                                                           const ReleaseOf& release_of);
+                                                           const EventPath& path,
+                                                           const ModelState& state,
+                                                           std::vector<NodeStatistics> counted);
 
   int nodes() const override { return static_cast<int>(counted_.size()); }
   std::uint64_t events(int node) const override { return counted_[node].events; }
   absl::Status AddNode() override;
-  // Contexts of this model enter its streams only.
-  void Add(int, std::string_view, const Released<double>&) override;
-  void Join(int, const NodeStatistics&) override;
-  void Hold(int node) override { ++counted_[node].events; }
+  void Count(int node) override { ++counted_[node].events; }
   void Touch(int node) override { touched_.Touch(node); }
   const NodeStatistics& statistics(int node) const override { return counted_[node]; }
 
   bool stale() const override { return !touched_.empty(); }
-  absl::Status Refresh(const ReleaseOf& release_of) override;
+  absl::Status Refresh(const ModelState& state) override;
   std::uint64_t grams_repaired() const override { return grams_repaired_; }
 
  private:
-  JointSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model,
+  JointSink(const ModelSpec& spec, const EventPath& path, std::unique_ptr<BanditModel> model,
             const JointStatistic& statistic, std::vector<NodeStatistics> counted);
-  absl::StatusOr<NodeStatistics> Read(int node, const ReleaseOf& release_of);
+  absl::StatusOr<NodeStatistics> Read(int node, const ModelState& state);
+  absl::Status ReadAll(const ModelState& state);
 
+  const EventPath& path_;
   const JointStatistic statistic_;
   std::vector<NodeStatistics> counted_;  // S and moment stay 0
   TouchedNodes touched_;

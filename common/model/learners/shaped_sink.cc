@@ -10,10 +10,10 @@
 
 namespace bandana {
 
-ShapedSink::ShapedSink(const ModelSpec& spec, std::optional<UserShape> shape,
+ShapedSink::ShapedSink(const ModelSpec& spec, const EventPath& path,
                        std::vector<NodeStatistics> contexts)
     : spec_(spec),
-      shape_(std::move(shape)),
+      path_(path),
       contexts_(std::move(contexts)),
       posteriors_(contexts_.size()),
       x_(spec.bandit.dimension) {
@@ -36,12 +36,6 @@ NodePosterior ShapedSink::PriorOf(double variance_ratio) const {
   return prior;
 }
 
-absl::Status ShapedSink::AddNode() { return absl::InternalError("a graph's users are fixed"); }
-
-absl::Status ShapedSink::SetGraph(std::string_view) {
-  return DataLoss("the graph of a model with one counter over all users cannot change");
-}
-
 void ShapedSink::Add(int node, std::string_view features, const Released<double>& reward) {
   std::memcpy(x_.data(), features.data(), features.size());
   AddEvent({.node = node, .features = x_, .reward = reward.value()}, contexts_[node]);
@@ -59,23 +53,23 @@ std::vector<int> ShapedSink::TakeChangedNodes() {
   return nodes;
 }
 
-absl::Status ShapedSink::Refresh(const ReleaseOf& release_of) {
+absl::Status ShapedSink::Refresh(const ModelState& state) {
   stale_ = false;
-  const Released<NodeRelease> released = release_of(0);
+  const Released<NodeRelease> released = path_.ReleaseOf(state, 0);
   if (!(released.value().variance > 0)) return absl::OkStatus();  // nothing yet
-  if (!shape_) return absl::InternalError("a release without its shape");
+  if (!state.shape) return absl::InternalError("a release without its shape");
   for (const CouplingComponent& component : spec_.coupling.components()) {
-    BANDANA_RETURN_IF_ERROR(RefreshComponent(component, released.value()));
+    BANDANA_RETURN_IF_ERROR(RefreshComponent(component, *state.shape, released.value()));
   }
   changed_ = true;
   return absl::OkStatus();
 }
 
 absl::Status ShapedSink::RefreshComponent(const CouplingComponent& component,
-                                          const NodeRelease& release) {
+                                          const UserShape& shape, const NodeRelease& release) {
   const auto d = static_cast<std::size_t>(spec_.bandit.dimension);
   const std::size_t n = component.nodes.size();
-  ShapedRelease shaped{.root = RootOf(*shape_, component.nodes),
+  ShapedRelease shaped{.root = RootOf(shape, component.nodes),
                        .values = std::vector<double>(n * d),
                        .variance = release.variance};
   std::vector<NodeStatistics> statistics;

@@ -2,32 +2,26 @@
 
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/base/status.h"
 
 namespace bandana {
 
 absl::StatusOr<std::unique_ptr<SparseSink>> SparseSink::Create(
-    const ModelSpec& spec, const Released<SparseEstimate>& estimate,
-    std::vector<NodeStatistics> counted) {
+    const ModelSpec& spec, const ModelState& state, std::vector<NodeStatistics> counted) {
   if (counted.size() != 1) return DataLoss("a sparse model has ", counted.size(), " nodes");
   std::unique_ptr<SparseSink> sink(new SparseSink(spec, std::move(counted.front())));
-  sink->SetEstimate(estimate);
+  sink->Read(state.sparse.estimate());
   return sink;
 }
 
 SparseSink::SparseSink(const ModelSpec& spec, NodeStatistics counted)
     : spec_(spec), counted_(std::move(counted)), mean_(spec.public_spec.dimension) {}
 
-absl::Status SparseSink::AddNode() { return Internal("a sparse model has one node"); }
-absl::Status SparseSink::SetGraph(std::string_view) {
-  return Internal("a sparse model has no graph");
+void SparseSink::Flush(const ModelState& state) {
+  if (std::exchange(moved_, false)) Read(state.sparse.estimate());
 }
 
-void SparseSink::Add(int, std::string_view, const Released<double>&) { BANDANA_CHECK(false); }
-void SparseSink::Join(int, const NodeStatistics&) { BANDANA_CHECK(false); }
-
-void SparseSink::SetEstimate(const Released<SparseEstimate>& estimate) {
+void SparseSink::Read(const Released<SparseEstimate>& estimate) {
   mean_.assign(mean_.size(), 0.0);
   for (const SparseEntry& entry : estimate.value()) mean_[entry.coordinate] = entry.value;
   changed_ = true;

@@ -10,38 +10,35 @@ namespace bandana {
 
 // The posterior is the estimate alone: a mean of d numbers, no covariance, alpha 0. Not
 // thread-safe.
-class SparseSink final : public Learner {
+class SparseSink final : public Learner, public StreamEvents {
  public:
   // `counted`: of the one node, its number of events. `spec` must outlive the sink. Errors:
   // DATA_LOSS another number of nodes.
-  static absl::StatusOr<std::unique_ptr<SparseSink>> Create(
-      const ModelSpec& spec, const Released<SparseEstimate>& estimate,
-      std::vector<NodeStatistics> counted);
+  static absl::StatusOr<std::unique_ptr<SparseSink>> Create(const ModelSpec& spec,
+                                                            const ModelState& state,
+                                                            std::vector<NodeStatistics> counted);
 
   int nodes() const override { return 1; }
   int dimension() const override { return spec_.public_spec.dimension; }
   std::uint64_t events(int) const override { return counted_.events; }
-  absl::Status AddNode() override;
-  // Contexts of this model enter its episodes only.
-  void Add(int, std::string_view, const Released<double>&) override;
-  void Join(int, const NodeStatistics&) override;
-  void Hold(int) override { ++counted_.events; }
-  void Touch(int) override {}
-  void SetEstimate(const Released<SparseEstimate>& estimate) override;
+  void Count(int) override { ++counted_.events; }
+  void Touch(int) override { moved_ = true; }
   const NodeStatistics& statistics(int) const override { return counted_; }
-  absl::Status SetGraph(std::string_view) override;
 
   NodePosterior Prior() const override;
   NodePosterior Posterior(int) const override { return {.mean = mean_}; }
   std::vector<int> TakeChangedNodes() override;
-  void Rebuild() override {}
+  // An estimate waits for no refresh.
+  void Flush(const ModelState& state) override;
 
  private:
   SparseSink(const ModelSpec& spec, NodeStatistics counted);
+  void Read(const Released<SparseEstimate>& estimate);
 
   const ModelSpec& spec_;
   NodeStatistics counted_;
   std::vector<double> mean_;  // d
+  bool moved_ = false;
   bool changed_ = true;
 };
 

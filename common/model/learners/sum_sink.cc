@@ -11,10 +11,6 @@ namespace bandana {
 SumSink::SumSink(int dimension, NodeStatistics statistics)
     : statistics_(std::move(statistics)), x_(static_cast<std::size_t>(dimension)) {}
 
-absl::Status SumSink::AddNode() { return Internal("the model has one node"); }
-
-absl::Status SumSink::SetGraph(std::string_view) { return Internal("the model has no graph"); }
-
 void SumSink::Add(int node, std::string_view features, const Released<double>& reward) {
   std::memcpy(x_.data(), features.data(), features.size());
   AddEvent({.node = node, .features = x_, .reward = reward.value()}, statistics_);
@@ -28,11 +24,6 @@ std::vector<int> SumSink::TakeChangedNodes() {
 absl::StatusOr<NodeStatistics> TakeOnlyNode(std::vector<NodeStatistics> statistics) {
   if (statistics.size() == 1) return std::move(statistics.front());
   return DataLoss("a model of one node has ", statistics.size());
-}
-
-absl::Status AsRecovered(const absl::Status& read) {
-  if (read.ok()) return read;
-  return DataLoss("the recovered statistics: ", read.message());
 }
 
 }  // namespace bandana

@@ -10,21 +10,15 @@
 namespace bandana {
 
 // Recovery adds the sums up without knowing the policy that reads them. Not thread-safe.
-class SumSink : public Learner {
+class SumSink : public Learner, public RewardSums {
  public:
   int nodes() const final { return 1; }
   int dimension() const final { return static_cast<int>(x_.size()); }
   std::uint64_t events(int) const final { return statistics_.events; }
-  absl::Status AddNode() final;
   void Add(int node, std::string_view features, const Released<double>& reward) final;
-  void Hold(int) final {}
-  void Join(int, const NodeStatistics&) final {}
-  void Touch(int) final {}
   const NodeStatistics& statistics(int) const final { return statistics_; }
-  absl::Status SetGraph(std::string_view) final;
   NodePosterior Prior() const final { return Posterior(0); }
   std::vector<int> TakeChangedNodes() final;
-  void Rebuild() final {}
 
  protected:
   SumSink(int dimension, NodeStatistics statistics);
@@ -38,8 +32,5 @@ class SumSink : public Learner {
 
 // The only node of a recovered model of sums. Errors: DATA_LOSS it has not one.
 absl::StatusOr<NodeStatistics> TakeOnlyNode(std::vector<NodeStatistics> statistics);
-
-// `read`: a policy's verdict on sums that came from a file, as an error of the file.
-absl::Status AsRecovered(const absl::Status& read);
 
 }  // namespace bandana

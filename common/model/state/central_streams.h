@@ -10,20 +10,9 @@
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/model/entries/released.h"
-#include "common/model/state/noise_binding.h"
-#include "common/random/keyed_stream.h"
+#include "common/model/state/keyed_noise.h"
 
 namespace bandana {
-
-// What the noise of a release depends on beside its node: the key, and where the release stands.
-struct NoiseOrigin {
-  const NoiseKey* key = nullptr;
-  std::array<std::byte, 16> instance{};
-  std::uint64_t epoch = 0;
-  Sha256Digest
-      history{};  // running hash of the log up to and with the entry that causes the release
-  const NoiseBinding* binding = nullptr;  // BindingOr
-};
 
 // A stream's noise is a function of the key and of everything that the release depends on, the
 // clipped increments of the stream themselves among it, as a running digest
@@ -33,9 +22,9 @@ struct NoiseOrigin {
 // Memory: the encoder's and decoder's a stream with events.
 class CentralStreams {
  public:
-  // One event: its increment enters the counter of the stream (RewardPath), the release its
-  // estimate. Errors: FAILED_PRECONDITION steps_max is reached; UNAVAILABLE the keyed stream
-  // failed. Then the state is as before.
+  // One event: its increment enters the counter of the stream, the release its estimate. Errors:
+  // FAILED_PRECONDITION steps_max is reached; UNAVAILABLE the keyed stream failed. Then the state
+  // is as before.
   absl::Status Step(int stream, const ClippedIncrement& increment, const CounterDesign& design,
                     const NoiseOrigin& origin);
   // Steps that the stream has taken.

@@ -9,61 +9,101 @@
 
 #include "absl/status/status.h"
 #include "common/bandits/model.h"
-#include "common/bandits/sparse/sparse_estimate.h"
-#include "common/design/model_spec.h"
+#include "common/base/check.h"
+#include "common/mechanisms/joint_statistic.h"
 #include "common/model/entries/released.h"
-#include "common/model/state/user_shape.h"
 
 namespace bandana {
 
+// What every sink has. What events are depends on the model: a sink has besides the parts below
+// that its path needs (PartOf).
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual int nodes() const = 0;
   // Events of the node so far, those not flushed included.
   virtual std::uint64_t events(int node) const = 0;
-  // Independent models: a further node. Errors: RESOURCE_EXHAUSTED.
-  virtual absl::Status AddNode() = 0;
-  // features: d doubles, not aligned. Requires node < nodes().
-  virtual void Add(int node, std::string_view features, const Released<double>& reward) = 0;
-  // Counters: an event of the node whose context waits (HeldContexts); it counts from now on.
-  virtual void Hold(int node) = 0;
-  // Contexts that waited, whose events count already.
-  virtual void Join(int node, const NodeStatistics& held) = 0;
-  // Counters: the node's release has moved.
-  virtual void Touch(int node) = 0;
   // What a checkpoint keeps of the node. Requires that nothing waits to be flushed.
   virtual const NodeStatistics& statistics(int node) const = 0;
-  // `graph`: serialized v1::Graph, empty = the configuration's.
-  virtual absl::Status SetGraph(std::string_view graph) = 0;
-  // Sparse models: an episode has released.
-  virtual void SetEstimate(const Released<SparseEstimate>&) {}
-  // One counter over all users: how its noise is spread.
-  virtual void SetShape(const UserShape&) {}
-  // Hands on what is held back for speed.
-  virtual void Flush() {}
 };
 
-// Dimension of the sums that a model keeps of a node: 0 where it keeps but the number of events.
-int StatisticsDimension(const ModelSpec& spec);
+// Events whose context and reward may be summed one by one.
+class RewardSums {
+ public:
+  virtual ~RewardSums() = default;
+  // features: d doubles, not aligned. Requires node < nodes().
+  virtual void Add(int node, std::string_view features, const Released<double>& reward) = 0;
+};
+
+// Events that are in streams, of which releases tell.
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+  // An event of the node: it counts from now on.
+  virtual void Count(int node) = 0;
+  // The release that the node's events are in has moved.
+  virtual void Touch(int node) = 0;
+};
+
+// Counters of rewards: contexts are public, and are summed once a release covers their event.
+class ContextSums : public RewardSums, public StreamEvents {
+ public:
+  // Contexts that waited (HeldContexts), whose events count already.
+  virtual void Join(int node, const NodeStatistics& held) = 0;
+};
+
+// Private contexts: reports of whole events.
+class ReportSums {
+ public:
+  virtual ~ReportSums() = default;
+  virtual void AddReport(const Released<JointEstimate>& report) = 0;
+};
+
+// Nodes that a coupling joins.
+class CoupledNodes {
+ public:
+  virtual ~CoupledNodes() = default;
+  // Independent models: a further node. Errors: RESOURCE_EXHAUSTED.
+  virtual absl::Status AddNode() = 0;
+  // `graph`: serialized v1::Graph, empty = the configuration's.
+  virtual absl::Status SetGraph(std::string_view graph) = 0;
+};
+
+// The part of the sink that a path needs. StatisticsSink has every part, and a learner those that
+// its own path needs: to ask for another is our mistake.
+template <typename Part>
+Part& PartOf(EventSink& sink) {
+  auto* const part = dynamic_cast<Part*>(&sink);
+  BANDANA_CHECK(part != nullptr);
+  return *part;
+}
 
 // S and moment of `held` added to those of the node.
 void JoinContexts(const NodeStatistics& held, NodeStatistics& node);
+// The same for a report's, which is one more event.
+void JoinReport(const Released<JointEstimate>& report, NodeStatistics& node);
 
 // Statistics alone: O(d^2) an event, no posterior.
-class StatisticsSink final : public EventSink {
+class StatisticsSink final : public EventSink,
+                             public ContextSums,
+                             public ReportSums,
+                             public CoupledNodes {
  public:
+  // `dimension`: of the sums, EventPath::statistics_dimension.
   StatisticsSink(int dimension, std::vector<NodeStatistics> start);
   int nodes() const override { return static_cast<int>(statistics_.size()); }
   std::uint64_t events(int node) const override { return statistics_[node].events; }
-  absl::Status AddNode() override;
+  const NodeStatistics& statistics(int node) const override { return statistics_[node]; }
+
   void Add(int node, std::string_view features, const Released<double>& reward) override;
-  void Hold(int node) override { ++statistics_[node].events; }
+  void Count(int node) override { ++statistics_[node].events; }
+  // What the streams have released is the state's.
+  void Touch(int) override {}
   void Join(int node, const NodeStatistics& held) override {
     JoinContexts(held, statistics_[node]);
   }
-  void Touch(int) override {}
-  const NodeStatistics& statistics(int node) const override { return statistics_[node]; }
+  void AddReport(const Released<JointEstimate>& report) override;
+  absl::Status AddNode() override;
   // The graph has no part in the statistics.
   absl::Status SetGraph(std::string_view) override { return absl::OkStatus(); }
 
@@ -74,9 +114,5 @@ class StatisticsSink final : public EventSink {
   std::vector<NodeStatistics> statistics_;
   std::vector<double> x_;
 };
-
-// Coupling for a serialized v1::Graph, or the configuration's when empty. Errors: DATA_LOSS does
-// not parse; INVALID_ARGUMENT.
-absl::StatusOr<Coupling> CouplingOf(const ModelSpec& spec, std::string_view graph);
 
 }  // namespace bandana

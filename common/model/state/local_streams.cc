@@ -18,8 +18,8 @@ void LocalStreams::Accept(const CounterRecord& record, int node, int dimension) 
   LocalStream& stream = streams_[node][record.stream];
   stream.step = record.step;
   stream.last = record.last;
+  stream.moment = record.moment.Values();
   stream.moment.resize(dimension);
-  std::memcpy(stream.moment.data(), record.moment_bytes.data(), record.moment_bytes.size());
 }
 
 std::uint64_t LocalStreams::StepOf(int node, const StreamId& id) const {

@@ -16,11 +16,11 @@
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/state/central_streams.h"
+#include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/held_contexts.h"
 #include "common/model/state/ledger.h"
 #include "common/model/state/local_streams.h"
-#include "common/model/state/reward_path.h"
 #include "common/model/state/sparse_stream.h"
 #include "common/model/state/user_shape.h"
 
@@ -67,15 +67,9 @@ struct ModelState {
   SparseStream sparse;     // sparse models
   HeldContexts held;       // of events that no release covers yet
 
-  // Models with a counter: what the node's streams have released (RewardPath::StreamOf).
-  Released<NodeRelease> ReleaseOf(int node, const RewardPath& path) const;
-  // Ends all streams; what they have released stands.
-  void CloseStreams(const RewardPath& path);
-
-  // Applies the entry at position.sequence + 1. Whether an outcome counts was decided at its
-  // admission; here it only takes effect. Errors: DATA_LOSS the entry does not parse or does not
-  // fit the state; UNAVAILABLE noise could not be drawn: the state is not to be used any more.
-  absl::Status Apply(const LogEntry& entry, const RewardPath& path, UserIndex& users,
+  // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.
+  // Errors: DATA_LOSS the entry does not parse; as EventPath::Apply.
+  absl::Status Apply(const LogEntry& entry, const EventPath& path, UserIndex& users,
                      EventSink& sink);
 };
 

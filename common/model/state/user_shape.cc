@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "common/base/status.h"
-#include "common/bandits/noise_shape.h"
+#include "common/design/mechanism.h"
 
 namespace bandana {
 namespace {
@@ -16,23 +16,14 @@ std::size_t At(const UserShape& shape, int row, int column) {
   return static_cast<std::size_t>(row) * shape.nodes + column;
 }
 
-absl::StatusOr<std::vector<double>> ComponentRoot(const ModelSpec& spec,
-                                                  const CouplingComponent& component) {
-  const std::size_t n = component.nodes.size();
-  if (spec.public_spec.mechanism == v1::POOLED_COUNTER) {
-    return std::vector<double>(n * n, 1 / std::sqrt(static_cast<double>(n)));
-  }
-  BANDANA_ASSIGN_OR_RETURN(NoiseShape shape, ShapeNoise(component.prior, static_cast<int>(n)));
-  return std::move(shape.root);
-}
-
 }  // namespace
 
 absl::StatusOr<UserShape> ShapeOf(const ModelSpec& spec) {
+  const ShapedCounter& counter = *spec.public_spec.made->shaped();
   UserShape shape{.nodes = spec.coupling.nodes()};
   shape.root.assign(static_cast<std::size_t>(shape.nodes) * shape.nodes, 0.0);
   for (const CouplingComponent& component : spec.coupling.components()) {
-    BANDANA_ASSIGN_OR_RETURN(const std::vector<double> root, ComponentRoot(spec, component));
+    BANDANA_ASSIGN_OR_RETURN(const std::vector<double> root, counter.root(component));
     const std::size_t n = component.nodes.size();
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) {

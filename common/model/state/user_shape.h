@@ -20,9 +20,8 @@ struct UserShape {
   std::vector<double> root;  // nodes x nodes row-major, symmetric, finite; columns of norm <= 1
 };
 
-// SHAPED_COUNTER: for each component of the coupling the shape that ShapeNoise finds.
-// POOLED_COUNTER: 1 1' / n for each, one sum over all of its n users. Errors: INVALID_ARGUMENT as
-// ShapeNoise.
+// What the mechanism says of each component of the coupling (ShapedCounter::root). Requires a
+// mechanism with one counter over all users. Errors: INVALID_ARGUMENT as ShapeNoise.
 absl::StatusOr<UserShape> ShapeOf(const ModelSpec& spec);
 
 // Errors: DATA_LOSS another number of nodes or entries, or entries that no shape has.

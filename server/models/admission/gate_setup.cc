@@ -7,7 +7,7 @@
 #include "common/design/user_nodes.h"
 
 namespace bandana::server {
-ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
                                 const CellCodec& cells) {
   return {.dimension = spec.public_spec.dimension,
           .windows = ClosesWindows(spec.public_spec),
@@ -18,7 +18,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
           .pooled = UserNodesOf(spec).Pooled(spec),
           .ids_max = spec.decisions_open_max,
           .token_lifetime = spec.public_spec.token_lifetime,
-          .counter = path.central() ? nullptr : path.counter(),
+          .counter = path.device_counter(),
           .debits = path.debits()};
 }
 

@@ -6,13 +6,12 @@
 #include "common/bandits/model.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/reward_path.h"
 #include "server/models/admission/report_gate.h"
 
 namespace bandana::server {
 
 // `cells` must outlive the gate.
-ReportGate::Options GateOptions(const ModelSpec& spec, const RewardPath& path,
+ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
                                 const CellCodec& cells);
 
 // What the gate must know of the entries that made the state.

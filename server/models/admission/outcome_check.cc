@@ -109,7 +109,7 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
     record.reward = family_.EventReward(spec_, reading.reward, first.propensity);
     std::vector<double> scaled;
     if (reading.scale != 1) {
-      scaled.assign(record.event.features.begin(), record.event.features.end());
+      scaled = record.event.features.Values();
       for (double& value : scaled) value *= reading.scale;
       record.event.features = scaled;
     }

@@ -145,8 +145,8 @@ Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
     batch.cells.push_back({.slot = *slot, .live = true, .id = record.id, .content = *cell});
   }
   windows_.Set(record.id, value);
-  if (!record.feature_bytes.empty()) {
-    batch.AddOwned(Encode(ShownRecord{.id = record.id, .feature_bytes = record.feature_bytes}));
+  if (!record.features.empty()) {
+    batch.AddOwned(Encode(ShownRecord{.id = record.id, .features = record.features}));
   }
   return Admission::kAppend;
 }
@@ -252,7 +252,7 @@ Admission ReportGate::Place(const CounterRecord& record) const {
   if (newest == 0 || (appends && CoveredAt(record.step) > CoveredAt(newest))) {
     return Admission::kAppend;
   }
-  if (Sha256Of(record.moment_bytes) != known->moment) return Admission::kForked;
+  if (Sha256Of(record.moment.bytes()) != known->moment) return Admission::kForked;
   return appends ? Admission::kAppend : Admission::kDuplicate;
 }
 
@@ -287,7 +287,7 @@ Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   state_.events.Add(node, record.steps.size());
   staged_[Counters::kApplied] += record.steps.size();
   state_.streams.Set(record.stream,
-                     {node, record.step, record.last, Sha256Of(record.moment_bytes)});
+                     {node, record.step, record.last, Sha256Of(record.moment.bytes())});
   batch.AddOwned(Encode(record), std::move(ids));
   return Admission::kAppend;
 }

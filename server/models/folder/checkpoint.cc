@@ -225,19 +225,12 @@ bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity) {
   return checkpoint.version < kVersionOfNoise && checkpoint.fixed == FormerFixedDigest(identity);
 }
 
-absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint) {
+absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint) {
   if (checkpoint.state.position.sequence == 0) return absl::OkStatus();  // nothing has happened
-  if (path.sparse() != nullptr) {
-    ByteReader in(checkpoint.sparse);
-    BANDANA_RETURN_IF_ERROR(checkpoint.state.sparse.Decode(in, *path.sparse()));
-    if (!in.Done()) return DataLoss("checkpoint: the sparse state has a wrong length");
-    checkpoint.sparse.clear();
-  }
-  if (path.counter() == nullptr || !path.central()) return absl::OkStatus();
-  ByteReader in(checkpoint.central);
-  BANDANA_RETURN_IF_ERROR(checkpoint.state.central.Decode(in, *path.counter(), &path.binding()));
-  if (!in.Done()) return DataLoss("checkpoint: counters have a wrong length");
+  BANDANA_RETURN_IF_ERROR(path.RestoreCentral(checkpoint.central, checkpoint.state));
+  BANDANA_RETURN_IF_ERROR(path.RestoreSparse(checkpoint.sparse, checkpoint.state));
   checkpoint.central.clear();
+  checkpoint.sparse.clear();
   return absl::OkStatus();
 }
 

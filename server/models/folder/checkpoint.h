@@ -43,7 +43,7 @@ struct Checkpoint {
   std::vector<NodeStatistics> statistics;
   std::vector<std::string> users;  // by node; empty unless independent
   std::string counters;
-  std::string central;  // state.central, encoded: RestoreCentral
+  std::string central;  // state.central, encoded: RestoreStreams
   std::string sparse;   // state.sparse, encoded
   LogPosition published;
   WindowValues former;  // of versions before 6: what the open windows hold
@@ -59,7 +59,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
 // Moves `central` and `sparse` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another
 // design.
-absl::Status RestoreCentral(const RewardPath& path, Checkpoint& checkpoint);
+absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint);
 // Encodes a checkpoint that was decoded, and restored where it has a central counter or an
 // episode.
 std::string EncodeAgain(const Checkpoint& checkpoint);

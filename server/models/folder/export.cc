@@ -92,7 +92,7 @@ void TakeReported(const WindowValues& values, Checkpoint& checkpoint) {
 
 }  // namespace
 
-absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const RewardPath& path,
+absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const EventPath& path,
                                                const WindowValues& values) {
   BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
   ModelState& state = checkpoint.state;
@@ -101,13 +101,12 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Rew
   // 0.
   if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
   // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
-  const bool as_it_is = path.counter() == nullptr && path.contexts() == nullptr && !path.central();
-  if (as_it_is) {
+  if (!path.copies_begin_epoch()) {
     TakeReported(values, checkpoint);
     return EncodeAgain(checkpoint);
   }
-  BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint));
-  state.CloseStreams(path);
+  BANDANA_RETURN_IF_ERROR(RestoreStreams(path, checkpoint));
+  path.CloseStreams(state);
   state.windows = OpenWindows();
   ++state.epoch;
   for (std::size_t node = 0; node < checkpoint.statistics.size(); ++node) {

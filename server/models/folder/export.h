@@ -30,7 +30,7 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);
 // what the windows hold), and reports on the others go to the original. The log's running hash
 // stays behind: fresh random bytes stand in its place. Errors: DATA_LOSS the bytes; UNAVAILABLE no
 // entropy.
-absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const RewardPath& path,
+absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const EventPath& path,
                                                const WindowValues& values);
 
 // Makes it the checkpoint of a copy, and encodes it: another instance, no open windows. A former

@@ -4,9 +4,9 @@
 #include <system_error>
 #include <utility>
 
-#include "common/bandits/statistics.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/random/bit_source.h"
 #include "server/log/log_engine.h"
@@ -32,11 +32,12 @@ class Restorer {
 
   absl::StatusOr<Restored> Run() {
     BANDANA_RETURN_IF_ERROR(FindStart());
-    BANDANA_ASSIGN_OR_RETURN(const RewardPath path,
-                             RewardPath::Create(spec_, checkpoint_.instance, options_.noise_key));
-    BANDANA_RETURN_IF_ERROR(RestoreCentral(path, checkpoint_));
-    BANDANA_RETURN_IF_ERROR(Replay(path));
-    absl::Status made = MakeFolder(path);
+    BANDANA_ASSIGN_OR_RETURN(const auto path,
+                             MakePath(spec_, checkpoint_.instance, options_.noise_key));
+    if (from_nothing_) SetEmpty(*path);
+    BANDANA_RETURN_IF_ERROR(RestoreStreams(*path, checkpoint_));
+    BANDANA_RETURN_IF_ERROR(Replay(*path));
+    absl::Status made = MakeFolder(*path);
     if (made.ok()) made = Swap();
     std::error_code error;
     if (!made.ok()) fs::remove_all(half_made_, error);
@@ -110,14 +111,17 @@ class Restorer {
     checkpoint_.instance = identity->instance;
     checkpoint_.fixed = fixed;
     checkpoint_.dimension = spec_.public_spec.dimension;
-    const int nodes = spec_.coupling.independent() ? 0 : spec_.coupling.nodes();
-    checkpoint_.events_only = StatisticsDimension(spec_) == 0;
-    checkpoint_.statistics.assign(nodes, EmptyStatistics(StatisticsDimension(spec_)));
-    checkpoint_.state.events_at_epoch.assign(nodes, 0);
+    from_nothing_ = true;
     return absl::OkStatus();
   }
 
-  absl::Status Replay(const RewardPath& path) {
+  void SetEmpty(const EventPath& path) {
+    checkpoint_.events_only = path.statistics_dimension() == 0;
+    checkpoint_.statistics = path.NoStatistics();
+    checkpoint_.state.events_at_epoch.assign(checkpoint_.statistics.size(), 0);
+  }
+
+  absl::Status Replay(const EventPath& path) {
     result_.through = checkpoint_.state.position.sequence;
     values_ = checkpoint_.former;
     const auto log = OpenLog(*LogEngineOf(folder_), folder_);
@@ -129,7 +133,7 @@ class Restorer {
     if (!(*log)->counters().empty()) checkpoint_.counters = (*log)->counters();
     UserIndex users;
     for (const std::string& user : checkpoint_.users) users.Add(user);
-    StatisticsSink sink(StatisticsDimension(spec_), std::move(checkpoint_.statistics));
+    StatisticsSink sink(path.statistics_dimension(), std::move(checkpoint_.statistics));
     absl::Status sound;
     if (!without_entries_) {
       sound = ForEachEntry(
@@ -164,7 +168,7 @@ class Restorer {
     if (!read.ok()) Note(read);
   }
 
-  absl::Status ChargeForLostEntries(const RewardPath& path) {
+  absl::Status ChargeForLostEntries(const EventPath& path) {
     const std::uint64_t through = checkpoint_.state.position.sequence;
     const std::uint64_t lost = result_.log_end.value_or(through + 1) - through;
     auto [debit, nodes] = path.debits()->ForLostEntries(lost, checkpoint_.statistics.size());
@@ -178,7 +182,7 @@ class Restorer {
     return absl::OkStatus();
   }
 
-  absl::Status MakeFolder(const RewardPath& path) {
+  absl::Status MakeFolder(const EventPath& path) {
     BANDANA_ASSIGN_OR_RETURN(const std::string exported,
                              CheckpointToExport(EncodeAgain(checkpoint_), path, values_));
     BANDANA_ASSIGN_OR_RETURN(Checkpoint copy, DecodeCheckpoint(exported));
@@ -226,6 +230,7 @@ class Restorer {
   const std::string folder_;
   const std::string half_made_;
   Checkpoint checkpoint_;
+  bool from_nothing_ = false;  // there is no checkpoint
   bool without_entries_ = false;
   WindowValues values_;
   Restored result_;

@@ -5,10 +5,10 @@
 #include <system_error>
 #include <utility>
 
-#include "common/bandits/statistics.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mode.h"
+#include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/random/bit_source.h"
 #include "server/log/log_reader.h"
@@ -76,7 +76,7 @@ absl::Status Replay(PublishedCheck& check, UserIndex& users, StatisticsSink& sin
   return check.Finish(recovered.state.position);
 }
 
-absl::Status CheckNoiseKey(const Identity& stored, const RewardPath& path) {
+absl::Status CheckNoiseKey(const Identity& stored, const EventPath& path) {
   BANDANA_ASSIGN_OR_RETURN(const std::string fingerprint, path.KeyFingerprint());
   if (stored.noise_key == fingerprint) return absl::OkStatus();
   // Under another key the same release would get other noise, and the two would average it away.
@@ -102,7 +102,7 @@ std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"
 
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal) {
-  const bool central = IsCentralMode(spec.public_spec.mode);
+  const bool central = ModeOf(spec.public_spec.mode).server_draws;
   return {.folder = folder,
           .kept = central ? CheckpointStore::Kept::kNewestTwice : CheckpointStore::Kept::kNewestTwo,
           .seal = std::move(seal)};
@@ -117,8 +117,8 @@ absl::StatusOr<InstanceId> NewInstance() {
 absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& instance,
                                      const std::shared_ptr<const NoiseKey>& key) {
   Identity identity = IdentityOf(spec, instance);
-  BANDANA_ASSIGN_OR_RETURN(const RewardPath path, RewardPath::Create(spec, instance, key));
-  BANDANA_ASSIGN_OR_RETURN(identity.noise_key, path.KeyFingerprint());
+  BANDANA_ASSIGN_OR_RETURN(const auto path, MakePath(spec, instance, key));
+  BANDANA_ASSIGN_OR_RETURN(identity.noise_key, path->KeyFingerprint());
   return identity;
 }
 
@@ -163,14 +163,12 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     BANDANA_ASSIGN_OR_RETURN(recovered.stored, Renew(recovered.stored, configured));
   }
   BANDANA_RETURN_IF_ERROR(CheckSameModel(recovered.stored, configured));
-  BANDANA_ASSIGN_OR_RETURN(RewardPath path, RewardPath::Create(spec, recovered.stored.instance,
-                                                               options.noise_key, options.binding));
-  recovered.path = std::make_unique<RewardPath>(std::move(path));
+  BANDANA_ASSIGN_OR_RETURN(recovered.path, MakePath(spec, recovered.stored.instance,
+                                                    options.noise_key, options.binding));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
-  BANDANA_ASSIGN_OR_RETURN(
-      recovered.log,
-      OpenLog(*options.log, folder,
-              {.erase_trimmed = IsCentralMode(spec.public_spec.mode), .stepped = options.stepped}));
+  BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenLog(*options.log, folder,
+                                                  {.erase_trimmed = recovered.path->draws_noise(),
+                                                   .stepped = options.stepped}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
 
   CheckpointStore store(StoreOptions(spec, folder, options.checkpoint_seal), options.warn);
@@ -182,21 +180,20 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     options.warn(
         "the folder is of a former version; it is now of this one, and the former will refuse it");
   }
-  std::vector<NodeStatistics> statistics(spec.coupling.independent() ? 0 : spec.coupling.nodes(),
-                                         EmptyStatistics(StatisticsDimension(spec)));
+  std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
     for (const std::string& user : start->users) users.Add(user);
     // An imported state brings its counters with it; later ones are stored with the log.
     if (recovered.log->counters().empty()) {
       BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
     }
-    BANDANA_RETURN_IF_ERROR(RestoreCentral(*recovered.path, *start));
+    BANDANA_RETURN_IF_ERROR(RestoreStreams(*recovered.path, *start));
     recovered.former = std::move(start->former);
     recovered.state = std::move(start->state);
     recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);
   }
-  StatisticsSink sink(StatisticsDimension(spec), std::move(statistics));
+  StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics));
   BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));
   PublishedCheck check(recovered.published, recovered.state.position,
                        start ? start->published : LogPosition{});

@@ -53,7 +53,7 @@ struct RecoveryOptions {
 
 struct Recovered {
   Identity stored;  // as found; the spec's differs in what may change
-  std::unique_ptr<RewardPath> path;
+  std::unique_ptr<const EventPath> path;
   std::unique_ptr<UpdateLog> log;
   ModelState state;
   std::vector<NodeStatistics> statistics;

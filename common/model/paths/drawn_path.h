@@ -1,0 +1,47 @@
+// CENTRAL_REWARD with a randomizer: the server draws one output per event in the devices' place.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/base/sha256.h"
+#include "common/model/learners/reward_learners.h"
+#include "common/model/paths/central_path.h"
+
+namespace bandana {
+
+class DrawnPath final : public CentralPath {
+ public:
+  // `rewards`: of the mechanism that `facts` has. `default_reward`: of missing ones.
+  DrawnPath(PathFacts facts, const EventIntake& intake, KeyedNoise noise,
+            const RewardReports& rewards, double default_reward, RewardLearner make_learner)
+      : CentralPath(std::move(facts), intake, std::move(noise)),
+        rewards_(rewards),
+        parameters_(rewards.parameters()),
+        default_reward_(default_reward),
+        make_learner_(make_learner) {}
+
+  absl::Status Use(int node, std::string_view features, double reward,
+                   const Applying& to) const override;
+  absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
+      const ModelSpec& spec, const ModelState& state,
+      std::vector<NodeStatistics> statistics) const override;
+
+ private:
+  // Which of all events it is: the node's number `index`, from 1.
+  struct Event {
+    int node = 0;
+    std::uint64_t index = 0;
+  };
+  // Errors: UNAVAILABLE the keyed stream failed.
+  absl::StatusOr<Released<double>> Draw(double reward, const Event& event,
+                                        const NoiseOrigin& origin) const;
+
+  const RewardReports& rewards_;
+  const Sha256Digest parameters_;
+  const double default_reward_;
+  const RewardLearner make_learner_;
+};
+
+}  // namespace bandana

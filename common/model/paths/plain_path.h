@@ -1,0 +1,32 @@
+// Models whose log says of a reward what the posterior may read: of a model that is not private the
+// reward itself, else what its device drew.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "common/model/learners/reward_learners.h"
+#include "common/model/paths/intake.h"
+
+namespace bandana {
+
+class PlainPath final : public SeenPath {
+ public:
+  // `variance`: the largest of what the devices draw, 0 without privacy.
+  PlainPath(PathFacts facts, const EventIntake& intake, double variance, RewardLearner make_learner)
+      : SeenPath(std::move(facts), intake), variance_(variance), make_learner_(make_learner) {}
+
+  absl::Status Use(int node, std::string_view features, double reward,
+                   const Applying& to) const override;
+  // Nothing is drawn here and no stream ends: the epoch goes on in a copy, limits and all.
+  bool copies_begin_epoch() const override { return false; }
+  absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
+      const ModelSpec& spec, const ModelState& state,
+      std::vector<NodeStatistics> statistics) const override;
+
+ private:
+  const double variance_;
+  const RewardLearner make_learner_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,124 @@
+#include "common/model/state/event_path.h"
+
+#include <utility>
+#include <variant>
+
+#include "common/bandits/statistics.h"
+#include "common/base/status.h"
+#include "common/model/state/model_state.h"
+
+namespace bandana {
+
+absl::Status NoSuchEntry(std::string_view kind) {
+  return DataLoss(ToAbsl(kind), " in a model that has none");
+}
+
+struct EventPath::Taker {
+  const EventPath& path;
+  const Applying& to;
+
+  absl::Status operator()(const DecisionRecord& r) { return path.TakeDecision(r, to); }
+  absl::Status operator()(const OutcomeRecord& r) { return path.TakeOutcome(r, to); }
+  absl::Status operator()(const CloseRecord& r) { return path.TakeClose(r, to); }
+  absl::Status operator()(const ShownRecord& r) { return path.TakeShown(r, to); }
+  absl::Status operator()(const CounterRecord& r) { return path.TakeCounter(r, to); }
+  absl::Status operator()(const ContextRecord& r) { return path.TakeContext(r, to); }
+  absl::Status operator()(const ShapeRecord& r) { return path.TakeShape(r, to); }
+  absl::Status operator()(const GraphRecord& r) { return path.TakeGraph(r, to); }
+  absl::Status operator()(const EpochRecord& r) { return path.TakeEpoch(r, to); }
+  absl::Status operator()(const DebitRecord& r) {
+    return to.state.ledger.Add(to.position.sequence, r);
+  }
+  absl::Status operator()(const TimeRecord& r) {
+    to.state.time = r.now;
+    return to.state.windows.next_close() <= r.now ? FormerWindows() : absl::OkStatus();
+  }
+  // A request, which stands in no log.
+  absl::Status operator()(const ReportRecord&) { return NoSuchEntry("a report"); }
+};
+
+absl::Status EventPath::Apply(const Record& record, const Applying& to) const {
+  return std::visit(Taker{*this, to}, record);
+}
+
+std::vector<NodeStatistics> EventPath::NoStatistics() const {
+  return {static_cast<std::size_t>(facts_.nodes), EmptyStatistics(statistics_dimension())};
+}
+
+absl::Status EventPath::TakeDecision(const DecisionRecord&, const Applying&) const {
+  return NoSuchEntry("a decision");
+}
+absl::Status EventPath::TakeOutcome(const OutcomeRecord&, const Applying&) const {
+  return NoSuchEntry("an outcome");
+}
+absl::Status EventPath::TakeClose(const CloseRecord&, const Applying&) const {
+  return NoSuchEntry("a window's end");
+}
+absl::Status EventPath::TakeShown(const ShownRecord&, const Applying&) const {
+  return NoSuchEntry("a shown arm");
+}
+absl::Status EventPath::TakeCounter(const CounterRecord&, const Applying&) const {
+  return NoSuchEntry("a counter's report");
+}
+absl::Status EventPath::TakeContext(const ContextRecord&, const Applying&) const {
+  return NoSuchEntry("a context report");
+}
+absl::Status EventPath::TakeShape(const ShapeRecord&, const Applying&) const {
+  return NoSuchEntry("a shape");
+}
+
+absl::Status EventPath::TakeGraph(const GraphRecord& record, const Applying& to) const {
+  if (!facts_.replaceable_graph) return NoSuchEntry("a graph");
+  BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).SetGraph(record.graph));
+  to.state.graph = record.graph;
+  return absl::OkStatus();
+}
+
+absl::Status EventPath::TakeEpoch(const EpochRecord& record, const Applying& to) const {
+  ModelState& state = to.state;
+  if (!state.windows.all().empty()) return FormerWindows();
+  CloseStreams(state);
+  state.epoch = record.epoch;
+  state.events_at_epoch.resize(to.sink.nodes());
+  for (int node = 0; node < to.sink.nodes(); ++node) {
+    state.events_at_epoch[node] = to.sink.events(node);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> EventPath::NodeOf(std::int32_t node, std::string_view user,
+                                      const Applying& to) const {
+  if (!user.empty()) {
+    if (!facts_.users_are_nodes) return NoSuchEntry("an event's user");
+    node = to.users.Add(user);
+    if (node == to.sink.nodes()) BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).AddNode());
+  }
+  if (node < 0 || node >= to.sink.nodes()) {
+    return DataLoss("an event's node is ", node, ", the model has ", to.sink.nodes());
+  }
+  return node;
+}
+
+Released<NodeRelease> EventPath::ReleaseOf(const ModelState&, int) const {
+  return Released<NodeRelease>(NodeRelease{});
+}
+
+absl::Status EventPath::RestoreCentral(std::string_view, ModelState&) const {
+  return absl::OkStatus();
+}
+absl::Status EventPath::RestoreSparse(std::string_view, ModelState&) const {
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<std::string>> EventPath::Opening(const ModelSpec&,
+                                                              const ModelState&) const {
+  return std::optional<std::string>();
+}
+
+absl::Status EventPath::CheckGraphChange(std::string_view) const { return absl::OkStatus(); }
+
+absl::StatusOr<std::optional<CellKey>> EventPath::MakeCellKey() const {
+  return std::optional<CellKey>();
+}
+
+}  // namespace bandana

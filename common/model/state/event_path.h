@@ -1,0 +1,141 @@
+// What a model of one kind does with the entries of its log: one object per mechanism and mode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/accounting/composition.h"
+#include "common/accounting/types.h"
+#include "common/bandits/model.h"
+#include "common/design/mechanism.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/records.h"
+#include "common/model/entries/released.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/state/cell_codec.h"
+#include "common/model/state/debit_policy.h"
+#include "common/model/state/event_sink.h"
+
+namespace bandana {
+
+class Learner;
+struct ModelState;
+
+// What an entry acts on, and where it stands.
+struct Applying {
+  ModelState& state;
+  const LogPosition& position;  // of the entry
+  UserIndex& users;
+  EventSink& sink;
+};
+
+// What all paths are made with.
+struct PathFacts {
+  std::shared_ptr<const Mechanism> mechanism;
+  int dimension = 0;
+  int nodes = 0;                   // at the start
+  bool users_are_nodes = false;    // users become nodes when first seen
+  bool replaceable_graph = false;  // a graph entry may come
+  std::shared_ptr<const DebitPolicy> debits;
+  PrivacyCost event_cost;          // of one event, where nothing is debited
+  std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
+};
+
+// Time, epochs, graphs and debits mean the same to every model. Of all other entries a path has
+// those of its kind alone: it overrides their methods, and the rest answer DATA_LOSS here. So an
+// entry of another kind of model reaches no state. Immutable. Threads: const methods are safe.
+class EventPath {
+ public:
+  explicit EventPath(PathFacts facts) : facts_(std::move(facts)) {}
+  virtual ~EventPath() = default;
+  EventPath(const EventPath&) = delete;
+  EventPath& operator=(const EventPath&) = delete;
+
+  // Whether an event counts was decided at its admission; here it only takes effect. Errors:
+  // DATA_LOSS the entry does not fit the model or its state; UNAVAILABLE noise could not be drawn:
+  // the state is not to be used any more.
+  absl::Status Apply(const Record& record, const Applying& to) const;
+
+  int dimension() const { return facts_.dimension; }
+  // Of the sums that are kept of a node: 0 where its number of events is all.
+  virtual int statistics_dimension() const { return facts_.dimension; }
+  // Statistics of a model without events, by node.
+  std::vector<NodeStatistics> NoStatistics() const;
+
+  // What the stream's releases say; nothing where no streams release. A node's stream has its
+  // number, a stream over all nodes is 0.
+  virtual Released<NodeRelease> ReleaseOf(const ModelState& state, int stream) const;
+  virtual int streams(int nodes) const { return nodes; }
+  // Ends all streams; what they have released stands.
+  virtual void CloseStreams(ModelState&) const {}
+  // What only this path can read of a checkpoint: ModelState::central and ::sparse, encoded.
+  // Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
+  virtual absl::Status RestoreCentral(std::string_view, ModelState&) const;
+  virtual absl::Status RestoreSparse(std::string_view, ModelState&) const;
+  // A copy of the model goes on in an epoch of its own.
+  virtual bool copies_begin_epoch() const { return true; }
+
+  // The entry that must stand before the first event, encoded, where the state lacks it. Errors: as
+  // ShapeOf.
+  virtual absl::StatusOr<std::optional<std::string>> Opening(const ModelSpec& spec,
+                                                             const ModelState& state) const;
+  // Why the graph may not be replaced; OK where nothing about the path forbids it.
+  virtual absl::Status CheckGraphChange(std::string_view model) const;
+
+  // The learner of the model, at `state`, whose statistics (those of its contexts, with a counter)
+  // are given by node. Its posterior holds everything that is applied. `spec` and the path must
+  // outlive it. Errors: DATA_LOSS statistics that no events can have.
+  virtual absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
+      const ModelSpec& spec, const ModelState& state,
+      std::vector<NodeStatistics> statistics) const = 0;
+
+  // Who pays for what the model releases.
+  const std::shared_ptr<const DebitPolicy>& debits() const { return facts_.debits; }
+  // What one event costs where nothing is debited.
+  const PrivacyCost& event_cost() const { return facts_.event_cost; }
+  // zCDP cost of a stream; nullopt: there are no streams.
+  const std::optional<Rho>& stream_cost() const { return facts_.stream_cost; }
+
+  // The server sees raw values and draws the noise. Entries go as soon as a checkpoint covers them,
+  // and the position of a release is durable before it is shown.
+  virtual bool draws_noise() const { return false; }
+  // What the cells of open decisions are sealed with, of this instance; nullopt for models that
+  // keep no rewards secret. Errors: UNAVAILABLE the cipher failed.
+  virtual absl::StatusOr<std::optional<CellKey>> MakeCellKey() const;
+  // 32 hex digits that only this key gives for this instance; "" without a key.
+  virtual absl::StatusOr<std::string> KeyFingerprint() const { return std::string(); }
+
+  // Says which steps of a device's stream its release covers; nullptr: each step by itself.
+  virtual const CounterDesign* device_counter() const { return nullptr; }
+
+  // The node that an entry names, made for a user who is seen first. Errors: DATA_LOSS there is no
+  // such node; RESOURCE_EXHAUSTED.
+  absl::StatusOr<int> NodeOf(std::int32_t node, std::string_view user, const Applying& to) const;
+
+ protected:
+  virtual absl::Status TakeDecision(const DecisionRecord&, const Applying&) const;
+  virtual absl::Status TakeOutcome(const OutcomeRecord&, const Applying&) const;
+  virtual absl::Status TakeClose(const CloseRecord&, const Applying&) const;
+  virtual absl::Status TakeShown(const ShownRecord&, const Applying&) const;
+  virtual absl::Status TakeCounter(const CounterRecord&, const Applying&) const;
+  virtual absl::Status TakeContext(const ContextRecord&, const Applying&) const;
+  virtual absl::Status TakeShape(const ShapeRecord&, const Applying&) const;
+
+ private:
+  struct Taker;
+  absl::Status TakeGraph(const GraphRecord&, const Applying&) const;
+  absl::Status TakeEpoch(const EpochRecord&, const Applying&) const;
+
+  const PathFacts facts_;
+};
+
+// What a path says of an entry that models of its kind do not have: of `kind`, with its article.
+absl::Status NoSuchEntry(std::string_view kind);
+
+}  // namespace bandana
