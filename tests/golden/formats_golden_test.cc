@@ -12,6 +12,7 @@
 
 #include "bandana/store.h"
 #include "client/src/store/store.h"
+#include "common/base/check.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/design/identity.h"
@@ -173,9 +174,9 @@ class FormatsTest : public ::testing::Test {
   FakeClock clock_;
 };
 
-TEST_F(FormatsTest, AModelOfFormat3) { ExpectPlain(Copy("plain") + "/m"); }
+TEST_F(FormatsTest, AModelOfFormat4) { ExpectPlain(Copy("plain") + "/m"); }
 
-TEST_F(FormatsTest, ACentralModelOfFormat3) {
+TEST_F(FormatsTest, ACentralModelOfFormat4) {
   const std::string data_dir = Copy("central");
   clock_.Advance(absl::Seconds(61));
   const auto model = HostedModel::Open(CentralSpec(), data_dir + "/m", clock_, OptionsIn(data_dir));
@@ -229,8 +230,8 @@ TEST_F(FormatsTest, ASparseModelOfFormat6) {
   EXPECT_GT((*model)->posterior()->version(), version);
 }
 
-// Format 2 had no contexts that wait, 1 neither ledger nor streams: what came later stands at the
-// end.
+// Format 3 had no shape, 2 no contexts that wait, 1 neither ledger nor streams: what came later
+// stands at the end.
 std::string Older(const std::string& file, std::uint32_t version) {
   const auto checkpoint = *server::DecodeCheckpoint(file);
   std::string streams;
@@ -243,16 +244,18 @@ std::string Older(const std::string& file, std::uint32_t version) {
   std::string held;
   ByteWriter held_out(held);
   checkpoint.state.held.Encode(held_out);
-  const std::size_t shape = file[8] >= 4 ? sizeof(std::int32_t) : 0;  // format 3 has none
-  std::string body = file.substr(0, file.size() - sizeof(Sha256Digest) - shape - held.size());
+  BANDANA_CHECK(file[8] == 4);
+  const std::size_t shape = sizeof(std::int32_t);
+  std::string body = file.substr(0, file.size() - sizeof(Sha256Digest) - shape);
+  if (version <= 2) body.resize(body.size() - held.size());
   if (version == 1) body.resize(body.size() - streams.size());
   std::memcpy(body.data() + 8, &version, sizeof version);
   return body + std::string(AsChars(Sha256Of(body)));
 }
 
-TEST_F(FormatsTest, CheckpointsOfFormats1And2) {
+TEST_F(FormatsTest, CheckpointsOfFormats1To3) {
   const std::string folder = Copy("plain") + "/m";
-  for (const std::uint32_t version : {2u, 1u}) {
+  for (const std::uint32_t version : {3u, 2u, 1u}) {
     for (const char* name :
          {"/checkpoint-00000000000000000003", "/checkpoint-00000000000000000006"}) {
       const std::string file = *ReadFile(Stored("plain/m") + name, 1 << 20);
