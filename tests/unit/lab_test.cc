@@ -13,10 +13,11 @@
 #include "tests/support/status_matchers.h"
 #include "tools/base/gnuplot.h"
 #include "tools/lab/experiment.h"
+#include "tools/lab/figure.h"
 #include "tools/lab/noise.h"
 #include "tools/lab/output.h"
+#include "tools/lab/plan_settings.h"
 #include "tools/lab/recsys20/catalogue.h"
-#include "tools/lab/recsys20/plan_settings.h"
 #include "tools/lab/recsys20/run.h"
 #include "tools/lab/recsys20/served_learner.h"
 #include "tools/lab/recsys20/suite.h"
@@ -146,7 +147,9 @@ TEST(LabRun, AnExhaustedCounterKeepsServing) {
                          .delta = {1e-5},
                          .horizon = 100,
                          .seed = 1};
-  const auto learner = MakeServed(*world, options, {v1::COUNTER, v1::BLT}).value();
+  const auto learner =
+      MakeServed(*world, options, {.id = v1::COUNTER, .approximate = true, .counter = v1::BLT})
+          .value();
   const std::vector<double> x = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   for (int i = 0; i < 10; ++i) ASSERT_THAT(learner->Learn(0, x, 0.2), IsOk());
   const std::vector<double> mean = learner->Posterior(0).mean;
@@ -167,7 +170,7 @@ TEST(LabRun, OddEventsDoNoHarm) {
   std::vector<std::unique_ptr<Learner>> learners;
   for (const ServedMechanism& mechanism :
        {ServedMechanism{v1::REWARD_RANDOMIZER}, ServedMechanism{v1::CENTRED_RANDOMIZER},
-        ServedMechanism{v1::COUNTER, v1::BLT}}) {
+        ServedMechanism{.id = v1::COUNTER, .approximate = true, .counter = v1::BLT}}) {
     learners.push_back(MakeServed(*world, options, mechanism).value());
   }
   const std::vector<double> zero(10, 0.0);

@@ -9,7 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/bandits/link.h"
 #include "common/bandits/scoring.h"
 #include "common/base/status.h"
@@ -58,11 +60,27 @@ class OutcomeWriter {
   std::uint64_t number_ = 0;
 };
 
-// Of the streams that run under the mechanism; null without.
-const CounterDesign* DesignOf(const Mechanism& mechanism) {
-  if (mechanism.counter() != nullptr) return &mechanism.counter()->design;
-  if (mechanism.joint() != nullptr) return &mechanism.joint()->design();
-  return mechanism.shaped() != nullptr ? &mechanism.shaped()->design : nullptr;
+// One row per mechanism that the lab names.
+struct NamedMechanism {
+  v1::Mechanism id;
+  std::string_view words;  // "$": the kind of its counter
+  bool pooled = false;     // one stream takes the events of all nodes
+};
+constexpr NamedMechanism kMechanisms[] = {
+    {v1::MECHANISM_UNSPECIFIED, "none"},
+    {v1::REWARD_RANDOMIZER, "randomizer"},
+    {v1::CENTRED_RANDOMIZER, "centred randomizer"},
+    {v1::COUNTER, "$ counter"},
+    {v1::SHAPED_COUNTER, "shaped $ counter", /*pooled=*/true},
+    {v1::POOLED_COUNTER, "pooled $ counter", /*pooled=*/true},
+    {v1::PRIVUNIT, "privunit"},
+    {v1::JOINT_GAUSSIAN, "joint gaussian"},
+};
+const NamedMechanism& RowOf(const ModelSpec& spec) {
+  for (const NamedMechanism& row : kMechanisms) {
+    if (row.id == spec.public_spec.made->id()) return row;
+  }
+  return kMechanisms[0];
 }
 
 // The server sees rewards: it clips them, and the model's state machine adds the noise, if any. Its
@@ -70,8 +88,9 @@ const CounterDesign* DesignOf(const Mechanism& mechanism) {
 class RawReports final : public Devices {
  public:
   explicit RawReports(const ModelSpec& spec) : spec_(spec.public_spec), writer_(spec) {
-    if (const CounterDesign* design = DesignOf(*spec_.made)) cap_ = design->step_cap();
-    pooled_ = spec_.made->shaped() != nullptr || spec.coupling.nodes() == 1;
+    const std::uint64_t cap = spec.config.privacy().counter().steps_max();
+    if (cap > 0) cap_ = cap;
+    pooled_ = RowOf(spec).pooled || spec.coupling.nodes() == 1;
   }
 
   absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
@@ -223,19 +242,29 @@ class JointReports final : public Devices {
   std::uint64_t number_ = 0;
 };
 
-struct Words {
-  v1::Mechanism id;
-  std::string_view words;
+using Made = absl::StatusOr<std::unique_ptr<Devices>>;
+
+Made MakeRaw(const ModelSpec& spec, std::uint64_t) { return std::make_unique<RawReports>(spec); }
+Made MakeOneShot(const ModelSpec& spec, std::uint64_t seed) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(seed, kRewardNoise));
+  return std::make_unique<OneShotReports>(spec, std::move(noise));
+}
+Made MakeCounted(const ModelSpec& spec, std::uint64_t seed) {
+  return std::make_unique<CountedReports>(spec, seed);
+}
+Made MakeJoint(const ModelSpec& spec, std::uint64_t seed) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(seed, kContextNoise));
+  return std::make_unique<JointReports>(spec, std::move(noise));
+}
+
+struct FormRow {
+  ReportForm form;
+  Made (*make)(const ModelSpec& spec, std::uint64_t seed);
 };
-constexpr Words kWords[] = {
-    {v1::REWARD_RANDOMIZER, "randomizer"},
-    {v1::CENTRED_RANDOMIZER, "centred randomizer"},
-    {v1::COUNTER, "counter"},
-    {v1::SHAPED_COUNTER, "counter, shaped"},
-    {v1::POOLED_COUNTER, "counter, pooled"},
-    {v1::PRIVUNIT, "privunit"},
-    {v1::JOINT_GAUSSIAN, "joint gaussian"},
-};
+constexpr FormRow kForms[] = {{ReportForm::kRewards, MakeRaw},
+                              {ReportForm::kOutputs, MakeOneShot},
+                              {ReportForm::kStreams, MakeCounted},
+                              {ReportForm::kContexts, MakeJoint}};
 
 }  // namespace
 
@@ -245,34 +274,22 @@ NodeName NameOf(const ModelSpec& spec, int node) {
 }
 
 absl::StatusOr<std::string> OpeningRecord(const ModelSpec& spec) {
-  if (spec.public_spec.made->shaped() == nullptr) return "";
+  if (!RowOf(spec).pooled) return "";
   BANDANA_ASSIGN_OR_RETURN(const UserShape shape, ShapeOf(spec));
   return Encode(ShapeRecord{.nodes = shape.nodes, .root = shape.root});
 }
 
 std::string MechanismWords(const ModelSpec& spec) {
-  const Mechanism& mechanism = *spec.public_spec.made;
-  std::string words = "none";
-  for (const Words& row : kWords) {
-    if (row.id == mechanism.id()) words = row.words;
-  }
-  const CounterDesign* design = DesignOf(mechanism);
-  return design == nullptr ? words
-                           : absl::StrCat(ToAbsl(CounterKindName(design->kind())), " ", words);
+  const std::string kind = v1::CounterKind_Name(spec.config.privacy().counter().kind());
+  return absl::StrReplaceAll(ToAbsl(RowOf(spec).words), {{"$", absl::AsciiStrToLower(kind)}});
 }
 
 absl::StatusOr<std::unique_ptr<Devices>> MakeDevices(const ModelSpec& spec, std::uint64_t seed) {
-  if (spec.arms || spec.points || spec.sparse || spec.public_spec.reward_window) {
-    return absl::UnimplementedError("the lab's devices are for linear models without windows");
+  const ReportForm form = spec.public_spec.made->reports();
+  for (const FormRow& row : kForms) {
+    if (row.form == form) return row.make(spec, seed);
   }
-  const Mechanism& mechanism = *spec.public_spec.made;
-  if (!mechanism.drawn_on_device()) return std::make_unique<RawReports>(spec);
-  if (mechanism.counter() != nullptr) return std::make_unique<CountedReports>(spec, seed);
-  const bool contexts = mechanism.contexts() != nullptr;
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise,
-                           LabNoise::Create(seed, contexts ? kContextNoise : kRewardNoise));
-  if (contexts) return std::make_unique<JointReports>(spec, std::move(noise));
-  return std::make_unique<OneShotReports>(spec, std::move(noise));
+  return Internal("the lab has no devices for reports of form ", static_cast<int>(form));
 }
 
 }  // namespace bandana::lab

@@ -38,8 +38,8 @@ class Devices {
                                              const NodePosterior& posterior) = 0;
 };
 
-// Devices of a model's mode and mechanism. `spec` must outlive them. `seed`: LabNoise's. Errors:
-// UNIMPLEMENTED a model of arms, points or sparse parameters, or with reward windows.
+// Devices of a model of features without reward windows. `spec` must outlive them. `seed`:
+// LabNoise's. Errors: UNAVAILABLE no noise.
 absl::StatusOr<std::unique_ptr<Devices>> MakeDevices(const ModelSpec& spec, std::uint64_t seed);
 
 }  // namespace bandana::lab

@@ -1,4 +1,5 @@
-// The pictures of experiments, as gnuplot scripts.
+#include "tools/lab/figure.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

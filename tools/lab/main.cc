@@ -17,8 +17,9 @@
 #include "tools/base/command_line.h"
 #include "tools/base/gnuplot.h"
 #include "tools/base/settings.h"
+#include "tools/lab/figure.h"
 #include "tools/lab/output.h"
-#include "tools/lab/recsys20/plan_settings.h"
+#include "tools/lab/plan_settings.h"
 #include "tools/lab/suites.h"
 
 ABSL_FLAG(std::string, out, "",

@@ -1,4 +1,4 @@
-// Results as CSV, JSON and a picture.
+// Results as CSV, JSON and a table.
 #pragma once
 
 #include <span>
@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "tools/lab/cells.h"
 #include "tools/lab/experiment.h"
 
@@ -44,9 +43,5 @@ std::string SettingOf(const Group& group, std::span<const Group> all);
 // A table of mean final regrets (rewards, or the experiment's own value, where it is drawn by
 // them): a line an algorithm, label, setting and delta, a column an epsilon.
 std::string ToTable(const Experiment& experiment, std::span<const CellResult> results);
-
-// Draws DIR/NAME.svg. Errors: UNAVAILABLE gnuplot or the file.
-absl::Status DrawFigure(const Suite& suite, const Experiment& experiment,
-                        std::span<const CellResult> results, const std::string& path);
 
 }  // namespace bandana::lab

@@ -13,6 +13,7 @@
 #include "tools/environments/random.h"
 #include "tools/environments/sparse.h"
 #include "tools/lab/fliphat/learner.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -25,8 +26,7 @@ struct Task {
 absl::StatusOr<Task> MakeTask(const Cell& cell) {
   if (cell.environment != "sparse")
     return InvalidArgument("environment must be sparse, got `", cell.environment, "`");
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   SparseLearnerOptions options;
   BANDANA_ASSIGN_OR_RETURN(options.selected, settings.TakeInt("selected", 0, 0, 1'000'000));
   BANDANA_ASSIGN_OR_RETURN(options.reward_abs_max,
@@ -73,18 +73,16 @@ absl::StatusOr<CellResult> RunSparse(const Cell& cell) {
           shown, GreedyArm(task.learner->estimate(), decision.features, info.dimension, key));
     }
     const double reward = task.environment->RewardAt(round, decision, shown);
-    const double best = decision.BestExpected();
-    const double mean = decision.MeanExpected();
-    result.regret += best - decision.expected[shown];
-    result.reward += reward;
-    result.random_regret += best - mean;
-    result.random_reward += mean;
+    AddRound(round,
+             {.best = decision.BestExpected(),
+              .shown = decision.expected[shown],
+              .mean = decision.MeanExpected(),
+              .reward = reward},
+             result);
     if (task.learner != nullptr) {
       BANDANA_RETURN_IF_ERROR(
           task.learner->Learn(std::span(decision.features).subspan(shown * d, d), reward));
     }
-    if (EndsPoint(round, cell.horizon))
-      result.curve.push_back({round + 1, result.regret, result.reward});
   }
   return result;
 }

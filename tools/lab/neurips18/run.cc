@@ -13,6 +13,7 @@
 #include "tools/base/settings.h"
 #include "tools/environments/rounds/sphere_rounds.h"
 #include "tools/lab/neurips18/policy.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -23,8 +24,7 @@ struct Task {
 };
 
 absl::StatusOr<Task> TakeTask(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   Task task;
   task.world.seed = cell.seed;
   BANDANA_ASSIGN_OR_RETURN(task.world.dimension,
@@ -115,16 +115,16 @@ absl::StatusOr<CellResult> RunJoint(const Cell& cell) {
     const double reward = world.Reward(block, t, shown);
     const double best = BestOf(expected);
     const double mean = std::accumulate(expected.begin(), expected.end(), 0.0f) / pool;
-    result.regret += best - (policy == nullptr ? mean : expected[shown]);
-    result.reward += reward;
-    result.random_regret += best - mean;
-    result.random_reward += mean;
+    AddRound(round,
+             {.best = best,
+              .shown = policy == nullptr ? mean : expected[shown],
+              .mean = mean,
+              .reward = reward},
+             result);
     if (policy != nullptr) {
       for (std::size_t c = 0; c < x.size(); ++c) x[c] = block.x[c * block.stride + first + shown];
       BANDANA_RETURN_IF_ERROR(policy->Learn(x, reward));
     }
-    if (EndsPoint(round, cell.horizon))
-      result.curve.push_back({round + 1, result.regret, result.reward});
   }
   if (policy != nullptr)
     result.measures["grams_repaired"] = static_cast<double>(policy->grams_repaired());

@@ -11,6 +11,7 @@
 #include "tools/environments/arm_sequence.h"
 #include "tools/environments/random.h"
 #include "tools/lab/neurips20/mab_channel.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -22,8 +23,7 @@ struct BestArmTask {
 };
 
 absl::StatusOr<BestArmTask> TakeTask(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   BestArmTask task;
   task.world.seed = cell.seed;
   BANDANA_ASSIGN_OR_RETURN(task.world.arms, settings.TakeInt("arms", 10, 1, 1000));

@@ -13,6 +13,7 @@
 #include "tools/environments/convex_losses.h"
 #include "tools/lab/neurips20/mab_channel.h"
 #include "tools/lab/noise.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -23,8 +24,7 @@ struct ConvexTask {
 };
 
 absl::StatusOr<ConvexTask> TakeTask(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   ConvexTask task;
   BANDANA_ASSIGN_OR_RETURN(task.domain.dimension, settings.TakeInt("dimension", 2, 1, 256));
   static constexpr std::string_view kDomains[] = {"ball", "box"};

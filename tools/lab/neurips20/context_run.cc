@@ -14,6 +14,7 @@
 #include "tools/lab/neurips20/context_world.h"
 #include "tools/lab/neurips20/glm_learner.h"
 #include "tools/lab/neurips20/linear_learner.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -55,8 +56,7 @@ absl::StatusOr<std::unique_ptr<ContextLearner>> MakeLearner(const Cell& cell,
 }  // namespace
 
 absl::StatusOr<CellResult> RunContexts(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   BANDANA_ASSIGN_OR_RETURN(const std::string link_name, settings.TakeText("link", "linear"));
   BANDANA_ASSIGN_OR_RETURN(const Link link, ParseLink(link_name));
   if (link != Link::kLinear && (cell.algorithm == "ldp-linucb" || cell.algorithm == "linucb"))
@@ -102,15 +102,12 @@ absl::StatusOr<CellResult> RunContexts(const Cell& cell) {
     const double best = *std::max_element(round.expected.begin(), round.expected.end());
     double mean = 0;
     for (const double value : round.expected) mean += value / options.arms;
-    result.regret += best - round.expected[shown];
-    result.reward += reward;
-    result.random_regret += best - mean;
-    result.random_reward += mean;
+    AddRound(t, {.best = best, .shown = round.expected[shown], .mean = mean, .reward = reward},
+             result);
     if (learner != nullptr) {
       BANDANA_RETURN_IF_ERROR(
           learner->Learn(std::span<const double>(round.features).subspan(shown * d, d), reward));
     }
-    if (EndsPoint(t, cell.horizon)) result.curve.push_back({t + 1, result.regret, result.reward});
   }
   if (learner != nullptr) result.measures["repairs"] = static_cast<double>(learner->repairs());
   return result;

@@ -15,6 +15,7 @@
 #include "tools/environments/arm_sequence.h"
 #include "tools/environments/random.h"
 #include "tools/lab/neurips20/mab_channel.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -57,8 +58,7 @@ absl::StatusOr<std::vector<double>> GapsOf(const std::string& text, const Cell& 
 }
 
 absl::StatusOr<ArmsTask> TakeTask(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   ArmsTask task;
   BANDANA_ASSIGN_OR_RETURN(task.arms, settings.TakeInt("arms", 10, 1, 1000));
   BANDANA_ASSIGN_OR_RETURN(const std::string law, settings.TakeText("law", "stochastic"));

@@ -5,10 +5,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/posterior.h"
+#include "common/planner/planner.h"
 #include "tools/lab/recsys20/world.h"
 
 namespace bandana::lab {
@@ -29,6 +32,19 @@ class Learner {
 
 // Who sees the rewards.
 enum class Scope { kNonPrivate, kCentral, kLocal };
+
+// What that is to a configuration, to the planner and to pictures. One row each, in their order.
+struct ScopeRow {
+  v1::Mode mode = v1::NON_PRIVATE;
+  PlanRequest::Scope planned = PlanRequest::Scope::kLocal;  // not read without privacy
+  std::string_view panel;
+};
+inline constexpr ScopeRow kScopes[] = {
+    {v1::NON_PRIVATE, PlanRequest::Scope::kLocal, ""},
+    {v1::CENTRAL_REWARD, PlanRequest::Scope::kCentral, "central privacy"},
+    {v1::LOCAL_REWARD, PlanRequest::Scope::kLocal, "local privacy"},
+};
+constexpr const ScopeRow& RowOf(Scope scope) { return kScopes[static_cast<int>(scope)]; }
 
 struct LearnerOptions {
   Family family = Family::kColin;

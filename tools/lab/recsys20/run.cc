@@ -10,6 +10,7 @@
 #include "tools/environments/random.h"
 #include "tools/lab/recsys20/catalogue.h"
 #include "tools/lab/recsys20/world.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -25,8 +26,7 @@ int Choose(Learner* learner, const WorldDecision& decision, SeededStream& ties, 
 }  // namespace
 
 absl::StatusOr<CellResult> RunCollaborative(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   LearnerOptions options;
   options.epsilon.value = cell.epsilon.value_or(0);
   options.delta.value = cell.delta.value_or(0);
@@ -56,19 +56,17 @@ absl::StatusOr<CellResult> RunCollaborative(const Cell& cell) {
     world->DecisionAt(round, decision);
     const int shown = Choose(learner.get(), decision, ties, scores);
     const double reward = world->RewardAt(round, decision, shown);
-    const double best = decision.source.BestExpected();
-    const double mean = decision.source.MeanExpected();
-    result.regret += best - decision.expected[shown];
-    result.reward += reward;
-    result.random_regret += best - mean;
-    result.random_reward += mean;
+    AddRound(round,
+             {.best = decision.source.BestExpected(),
+              .shown = decision.expected[shown],
+              .mean = decision.source.MeanExpected(),
+              .reward = reward},
+             result);
     if (learner != nullptr) {
       const std::size_t d = info.dimension;
       const auto x = std::span(decision.features).subspan(shown * d, d);
       BANDANA_RETURN_IF_ERROR(learner->Learn(decision.node, x, reward));
     }
-    if (EndsPoint(round, cell.horizon))
-      result.curve.push_back({round + 1, result.regret, result.reward});
   }
   return result;
 }

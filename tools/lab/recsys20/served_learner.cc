@@ -60,11 +60,6 @@ void SetCoupling(const World& world, Family family, double laplacian_weight,
   }
 }
 
-v1::Mode ModeOf(Scope scope) {
-  if (scope == Scope::kNonPrivate) return v1::NON_PRIVATE;
-  return scope == Scope::kCentral ? v1::CENTRAL_REWARD : v1::LOCAL_REWARD;
-}
-
 std::uint64_t EventsPerUser(const World& world, const LearnerOptions& options) {
   return (options.horizon + world.nodes() - 1) / world.nodes();
 }
@@ -75,26 +70,13 @@ void SetPrivacy(const World& world, const LearnerOptions& options, const ServedM
   privacy.set_epsilon(options.epsilon.value);
   privacy.set_mechanism(mechanism.id);
   privacy.set_planned_events_per_user(EventsPerUser(world, options));
-  if (mechanism.id == v1::AUTO || mechanism.counter) privacy.set_delta(options.delta.value);
-  if (!mechanism.counter) return;
+  if (mechanism.approximate) privacy.set_delta(options.delta.value);
+  if (mechanism.counter == v1::COUNTER_KIND_UNSPECIFIED) return;
   v1::CounterPolicy& counter = *privacy.mutable_counter();
-  counter.set_kind(*mechanism.counter);
+  counter.set_kind(mechanism.counter);
   counter.set_horizon(mechanism.pooled ? options.horizon : EventsPerUser(world, options));
   counter.set_steps_max(counter.horizon());
 }
-
-struct LabelRow {
-  std::string_view label;
-  ServedMechanism mechanism;
-};
-constexpr LabelRow kLabels[] = {
-    {"non-private", {.whole_range = true}},
-    {"randomizer", {v1::REWARD_RANDOMIZER}},
-    {"centred", {.id = v1::CENTRED_RANDOMIZER, .whole_range = true}},
-    {"shaped", {.id = v1::SHAPED_COUNTER, .counter = v1::BLT, .pooled = true}},
-    {"auto", {v1::AUTO}},
-    {"proven", {v1::AUTO}},
-};
 
 // A user's counter of each kind, best predicted first.
 absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOptions& options) {
@@ -106,25 +88,47 @@ absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOpt
   BANDANA_ASSIGN_OR_RETURN(const PlanRequest request, PlanRequestOf(world, options));
   BANDANA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
   for (const PlanCandidate& candidate : plan.candidates) {
-    if (candidate.kind != PlanCandidate::Kind::kCounter || !candidate.excluded.empty()) continue;
+    if (candidate.mechanism != v1::COUNTER || !candidate.excluded.empty()) continue;
     for (const auto& [kind, served] : kServed) {
-      if (kind == candidate.counter) return ServedMechanism{v1::COUNTER, served};
+      if (kind == candidate.counter)
+        return ServedMechanism{.id = v1::COUNTER, .approximate = true, .counter = served};
     }
   }
   return InvalidArgument("no counter can be used: ", plan.candidates.back().excluded);
 }
 
+absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options);
+
+using Choose = absl::StatusOr<ServedMechanism> (*)(const World& world,
+                                                   const LearnerOptions& options);
+struct LabelRow {
+  std::string_view label;
+  ServedMechanism mechanism;
+  Choose choose = nullptr;  // in its place
+};
+constexpr LabelRow kLabels[] = {
+    {"non-private", {.whole_range = true}},
+    {"randomizer", {v1::REWARD_RANDOMIZER}},
+    {"centred", {.id = v1::CENTRED_RANDOMIZER, .whole_range = true}},
+    {"shaped", {.id = v1::SHAPED_COUNTER, .approximate = true, .counter = v1::BLT, .pooled = true}},
+    {"counter", {.id = v1::COUNTER, .approximate = true}, BestCounter},
+    {"central", {.id = v1::COUNTER, .approximate = true}, BestCounter},
+    {"auto", {.id = v1::AUTO, .approximate = true}, Planned},
+    {"proven", {.id = v1::AUTO, .approximate = true}, Planned},
+};
+
 absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options) {
   std::vector<ConfigError> errors;
-  const std::optional<ModelSpec> spec = ParseServedModel(ConfigOf(world, options, {v1::AUTO}), "",
-                                                         /*allow_files=*/false, errors);
+  const v1::ModelConfig config =
+      ConfigOf(world, options, {.id = v1::AUTO, .approximate = options.delta.value > 0});
+  const std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
   if (!spec) return InvalidArgument(errors.front().field, " ", errors.front().message);
   const v1::Privacy& privacy = spec->config.privacy();
   ServedMechanism chosen{privacy.mechanism()};
   for (const LabelRow& row : kLabels) {
     if (row.mechanism.id == chosen.id) chosen = row.mechanism;
   }
-  if (privacy.has_counter()) chosen.counter = privacy.counter().kind();
+  chosen.counter = privacy.counter().kind();
   return chosen;
 }
 
@@ -134,8 +138,7 @@ absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptio
   const EnvironmentInfo& info = world.info();
   const Tuning tuning = world.TuningOf(options.family, options.epsilon);
   PlanRequest request;
-  request.scope =
-      options.scope == Scope::kCentral ? PlanRequest::Scope::kCentral : PlanRequest::Scope::kLocal;
+  request.scope = RowOf(options.scope).planned;
   request.dimension = info.dimension;
   request.feature_l2_max = info.feature_l2_max;
   request.rewards = EnforcedRange(world, options);
@@ -176,7 +179,7 @@ v1::ModelConfig ConfigOf(const World& world, const LearnerOptions& options,
   config.mutable_exploration()->set_alpha(tuning.alpha * options.alpha_factor);
   config.mutable_refresh_interval();  // the host's rule
   SetCoupling(world, options.family, tuning.laplacian_weight, config);
-  config.set_mode(ModeOf(options.scope));
+  config.set_mode(RowOf(options.scope).mode);
   if (options.scope != Scope::kNonPrivate) {
     SetPrivacy(world, options, mechanism, *config.mutable_privacy());
     config.mutable_reporting()->set_one_per_decision(true);
@@ -186,10 +189,9 @@ v1::ModelConfig ConfigOf(const World& world, const LearnerOptions& options,
 
 absl::StatusOr<ServedMechanism> MechanismOf(std::string_view label, const World& world,
                                             const LearnerOptions& options) {
-  if (label == "counter" || label == "central") return BestCounter(world, options);
   for (const LabelRow& row : kLabels) {
     if (row.label != label) continue;
-    if (row.mechanism.id == v1::AUTO) return Planned(world, options);
+    if (row.choose != nullptr) return row.choose(world, options);
     return row.mechanism;
   }
   return InvalidArgument("no served model is labelled `", ToAbsl(label), "`");

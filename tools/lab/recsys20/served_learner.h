@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -15,7 +14,9 @@ namespace bandana::lab {
 // What a model runs.
 struct ServedMechanism {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;  // unspecified: the model is not private
-  std::optional<v1::CounterKind> counter;        // of the mechanisms that have one
+  bool approximate = false;                      // takes a delta
+  // Of a mechanism with a counter; unspecified: it has none, or the planner's.
+  v1::CounterKind counter = v1::COUNTER_KIND_UNSPECIFIED;
   // All of the reward range, where others enforce the share of it that costs them least.
   bool whole_range = false;
   bool pooled = false;  // one stream takes the events of all users

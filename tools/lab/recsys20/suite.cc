@@ -86,23 +86,11 @@ std::string_view ReferenceOf(Family family) {
   return "goblin";
 }
 
-std::string_view PanelOf(Scope scope) {
-  switch (scope) {
-    case Scope::kCentral:
-      return "central privacy";
-    case Scope::kLocal:
-      return "local privacy";
-    case Scope::kNonPrivate:
-      break;
-  }
-  return "";
-}
-
 std::vector<Contender> Contenders() {
   std::vector<Contender> contenders;
   for (const Algorithm& algorithm : Algorithms()) {
     Contender contender{.name = algorithm.name,
-                        .panel = PanelOf(algorithm.scope),
+                        .panel = RowOf(algorithm.scope).panel,
                         .reference = ReferenceOf(algorithm.family)};
     for (const std::string_view label : algorithm.labels)
       contender.labels.push_back({label, UsesEpsilon(label), UsesDelta(label)});

@@ -16,6 +16,7 @@
 #include "tools/lab/recsys20/catalogue.h"
 #include "tools/lab/recsys20/world.h"
 #include "tools/lab/recsys22/dgs_learner.h"
+#include "tools/lab/tally.h"
 
 namespace bandana::lab {
 namespace {
@@ -135,12 +136,12 @@ absl::StatusOr<Trace> RunOnce(const Cell& cell, const World& world, const DgsSet
       shown = RankArms(scores.scores, 1, key).front();
     }
     double reward = world.RewardAt(round, decision, shown);
-    const double best = decision.source.BestExpected();
-    const double mean = decision.source.MeanExpected();
-    result.regret += best - decision.expected[shown];
-    result.reward += reward;
-    result.random_regret += best - mean;
-    result.random_reward += mean;
+    AddRound(round,
+             {.best = decision.source.BestExpected(),
+              .shown = decision.expected[shown],
+              .mean = decision.source.MeanExpected(),
+              .reward = reward},
+             result);
     trace.shown.push_back(shown);
     if (static_cast<std::int64_t>(round) == changed_round) {
       const double middle = (info.reward_min + info.reward_max) / 2;
@@ -150,8 +151,6 @@ absl::StatusOr<Trace> RunOnce(const Cell& cell, const World& world, const DgsSet
       BANDANA_RETURN_IF_ERROR(learner->Learn(
           decision.node, std::span<const double>(decision.features).subspan(shown * d, d), reward));
     }
-    if (EndsPoint(round, cell.horizon))
-      result.curve.push_back({round + 1, result.regret, result.reward});
   }
   if (learner != nullptr) result.measures["theta_error"] = truth.MeanError(*learner);
   return trace;
@@ -160,8 +159,7 @@ absl::StatusOr<Trace> RunOnce(const Cell& cell, const World& world, const DgsSet
 }  // namespace
 
 absl::StatusOr<CellResult> RunDgs(const Cell& cell) {
-  Settings settings;
-  for (const auto& [key, value] : cell.settings) BANDANA_RETURN_IF_ERROR(settings.Add(key, value));
+  BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   BANDANA_ASSIGN_OR_RETURN(const DgsSettings dgs, Take(settings));
   BANDANA_ASSIGN_OR_RETURN(const auto world,
                            World::Create(cell.environment, std::move(settings), cell.seed));

@@ -1,4 +1,4 @@
-#include "tools/lab/recsys20/plan_settings.h"
+#include "tools/lab/plan_settings.h"
 
 #include <array>
 #include <string>
