@@ -9,6 +9,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/coupling_table.h"
 #include "common/design/family.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
@@ -400,7 +401,7 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
 }
 
 absl::Status Model::PutGraph(const v1::Graph& graph) {
-  if (!spec_.colin_or_goblin) {
+  if (CouplingOf(spec_.config).of_graph == nullptr) {
     return FailedPrecondition("model ", spec_.public_spec.name, " has no graph");
   }
   BANDANA_RETURN_IF_ERROR(path_->CheckGraphChange(spec_.public_spec.name));

@@ -13,7 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/mode.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/noise_key_file.h"
@@ -174,7 +174,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool 
 }
 
 absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec& spec) {
-  if (!IsCentralMode(spec.public_spec.mode)) return std::shared_ptr<const NoiseKey>();
+  if (!ModeOf(spec.public_spec.mode).server_draws) return std::shared_ptr<const NoiseKey>();
   if (noise_key_ == nullptr) {
     BANDANA_ASSIGN_OR_RETURN(noise_key_, OpenNoiseKey(data_dir_, SystemBits()));
   }

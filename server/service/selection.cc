@@ -1,163 +1,77 @@
 #include "server/service/selection.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <vector>
+#include <cstddef>
 
-#include "common/bandits/mab/arm_event.h"
-#include "common/bandits/mab/arm_policy.h"
-#include "common/bandits/scoring.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
-#include "common/design/mechanism.h"
-#include "server/service/arm_set.h"
-#include "server/service/open_decision.h"
+#include "common/design/mode.h"
+#include "common/design/user_nodes.h"
+#include "server/service/arm_selection.h"
 #include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {
 namespace {
 
-// What a thread reuses from decision to decision.
-struct Scratch {
-  ArmBlock arms;
-  ArmScores scores;
-  Decision decision;
-};
+static_assert(kRankedFeaturesMax == 4096);  // in the message
 
-// What is chosen of the arms on offer, best first.
-struct Chosen {
-  std::vector<int> ranking;  // positions
-  double probability = 1;    // of the first
-};
-// `key`: random bits of the decision.
-using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
-                                          int dimension, std::uint64_t key);
-
-absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
-                            std::uint64_t key) {
-  const int top_k = request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
-  return Chosen{.ranking = RankArms(scratch.scores.scores, top_k, key)};
-}
-
-// Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
-// them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
-// the same.
-absl::StatusOr<Chosen> Draw(const Scratch& scratch, const v1::SelectRequest&, int dimension,
-                            std::uint64_t key) {
-  std::vector<double> law = scratch.scores.means;
-  std::vector<bool> offered(static_cast<std::size_t>(dimension));
-  double total = 0;
-  for (std::size_t i = 0; i < law.size(); ++i) {
-    const int arm = ArmOf({scratch.arms.arms[i], static_cast<std::size_t>(dimension)});
-    if (arm < 0) return InvalidArgument("arms: arm ", i, " must be a unit vector");
-    if (offered[arm]) return InvalidArgument("arms: arm ", i, " is there twice");
-    offered[arm] = true;
-    total += law[i];
+// Errors: INVALID_ARGUMENT the request's top_k is above kTopKMax, or so many arms of the model's
+// dimension have more features than a token carries; or its user id's length.
+absl::Status CheckRequest(const v1::SelectRequest& request, int dimension) {
+  const int top_k_max = std::min(kTopKMax, kRankedFeaturesMax / dimension);
+  if (request.top_k() > static_cast<std::uint32_t>(top_k_max)) {
+    return InvalidArgument("top_k: must be in [0, ", top_k_max, "], got ", request.top_k(),
+                           top_k_max < kTopKMax ? ": a token carries at most 4096 features" : "");
   }
-  for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
-  const int position = DrawArm(law, std::ldexp(static_cast<double>(key >> 11), -53));
-  return Chosen{.ranking = {position}, .probability = law[position]};
-}
-
-void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, std::uint64_t version,
-                  v1::SelectResponse& response) {
-  const auto& [arms, scores, decision] = scratch;
-  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
-    const auto position = static_cast<std::size_t>(ranking[rank]);
-    response.add_positions(static_cast<std::uint32_t>(position));
-    if (!arms.ids.empty()) response.add_arm_ids(arms.ids[position]);
-    response.add_scores(scores.scores[position]);
-    response.add_means(scores.means[position]);
-    response.add_widths(scores.widths[position]);
-    response.add_propensities(decision.arms[rank].propensity);
-    if (const auto& window = decision.arms[rank].window) {
-      response.add_reward_windows(window->min);
-      response.add_reward_windows(window->max);
-    }
+  const std::uint32_t ranks = std::max(request.top_k(), 1u);
+  if (request.shown() >= ranks) {
+    return InvalidArgument("shown: must be in [0, ", ranks, "), got ", request.shown());
   }
-  response.set_posterior_version(version);
-}
-
-absl::Status SelectArms(Choose choose, HostedModel& model, const v1::SelectRequest& request,
-                        int arms_max, absl::Time now, TokenCodec& tokens,
-                        v1::SelectResponse& response) {
-  thread_local Scratch scratch;
-  BANDANA_RETURN_IF_ERROR(CheckRequest(request, model.spec().public_spec.dimension));
-  BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
-  const ModelSpec& spec = model.spec();
-  const PublicSpec& rules = spec.public_spec;
-  // Held until the end: an ArmBlock may point into it.
-  const std::shared_ptr<const Catalogue> catalogue = model.catalogue();
-  const FeatureBounds bounds{.dimension = rules.dimension,
-                             .l2_max = rules.feature_l2_max,
-                             .reject = rules.reject_features,
-                             .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
-  BANDANA_RETURN_IF_ERROR(LoadArms(request.arms(), bounds, arms_max, *catalogue, scratch.arms));
-  if (scratch.arms.clipped > 0) model.CountFeaturesClipped(scratch.arms.clipped);
-
-  Decision& decision = scratch.decision;
-  BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
-  const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
-  ScoreArms(posterior->node(node), scratch.arms.arms, scratch.scores);
-  std::uint64_t tie_key = 0;
-  std::memcpy(&tie_key, decision.id.data(), sizeof tie_key);
-  BANDANA_ASSIGN_OR_RETURN(const Chosen chosen, choose(scratch, request, rules.dimension, tie_key));
-  const std::vector<int>& ranking = chosen.ranking;
-
-  if (request.shown() >= ranking.size()) {
-    return InvalidArgument("shown: must be below the number of arms, ", ranking.size(), ", got ",
-                           request.shown());
+  if (request.user().empty() || request.user().size() > kUserIdBytesMax) {
+    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ",
+                           request.user().size());
   }
-  PlaceDecision(model, request, node, now, decision);
-  decision.arms.resize(ranking.size());
-  const auto d = static_cast<std::size_t>(rules.dimension);
-  const RewardReports* const rewards = rules.made->rewards();
-  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
-    const auto position = static_cast<std::size_t>(ranking[rank]);
-    const double* x = scratch.arms.arms[position];
-    SealedArm& arm = decision.arms[rank];
-    arm.propensity = rank == 0 ? chosen.probability : 0;
-    arm.features.assign(x, x + d);
-    arm.window.reset();
-    if (rewards == nullptr) continue;
-    arm.window = rewards->WindowFor(scratch.scores.means[position], scratch.scores.widths[position],
-                                    spec.reward_stddev);
-  }
-  BANDANA_RETURN_IF_ERROR(SealDecision(model, decision, tokens, *response.mutable_token()));
-  FillResponse(scratch, ranking, posterior->version(), response);
   return absl::OkStatus();
 }
 
-absl::Status SelectRanked(HostedModel& model, const v1::SelectRequest& request, int arms_max,
-                          absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
-  return SelectArms(Rank, model, request, arms_max, now, tokens, response);
-}
-
-absl::Status SelectDrawn(HostedModel& model, const v1::SelectRequest& request, int arms_max,
-                         absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
-  return SelectArms(Draw, model, request, arms_max, now, tokens, response);
-}
-
-absl::Status SelectPlay(HostedModel& model, const v1::SelectRequest& request, int, absl::Time now,
-                        TokenCodec& tokens, v1::SelectResponse& response) {
-  return SelectPoint(model, request, now, tokens, response);
+// Fills in all but id and arms.
+void PlaceDecision(const Selecting& select, absl::Time now, Decision& decision) {
+  decision.instance = select.model.instance();
+  decision.epoch = select.model.epoch();
+  decision.time = now;
+  decision.shown = select.request.shown();
+  const UserNodes::Address address =
+      UserNodesOf(select.model.spec()).AddressOf(select.node, select.request.user());
+  decision.node = address.node;
+  decision.user = address.user;
 }
 
 // By Family::Choice.
-constexpr decltype(&Select) kSelect[] = {SelectRanked, SelectDrawn, SelectPlay};
+constexpr Chooser kChoosers[] = {RankArms, DrawArms, PlayPoint};
 
 }  // namespace
 
 absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
-  if (ModeOf(model.spec().public_spec.mode).contexts_on_device) {
+  const ModelSpec& spec = model.spec();
+  if (ModeOf(spec.public_spec.mode).contexts_on_device) {
     return FailedPrecondition(
         "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
   }
-  const auto choice = static_cast<std::size_t>(FamilyOf(model.spec()).choice());
-  return kSelect[choice](model, request, arms_max, now, tokens, response);
+  BANDANA_RETURN_IF_ERROR(CheckRequest(request, spec.public_spec.dimension));
+  BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
+  const Selecting select{model, request, node, arms_max};
+  thread_local Decision decision;
+  BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
+  const auto choice = static_cast<std::size_t>(FamilyOf(spec).choice());
+  BANDANA_RETURN_IF_ERROR(kChoosers[choice](select, decision, response));
+  PlaceDecision(select, now, decision);
+  BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
+  // After sealing: an open decision without a token could never be reported.
+  if (!spec.public_spec.reward_window.has_value()) return absl::OkStatus();
+  return model.RecordDecision(decision);
 }
 
 }  // namespace bandana::server

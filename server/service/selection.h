@@ -9,9 +9,21 @@
 
 namespace bandana::server {
 
+// A request that is being served.
+struct Selecting {
+  HostedModel& model;
+  const v1::SelectRequest& request;
+  int node = 0;  // what ResolveUser says of its user
+  int arms_max = 0;
+};
+
+// Fills in the decision's arms, given its id, and all of the response but the token.
+using Chooser = absl::Status (*)(const Selecting& select, Decision& decision,
+                                 v1::SelectResponse& response);
+
 // Fills `response` (empty before) for one request to `model`, as its family chooses
-// (Family::Choice). Ranking is UCB, deterministic given its tie break: the propensity is 1 for the
-// first arm and 0 for the others. Errors: those of Recommender.Select; then `response` means
+// (Family::Choice), and opens the decision's reward window where the server keeps one. Errors:
+// those of Recommender.Select; UNAVAILABLE no key, no randomness, the log; then `response` means
 // nothing. Threads: safe; scratch memory is per thread.
 absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response);

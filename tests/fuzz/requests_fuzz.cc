@@ -26,7 +26,10 @@ struct World {
       if (std::string_view(name) == "local") {
         spec = testing::PrivateSpec(name, 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER);
       }
-      if (std::string_view(name) == "points") spec.points.emplace().domain.dimension = 2;
+      if (std::string_view(name) == "points") {
+        spec.points.emplace().domain.dimension = 2;
+        spec.config.mutable_points();
+      }
       testing::FakeModel& model = registry.Add(std::move(spec));
       model.SetArms({{.id = 10, .features = {1, 0}, .tags = {"news"}}});
     }

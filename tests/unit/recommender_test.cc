@@ -216,6 +216,7 @@ TEST_F(RecommenderTest, ReportsAreHushedWhereTheyAreHidden) {
 TEST_F(RecommenderTest, IndependentUsersAreNamedInTheToken) {
   ModelSpec spec = PlainSpec("own", 2);
   spec.coupling = Coupling::Independent();
+  spec.config.mutable_independent();
   registry_.Add(spec);
   v1::SelectRequest request = Request({1, 0});
   request.set_model("own");

@@ -37,6 +37,7 @@ class SparseSelectTest : public ::testing::Test {
     spec.public_spec.mode = v1::JOINT;
     spec.public_spec.feature_l2_max = 1e6;
     spec.sparse.emplace();
+    spec.config.mutable_sparse();
     return spec;
   }
   void SetEstimate(const SparseEstimate& estimate) {

@@ -33,7 +33,7 @@ std::int64_t IdBucketOf(absl::Time time) {
 ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
                        std::function<void(const LogPosition&)> committed)
     : options_(std::move(options)),
-      users_(users),
+      users_(users, options_.users_max),
       counters_(counters),
       committed_(std::move(committed)) {}
 
@@ -232,35 +232,13 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
   return Admission::kAppend;
 }
 
-std::uint64_t ReportGate::CoveredAt(std::uint64_t step) const {
-  return options_.counter == nullptr ? step : options_.counter->Covered(step);
-}
-
-Admission ReportGate::Place(const CounterRecord& record) const {
-  const StreamPlace* known = state_.streams.Find(record.stream);
-  const std::uint64_t newest = known == nullptr ? 0 : known->step;
-  const std::uint64_t first = record.step - record.steps.size() + 1;
-  if (first > newest + 1) return Admission::kGap;
-  if (record.step < newest) return Admission::kDuplicate;
-  if (first <= newest) {
-    const CounterStep& again = record.steps[newest - first];
-    if (again.readable && known->last != DecisionId{} && again.id != known->last) {
-      return Admission::kForked;
-    }
-  }
-  const bool appends = record.step > newest;
-  if (newest == 0 || (appends && CoveredAt(record.step) > CoveredAt(newest))) {
-    return Admission::kAppend;
-  }
-  if (Sha256Of(record.moment.bytes()) != known->moment) return Admission::kForked;
-  return appends ? Admission::kAppend : Admission::kDuplicate;
-}
-
 Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   BANDANA_CHECK(!record.steps.empty() && record.step >= record.steps.size());
   if (record.epoch == 0) record.epoch = state_.epoch;  // no token opened
   if (record.epoch != state_.epoch) return Admission::kForeign;
-  if (const Admission place = Place(record); place != Admission::kAppend) return place;
+  if (const Admission place = PlaceOf(record, state_.streams, options_.counter);
+      place != Admission::kAppend)
+    return place;
   if (record.step > options_.debits->steps_max()) return Admission::kExhausted;
   if (ids_.size() + record.steps.size() > options_.ids_max) return Admission::kNoRoom;
 
@@ -268,17 +246,17 @@ Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   const std::uint64_t newest = known == nullptr ? 0 : known->step;
   const bool named = record.node >= 0 || !record.user.empty();
   if (!named && known == nullptr) return Admission::kInvalid;
-  if (known != nullptr && named && NodeOf(record.node, record.user) != known->node) {
+  if (known != nullptr && named && users_.NodeOf(record.node, record.user) != known->node) {
     return Admission::kInvalid;
   }
   if (known == nullptr && state_.streams.size() >= kCounterStreamsMax) return Admission::kExhausted;
-  const int node = known != nullptr ? known->node : NodeOrNext(record.node, record.user);
+  const int node = known != nullptr ? known->node : users_.NodeOrNext(record.node, record.user);
   if (node < 0) return Admission::kUserLimit;
   const Admission limit = CheckLimits(node, record.step - newest);
   if (limit != Admission::kAppend) return limit;
   if (known == nullptr) {
     if (state_.streams.CountOf(node) >= kCounterStreamsPerNodeMax) return Admission::kExhausted;
-    AdmitUser(node, record.user);
+    users_.Admit(node, record.user);
     AddDebit(*options_.debits, state_.epoch, node, batch);
   }
   if (!named) record.node = node;
@@ -313,7 +291,7 @@ RememberedIds ReportGate::SiftSteps(std::uint64_t newest, CounterRecord& record)
       Insert(key);
       ids.push_back(key);
       counting.push_back(step);
-      counting.back().covered = first + i <= CoveredAt(record.step);
+      counting.back().covered = first + i <= CoveredAt(options_.counter, record.step);
     }
   }
   record.steps = std::move(counting);
@@ -323,25 +301,6 @@ RememberedIds ReportGate::SiftSteps(std::uint64_t newest, CounterRecord& record)
 std::uint64_t ReportGate::AcknowledgedStep(const StreamId& stream) const {
   const StreamPlace* place = state_.streams.Find(stream);
   return place == nullptr ? 0 : place->step;
-}
-
-int ReportGate::NodeOf(std::int32_t node, std::string_view user) const {
-  if (user.empty()) return node;
-  if (const int known = users_.Find(user); known >= 0) return known;
-  const auto it = new_users_.find(std::string(user));
-  return it == new_users_.end() ? -1 : it->second;
-}
-
-int ReportGate::NodeOrNext(std::int32_t node, std::string_view user) const {
-  if (const int known = NodeOf(node, user); known >= 0) return known;
-  const int next = users_.size() + static_cast<int>(new_users_.size());
-  return next < options_.users_max ? next : -1;
-}
-
-void ReportGate::AdmitUser(int node, std::string_view user) {
-  if (user.empty() || NodeOf(node, user) >= 0) return;
-  new_users_.emplace(user, node);
-  new_user_order_.emplace_back(user);
 }
 
 Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
@@ -388,11 +347,11 @@ void ReportGate::UseBudget(std::uint64_t used) {
 }
 
 Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
-  const int node = NodeOrNext(event.node, event.user);
+  const int node = users_.NodeOrNext(event.node, event.user);
   if (node < 0) return Admission::kUserLimit;
   const Admission limit = CheckLimits(node, 1);
   if (limit != Admission::kAppend) return limit;
-  AdmitUser(node, event.user);
+  users_.Admit(node, event.user);
   if (const auto due = options_.debits->BeforeEvent(CountsOf(state_), node)) {
     state_.payments.Pay(*options_.debits, state_.epoch, *due, batch);
   }
@@ -435,7 +394,7 @@ bool ReportGate::CountersChanged() const {
 
 void ReportGate::Commit(const LogPosition& last, bool stored) {
   windows_.Commit();
-  for (const std::string& user : new_user_order_) users_.Add(user);
+  users_.Commit();
   state_.streams.Commit();
   state_.payments.Commit();
   const std::vector<std::uint64_t>& events = state_.events.all();
@@ -452,8 +411,6 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   // What other threads added since EncodeCounters() is stored with the next transaction.
   if (stored) stored_ = encoded_;
   staged_ = {};
-  new_users_.clear();
-  new_user_order_.clear();
   undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
   Publish();
   committed_(last);
@@ -461,6 +418,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
 
 void ReportGate::Rollback() {
   windows_.Rollback();
+  users_.Rollback();
   for (const RememberedId& id : undo_.ids) {
     ids_.Remove(id);
     if (id.kind == kReportKind) reports_.Remove(id.id);
@@ -473,8 +431,6 @@ void ReportGate::Rollback() {
   forget_before_ = ids_.forgotten_before();
   undo_.ids.clear();
   staged_ = {};
-  new_users_.clear();
-  new_user_order_.clear();
 }
 
 void ReportGate::Publish() {

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/model/entries/counters.h"
@@ -27,6 +26,7 @@
 #include "server/log/log_writer.h"
 #include "server/models/admission/budget_use.h"
 #include "server/models/admission/epoch_events.h"
+#include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
 #include "server/models/admission/report_ids.h"
 #include "server/models/admission/stream_table.h"
@@ -121,10 +121,6 @@ class ReportGate final : public AppendGate {
   Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   // Entries for the windows that close by `now`, or for all; their cells become free.
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
-  // The newest step that a local stream's release at `step` covers.
-  std::uint64_t CoveredAt(std::uint64_t step) const;
-  // Where the report stands in its stream: kAppend when it brings it forward.
-  Admission Place(const CounterRecord& record) const;
   // Leaves the steps that count, with their ids; the others are counted as what they are.
   RememberedIds SiftSteps(std::uint64_t newest, CounterRecord& record);
   // Counts one event of the node or user, after a debit that pays for it; or says why not.
@@ -136,16 +132,12 @@ class ReportGate final : public AppendGate {
   void UseBudgetOf(int node);
   void UseBudgetOfAll();
   void UseBudget(std::uint64_t used);
-  int NodeOf(std::int32_t node, std::string_view user) const;  // -1: a user not seen yet
-  // The node, the next free one for a user not seen yet; -1 where users_max forbids.
-  int NodeOrNext(std::int32_t node, std::string_view user) const;
-  void AdmitUser(int node, std::string_view user);  // who may be known
   void Insert(const RememberedId& id);
   void CountVerdict(Admission verdict);
   void Publish();
 
   const Options options_;
-  UserIndex& users_;
+  NewUsers users_;
   Counters& counters_;
   const std::function<void(const LogPosition&)> committed_;
 
@@ -161,8 +153,6 @@ class ReportGate final : public AppendGate {
     absl::Time time;
   };
   Undo undo_;
-  absl::flat_hash_map<std::string, int> new_users_;
-  std::vector<std::string> new_user_order_;
   std::int64_t forget_before_ = INT64_MIN;
   Counters::Values staged_{};
   Counters::Values encoded_{};

@@ -58,4 +58,30 @@ void StreamTable::Rollback() {
   changes_.clear();
 }
 
+std::uint64_t CoveredAt(const CounterDesign* counter, std::uint64_t step) {
+  return counter == nullptr ? step : counter->Covered(step);
+}
+
+Admission PlaceOf(const CounterRecord& record, const StreamTable& streams,
+                  const CounterDesign* counter) {
+  const StreamPlace* known = streams.Find(record.stream);
+  const std::uint64_t newest = known == nullptr ? 0 : known->step;
+  const std::uint64_t first = record.step - record.steps.size() + 1;
+  if (first > newest + 1) return Admission::kGap;
+  if (record.step < newest) return Admission::kDuplicate;
+  if (first <= newest) {
+    const CounterStep& again = record.steps[newest - first];
+    if (again.readable && known->last != DecisionId{} && again.id != known->last) {
+      return Admission::kForked;
+    }
+  }
+  const bool appends = record.step > newest;
+  if (newest == 0) return Admission::kAppend;
+  if (appends && CoveredAt(counter, record.step) > CoveredAt(counter, newest)) {
+    return Admission::kAppend;
+  }
+  if (Sha256Of(record.moment.bytes()) != known->moment) return Admission::kForked;
+  return appends ? Admission::kAppend : Admission::kDuplicate;
+}
+
 }  // namespace bandana::server

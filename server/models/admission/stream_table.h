@@ -7,7 +7,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "common/base/sha256.h"
+#include "common/mechanisms/counters/counter_design.h"
 #include "common/model/entries/records.h"
+#include "server/log/log_writer.h"
 
 namespace bandana::server {
 
@@ -51,5 +53,13 @@ class StreamTable {
   std::vector<Change> changes_;
   std::vector<std::pair<Places, std::vector<Change>>> cleared_;
 };
+
+// The newest step that a device's release at `step` covers. `counter`: of its stream; nullptr: each
+// step releases.
+std::uint64_t CoveredAt(const CounterDesign* counter, std::uint64_t step);
+
+// Where the report stands in its stream: kAppend when it brings it forward.
+Admission PlaceOf(const CounterRecord& record, const StreamTable& streams,
+                  const CounterDesign* counter);
 
 }  // namespace bandana::server

@@ -1,0 +1,131 @@
+#include "server/service/arm_selection.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "common/bandits/mab/arm_event.h"
+#include "common/bandits/mab/arm_policy.h"
+#include "common/bandits/scoring.h"
+#include "common/base/status.h"
+#include "common/design/mechanism.h"
+#include "server/service/arm_set.h"
+
+namespace bandana::server {
+namespace {
+
+// What a thread reuses from decision to decision.
+struct Scratch {
+  ArmBlock arms;
+  ArmScores scores;
+};
+
+// What is chosen of the arms on offer, best first.
+struct Chosen {
+  std::vector<int> ranking;  // positions
+  double probability = 1;    // of the first
+};
+// `key`: random bits of the decision.
+using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
+                                          int dimension, std::uint64_t key);
+
+absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
+                            std::uint64_t key) {
+  const int top_k = request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
+  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, top_k, key)};
+}
+
+// Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
+// them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
+// the same.
+absl::StatusOr<Chosen> Draw(const Scratch& scratch, const v1::SelectRequest&, int dimension,
+                            std::uint64_t key) {
+  std::vector<double> law = scratch.scores.means;
+  std::vector<bool> offered(static_cast<std::size_t>(dimension));
+  double total = 0;
+  for (std::size_t i = 0; i < law.size(); ++i) {
+    const int arm = ArmOf({scratch.arms.arms[i], static_cast<std::size_t>(dimension)});
+    if (arm < 0) return InvalidArgument("arms: arm ", i, " must be a unit vector");
+    if (offered[arm]) return InvalidArgument("arms: arm ", i, " is there twice");
+    offered[arm] = true;
+    total += law[i];
+  }
+  for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
+  const int position = DrawArm(law, std::ldexp(static_cast<double>(key >> 11), -53));
+  return Chosen{.ranking = {position}, .probability = law[position]};
+}
+
+void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const Decision& decision,
+                  v1::SelectResponse& response) {
+  const auto& [arms, scores] = scratch;
+  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
+    const auto position = static_cast<std::size_t>(ranking[rank]);
+    response.add_positions(static_cast<std::uint32_t>(position));
+    if (!arms.ids.empty()) response.add_arm_ids(arms.ids[position]);
+    response.add_scores(scores.scores[position]);
+    response.add_means(scores.means[position]);
+    response.add_widths(scores.widths[position]);
+    response.add_propensities(decision.arms[rank].propensity);
+    if (const auto& window = decision.arms[rank].window) {
+      response.add_reward_windows(window->min);
+      response.add_reward_windows(window->max);
+    }
+  }
+}
+
+absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decision,
+                        v1::SelectResponse& response) {
+  thread_local Scratch scratch;
+  const ModelSpec& spec = select.model.spec();
+  const PublicSpec& rules = spec.public_spec;
+  // Held until the end: an ArmBlock may point into it.
+  const std::shared_ptr<const Catalogue> catalogue = select.model.catalogue();
+  const FeatureBounds bounds{.dimension = rules.dimension,
+                             .l2_max = rules.feature_l2_max,
+                             .reject = rules.reject_features,
+                             .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
+  BANDANA_RETURN_IF_ERROR(
+      LoadArms(select.request.arms(), bounds, select.arms_max, *catalogue, scratch.arms));
+  if (scratch.arms.clipped > 0) select.model.CountFeaturesClipped(scratch.arms.clipped);
+
+  const std::shared_ptr<const PosteriorSnapshot> posterior = select.model.posterior();
+  ScoreArms(posterior->node(select.node), scratch.arms.arms, scratch.scores);
+  std::uint64_t key = 0;
+  std::memcpy(&key, decision.id.data(), sizeof key);
+  BANDANA_ASSIGN_OR_RETURN(const Chosen chosen,
+                           choose(scratch, select.request, rules.dimension, key));
+  const std::vector<int>& ranking = chosen.ranking;
+  if (select.request.shown() >= ranking.size()) {
+    return InvalidArgument("shown: must be below the number of arms, ", ranking.size(), ", got ",
+                           select.request.shown());
+  }
+  decision.arms.resize(ranking.size());
+  const auto d = static_cast<std::size_t>(rules.dimension);
+  const RewardReports* const rewards = rules.made->rewards();
+  for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
+    const auto position = static_cast<std::size_t>(ranking[rank]);
+    const double* x = scratch.arms.arms[position];
+    SealedArm& arm = decision.arms[rank];
+    arm.propensity = rank == 0 ? chosen.probability : 0;
+    arm.features.assign(x, x + d);
+    arm.window.reset();
+    if (rewards == nullptr) continue;
+    arm.window = rewards->WindowFor(scratch.scores.means[position], scratch.scores.widths[position],
+                                    spec.reward_stddev);
+  }
+  FillResponse(scratch, ranking, decision, response);
+  response.set_posterior_version(posterior->version());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
+  return ChooseArms(Rank, select, decision, response);
+}
+
+absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
+  return ChooseArms(Draw, select, decision, response);
+}
+
+}  // namespace bandana::server
