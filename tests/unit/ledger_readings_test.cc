@@ -84,7 +84,7 @@ TEST(LedgerReadingsTest, AFormerDebitNeverReadsLess) {
   const v1::LedgerReadings readings = AfterTwoEpochs(former);
   EXPECT_FALSE(readings.has_epsilon_gaussian()) << "as a distance it leaves no epsilon at 1e-5";
   EXPECT_EQ(readings.epsilon_zcdp(), AfterTwoEpochs(now).epsilon_zcdp());
-  // Of a short stream it leaves one, and a larger one.
+  // It leaves the entry of a short stream, and a larger one.
   former.variation = DiscreteGaussianSlack({1}, 65L << 12, 0x1p25)->value;
   EXPECT_GT(AfterTwoEpochs(former).epsilon_gaussian(), AfterTwoEpochs(now).epsilon_gaussian());
 }

@@ -20,7 +20,7 @@ class CentralPath : public SeenPath {
   CentralPath(PathFacts facts, const EventIntake& intake, KeyedNoise noise)
       : SeenPath(std::move(facts), intake), noise_(std::move(noise)) {}
 
-  // Of what the entry releases.
+  // The address of what the entry releases.
   NoiseOrigin OriginOf(const Applying& to) const;
   const NoiseBinding& binding() const { return noise_.binding(); }
 

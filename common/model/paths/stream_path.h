@@ -39,7 +39,7 @@ class StreamPath : public CentralPath {
   const CounterDesign& design_;
 };
 
-// CENTRAL_REWARD: one stream a node, of x (r - mid); contexts are public.
+// CENTRAL_REWARD: one stream per node, of x (r - mid); contexts are public.
 class CounterPath final : public StreamPath {
  public:
   CounterPath(PathFacts facts, const EventIntake& intake, KeyedNoise noise,
@@ -87,7 +87,7 @@ class ShapedPath final : public StreamPath {
   const CoveredContexts contexts_;
 };
 
-// JOINT: one stream a node, of (x x', r x).
+// JOINT: one stream per node, of (x x', r x).
 class JointPath final : public StreamPath {
  public:
   JointPath(PathFacts facts, const EventIntake& intake, KeyedNoise noise,

@@ -1,4 +1,5 @@
-// Counters that the server runs over raw data: one stream a node and epoch, or one over all nodes.
+// Counters that the server runs over raw data: one stream per node and epoch, or one over all
+// nodes.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ class EventPath {
   absl::Status Apply(const Record& record, const Applying& to) const;
 
   int dimension() const { return facts_.dimension; }
-  // Of the sums that are kept of a node: 0 where its number of events is all.
+  // Dimension of the sums that are kept for a node: 0 where only its events are counted.
   virtual int statistics_dimension() const { return facts_.dimension; }
   // Statistics of a model without events, by node.
   std::vector<NodeStatistics> NoStatistics() const;

@@ -26,7 +26,7 @@ class LawReports {
   // Requires a model with PRIVUNIT, which must outlive this. Errors: INVALID_ARGUMENT its cap.
   static absl::StatusOr<LawReports> Create(const ModelSpec& spec, std::unique_ptr<LabNoise> noise);
 
-  // Of (x, r), clipped as JointStatistic does it. Errors: UNAVAILABLE no noise.
+  // A report of (x, r), clipped as JointStatistic does it. Errors: UNAVAILABLE no noise.
   absl::StatusOr<JointEstimate> Draw(std::span<const double> x, double reward);
 
  private:
