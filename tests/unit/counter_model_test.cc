@@ -7,6 +7,7 @@
 
 #include "common/bandits/statistics.h"
 #include "common/design/counter_policy.h"
+#include "common/design/mechanism.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
@@ -225,6 +226,7 @@ std::vector<std::vector<double>> ContextsThrough(std::uint64_t step) {
 TEST_F(CounterModelTest, ContextsWaitForTheEpochsReleaseThatCoversThem) {
   ModelSpec spec = CounterSpecOf();
   spec.public_spec.counter->kind = v1::EPOCHS;
+  spec.public_spec.made = *MakeMechanism(spec);
   const auto design = *MakeCounterDesign(spec.public_spec);
   const auto expected = [&](std::uint64_t step, std::vector<double> moment) {
     return Expected(spec, ContextsThrough(step), std::move(moment), design.PredictedVariance(step));
