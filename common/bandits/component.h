@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "common/bandits/coupling.h"
 #include "common/bandits/effective.h"
-#include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
 #include "common/linalg/symmetric.h"

@@ -1,4 +1,6 @@
 // The prior coupling P of each model as its connected components.
+#include "common/bandits/coupling.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -6,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/bandits/graph.h"
 #include "common/bandits/graph_internal.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"

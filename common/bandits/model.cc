@@ -61,14 +61,17 @@ absl::Status CheckCoupling(const Coupling& coupling, int dimension) {
   return absl::OkStatus();
 }
 
-class CoupledModel final : public BanditModel {
+absl::Status NoGraph() {
+  return InvalidArgument("coupling: independent users have no graph that could be replaced");
+}
+
+// The nodes of a graph, or the one node of all users.
+class CoupledModel : public BanditModel {
  public:
   CoupledModel(const Options& options, const Coupling& coupling)
       : options_(options),
-        scale_{options.dimension, options.observation_variance, options.prior_variance},
-        independent_(coupling.independent()) {
+        scale_{options.dimension, options.observation_variance, options.prior_variance} {
     statistics_.assign(coupling.nodes(), EmptyStatistics(options.dimension));
-    if (independent_) single_prior_ = MakeComponentPrior({{0}, {1.0}});
     SetComponents(coupling);
   }
 
@@ -91,6 +94,19 @@ class CoupledModel final : public BanditModel {
   NodePosterior Prior() const override;
   std::vector<int> TakeChangedNodes() override;
 
+ protected:
+  // Whether a model may be restored with so many nodes. Errors: INVALID_ARGUMENT.
+  virtual absl::Status CheckNodes(std::size_t nodes) const;
+  // Fits the components to the statistics that were just restored.
+  virtual void FitComponents() {}
+
+  const Options& options() const { return options_; }
+  std::size_t size() const { return statistics_.size(); }
+  // A component of one more node.
+  void AddSingle(std::shared_ptr<const ComponentPrior> prior);
+  void AddEmptyStatistics() { statistics_.push_back(EmptyStatistics(options_.dimension)); }
+  void ClearComponents();
+
  private:
   // A node whose statistics the posterior does not have yet, and those it has.
   struct Stale {
@@ -109,7 +125,6 @@ class CoupledModel final : public BanditModel {
   };
 
   void SetComponents(const Coupling& coupling);
-  void AddSingle();
   void ApplyBatch(Component& component, std::span<const ComponentEvent> events);
   void RebuildComponent(Component& component);
   void RefreshComponent(Component& component);
@@ -119,8 +134,6 @@ class CoupledModel final : public BanditModel {
 
   const Options options_;
   const ComponentScale scale_;
-  const bool independent_;
-  std::shared_ptr<const ComponentPrior> single_prior_;  // of every node of an independent model
   std::vector<NodeStatistics> statistics_;
   std::vector<Component> components_;
   std::vector<Place> places_;          // by node
@@ -131,10 +144,16 @@ class CoupledModel final : public BanditModel {
   ComponentScratch scratch_;
 };
 
-void CoupledModel::SetComponents(const Coupling& coupling) {
-  components_.clear();  // first, so that old and new never share the memory
+void CoupledModel::ClearComponents() {
+  components_.clear();
+  places_.clear();
   changed_.clear();
+  stale_.clear();
   stale_components_.clear();
+}
+
+void CoupledModel::SetComponents(const Coupling& coupling) {
+  ClearComponents();  // first, so that old and new never share the memory
   places_.assign(statistics_.size(), {});
   stale_.assign(statistics_.size(), false);
   for (const CouplingComponent& part : coupling.components()) {
@@ -147,22 +166,15 @@ void CoupledModel::SetComponents(const Coupling& coupling) {
   }
 }
 
-void CoupledModel::AddSingle() {
+void CoupledModel::AddSingle(std::shared_ptr<const ComponentPrior> prior) {
   const int node = static_cast<int>(places_.size());
   places_.push_back({node, 0});
   stale_.push_back(false);
-  components_.push_back({{node}, ComponentPosterior(single_prior_, scale_), false, {}});
+  components_.push_back({{node}, ComponentPosterior(std::move(prior), scale_), false, {}});
 }
 
 absl::StatusOr<int> CoupledModel::AddNode() {
-  if (!independent_) return FailedPrecondition("only a model with independent users can add nodes");
-  if (nodes() >= options_.nodes_max) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the model has its maximum of ", options_.nodes_max, " users"));
-  }
-  statistics_.push_back(EmptyStatistics(options_.dimension));
-  AddSingle();
-  return nodes() - 1;
+  return FailedPrecondition("only a model with independent users can add nodes");
 }
 
 void CoupledModel::Apply(std::span<const Event> events) {
@@ -267,27 +279,19 @@ void CoupledModel::Rebuild() {
   }
 }
 
+absl::Status CoupledModel::CheckNodes(std::size_t nodes) const {
+  if (nodes == statistics_.size()) return absl::OkStatus();
+  return InvalidArgument("statistics of ", nodes, " nodes, the model has ", statistics_.size());
+}
+
 absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
-  if (independent_ && statistics.size() > static_cast<std::size_t>(options_.nodes_max)) {
-    return InvalidArgument("statistics of ", statistics.size(), " users, the model holds at most ",
-                           options_.nodes_max);
-  }
-  if (!independent_ && statistics.size() != statistics_.size()) {
-    return InvalidArgument("statistics of ", statistics.size(), " nodes, the model has ", nodes());
-  }
+  BANDANA_RETURN_IF_ERROR(CheckNodes(statistics.size()));
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
                                      absl::StrCat("statistics of node ", i)));
   }
   statistics_ = std::move(statistics);
-  if (independent_) {
-    components_.clear();
-    places_.clear();
-    changed_.clear();
-    stale_.clear();
-    stale_components_.clear();
-    for (std::size_t i = 0; i < statistics_.size(); ++i) AddSingle();
-  }
+  FitComponents();
   events_ = 0;
   for (const NodeStatistics& node : statistics_) events_ += node.events;
   Rebuild();
@@ -295,9 +299,7 @@ absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
 }
 
 absl::Status CoupledModel::SetCoupling(Coupling coupling) {
-  if (independent_ || coupling.independent()) {
-    return InvalidArgument("coupling: independent users have no graph that could be replaced");
-  }
+  if (coupling.independent()) return NoGraph();
   if (coupling.nodes() != nodes()) {
     return InvalidArgument("coupling: must have ", nodes(), " nodes, got ", coupling.nodes());
   }
@@ -359,17 +361,54 @@ std::vector<int> CoupledModel::TakeChangedNodes() {
   return nodes;
 }
 
+// Independent users: a node of its own for each, added when it is first seen.
+class GrowingModel final : public CoupledModel {
+ public:
+  static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options) {
+    if (options.nodes_max < 1 || options.nodes_max > kIndependentUsersMax) {
+      return InvalidArgument("nodes_max must be in [1, ", kIndependentUsersMax, "], got ",
+                             options.nodes_max);
+    }
+    return std::unique_ptr<BanditModel>(new GrowingModel(options));
+  }
+
+  absl::StatusOr<int> AddNode() override {
+    if (nodes() >= options().nodes_max) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the model has its maximum of ", options().nodes_max, " users"));
+    }
+    AddEmptyStatistics();
+    AddSingle(single_prior_);
+    return nodes() - 1;
+  }
+  absl::Status SetCoupling(Coupling) override { return NoGraph(); }
+
+ protected:
+  absl::Status CheckNodes(std::size_t nodes) const override {
+    if (nodes <= static_cast<std::size_t>(options().nodes_max)) return absl::OkStatus();
+    return InvalidArgument("statistics of ", nodes, " users, the model holds at most ",
+                           options().nodes_max);
+  }
+  void FitComponents() override {
+    ClearComponents();
+    for (std::size_t i = 0; i < size(); ++i) AddSingle(single_prior_);
+  }
+
+ private:
+  explicit GrowingModel(const Options& options)
+      : CoupledModel(options, Coupling::Independent()),
+        single_prior_(MakeComponentPrior({{0}, {1.0}})) {}
+
+  const std::shared_ptr<const ComponentPrior> single_prior_;  // of every node
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BanditModel>> BanditModel::Create(const Options& options,
                                                                  const Coupling& coupling) {
   BANDANA_RETURN_IF_ERROR(CheckOptions(options));
   BANDANA_RETURN_IF_ERROR(CheckCoupling(coupling, options.dimension));
-  if (coupling.independent() &&
-      (options.nodes_max < 1 || options.nodes_max > kIndependentUsersMax)) {
-    return InvalidArgument("nodes_max must be in [1, ", kIndependentUsersMax, "], got ",
-                           options.nodes_max);
-  }
+  if (coupling.independent()) return GrowingModel::Create(options);
   return std::make_unique<CoupledModel>(options, coupling);
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/graph.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/posterior.h"
 
 namespace bandana {

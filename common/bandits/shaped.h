@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/graph.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
 

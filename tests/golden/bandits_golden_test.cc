@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/bandits/graph.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"
 #include "tests/support/status_matchers.h"

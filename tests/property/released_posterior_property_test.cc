@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
 #include "common/bandits/statistics.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/bandits/coupling.h"
 #include "common/base/limits.h"
 #include "tests/support/status_matchers.h"
 

@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "common/bandits/coupling.h"
 #include "common/bandits/effective.h"
-#include "common/bandits/graph.h"
 #include "common/bandits/statistics.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/bandits/graph.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/noisy_gram.h"
 #include "common/base/status.h"
 

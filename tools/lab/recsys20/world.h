@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "tools/base/settings.h"
 #include "tools/environments/environment.h"
