@@ -10,6 +10,11 @@
 namespace bandana {
 namespace {
 
+// All reports of a model's life, far beyond any: their variances must stay inside double's and the
+// posterior's range.
+constexpr double kContextReportsMax = 0x1p40;
+constexpr double kNoiseVarianceMax = 1e30;  // NoisyStatistics
+
 class Contexts final : public Mechanism {
  public:
   Contexts(const MechanismRow& row, v1::Mode mode, std::unique_ptr<const ContextReports> reports)
@@ -17,6 +22,18 @@ class Contexts final : public Mechanism {
 
   std::optional<PrivacyCost> cost() const override { return reports_->cost(); }
   const ContextReports* contexts() const override { return reports_.get(); }
+  std::optional<ContextSpec> agreed() const override { return reports_->spec(); }
+  void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
+    const ReportVariance one = reports_->variance();
+    const double variance = one.moment + one.gram * spec.theta_l2_max * spec.theta_l2_max;
+    if (one.gram * kContextReportsMax <= kNoiseVarianceMax &&
+        variance * kContextReportsMax <= kNoiseVarianceMax) {
+      return;
+    }
+    checks.Add("feature_l2_max",
+               "and the reward range are too large for the noise of mode LOCAL_CONTEXT: rescale "
+               "features and rewards");
+  }
   // All that a report's noise and its decoding depend on.
   std::vector<std::pair<std::string, std::string>> IdentityFields(
       const ModelSpec& spec) const override {

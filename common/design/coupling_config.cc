@@ -68,7 +68,7 @@ UserMapping ReadInlineUsers(const v1::UserMap& map, int nodes, const FieldChecks
 }
 
 UserMapping ReadUsers(const v1::UserMap& map, int nodes, const FileSource& files,
-                    const FieldChecks& checks) {
+                      const FieldChecks& checks) {
   if (map.file().empty()) return ReadInlineUsers(map, nodes, checks);
   if (map.ids_size() + map.nodes_size() != 0) {
     checks.Add("file", "and inline entries (ids, nodes) exclude each other");

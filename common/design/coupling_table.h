@@ -8,6 +8,7 @@
 
 #include "common/design/coupling_config.h"
 #include "common/design/family.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana {
 
@@ -15,6 +16,7 @@ struct CouplingRow {
   v1::ModelConfig::CouplingCase id = v1::ModelConfig::COUPLING_NOT_SET;
   std::string_view name;  // of the field, and in identities
   const Family& (*family)() = nullptr;
+  const UserNodes& (*users)() = OneNodeForAll;
   // Fills the spec from the coupling's message, see ParseCoupling. `checks` are inside of it.
   void (*parse)(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                 const FieldChecks& checks) = nullptr;

@@ -27,10 +27,9 @@ class Family {
 
   // What its models may be; the modes are all of them where the list is empty.
   struct Scope {
-    std::string_view plural;  // "models of arms"
+    // "models of arms"; "" where mechanisms say for themselves which models they are not for.
+    std::string_view plural;
     std::vector<v1::Mode> modes;
-    // The one mechanism of its private models; unspecified: those of the mode.
-    v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;
     int dimension_max = kDimensionMax;
   };
 

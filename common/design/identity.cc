@@ -8,11 +8,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
 #include "common/design/coupling_message.h"
 #include "common/design/coupling_table.h"
-#include "common/design/privacy_rules.h"
-#include "common/design/sparse_policy.h"
+#include "common/design/mechanism.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana {
 namespace {
@@ -24,20 +23,6 @@ constexpr char kNoiseVersion[] = "2";  // addresses name the data: NoiseAddress:
 constexpr char kFeatureBound[] = "feature_l2_max";
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
-
-// All that a report's noise and its decoding depend on.
-std::string ContextText(const PublicSpec& spec) {
-  return absl::StrCat(spec.context->grid_bits, " ", ToHex(spec.context->parameters), " l2 ",
-                      Exact(spec.feature_l2_max));
-}
-
-// All that an episode's sums and their noise depend on.
-std::string SparseText(const ModelSpec& spec) {
-  return absl::StrCat("entries ", spec.sparse->sparsity, " feature ",
-                      Exact(spec.sparse->context_stddev), " at most ",
-                      Exact(spec.sparse->context_abs_max), " residual at most ",
-                      Exact(ResidualAbsMax(spec)));
-}
 
 // "" where there is none.
 std::string FieldOf(const Identity& identity, std::string_view name) {
@@ -52,6 +37,17 @@ std::string WithChecksum(std::string text) {
   return text + "sha256 " + digest + "\n";
 }
 
+// What becomes an event on this server: a report, or a decision whose window closes.
+struct Events {
+  std::string_view name = "report";
+  std::string window = "none";
+};
+
+Events EventsOf(const PublicSpec& spec) {
+  if (!ClosesWindows(spec)) return {};
+  return {"window", absl::FormatDuration(spec.reward_window->duration)};
+}
+
 }  // namespace
 
 bool ClosesWindows(const PublicSpec& spec) {
@@ -64,11 +60,12 @@ bool HidesReports(const PublicSpec& spec) {
 
 Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   const PublicSpec& p = spec.public_spec;
+  const Events events = EventsOf(p);
   Identity identity{.instance = instance};
   identity.fixed = {
       {"dimension", absl::StrCat(p.dimension)},
       {"coupling", std::string(CouplingOf(spec.config).name)},
-      {"nodes", spec.coupling.independent() ? "grows" : absl::StrCat(spec.coupling.nodes())},
+      {"nodes", UserNodesOf(spec).Count(spec)},
       {"mode", v1::Mode_Name(p.mode)},
       {"mechanism", v1::Mechanism_Name(p.mechanism)},
       {"epsilon", Exact(p.epsilon.value)},
@@ -76,25 +73,11 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
       {"reward_min", Exact(p.reward_range.min)},
       {"reward_max", Exact(p.reward_range.max)},
       {"reward_binary", p.reward_binary ? "true" : "false"},
-      {"event", ClosesWindows(p) ? "window" : "report"},
+      {"event", std::string(events.name)},
   };
-  // All that the noise of a counter is calibrated by; of central rewards the feature bound is among
-  // it, a joint one's noise is that of features scaled to 1.
-  if (p.counter) {
-    const auto design = MakeCounterDesign(spec);
-    identity.fixed.emplace_back("counter", design.ok()
-                                               ? absl::StrCat(v1::CounterKind_Name(p.counter->kind),
-                                                              " ", ToHex(design->digest()))
-                                               : "none");
-    if (p.mode == v1::JOINT) identity.fixed.emplace_back(kFeatureBound, Exact(p.feature_l2_max));
-  }
-  if (p.context) identity.fixed.emplace_back("context", ContextText(p));
-  if (spec.sparse) identity.fixed.emplace_back("sparse", SparseText(spec));
-  // Its shape follows from the graph and is fixed with it.
-  if (IsShaped(p.mechanism)) identity.fixed.emplace_back("shaped_graph", GraphDigest(spec.config));
+  for (auto& field : p.made->IdentityFields(spec)) identity.fixed.push_back(std::move(field));
   if (IsCentralMode(p.mode)) identity.fixed.emplace_back(kNoise, kNoiseVersion);
-  identity.reward_window =
-      ClosesWindows(p) ? absl::FormatDuration(p.reward_window->duration) : "none";
+  identity.reward_window = events.window;
   identity.graph = GraphDigest(spec.config);
   return identity;
 }

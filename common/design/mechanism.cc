@@ -1,13 +1,15 @@
 #include "common/design/mechanism.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/design/mechanism_table.h"
 
 namespace bandana {
 namespace {
 
-// A mechanism that draws nothing here: of a model without privacy, or on the device of a model
-// whose server draws.
+// The mechanism of a model whose server draws, on its device: a name.
 class NamedMechanism final : public Mechanism {
  public:
   NamedMechanism(const MechanismRow& row, v1::Mode mode) : Mechanism(row, mode) {}
@@ -19,6 +21,11 @@ class NamedMechanism final : public Mechanism {
   std::string Describe(const ModelSpec&) const override { return name(); }
 };
 
+std::string Promise(const PublicSpec& spec) {
+  return absl::StrFormat("epsilon %g, delta %g an event, guarantee %s", spec.epsilon.value,
+                         spec.delta.value, spec.guarantee);
+}
+
 absl::StatusOr<const MechanismRow*> RowOf(const PublicSpec& spec) {
   const MechanismRow* const row = FindMechanism(spec.mechanism, spec.mode);
   if (row != nullptr) return row;
@@ -29,26 +36,43 @@ absl::StatusOr<const MechanismRow*> RowOf(const PublicSpec& spec) {
 
 }  // namespace
 
-std::string Mechanism::name() const {
-  return mode_.is_private ? v1::Mechanism_Name(row_.id) : std::string();
+std::string Mechanism::Line(const PublicSpec& spec) const {
+  return absl::StrCat(v1::Mode_Name(spec.mode), ", ", name(), ", ", Promise(spec));
+}
+
+std::string Mechanism::InForce(const PublicSpec& spec) const { return Line(spec) + "\n"; }
+
+std::vector<std::pair<std::string, std::string>> Mechanism::Summary(const ModelSpec& spec) const {
+  std::vector<std::pair<std::string, std::string>> lines = {{"mechanism", Describe(spec)}};
+  for (const absl::string_view row : absl::StrSplit(spec.plan, '\n', absl::SkipEmpty())) {
+    lines.emplace_back("", row);
+  }
+  lines.emplace_back("privacy", Promise(spec.public_spec));
+  return lines;
+}
+
+std::string Mechanism::Warning(const PublicSpec& spec) const {
+  if (spec.guarantee != "proven") {
+    return absl::StrCat("the guarantee is \"", spec.guarantee, "\", not proven");
+  }
+  if (spec.research) return "research: true lifts the policy caps; not for real users";
+  return "";
 }
 
 MadeMechanism MakeMechanism(const PublicSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const MechanismRow* const row, RowOf(spec));
-  if (ModeOf(spec.mode).device_draws) return row->make(*row, spec);
-  return std::make_shared<NamedMechanism>(*row, spec.mode);
+  if (ModeOf(spec.mode).server_draws) return std::make_shared<NamedMechanism>(*row, spec.mode);
+  return row->make(*row, spec);
 }
 
 MadeMechanism MakeMechanism(const ModelSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const MechanismRow* const row, RowOf(spec.public_spec));
   if (row->make_served != nullptr) return row->make_served(*row, spec);
-  if (row->make != nullptr) return row->make(*row, spec.public_spec);
-  return std::make_shared<NamedMechanism>(*row, spec.public_spec.mode);
+  return row->make(*row, spec.public_spec);
 }
 
 std::shared_ptr<const Mechanism> NoMechanism() {
-  static const auto none = std::make_shared<const NamedMechanism>(
-      *FindMechanism(v1::MECHANISM_UNSPECIFIED, v1::NON_PRIVATE), v1::NON_PRIVATE);
+  static const auto none = *MakeMechanism(PublicSpec{.made = nullptr});
   return none;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "common/design/mechanisms/counter.h"
 #include "common/design/mechanisms/joint_counter.h"
 #include "common/design/mechanisms/joint_gaussian.h"
+#include "common/design/mechanisms/none.h"
 #include "common/design/mechanisms/privunit.h"
 #include "common/design/mechanisms/reward_randomizer.h"
 #include "common/design/mechanisms/shaped_counter.h"
@@ -12,24 +14,67 @@
 
 namespace bandana {
 
+namespace {
+
+template <typename T>
+bool Has(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+const MechanismRow* FirstRow(absl::FunctionRef<bool(const MechanismRow&)> fits) {
+  for (const MechanismRow& row : Mechanisms()) {
+    if (fits(row)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 std::span<const MechanismRow> Mechanisms() {
   static const std::vector<MechanismRow> rows = {
-      {.id = v1::MECHANISM_UNSPECIFIED, .modes = {v1::NON_PRIVATE}},
+      {.id = v1::MECHANISM_UNSPECIFIED,
+       .modes = {v1::NON_PRIVATE},
+       .families = {"linear", "arms", "points", "sparse"},
+       .make = MakeNone},
       {.id = v1::REWARD_RANDOMIZER,
        .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+       .families = {"linear", "arms", "points"},
        .drawn = ReportForm::kOutputs,
        .make = MakeRewardRandomizer},
       {.id = v1::CENTRED_RANDOMIZER,
        .modes = {v1::LOCAL_REWARD},
        .drawn = ReportForm::kOutputs,
+       .check_policy = CheckCentredPolicy,
        .make = MakeCentredRandomizer},
       {.id = v1::COUNTER,
        .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
        .drawn = ReportForm::kStreams,
+       .delta = &GaussianDelta(),
+       .counter = &OwnCounter(),
+       .field = "privacy.counter",
        .make = MakeCounter},
-      {.id = v1::COUNTER, .modes = {v1::JOINT}, .make = MakeJoint},
-      {.id = v1::SHAPED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .make_served = MakeShapedCounter},
-      {.id = v1::POOLED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .make_served = MakePooledCounter},
+      {.id = v1::COUNTER,
+       .modes = {v1::JOINT},
+       .delta = &GaussianDelta(),
+       .counter = &OwnCounter(),
+       .field = "privacy.counter",
+       .make = MakeJoint},
+      {.id = v1::SHAPED_COUNTER,
+       .modes = {v1::CENTRAL_REWARD},
+       .delta = &GaussianDelta(),
+       .counter = &OwnCounter(),
+       .check = CheckShapedModel,
+       .field = "privacy.counter",
+       .remark = kShapedRemark,
+       .make_served = MakeShapedCounter},
+      {.id = v1::POOLED_COUNTER,
+       .modes = {v1::CENTRAL_REWARD},
+       .delta = &GaussianDelta(),
+       .counter = &OwnCounter(),
+       .check = CheckShapedModel,
+       .field = "privacy.counter",
+       .remark = kShapedRemark,
+       .make_served = MakePooledCounter},
       {.id = v1::PRIVUNIT,
        .modes = {v1::LOCAL_CONTEXT},
        .drawn = ReportForm::kContexts,
@@ -37,19 +82,36 @@ std::span<const MechanismRow> Mechanisms() {
       {.id = v1::JOINT_GAUSSIAN,
        .modes = {v1::LOCAL_CONTEXT},
        .drawn = ReportForm::kContexts,
+       .delta = &GaussianDelta(),
        .make = MakeJointGaussian},
-      {.id = v1::SPARSE_RELEASE, .modes = {v1::JOINT}, .make_served = MakeSparseRelease},
+      {.id = v1::SPARSE_RELEASE,
+       .modes = {v1::JOINT},
+       .families = {"sparse"},
+       .dimension_max = kSparseDimensionMax,
+       .delta = &GaussianDelta(),
+       .check = CheckSparseModel,
+       .field = "sparse",
+       .make_served = MakeSparseRelease},
   };
   return rows;
 }
 
 const MechanismRow* FindMechanism(v1::Mechanism id, v1::Mode mode) {
-  for (const MechanismRow& row : Mechanisms()) {
-    if (row.id == id && std::find(row.modes.begin(), row.modes.end(), mode) != row.modes.end()) {
-      return &row;
-    }
-  }
-  return nullptr;
+  return FirstRow([&](const MechanismRow& row) { return row.id == id && Has(row.modes, mode); });
+}
+
+const MechanismRow* FindMechanism(v1::Mechanism id) {
+  return FirstRow(
+      [&](const MechanismRow& row) { return row.id == id && !Has(row.modes, v1::NON_PRIVATE); });
+}
+
+bool Serves(const MechanismRow& row, std::string_view family) { return Has(row.families, family); }
+
+const MechanismRow& DefaultMechanism(v1::Mode mode, std::string_view family) {
+  const MechanismRow* const both = FirstRow(
+      [&](const MechanismRow& row) { return Has(row.modes, mode) && Has(row.families, family); });
+  if (both != nullptr) return *both;
+  return *FirstRow([&](const MechanismRow& row) { return Has(row.modes, mode); });
 }
 
 }  // namespace bandana

@@ -5,6 +5,9 @@
 namespace bandana {
 namespace {
 
+constexpr std::string_view kJointCouplings[] = {"shared", "independent", "sparse"};
+constexpr std::string_view kContextCouplings[] = {"shared"};
+
 constexpr ModeRow kModes[] = {
     {.mode = v1::NON_PRIVATE, .words = "the server sees raw rewards and promises nothing"},
     {.mode = v1::LOCAL_REWARD,
@@ -19,6 +22,8 @@ constexpr ModeRow kModes[] = {
      .is_private = true,
      .server_draws = true,
      .hides_contexts = true,
+     .couplings = kJointCouplings,
+     .couplings_message = "must be shared, independent or sparse for mode JOINT",
      .words = "the server sees contexts and raw rewards; what others are served hides any one "
               "round's"},
     {.mode = v1::LOCAL_CONTEXT,
@@ -26,8 +31,17 @@ constexpr ModeRow kModes[] = {
      .device_draws = true,
      .hides_contexts = true,
      .contexts_on_device = true,
+     .couplings = kContextCouplings,
+     .couplings_message = "must be shared for mode LOCAL_CONTEXT: no report names its user",
      .words = "the server never sees a context, an arm or a reward"},
 };
+
+constexpr ModeRow kUnknown;
+
+const ModeRow& KnownOr(v1::Mode mode) {
+  const ModeRow* const row = FindMode(mode);
+  return row == nullptr ? kUnknown : *row;
+}
 
 }  // namespace
 
@@ -37,6 +51,11 @@ const ModeRow* FindMode(v1::Mode mode) {
   }
   return nullptr;
 }
+
+bool IsPrivateMode(v1::Mode mode) { return KnownOr(mode).is_private; }
+bool IsLocalMode(v1::Mode mode) { return KnownOr(mode).device_draws; }
+bool IsCentralMode(v1::Mode mode) { return KnownOr(mode).server_draws; }
+bool HidesContexts(v1::Mode mode) { return KnownOr(mode).hides_contexts; }
 
 const ModeRow& ModeOf(v1::Mode mode) {
   const ModeRow* const row = FindMode(mode);

@@ -1,6 +1,7 @@
 // What a model's mode says about who sees what and who draws.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "bandana/v1/config.pb.h"
@@ -15,12 +16,21 @@ struct ModeRow {
   bool server_draws = false;        // the server sees raw rewards and adds the noise
   bool hides_contexts = false;      // contexts are private, as rewards are
   bool contexts_on_device = false;  // the server sees neither contexts nor arms
-  std::string_view words;           // for people: what the server sees
+  // Couplings whose models may be of the mode, all where it is empty, and what is said of others.
+  std::span<const std::string_view> couplings;
+  std::string_view couplings_message;
+  std::string_view words;  // for people: what the server sees
 };
 
 // nullptr: not one that this version knows.
 const ModeRow* FindMode(v1::Mode mode);
 // The row of a model's mode. Requires one that this version knows.
 const ModeRow& ModeOf(v1::Mode mode);
+
+// Of modes that this version does not know, nothing is true.
+bool IsPrivateMode(v1::Mode mode);
+bool IsLocalMode(v1::Mode mode);    // ModeRow::device_draws
+bool IsCentralMode(v1::Mode mode);  // ModeRow::server_draws
+bool HidesContexts(v1::Mode mode);
 
 }  // namespace bandana

@@ -1,28 +1,26 @@
 // ModelConfig -> ModelSpec, with every mistake.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/context_policy.h"
-#include "common/design/counter_policy.h"
 #include "common/design/coupling_config.h"
+#include "common/design/family.h"
 #include "common/design/field_checks.h"
-#include "common/design/mechanism.h"
 #include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
-#include "common/design/points_policy.h"
+#include "common/design/privacy_config.h"
 #include "common/design/privacy_rules.h"
-#include "common/design/sparse_policy.h"
 
 namespace bandana {
 namespace {
 
 // Defaults of config.proto.
 constexpr double kFeatureL2Max = 1;
-constexpr double kStddev = 1;
 constexpr double kAlpha = 0.3;
 constexpr double kFailureProbability = 0.01;
 constexpr double kThetaL2Max = 1;
@@ -45,9 +43,8 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
   PublicSpec& out = spec.public_spec;
   out.name = config.name();
   CheckModelName("name", out.name, checks);
-  out.dimension =
-      static_cast<int>(checks.Count("dimension", config.dimension(), 1,
-                                    config.has_sparse() ? kSparseDimensionMax : kDimensionMax));
+  out.dimension = static_cast<int>(
+      checks.Count("dimension", config.dimension(), 1, FamilyOf(spec).scope().dimension_max));
   spec.bandit.dimension = out.dimension;
   out.feature_l2_max = checks.Positive(
       "feature_l2_max", OrDefault(config.feature_l2_max(), kFeatureL2Max), kScaleMax);
@@ -59,89 +56,6 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
   out.reward_binary = config.reward_binary();
   spec.reject_rewards =
       CheckOutOfRange("reward_out_of_range", config.reward_out_of_range(), checks);
-}
-
-// The mechanism in force. AUTO takes the mode's proven and pure one; a server asks its planner
-// first (common/planner/served_config.h).
-const MechanismRule& InForce(v1::Mechanism asked, v1::Mode mode, bool sparse,
-                             const FieldChecks& checks) {
-  const MechanismRule& otherwise = *FindMechanism(mode == v1::LOCAL_CONTEXT     ? v1::PRIVUNIT
-                                                  : mode == v1::JOINT && sparse ? v1::SPARSE_RELEASE
-                                                  : mode == v1::JOINT           ? v1::COUNTER
-                                                                      : v1::REWARD_RANDOMIZER);
-  if (asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED) return otherwise;
-  const MechanismRule* rule = FindMechanism(asked);
-  if (rule == nullptr) {
-    checks.Add("mechanism", absl::StrCat("must be one of ", MechanismNames(mode), ", got ",
-                                         static_cast<int>(asked)));
-    return otherwise;
-  }
-  CheckMode(*rule, mode, checks);
-  return *rule;
-}
-
-void ParseMechanism(const v1::Privacy& privacy, ModelSpec& spec, const FieldChecks& checks) {
-  PublicSpec& out = spec.public_spec;
-  const double delta_max = privacy.research() ? 1.0 : kDeltaPolicyMax;
-  if (!(privacy.delta() >= 0 && privacy.delta() <= delta_max && privacy.delta() < 1)) {
-    checks.Add("delta", absl::StrCat("must be in [0, ", delta_max,
-                                     privacy.research() ? ")" : "] unless research is true",
-                                     ", got ", privacy.delta()));
-  }
-  const MechanismRule& rule =
-      InForce(privacy.mechanism(), out.mode, spec.sparse.has_value(), checks);
-  if (!rule.pure && privacy.delta() == 0) {
-    checks.Add("delta", absl::StrCat("must be above 0 for ", v1::Mechanism_Name(rule.mechanism),
-                                     ": its noise is Gaussian"));
-  }
-  out.mechanism = rule.mechanism;
-  // A pure mechanism spends no delta whatever is allowed.
-  out.delta = Delta{rule.pure ? 0 : privacy.delta()};
-  if (privacy.has_counter() && !rule.counter && privacy.mechanism() == rule.mechanism) {
-    checks.Add("counter",
-               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(rule.mechanism),
-                            ", which has no counter"));
-  }
-  if (privacy.has_counter() || rule.counter) {
-    const CounterSpec counter = CheckCounter("counter", WithDefaults(privacy.counter()), checks);
-    if (rule.counter) out.counter = counter;
-  }
-  checks.Count("planned_events_per_user",
-               OrDefault(privacy.planned_events_per_user(), kPlannedEventsDefault), 1,
-               kCounterStepsMax);
-}
-
-void ParsePrivacy(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
-  PublicSpec& out = spec.public_spec;
-  out.mode = config.mode();
-  if (config.mode() == v1::NON_PRIVATE) {
-    if (config.has_privacy()) checks.Add("privacy", "is refused for mode NON_PRIVATE");
-    return;
-  }
-  if (!IsPrivateMode(config.mode())) {
-    checks.Add("mode",
-               "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
-    return;
-  }
-  if (spec.reject_rewards) {
-    checks.Add("reward_out_of_range",
-               "must be CLIP for a private model: a rejection would tell about the reward");
-  }
-  if (!config.has_privacy()) {
-    checks.Add("privacy", absl::StrCat("is required for mode ", v1::Mode_Name(config.mode())));
-    return;
-  }
-  const v1::Privacy& privacy = config.privacy();
-  const FieldChecks inside = checks.Inside("privacy");
-  out.research = privacy.research();
-  out.epsilon = CheckEpsilon(privacy.epsilon(), privacy.research(), inside);
-  ParseMechanism(privacy, spec, inside);
-  if (out.mechanism == v1::CENTRED_RANDOMIZER && out.reward_binary) {
-    inside.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
-  }
-  out.unit_of_privacy = "event";
-  out.guarantee = "proven";
-  out.events_per_user_max = privacy.events_per_user_max();
 }
 
 void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
@@ -193,8 +107,7 @@ ExplorationRule ParseExploration(const v1::Exploration& exploration, const Field
 }
 
 // The square of a standard deviation in (0, kScaleMax].
-double Variance(std::string_view field, double given, const FieldChecks& checks) {
-  const double stddev = OrDefault(given, kStddev);
+double Variance(std::string_view field, double stddev, const FieldChecks& checks) {
   const double variance = stddev * stddev;
   if (stddev > 0 && variance == 0) {
     checks.Add(field, absl::StrCat("must have a square above 0, got ", stddev));
@@ -205,9 +118,9 @@ double Variance(std::string_view field, double given, const FieldChecks& checks)
 }
 
 void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
-  spec.bandit.observation_variance = Variance("reward_stddev", config.reward_stddev(), checks);
+  spec.bandit.observation_variance = Variance("reward_stddev", RewardStddev(config), checks);
   spec.reward_stddev = std::sqrt(spec.bandit.observation_variance);
-  spec.bandit.prior_variance = Variance("prior_stddev", config.prior_stddev(), checks);
+  spec.bandit.prior_variance = Variance("prior_stddev", PriorStddev(config), checks);
   spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
 }
 
@@ -217,152 +130,9 @@ void ScaleByLink(ModelSpec& spec) {
   const double slope = LinkSlope(spec.public_spec.link, 0);
   spec.bandit.prior_variance *= slope * slope;
   spec.bandit.exploration.theta_l2_max *= slope;
-}
-
-// s2 = sigma_r^2 + v_r (noise-aware posterior). Only called without mistakes so far.
-void AddRandomizerVariance(ModelSpec& spec, const FieldChecks& checks) {
-  if (!HasRandomizer(spec.public_spec)) return;
-  const auto randomizer = MakeRandomizer(spec.public_spec);
-  if (!randomizer.ok()) {
-    checks.Add("privacy", std::string(randomizer.status().message()));
-    return;
-  }
-  spec.bandit.observation_variance += randomizer->VarianceMax();
-}
-
-// All reports of a model's life, far beyond any: their variances must stay inside double's and the
-// posterior's range.
-constexpr double kContextReportsMax = 0x1p40;
-constexpr double kNoiseVarianceMax = 1e30;  // NoisyStatistics
-
-// The bound on |theta| that noise in S is weighed by; whether it is one. Only called without
-// mistakes so far.
-bool ParseThetaMax(ModelSpec& spec, const FieldChecks& checks) {
   spec.theta_l2_max = spec.config.exploration().has_confidence()
                           ? spec.bandit.exploration.theta_l2_max
                           : std::sqrt(spec.bandit.dimension * spec.bandit.prior_variance);
-  if (spec.theta_l2_max <= kScaleMax) return true;
-  checks.Add("prior_stddev",
-             absl::StrCat("must keep |theta| = sqrt(dimension) prior_stddev within ", kScaleMax,
-                          ", got ", spec.theta_l2_max));
-  return false;
-}
-
-// Contexts are private and seen by the server alone. Only called without mistakes so far.
-void ParseJoint(ModelSpec& spec, const FieldChecks& checks) {
-  if (spec.public_spec.mode != v1::JOINT) return;
-  if (!spec.config.has_shared() && !spec.config.has_independent() && !spec.sparse) {
-    checks.Add("coupling", "must be shared, independent or sparse for mode JOINT");
-  }
-  CheckHiddenFeatures(spec.public_spec, checks);
-  ParseThetaMax(spec, checks);
-}
-
-// One counter over all users. Only called without mistakes so far.
-void ParseShaped(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!IsShaped(spec.public_spec.mechanism)) return;
-  const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
-  if (!spec.colin_or_goblin) {
-    checks.Add("privacy.mechanism", absl::StrCat(name, " is for colin and goblin models"));
-    return;
-  }
-  const int nodes = spec.coupling.nodes();
-  if (nodes > kShapedNodesMax || nodes * spec.public_spec.dimension > kShapedRowsMax) {
-    checks.Add("privacy.mechanism",
-               absl::StrCat(name, " needs at most ", kShapedNodesMax,
-                            " nodes and nodes x dimension <= ", kShapedRowsMax, ", got ", nodes,
-                            " and ", nodes * spec.public_spec.dimension));
-  }
-  if (spec.bandit.exploration.kind != ExplorationRule::Kind::kConstant) {
-    checks.Add("exploration", absl::StrCat("must be a constant alpha with ", name));
-  }
-}
-
-// Arms have no features. Only called without mistakes so far.
-void ParseArmsModel(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!spec.arms) return;
-  const PublicSpec& p = spec.public_spec;
-  if (p.mode != v1::NON_PRIVATE && p.mode != v1::LOCAL_REWARD) {
-    checks.Add("mode", "must be NON_PRIVATE or LOCAL_REWARD for models of arms");
-  } else if (p.mode == v1::LOCAL_REWARD && p.mechanism != v1::REWARD_RANDOMIZER) {
-    checks.Add("privacy.mechanism", "must be AUTO or REWARD_RANDOMIZER for models of arms");
-  }
-  if (p.feature_l2_max != 1) {
-    checks.Add("feature_l2_max", "must be 1 for models of arms, which are unit vectors");
-  }
-}
-
-// Only called without mistakes so far.
-void ParseSparse(const ModelSpec& spec, const FieldChecks& checks) {
-  const PublicSpec& p = spec.public_spec;
-  if (!spec.sparse) {
-    if (p.mechanism == v1::SPARSE_RELEASE) {
-      checks.Add("privacy.mechanism", "SPARSE_RELEASE is for sparse models");
-    }
-    return;
-  }
-  if (p.mode != v1::JOINT) {
-    checks.Add("mode", "must be JOINT for sparse models");
-  } else if (p.mechanism != v1::SPARSE_RELEASE) {
-    checks.Add("privacy.mechanism", "must be AUTO or SPARSE_RELEASE for sparse models");
-  }
-}
-
-// Whether the algorithm runs with these parameters. Only called without mistakes so far.
-void CheckSparseDesign(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!spec.sparse) return;
-  const auto fliphat = MakeFliphat(spec);
-  if (!fliphat.ok()) checks.Add("sparse", std::string(fliphat.status().message()));
-}
-
-// Actions are points, without features. Only called without mistakes so far.
-void ParsePoints(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!spec.points) return;
-  const PublicSpec& p = spec.public_spec;
-  if (p.mode != v1::NON_PRIVATE && p.mode != v1::LOCAL_REWARD) {
-    checks.Add("mode", "must be NON_PRIVATE or LOCAL_REWARD for models of points");
-  } else if (p.mode == v1::LOCAL_REWARD && p.mechanism != v1::REWARD_RANDOMIZER) {
-    checks.Add("privacy.mechanism", "must be AUTO or REWARD_RANDOMIZER for models of points");
-  }
-  if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");
-  const absl::Status policy = MakePointsPolicy(spec).status();
-  if (!policy.ok()) checks.Add("points", std::string(policy.message()));
-}
-
-// Contexts stay on the devices: nothing may name a user, and the posterior reads noisy S. Only
-// called without mistakes so far.
-void ParseContext(ModelSpec& spec, const FieldChecks& checks) {
-  if (spec.public_spec.mode != v1::LOCAL_CONTEXT) return;
-  const v1::ModelConfig& config = spec.config;
-  if (!config.has_shared()) {
-    checks.Add("coupling", "must be shared for mode LOCAL_CONTEXT: no report names its user");
-  }
-  if (!spec.arms_file.empty()) {
-    checks.Add("arms_file", "is refused for mode LOCAL_CONTEXT: arms stay on the devices");
-  }
-  CheckHiddenFeatures(spec.public_spec, checks);
-  if (!ParseThetaMax(spec, checks)) return;
-  const auto mechanism = ContextMechanism::Create(spec.public_spec);
-  if (!mechanism.ok()) {
-    checks.Add("privacy", std::string(mechanism.status().message()));
-    return;
-  }
-  spec.public_spec.context = mechanism->spec();
-  const ReportVariance one = mechanism->variance();
-  const double variance = one.moment + one.gram * spec.theta_l2_max * spec.theta_l2_max;
-  if (!(one.gram * kContextReportsMax <= kNoiseVarianceMax &&
-        variance * kContextReportsMax <= kNoiseVarianceMax)) {
-    checks.Add("feature_l2_max",
-               "and the reward range are too large for the noise of mode "
-               "LOCAL_CONTEXT: rescale features and rewards");
-  }
-}
-
-// Whether the counter's parameters have a design. Only called without mistakes so far.
-void CheckCounterDesign(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!spec.public_spec.counter) return;
-  const auto design = MakeCounterDesign(spec);
-  if (!design.ok()) checks.Add("privacy.counter", std::string(design.status().message()));
 }
 
 void ParseArms(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
@@ -382,42 +152,63 @@ void ParseArms(const v1::ModelConfig& config, const FileSource& files, ModelSpec
   spec.arms_file = ResolvePath(config.arms_file(), files.folder);
 }
 
+// Each field by itself.
+void ParseFields(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+                 const FieldChecks& checks) {
+  ParseShape(config, spec, checks);
+  ParseCoupling(config, files, spec, checks);
+  ParseBandit(config, spec, checks);
+  ParsePrivacy(spec, checks);
+  spec.public_spec.link = CheckLink(config.link(), spec.public_spec, checks);
+  ScaleByLink(spec);
+  ParseTiming(config, spec, checks);
+  ParseArms(config, files, spec, checks);
+}
+
+// Names the planner's choice in the configuration.
+void Plan(const MechanismPlanner& planner, ModelSpec& spec, const FieldChecks& checks) {
+  if (planner == nullptr || !AsksForAuto(spec.config)) return;
+  absl::StatusOr<std::optional<PlannedMechanism>> planned = planner(spec);
+  if (!planned.ok()) {
+    checks.Add("privacy.mechanism", absl::StrCat("AUTO: ", planned.status().message()));
+    return;
+  }
+  if (!planned->has_value()) return;
+  *spec.config.mutable_privacy() = std::move((*planned)->privacy);
+  spec.plan = std::move((*planned)->text);
+  ParsePrivacy(spec, checks);
+}
+
 }  // namespace
 
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
-                                          bool allow_files, std::vector<ConfigError>& errors) {
+                                          bool allow_files, const MechanismPlanner& planner,
+                                          std::vector<ConfigError>& errors) {
   std::vector<ConfigError> found;
   const FieldChecks checks(found);
   const FileSource files{.folder = folder, .allowed = allow_files};
   ModelSpec spec;
   spec.config = config;
-  ParseShape(config, spec, checks);
-  ParseCoupling(config, files, spec, checks);
-  ParseBandit(config, spec, checks);
-  ParsePrivacy(config, spec, checks);
-  spec.public_spec.link = CheckLink(config.link(), spec.public_spec, checks);
-  ScaleByLink(spec);
-  ParseTiming(config, spec, checks);
-  ParseArms(config, files, spec, checks);
-  if (found.empty()) AddRandomizerVariance(spec, checks);
-  if (found.empty()) ParseShaped(spec, checks);
-  if (found.empty()) ParseArmsModel(spec, checks);
-  if (found.empty()) ParseSparse(spec, checks);
-  if (found.empty()) ParsePoints(spec, checks);
-  if (found.empty()) ParseJoint(spec, checks);
-  if (found.empty()) CheckSparseDesign(spec, checks);
-  if (found.empty()) CheckCounterDesign(spec, checks);
-  if (found.empty()) ParseContext(spec, checks);
-  if (found.empty()) {
-    auto made = MakeMechanism(spec);
-    if (made.ok()) {
-      spec.public_spec.made = *std::move(made);
-      return spec;
-    }
-    checks.Add("privacy", std::string(made.status().message()));
+  // Each stage needs what the one before it found right.
+  const auto stages = {
+      std::function([&] { ParseFields(config, files, spec, checks); }),
+      std::function([&] { CheckTogether(spec, checks); }),
+      std::function([&] { Plan(planner, spec, checks); }),
+      std::function([&] { CheckTogether(spec, checks); }),
+      std::function([&] { MakeInForce(spec, checks); }),
+  };
+  for (const auto& stage : stages) {
+    stage();
+    if (found.empty()) continue;
+    errors.insert(errors.end(), found.begin(), found.end());
+    return std::nullopt;
   }
-  errors.insert(errors.end(), found.begin(), found.end());
-  return std::nullopt;
+  return spec;
+}
+
+std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
+                                          bool allow_files, std::vector<ConfigError>& errors) {
+  return ParseModelConfig(config, folder, allow_files, nullptr, errors);
 }
 
 }  // namespace bandana

@@ -19,7 +19,13 @@ constexpr absl::Duration kTokenLifetimeMax = absl::Hours(720);
 
 bool LowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
+constexpr double kStddev = 1;  // config.proto
+double OrDefault(double given) { return given == 0 ? kStddev : given; }
+
 }  // namespace
+
+double RewardStddev(const v1::ModelConfig& config) { return OrDefault(config.reward_stddev()); }
+double PriorStddev(const v1::ModelConfig& config) { return OrDefault(config.prior_stddev()); }
 
 void CheckModelName(std::string_view field, std::string_view name, const FieldChecks& checks) {
   const auto legal = [](char c) { return LowerOrDigit(c) || c == '-'; };
@@ -121,8 +127,7 @@ void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const Fiel
 }
 
 void CheckHiddenFeatures(const PublicSpec& spec, const FieldChecks& checks) {
-  const bool hidden = spec.mode == v1::JOINT || spec.mode == v1::LOCAL_CONTEXT;
-  if (!hidden || !spec.reject_features) return;
+  if (!spec.reject_features || !HidesContexts(spec.mode)) return;
   checks.Add("feature_out_of_range",
              absl::StrCat("must be CLIP for mode ", v1::Mode_Name(spec.mode),
                           ": a rejection would tell about the context"));

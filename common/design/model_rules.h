@@ -11,6 +11,10 @@
 
 namespace bandana {
 
+// Of a configuration, their default where it gives none.
+double RewardStddev(const v1::ModelConfig& config);
+double PriorStddev(const v1::ModelConfig& config);
+
 // [a-z0-9][a-z0-9-]{0,62}
 void CheckModelName(std::string_view field, std::string_view name, const FieldChecks& checks);
 

@@ -16,11 +16,12 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/bco/domain.h"
+#include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/link.h"
 #include "common/bandits/model.h"
 #include "common/base/sha256.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana {
 
@@ -93,12 +94,6 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
 // Without what is no part of the policy: posterior_version and epoch.
 v1::GetModelResponse ToProto(const PublicSpec& spec);
 
-// Randomizer of a model with mechanism REWARD_RANDOMIZER, run by the device or by the server, or
-// CENTRED_RANDOMIZER.
-// Errors: INVALID_ARGUMENT the model has another mechanism or none.
-absl::StatusOr<RewardRandomizer> MakeRandomizer(const PublicSpec& spec);
-bool HasRandomizer(const PublicSpec& spec);
-
 // A model of arms without features.
 struct ArmsSpec {
   v1::ArmsFamily::Policy policy = v1::ArmsFamily::TSALLIS_INF;
@@ -154,11 +149,24 @@ struct ConfigError {
   std::string message;
 };
 
+// AUTO's choice: the configuration's privacy with a mechanism named in it, and why, several lines.
+struct PlannedMechanism {
+  v1::Privacy privacy;
+  std::string text;
+};
+// Chooses for a specification in which AUTO stands for the first mechanism that may be; nothing:
+// that one stays. Errors: INVALID_ARGUMENT none can run.
+using MechanismPlanner = absl::StatusOr<std::optional<PlannedMechanism>> (*)(const ModelSpec& spec);
+
 // Validates everything and reports every mistake, not only the first. Reads the graph and users
 // files, relative to `folder`; with `allow_files` false (Admin.CreateModel) a named file is a
 // mistake. Returns nullopt exactly when errors is not empty.
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
                                           bool allow_files, std::vector<ConfigError>& errors);
+// The same with AUTO's choice left to a planner; files are read once.
+std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
+                                          bool allow_files, const MechanismPlanner& planner,
+                                          std::vector<ConfigError>& errors);
 
 // Coupling for a replacement graph of the same model (PutGraph). Errors: INVALID_ARGUMENT.
 absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,

@@ -3,16 +3,13 @@
 #include <cmath>
 
 #include "common/base/status.h"
+#include "common/design/mechanism.h"
 
 namespace bandana {
 
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakePointsPolicy(const ModelSpec& spec) {
   const RewardRange& range = spec.public_spec.reward_range;
-  double variance = 0;
-  if (HasRandomizer(spec.public_spec)) {
-    BANDANA_ASSIGN_OR_RETURN(const RewardRandomizer randomizer, MakeRandomizer(spec.public_spec));
-    variance = randomizer.VarianceMax();
-  }
+  const double variance = spec.public_spec.made->reward_variance();
   const PointsSpec& points = *spec.points;
   const ConvexScales scales = {.smoothness = points.smoothness,
                                .feedback_middle = -range.middle(),

@@ -1,65 +1,34 @@
 #include "common/design/privacy_rules.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
+#include "common/design/mechanism_table.h"
 
 namespace bandana {
 
-namespace {
-
-const std::vector<MechanismRule>& Rules() {
-  static const std::vector<MechanismRule> rules = {
-      {.mechanism = v1::REWARD_RANDOMIZER,
-       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
-       .pure = true},
-      {.mechanism = v1::CENTRED_RANDOMIZER, .modes = {v1::LOCAL_REWARD}, .pure = true},
-      {.mechanism = v1::COUNTER,
-       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD, v1::JOINT},
-       .counter = true},
-      {.mechanism = v1::SHAPED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .counter = true},
-      {.mechanism = v1::POOLED_COUNTER, .modes = {v1::CENTRAL_REWARD}, .counter = true},
-      {.mechanism = v1::PRIVUNIT, .modes = {v1::LOCAL_CONTEXT}, .pure = true},
-      {.mechanism = v1::JOINT_GAUSSIAN, .modes = {v1::LOCAL_CONTEXT}},
-      {.mechanism = v1::SPARSE_RELEASE, .modes = {v1::JOINT}},
-  };
-  return rules;
+std::uint64_t PlannedEvents(const v1::Privacy& privacy) {
+  const std::uint64_t planned = privacy.planned_events_per_user();
+  return planned == 0 ? kPlannedEventsDefault : planned;
 }
 
-bool IsFor(const MechanismRule& rule, v1::Mode mode) {
-  return std::find(rule.modes.begin(), rule.modes.end(), mode) != rule.modes.end();
-}
-
-}  // namespace
-
-bool IsPrivateMode(v1::Mode mode) {
-  return std::any_of(Rules().begin(), Rules().end(),
-                     [mode](const MechanismRule& rule) { return IsFor(rule, mode); });
-}
-
-const MechanismRule* FindMechanism(v1::Mechanism mechanism) {
-  for (const MechanismRule& rule : Rules()) {
-    if (rule.mechanism == mechanism) return &rule;
-  }
-  return nullptr;
-}
-
-void CheckMode(const MechanismRule& rule, v1::Mode mode, const FieldChecks& checks) {
-  if (IsFor(rule, mode)) return;
+void CheckMode(v1::Mechanism mechanism, v1::Mode mode, const FieldChecks& checks) {
+  if (FindMechanism(mechanism, mode) != nullptr) return;
   checks.Add("mechanism",
              absl::StrCat("of mode ", v1::Mode_Name(mode), " must be one of ", MechanismNames(mode),
-                          ", got ", v1::Mechanism_Name(rule.mechanism)));
+                          ", got ", v1::Mechanism_Name(mechanism)));
 }
 
 int DimensionMax(v1::Mechanism mechanism) {
-  return mechanism == v1::SPARSE_RELEASE ? kSparseDimensionMax : kDimensionMax;
+  const MechanismRow* const row = FindMechanism(mechanism);
+  return row == nullptr ? kDimensionMax : row->dimension_max;
 }
 
 std::string MechanismNames(v1::Mode mode) {
   std::string names = "AUTO";
-  for (const MechanismRule& rule : Rules()) {
-    if (IsFor(rule, mode)) absl::StrAppend(&names, ", ", v1::Mechanism_Name(rule.mechanism));
+  for (const MechanismRow& row : Mechanisms()) {
+    if (FindMechanism(row.id, mode) == &row) {
+      absl::StrAppend(&names, ", ", v1::Mechanism_Name(row.id));
+    }
   }
   return names;
 }
@@ -93,21 +62,6 @@ v1::CounterPolicy CounterToProto(const CounterSpec& counter) {
   policy.set_horizon(counter.horizon);
   policy.set_steps_max(counter.steps_max);
   return policy;
-}
-
-Delta CheckDelta(double delta, v1::Mechanism mechanism, bool research, const FieldChecks& checks) {
-  const MechanismRule* rule = FindMechanism(mechanism);
-  if (rule == nullptr || rule->pure) {
-    if (!(delta == 0)) checks.Add("delta", "must be 0: the mechanism is pure");
-    return Delta{0};
-  }
-  const double max = research ? 1.0 : kDeltaPolicyMax;
-  if (!(delta > 0 && delta <= max && delta < 1)) {
-    checks.Add("delta", absl::StrCat("must be in (0, ", max, research ? ")" : "]", " for ",
-                                     v1::Mechanism_Name(mechanism),
-                                     research ? "" : " unless research is true", ", got ", delta));
-  }
-  return Delta{delta};
 }
 
 }  // namespace bandana

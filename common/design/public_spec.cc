@@ -5,7 +5,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/field_checks.h"
-#include "common/design/mechanism.h"
+#include "common/design/mechanism_table.h"
 #include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
 #include "common/design/privacy_rules.h"
@@ -21,14 +21,43 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
-// The format of the canonical text: 1, with a counter 2, with private contexts 3, with a curved
-// link 4; private models with a reward window 5, so that an SDK whose windows told of reactions
-// refuses them.
-int FormatOf(const PublicSpec& spec) {
-  if (spec.reward_window && IsPrivateMode(spec.mode)) return 5;
-  if (spec.link != Link::kLinear) return 4;
-  if (spec.context) return 3;
-  return spec.counter ? 2 : 1;
+// What a policy says beyond the fields that every one has, and the format that says so.
+struct Section {
+  int format = 1;
+  std::string text;  // "": not of this policy
+};
+
+template <typename T>
+Section SectionOf(int format, const std::optional<T>& part, std::string (*text)(const T&)) {
+  return {format, part ? text(*part) : ""};
+}
+
+std::string CounterText(const CounterSpec& counter) {
+  return absl::StrCat("counter_kind=", v1::CounterKind_Name(counter.kind), "\n",
+                      "counter_horizon=", counter.horizon, "\n",
+                      "counter_steps_max=", counter.steps_max, "\n");
+}
+
+std::string ContextText(const ContextSpec& context) {
+  return absl::StrCat("context_grid_bits=", context.grid_bits, "\n",
+                      "context_parameters=", ToHex(context.parameters), "\n");
+}
+
+std::string LinkText(const PublicSpec& spec) {
+  return spec.link == Link::kLogistic ? "link=LOGISTIC\n" : "";
+}
+
+// An SDK whose windows told of reactions refuses private models with one.
+std::string GraceText(const PublicSpec& spec) {
+  if (!spec.reward_window || !IsPrivateMode(spec.mode)) return "";
+  return absl::StrCat("reward_grace_ns=", absl::ToInt64Nanoseconds(spec.reward_window->grace),
+                      "\n");
+}
+
+// The policy's format is the largest of theirs.
+std::vector<Section> SectionsOf(const PublicSpec& spec) {
+  return {SectionOf(2, spec.counter, CounterText), SectionOf(3, spec.context, ContextText),
+          Section{4, LinkText(spec)}, Section{5, GraceText(spec)}};
 }
 
 // docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
@@ -36,8 +65,15 @@ int FormatOf(const PublicSpec& spec) {
 // spent under it stands.
 std::string CanonicalText(const PublicSpec& spec) {
   const auto window = spec.reward_window.value_or(RewardWindowSpec{});
-  std::string text =
-      absl::StrCat("bandana-policy-", FormatOf(spec), "\n",                                  //
+  int format = 1;
+  std::string sections;
+  for (const Section& section : SectionsOf(spec)) {
+    if (section.text.empty()) continue;
+    format = section.format;
+    sections += section.text;
+  }
+  const std::string text =
+      absl::StrCat("bandana-policy-", format, "\n",                                          //
                    "model=", spec.name, "\n",                                                //
                    "dimension=", spec.dimension, "\n",                                       //
                    "feature_l2_max=", Number(spec.feature_l2_max), "\n",                     //
@@ -57,20 +93,35 @@ std::string CanonicalText(const PublicSpec& spec) {
                    "reward_window_ns=", absl::ToInt64Nanoseconds(window.duration), "\n",     //
                    "default_reward=", Number(window.default_reward), "\n",                   //
                    "token_lifetime_ns=", absl::ToInt64Nanoseconds(spec.token_lifetime), "\n");
-  if (spec.counter) {
-    absl::StrAppend(&text, "counter_kind=", v1::CounterKind_Name(spec.counter->kind), "\n",
-                    "counter_horizon=", spec.counter->horizon, "\n",
-                    "counter_steps_max=", spec.counter->steps_max, "\n");
+  return text + sections;
+}
+
+void CheckPrivate(const v1::GetModelResponse& response, PublicSpec& spec,
+                  const FieldChecks& checks) {
+  const MechanismRow* const row = FindMechanism(response.mechanism());
+  spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
+  if (row == nullptr) {
+    checks.Add("mechanism", "is not one that this version knows");
+    return;
   }
-  if (spec.context) {
-    absl::StrAppend(&text, "context_grid_bits=", spec.context->grid_bits, "\n",
-                    "context_parameters=", ToHex(spec.context->parameters), "\n");
+  CheckMode(row->id, response.mode(), checks);
+  spec.delta = row->delta->Check(row->id, response.delta(), response.research(), checks);
+  spec.counter = row->counter->Check(response, checks);
+  row->check_policy(spec, checks);
+  if (response.unit_of_privacy() != "event") checks.Add("unit_of_privacy", "must be event");
+  if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
+}
+
+void CheckOpen(const v1::GetModelResponse& response, const FieldChecks& checks) {
+  if (FindMode(response.mode()) == nullptr) {
+    checks.Add("mode", "is not one that this version knows");
   }
-  if (spec.link == Link::kLogistic) absl::StrAppend(&text, "link=LOGISTIC\n");
-  if (FormatOf(spec) == 5) {
-    absl::StrAppend(&text, "reward_grace_ns=", absl::ToInt64Nanoseconds(window.grace), "\n");
+  if (FindMechanism(response.mechanism(), v1::NON_PRIVATE) == nullptr ||
+      !(response.epsilon() == 0) || !(response.delta() == 0) ||
+      !response.unit_of_privacy().empty() || !response.guarantee().empty() ||
+      response.has_counter()) {
+    checks.Add("mode", "contradicts a mechanism, epsilon, delta, counter, unit or guarantee");
   }
-  return text;
 }
 
 void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
@@ -81,33 +132,8 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
   spec.guarantee = response.guarantee();
   spec.events_per_user_max = response.events_per_user_max();
   spec.research = response.research();
-  if (IsPrivateMode(response.mode())) {
-    const MechanismRule* rule = FindMechanism(response.mechanism());
-    if (rule == nullptr) {
-      checks.Add("mechanism", "is not one that this version knows");
-    } else {
-      CheckMode(*rule, response.mode(), checks);
-    }
-    spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
-    spec.delta = CheckDelta(response.delta(), response.mechanism(), response.research(), checks);
-    if (response.mechanism() == v1::CENTRED_RANDOMIZER && response.reward_binary()) {
-      checks.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
-    }
-    if (response.has_counter() != (rule != nullptr && rule->counter)) {
-      checks.Add("counter", "must be there exactly with a counter");
-    } else if (response.has_counter()) {
-      spec.counter = CheckCounter("counter", response.counter(), checks);
-    }
-    if (response.unit_of_privacy() != "event") checks.Add("unit_of_privacy", "must be event");
-    if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
-    return;
-  }
-  if (response.mode() != v1::NON_PRIVATE) checks.Add("mode", "is not one that this version knows");
-  if (response.mechanism() != v1::MECHANISM_UNSPECIFIED || !(response.epsilon() == 0) ||
-      !(response.delta() == 0) || !response.unit_of_privacy().empty() ||
-      !response.guarantee().empty() || response.has_counter()) {
-    checks.Add("mode", "contradicts a mechanism, epsilon, delta, counter, unit or guarantee");
-  }
+  return IsPrivateMode(response.mode()) ? CheckPrivate(response, spec, checks)
+                                        : CheckOpen(response, checks);
 }
 
 // The device's own design: where the server's differs, the hash does.
@@ -115,7 +141,7 @@ void MakeHere(PublicSpec& spec, const FieldChecks& checks) {
   auto made = MakeMechanism(spec);
   if (!made.ok()) return checks.Add("mechanism", std::string(made.status().message()));
   spec.made = *std::move(made);
-  if (const ContextReports* const contexts = spec.made->contexts()) spec.context = contexts->spec();
+  spec.context = spec.made->agreed();
 }
 
 }  // namespace
@@ -182,21 +208,6 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
   const Sha256Digest hash = spec.PolicyHash();
   response.set_policy_hash(std::string(AsChars(hash)));
   return response;
-}
-
-bool HasRandomizer(const PublicSpec& spec) {
-  return IsPrivateMode(spec.mode) &&
-         (spec.mechanism == v1::REWARD_RANDOMIZER || spec.mechanism == v1::CENTRED_RANDOMIZER);
-}
-
-absl::StatusOr<RewardRandomizer> MakeRandomizer(const PublicSpec& spec) {
-  if (!HasRandomizer(spec)) {
-    return InvalidArgument("model ", spec.name, " has no randomizer: its mode is ",
-                           v1::Mode_Name(spec.mode), ", its mechanism ",
-                           v1::Mechanism_Name(spec.mechanism));
-  }
-  return RewardRandomizer::Create(
-      {.epsilon = spec.epsilon, .range = spec.reward_range, .binary = spec.reward_binary});
 }
 
 }  // namespace bandana

@@ -3,13 +3,19 @@
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/coupling_table.h"
 
 namespace bandana {
 
 bool UserNodes::Fits(const ModelSpec& spec, const Address& address) const {
   return address.user.empty() && address.node >= 0 && address.node < spec.coupling.nodes();
+}
+
+std::string UserNodes::Count(const ModelSpec& spec) const {
+  return absl::StrCat(spec.coupling.nodes());
 }
 
 namespace {
@@ -35,6 +41,8 @@ class NodePerUser final : public UserNodes {
   bool Fits(const ModelSpec&, const Address& address) const override {
     return !address.user.empty() && address.user.size() <= kUserIdBytesMax;
   }
+  std::string Count(const ModelSpec&) const override { return "grows"; }
+  std::string_view whose() const override { return "a user "; }
   std::vector<bool> Pooled(const ModelSpec&) const override { return {}; }
 };
 
@@ -56,6 +64,13 @@ class GraphNodes final : public UserNodes {
     if (spec.cold_start_node) return *spec.cold_start_node;
     return NotFound("user: not a user of model ", spec.public_spec.name);
   }
+  std::string Words(const ModelSpec& spec) const override {
+    const std::string known = spec.users.empty() ? std::string("ids are node numbers")
+                                                 : absl::StrCat(spec.users.size(), " mapped ids");
+    return absl::StrCat(known, "; unknown users ",
+                        spec.cold_start_node ? absl::StrCat("share node ", *spec.cold_start_node)
+                                             : std::string("are refused"));
+  }
   std::vector<bool> Pooled(const ModelSpec& spec) const override {
     std::vector<bool> pooled(spec.coupling.nodes());
     std::vector<int> users(spec.coupling.nodes());
@@ -67,13 +82,22 @@ class GraphNodes final : public UserNodes {
 
 }  // namespace
 
-const UserNodes& UserNodesOf(const ModelSpec& spec) {
-  static const auto& one = *new OneNode();
-  static const auto& per_user = *new NodePerUser();
-  static const auto& graph = *new GraphNodes();
-  if (spec.coupling.independent()) return per_user;
-  return spec.colin_or_goblin ? static_cast<const UserNodes&>(graph) : one;
+const UserNodes& OneNodeForAll() {
+  static const auto& nodes = *new OneNode();
+  return nodes;
 }
+
+const UserNodes& OneNodePerUser() {
+  static const auto& nodes = *new NodePerUser();
+  return nodes;
+}
+
+const UserNodes& NodesOfGraph() {
+  static const auto& nodes = *new GraphNodes();
+  return nodes;
+}
+
+const UserNodes& UserNodesOf(const ModelSpec& spec) { return CouplingOf(spec.config).users(); }
 
 bool PoolsUsers(const ModelSpec& spec) {
   const std::vector<bool> pooled = UserNodesOf(spec).Pooled(spec);

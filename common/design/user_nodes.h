@@ -1,6 +1,7 @@
 // How the users of a model map to its nodes, by its coupling.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,11 +32,20 @@ class UserNodes {
   }
   // Whether this server can have said it.
   virtual bool Fits(const ModelSpec& spec, const Address& address) const;
+  // How many nodes there are, for identities.
+  virtual std::string Count(const ModelSpec& spec) const;
+  // For people: which users there may be; and whose stream one node's is, "" or a word and a space.
+  virtual std::string Words(const ModelSpec&) const { return "any user id"; }
+  virtual std::string_view whose() const { return ""; }
   // By node: whether it stands for more than one user, or may, so that the server cannot count the
   // events of one user there. Empty = none does.
   virtual std::vector<bool> Pooled(const ModelSpec& spec) const = 0;
 };
 
+const UserNodes& OneNodeForAll();
+const UserNodes& OneNodePerUser();
+const UserNodes& NodesOfGraph();
+// That of the configuration's coupling.
 const UserNodes& UserNodesOf(const ModelSpec& spec);
 
 // Whether some node stands for more than one user, or may.

@@ -95,11 +95,19 @@ ContextCandidate Candidate(const ContextPlanRequest& request, ContextMechanismKi
   return candidate;
 }
 
+struct KindRow {
+  std::string_view name;
+  v1::Mechanism mechanism;
+};
+// By kind.
+constexpr KindRow kKinds[] = {{"privunit", v1::PRIVUNIT}, {"gaussian", v1::JOINT_GAUSSIAN}};
+
+const KindRow& RowOf(ContextMechanismKind kind) { return kKinds[static_cast<int>(kind)]; }
+
 }  // namespace
 
-std::string_view ContextMechanismName(ContextMechanismKind kind) {
-  return kind == ContextMechanismKind::kPrivUnit ? "privunit" : "gaussian";
-}
+std::string_view ContextMechanismName(ContextMechanismKind kind) { return RowOf(kind).name; }
+v1::Mechanism MechanismOf(ContextMechanismKind kind) { return RowOf(kind).mechanism; }
 
 absl::StatusOr<ContextPlan> MakeContextPlan(const ContextPlanRequest& request) {
   BANDANA_RETURN_IF_ERROR(Check(request));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/context_statistics.h"
 
@@ -29,6 +30,7 @@ struct ContextPlanRequest {
 enum class ContextMechanismKind { kPrivUnit, kGaussian };
 // "privunit", "gaussian".
 std::string_view ContextMechanismName(ContextMechanismKind kind);
+v1::Mechanism MechanismOf(ContextMechanismKind kind);
 
 struct ContextCandidate {
   ContextMechanismKind kind = ContextMechanismKind::kPrivUnit;

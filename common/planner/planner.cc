@@ -4,21 +4,23 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/accounting/zcdp.h"
+#include "common/bandits/noise_shape.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/mechanisms/shaped_counter.h"
 #include "common/mechanisms/centred_window.h"
 #include "common/mechanisms/counters/counter_design.h"
-#include "common/bandits/noise_shape.h"
+#include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana {
 namespace {
 
 constexpr int kEigenNodesMax = 512;
-constexpr int kShapedNodesMax = 128;
 constexpr int kTimes = 96;  // points of the mean over t, equally spaced in log t
 
 absl::Status Check(const PlanRequest& r) {
@@ -42,11 +44,18 @@ absl::Status Check(const PlanRequest& r) {
   return absl::OkStatus();
 }
 
-// Eigenvalues of P, one a node.
-std::vector<double> SpectrumOf(const std::optional<Coupling>& coupling) {
-  if (!coupling.has_value() || coupling->independent()) return {1.0};
+// The users that are coupled; none of them where each is alone.
+std::span<const CouplingComponent> ComponentsOf(const PlanRequest& request) {
+  if (!request.coupling || request.coupling->nodes() < 2) return {};
+  return request.coupling->components();
+}
+
+// Eigenvalues of P, one per node.
+std::vector<double> SpectrumOf(const PlanRequest& request) {
+  const std::span<const CouplingComponent> components = ComponentsOf(request);
+  if (components.empty()) return {1.0};
   std::vector<double> spectrum;
-  for (const CouplingComponent& component : coupling->components()) {
+  for (const CouplingComponent& component : components) {
     const int n = static_cast<int>(component.nodes.size());
     const Eigen::Map<const Eigen::MatrixXd> p(component.prior.data(), n, n);
     if (n > kEigenNodesMax) {
@@ -103,8 +112,7 @@ PlanCandidate Excluded(PlanCandidate candidate, const absl::Status& why) {
 }
 
 PlanCandidate Randomizer(const PlanRequest& request, const std::vector<double>& spectrum) {
-  PlanCandidate candidate{
-      .kind = PlanCandidate::Kind::kRandomizer, .name = "randomizer", .pure = true};
+  PlanCandidate candidate{.name = "randomizer", .pure = true};
   const auto randomizer =
       RewardRandomizer::Create({request.epsilon, request.rewards, request.rewards_binary});
   if (!randomizer.ok()) return Excluded(candidate, randomizer.status());
@@ -122,7 +130,7 @@ PlanCandidate Randomizer(const PlanRequest& request, const std::vector<double>& 
 // what is left: one pass over time, each step's noise that of its begin.
 PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spectrum) {
   PlanCandidate candidate{
-      .kind = PlanCandidate::Kind::kCentred, .name = "centred randomizer", .pure = true};
+      .mechanism = v1::CENTRED_RANDOMIZER, .name = "centred randomizer", .pure = true};
   const auto randomizer = RewardRandomizer::Create({request.epsilon, request.rewards, false});
   if (!randomizer.ok()) return Excluded(candidate, randomizer.status());
   if (request.rewards_binary) {
@@ -130,15 +138,14 @@ PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spe
   }
   const double tau2 = request.prior_stddev * request.prior_stddev;
   const double sigma2 = request.reward_stddev * request.reward_stddev;
-  const double middle = request.rewards.min / 2 + request.rewards.max / 2;
   double information = 0;
   double noise = 0;
   double then = 0;
   candidate.predicted = MeanOverTime(request, [&](double t) {
     const double left = Remaining(spectrum, tau2, information);
-    const RewardRange window =
-        CentredWindow(request.rewards, middle, request.feature_l2_max * std::sqrt(tau2 * left),
-                      request.reward_stddev, request.epsilon);
+    const RewardRange window = CentredWindow(request.rewards, request.rewards.middle(),
+                                             request.feature_l2_max * std::sqrt(tau2 * left),
+                                             request.reward_stddev, request.epsilon);
     const double v_r = randomizer->VarianceMaxIn(window);
     const double gram = Gram(request, t - then);
     information += gram / (sigma2 + v_r);
@@ -152,7 +159,7 @@ PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spe
 
 PlanCandidate Counter(const PlanRequest& request, const std::vector<double>& spectrum,
                       CounterKind kind) {
-  PlanCandidate candidate{.kind = PlanCandidate::Kind::kCounter, .counter = kind};
+  PlanCandidate candidate{.counter = kind, .mechanism = v1::COUNTER};
   candidate.name = absl::StrFormat("counter (%s)", ToAbsl(CounterKindName(kind)));
   const auto options = CounterOptionsFor(request, kind);
   if (!options.ok()) return Excluded(candidate, options.status());
@@ -201,7 +208,8 @@ class ShapedError {
 };
 
 PlanCandidate Shaped(const PlanRequest& request) {
-  PlanCandidate candidate{.kind = PlanCandidate::Kind::kShaped, .name = "shaped (blt)"};
+  PlanCandidate candidate{
+      .mechanism = v1::SHAPED_COUNTER, .users = request.coupling->nodes(), .name = "shaped (blt)"};
   std::vector<ShapedError> errors;
   double all = 0;
   for (const CouplingComponent& component : request.coupling->components()) {
@@ -234,6 +242,23 @@ PlanCandidate Shaped(const PlanRequest& request) {
   return candidate;
 }
 
+using OwnPrediction = PlanCandidate (*)(const PlanRequest& request,
+                                        const std::vector<double>& spectrum);
+using CoupledPrediction = PlanCandidate (*)(const PlanRequest& request);
+
+// What can run beside the counters, where devices draw and where the server does.
+struct ScopeRow {
+  const char* name;
+  std::span<const OwnPrediction> own;
+  std::span<const CoupledPrediction> of_coupled_users;
+};
+constexpr OwnPrediction kLocalOwn[] = {Randomizer, Centred};
+constexpr OwnPrediction kCentralOwn[] = {Randomizer};
+constexpr CoupledPrediction kCentralCoupled[] = {Shaped};
+// By scope.
+constexpr ScopeRow kScopes[] = {{"local", kLocalOwn, {}},
+                                {"central", kCentralOwn, kCentralCoupled}};
+
 }  // namespace
 
 absl::StatusOr<CounterOptions> CounterOptionsFor(const PlanRequest& request, CounterKind kind) {
@@ -252,20 +277,17 @@ absl::StatusOr<CounterOptions> CounterOptionsFor(const PlanRequest& request, Cou
 
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request) {
   BANDANA_RETURN_IF_ERROR(Check(request));
-  const std::vector<double> spectrum = SpectrumOf(request.coupling);
+  const std::vector<double> spectrum = SpectrumOf(request);
+  const ScopeRow& scope = kScopes[static_cast<int>(request.scope)];
   Plan plan{request, {}};
-  plan.candidates.push_back(Randomizer(request, spectrum));
-  if (request.scope == PlanRequest::Scope::kLocal) {
-    plan.candidates.push_back(Centred(request, spectrum));
-  }
+  for (const auto predict : scope.own) plan.candidates.push_back(predict(request, spectrum));
   for (const CounterKind kind : kCounterKinds) {
     // Toeplitz keeps the whole stream; hybrid is for streams without an expected length.
     if (kind == CounterKind::kToeplitz || kind == CounterKind::kHybrid) continue;
     plan.candidates.push_back(Counter(request, spectrum, kind));
   }
-  if (request.scope == PlanRequest::Scope::kCentral && request.coupling.has_value() &&
-      !request.coupling->independent()) {
-    plan.candidates.push_back(Shaped(request));
+  if (!ComponentsOf(request).empty()) {
+    for (const auto predict : scope.of_coupled_users) plan.candidates.push_back(predict(request));
   }
   std::stable_sort(plan.candidates.begin(), plan.candidates.end(),
                    [](const PlanCandidate& a, const PlanCandidate& b) {
@@ -280,8 +302,8 @@ std::string ExplainPlan(const Plan& plan) {
   const PlanRequest& r = plan.request;
   std::string text = absl::StrFormat(
       "%s privacy of rewards, epsilon %g, delta %g, d = %d, %d events a user expected\n",
-      r.scope == PlanRequest::Scope::kLocal ? "local" : "central", r.epsilon.value, r.delta.value,
-      r.dimension, r.events_per_node);
+      kScopes[static_cast<int>(r.scope)].name, r.epsilon.value, r.delta.value, r.dimension,
+      r.events_per_node);
   absl::StrAppendFormat(&text, "  %-22s %-18s %12s %12s\n", "mechanism", "guarantee",
                         "regret share", "noise sd");
   for (const PlanCandidate& c : plan.candidates) {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
-#include "common/bandits/graph.h"
+#include "common/bandits/coupling.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_kind.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana {
 
@@ -33,11 +34,11 @@ struct PlanRequest {
 };
 
 struct PlanCandidate {
-  enum class Kind { kRandomizer, kCentred, kCounter, kShaped };
-  Kind kind = Kind::kRandomizer;
-  CounterKind counter = CounterKind::kBlt;  // kCounter, kShaped
-  std::string name;                         // "randomizer (hybrid)", "counter (blt)"
-  bool pure = false;                        // epsilon alone, no delta
+  CounterKind counter = CounterKind::kBlt;  // of counters
+  v1::Mechanism mechanism = v1::REWARD_RANDOMIZER;
+  int users = 1;      // whose events are in one stream together
+  std::string name;   // "randomizer (hybrid)", "counter (blt)"
+  bool pure = false;  // epsilon alone, no delta
   // Regret as a share of a uniformly random policy's over the model's life, [0, 1]; the order is
   // what counts.
   double predicted = 1;

@@ -1,4 +1,6 @@
 # Tests of wire; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME coupling_message_test SRCS unit/coupling_message_test.cc
+  DEPS bandana::design bandana::test_support)
 bandana_test(NAME model_config_test SRCS unit/model_config_test.cc
   DEPS bandana::design bandana::test_support)
 bandana_test(NAME public_spec_test SRCS unit/public_spec_test.cc

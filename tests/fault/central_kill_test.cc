@@ -12,7 +12,6 @@
 #include <string>
 
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/model/learners/learner.h"
 #include "common/model/state/model_state.h"
 #include "server/models/folder/recovery.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/model/learners/counter_sink.h"
 #include "server/models/folder/recovery.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -75,7 +75,7 @@ struct Acknowledged {
 // a kill what it sends may be known to the server in part.
 [[noreturn]] void RunChild(const ModelSpec& spec, const std::string& folder,
                            std::array<std::uint64_t, kStreams> acknowledged, int pipe) {
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   auto opened = HostedModel::Open(spec, folder, SystemClock());
   if (!opened.ok()) _exit(3);
   HostedModel& model = **opened;
@@ -118,7 +118,7 @@ void RunAndKill(const ModelSpec& spec, const std::string& folder, int enough,
 // What each user's statistics and releases are after `steps` of each stream, without any server.
 void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
                          const std::array<std::uint64_t, kStreams>& steps) {
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   UserIndex users;
   Counters counters;
   auto recovered = *server::Recover(spec, folder, {}, users, counters);
@@ -131,7 +131,7 @@ void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
     for (int stream = 0; stream < kStreams; ++stream) {
       if (UserOf(stream) != user) continue;
       for (std::uint64_t step = 1; step <= design.Covered(steps[stream]); ++step) {
-        AddEvent({.features = FeaturesOf(step), .reward = RewardCentre(spec.public_spec)},
+        AddEvent({.features = FeaturesOf(step), .reward = spec.public_spec.reward_range.middle()},
                  expected);
       }
       const std::vector<double> moment = MomentOf(design, stream, steps[stream]);
@@ -160,7 +160,7 @@ class CounterKillTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CounterKillTest, EveryAcknowledgedStepCountsOnceAndTheNewestWins) {
   const ModelSpec spec = SpecUnderTest(GetParam());
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const TempDir folder;
   TestRng rng(11);
   std::array<std::uint64_t, kStreams> acknowledged{};

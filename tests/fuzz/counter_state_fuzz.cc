@@ -8,10 +8,10 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256.h"
-#include "common/design/counter_policy.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_encoder.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/model_harness.h"
 
 namespace {
@@ -25,7 +25,7 @@ const bandana::CounterDesign& DesignOf(std::uint8_t number) {
                       " reporting { one_per_decision: true } privacy { epsilon: 2 delta: 1e-6"
                       " mechanism: COUNTER counter { horizon: 100 kind: ") +
           kind + " } }");
-      all->push_back(*bandana::MakeCounterDesign(spec.public_spec));
+      all->push_back(bandana::testing::DesignOf(spec.public_spec));
     }
     return all;
   }();

@@ -13,9 +13,8 @@
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
 #include "common/base/check.h"
-#include "common/design/context_policy.h"
-#include "common/design/counter_policy.h"
 #include "common/design/field_checks.h"
+#include "common/design/mechanism.h"
 #include "common/design/model_spec.h"
 #include "common/design/privacy_rules.h"
 #include "common/mechanisms/centred_window.h"
@@ -62,8 +61,8 @@ void SetHash(v1::GetModelResponse& response) {
   spec.token_lifetime = span(response.token_lifetime());
   if (spec.mode == v1::LOCAL_CONTEXT && spec.dimension >= 1 &&
       spec.dimension <= DimensionMax(spec.mechanism)) {
-    const auto mechanism = ContextMechanism::Create(spec);
-    if (mechanism.ok()) spec.context = mechanism->spec();
+    const auto made = MakeMechanism(spec);
+    if (made.ok()) spec.context = (*made)->agreed();
   }
   response.set_policy_hash(std::string(AsChars(spec.PolicyHash())));
 }
@@ -77,16 +76,10 @@ void TryModel(v1::GetModelResponse& response) {
   BANDANA_CHECK(AsChars(spec->PolicyHash()) == response.policy_hash());
   CheckPolicy(*spec, {}).IgnoreError();
   // What Connect makes of it next.
-  if (HasRandomizer(*spec)) {
-    const auto randomizer = MakeRandomizer(*spec);
-    BANDANA_CHECK(!randomizer.ok() || std::isfinite(randomizer->VarianceMax()));
-  }
-  if (spec->mode == v1::LOCAL_REWARD && spec->counter) MakeCounterDesign(*spec).IgnoreError();
-  if (spec->context) {
-    const auto mechanism = ContextMechanism::Create(*spec);
-    BANDANA_CHECK(mechanism.ok() && mechanism->spec() == *spec->context);
-    BANDANA_CHECK(ReportedRewardAbsMax(*spec) > 0);
-  }
+  const Mechanism& made = *spec->made;
+  BANDANA_CHECK(made.id() == spec->mechanism);
+  BANDANA_CHECK(made.agreed() == spec->context);
+  BANDANA_CHECK(std::isfinite(made.reward_variance()));
 }
 
 void TryPosterior(const v1::GetPosteriorResponse& response) {

@@ -11,6 +11,7 @@
 #include "client/src/seams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -56,7 +57,7 @@ class ClientCentredTest : public ::testing::Test {
   // What a device with these bits sends for the rewards, clipped to the window.
   static std::vector<std::uint32_t> Outputs(const std::vector<std::optional<double>>& rewards,
                                             const RewardRange& window, std::uint64_t seed) {
-    const RewardRandomizer randomizer = *MakeRandomizer(CentredSpec());
+    const RewardRandomizer randomizer = testing::RandomizerOf(CentredSpec());
     SeededBits bits(seed);
     std::vector<std::uint32_t> outputs;
     for (const auto& reward : rewards) {

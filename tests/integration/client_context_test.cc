@@ -17,10 +17,10 @@
 #include "bandana/client.h"
 #include "client/src/seams.h"
 #include "common/bandits/link.h"
-#include "common/design/context_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -173,13 +173,12 @@ TEST_F(ClientContextTest, GaussianReportsAreIntegersThatFit) {
     ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
   }
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));
-  const auto mechanism = ContextMechanism::Create(spec);
-  ASSERT_THAT(mechanism, IsOk());
+  const auto mechanism = testing::ContextsOf(spec);
   ASSERT_EQ(server.applied_contexts().size(), 10);
   std::set<std::int64_t> firsts;
   for (const auto& report : server.applied_contexts()) {
     const std::vector<std::int64_t> values(report.values().begin(), report.values().end());
-    EXPECT_TRUE(mechanism->Fits(values));
+    EXPECT_TRUE(mechanism->Fits({report.seed(), values}));
     EXPECT_EQ(report.seed(), "");
     firsts.insert(values.front());
   }
@@ -208,7 +207,7 @@ TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
   for (const v1::Mechanism kind : {v1::PRIVUNIT, v1::JOINT_GAUSSIAN}) {
     PublicSpec spec = ContextModelSpec(kind);
     spec.link = Link::kLogistic;
-    spec.context = ContextMechanism::Create(spec)->spec();
+    spec.context = testing::ContextsOf(spec)->spec();
     FakeRecommender server(spec);
     server.SetPosterior(Posterior(1, 1, 0.5));
     testing::SeededBits bits(7);
@@ -231,7 +230,7 @@ TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
       ASSERT_THAT(client->Report(*selection, rewards[i], i % 2), IsOk());
     }
     ASSERT_TRUE(client->Flush(absl::Seconds(10)));
-    const auto mechanism = ContextMechanism::Create(spec);
+    const auto mechanism = testing::ContextsOf(spec);
     ASSERT_EQ(mechanism->statistic().reward_abs_max(), 0.5);
     testing::SeededBits same(7);
     std::map<std::string, std::string> expected;  // by report id
@@ -243,14 +242,13 @@ TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
       v1::ContextReport report;
       report.set_report_id(std::string(AsChars(id)));
       report.set_epoch(1);
+      const auto drawn = mechanism->Draw(phi, same);
+      ASSERT_THAT(drawn, IsOk());
       if (kind == v1::PRIVUNIT) {
-        const auto drawn = mechanism->privunit()->Randomize(phi, same);
-        ASSERT_THAT(drawn, IsOk());
-        report.set_seed(std::string(AsChars(drawn->seed())));
+        report.set_seed(std::string(AsChars(std::get<PerturbedDirection>(*drawn).seed())));
       } else {
-        const auto drawn = mechanism->gaussian()->Perturb(phi, same);
-        ASSERT_THAT(drawn, IsOk());
-        report.mutable_values()->Assign(drawn->grid().begin(), drawn->grid().end());
+        const auto grid = std::get<PerturbedStatistics>(*drawn).grid();
+        report.mutable_values()->Assign(grid.begin(), grid.end());
       }
       expected[report.report_id()] = report.SerializeAsString();
     }
@@ -382,7 +380,7 @@ TEST_F(ClientContextTest, AChangedModelIsNotReportedTo) {
   const auto client = MustConnect(server);
   PublicSpec weaker = ContextModelSpec();
   weaker.epsilon = {2};
-  weaker.context = ContextMechanism::Create(weaker)->spec();
+  weaker.context = testing::ContextsOf(weaker)->spec();
   server.SetSpec(weaker);
   ASSERT_THAT(client->Report(*client->Select("u", Arms::Inline(kArms)), kReward), IsOk());
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));

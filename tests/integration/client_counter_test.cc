@@ -16,10 +16,10 @@
 #include "bandana/client.h"
 #include "client/src/seams.h"
 #include "common/accounting/zcdp.h"
-#include "common/design/counter_policy.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -123,7 +123,7 @@ TEST_F(ClientCounterTest, SendsTheNoisySumOfCentredRewardsWithItsTokens) {
   EXPECT_EQ(name.size(), 16);
   EXPECT_EQ(stream.step, 4);
   EXPECT_THAT(stream.tokens, ElementsAre("token-1", "token-2", "token-3", "token-4"));
-  const double sd = std::sqrt(MakeCounterDesign(spec)->PredictedVariance(4));
+  const double sd = std::sqrt(testing::DesignOf(spec).PredictedVariance(4));
   ASSERT_LT(sd, 0.1);
   const auto& moment = stream.moments.at(4);
   EXPECT_NEAR(moment[0], 0.5 - 0.25, 6 * sd);

@@ -21,6 +21,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "tests/support/child_process.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -97,7 +98,8 @@ FeaturesById ById(std::vector<TsvArm> arms) {
 double Play(const ModelSpec& spec, const Environment& environment, const FeaturesById& arms,
             BanditModel& model) {
   std::optional<RewardRandomizer> randomizer;
-  if (spec.public_spec.mode == v1::LOCAL_REWARD) randomizer = *MakeRandomizer(spec.public_spec);
+  if (spec.public_spec.mode == v1::LOCAL_REWARD)
+    randomizer = testing::RandomizerOf(spec.public_spec);
   testing::SeededBits bits(kSeed);
   double total = 0;
   Choice decision;

@@ -7,14 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/privacy/counter_stream.h"
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
 #include "common/design/identity.h"
 #include "common/design/mechanism.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {
 namespace {
-
 
 constexpr int kDevices = 3;
 constexpr std::size_t kReportStepsMax = 6;
@@ -150,7 +148,8 @@ void World::TakeStep(Device& device, const Decision& decision, double reward) {
   if (counter->step() >= design.step_cap()) return;
   const PublicSpec& p = spec_.public_spec;
   const auto held = device::HeldReward::Clip(reward, p.reward_range, p.default_reward());
-  const auto moment = counter->Step(decision.arms[0].features, held, RewardCentre(p), bits_);
+  const auto moment =
+      counter->Step(decision.arms[0].features, held, p.reward_range.middle(), bits_);
   if (!moment.ok()) return Check(moment.status());
   if (rng_.Index(20) == 0) {
     ++figures_.device_crashes;

@@ -55,7 +55,7 @@ class World {
     std::uint64_t epoch = 0;
     std::uint64_t acknowledged = 0;
     bool ended = false;
-    std::string state;                        // of the counter, after all steps
+    std::string state;                // of the counter, after all steps
     std::vector<Decision> decisions;  // one a step
     std::vector<std::vector<double>> moments;
   };

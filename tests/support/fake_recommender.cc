@@ -11,7 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
-#include "common/design/context_policy.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -58,7 +58,7 @@ PublicSpec ContextModelSpec(v1::Mechanism mechanism) {
   spec.mode = v1::LOCAL_CONTEXT;
   spec.mechanism = mechanism;
   if (mechanism == v1::JOINT_GAUSSIAN) spec.delta = {1e-6};
-  spec.context = ContextMechanism::Create(spec)->spec();
+  spec.context = testing::ContextsOf(spec)->spec();
   return spec;
 }
 

@@ -10,6 +10,7 @@
 #include "common/bandits/mab/tsallis_inf.h"
 #include "common/model/learners/arms_sink.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -70,7 +71,7 @@ TEST_F(ArmsModelTest, LocalReportsCountByTheRandomizersValue) {
   const ModelSpec spec = ArmsSpecOf("policy: KL_UCB", kLocal);
   EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
   const auto model = Open(spec);
-  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);
   for (int i = 0; i < 4; ++i) {
     ReportedOutcome outcome{.decision = Drawn(*model, i, i % 3, 1)};
     outcome.output = i == 1 ? 1 : 0;

@@ -10,13 +10,13 @@
 #include "common/accounting/composition.h"
 #include "common/accounting/zcdp.h"
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/model/state/central_streams.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/registry.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/statistics.h"
 
 namespace bandana::testing {
@@ -98,7 +98,7 @@ TEST_F(CentralModelTest, ThePosteriorIsNotThatOfTheRawRewards) {
     AddEvent({.features = x, .reward = 3}, raw);
   }
   auto same = *BanditModel::Create(spec.bandit, spec.coupling);
-  raw.moment_variance = MakeCounterDesign(spec.public_spec)->PredictedVariance(20);
+  raw.moment_variance = testing::DesignOf(spec.public_spec).PredictedVariance(20);
   ASSERT_THAT(same->SetReleased(0, raw), IsOk());
   same->Refresh();
   const std::vector<double> mean = MeanOf(*model);
@@ -121,7 +121,7 @@ TEST_F(CentralModelTest, EveryStreamIsDebitedBeforeItsFirstEvent) {
   ASSERT_EQ(ledger.entries_size(), 2);
   EXPECT_EQ(ledger.entries(1).log_sequence(), 1);
   EXPECT_EQ(ledger.entries(0).log_sequence(), 6);  // debit, 3 events, epoch
-  const double rho = MakeCounterDesign(spec.public_spec)->cost().value;
+  const double rho = testing::DesignOf(spec.public_spec).cost().value;
   EXPECT_EQ(ledger.entries(0).rho(), rho);
   EXPECT_GT(ledger.user().epsilon_zcdp(), 2);
   EXPECT_LT(ledger.user().epsilon_zcdp(), 4);
@@ -191,7 +191,7 @@ const char kEpochs[] =
 TEST_F(CentralModelTest, EpochsMoveThePosteriorAtTheirEndsWithTheContextsThatTheyCover) {
   const ModelSpec spec = CentralSpecOf(kEpochs);
   const auto model = Open(spec);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   std::vector<double> mean(2);
   NodeStatistics covered = EmptyStatistics(2);
   const std::vector<double> x = {0.6, 0.8};

@@ -8,10 +8,10 @@
 
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
-#include "common/design/context_policy.h"
 #include "common/mechanisms/privunit.h"
 #include "server/models/folder/export.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 
 namespace bandana::testing {
@@ -44,24 +44,21 @@ class ContextModelTest : public HostedModelTest {
   // As a device draws it.
   ReportedContext Draw(const ModelSpec& spec, std::uint64_t number, double x0, double x1,
                        double reward, std::uint64_t epoch = 1) {
-    // A test has one mechanism.
-    if (!mechanism_.ok()) mechanism_ = ContextMechanism::Create(spec.public_spec);
-    const ContextMechanism* const mechanism = &*mechanism_;
+    const ContextReports& contexts = *spec.public_spec.made->contexts();
     ReportedContext report{.id = IdOf(number), .epoch = epoch};
-    const ClippedStatistics phi = mechanism->statistic().Clip(RawInteraction({x0, x1}, reward));
-    if (mechanism->privunit() != nullptr) {
-      const auto drawn = mechanism->privunit()->Randomize(phi, bits_);
-      report.seed.assign(reinterpret_cast<const char*>(drawn->seed().data()), 16);
-      Add(*mechanism, *mechanism->Decode(drawn->seed()));
+    const ClippedStatistics phi = contexts.statistic().Clip(RawInteraction({x0, x1}, reward));
+    const absl::StatusOr<PerturbedContext> drawn = contexts.Draw(phi, bits_);
+    if (const auto* const direction = std::get_if<PerturbedDirection>(&*drawn)) {
+      report.seed.assign(reinterpret_cast<const char*>(direction->seed().data()), 16);
     } else {
-      const auto drawn = mechanism->gaussian()->Perturb(phi, bits_);
-      report.values.assign(drawn->grid().begin(), drawn->grid().end());
-      Add(*mechanism, mechanism->Decode(report.values));
+      const auto values = std::get<PerturbedStatistics>(*drawn).grid();
+      report.values.assign(values.begin(), values.end());
     }
+    Add(contexts, *contexts.Decode({report.seed, report.values}));
     return report;
   }
-  void Add(const ContextMechanism& mechanism, const JointEstimate& estimate) {
-    const ReportVariance one = mechanism.variance();
+  void Add(const ContextReports& contexts, const JointEstimate& estimate) {
+    const ReportVariance one = contexts.variance();
     for (std::size_t i = 0; i < 3; ++i) expected_.gram[i] += estimate.gram[i];
     for (std::size_t i = 0; i < 2; ++i) expected_.moment[i] += estimate.moment[i];
     ++expected_.events;
@@ -78,7 +75,7 @@ class ContextModelTest : public HostedModelTest {
     return model->Posterior(0).mean;
   }
   absl::StatusOr<std::vector<ReportResult>> Send(HostedModel& model,
-                                                  std::vector<ReportedContext> reports) {
+                                                 std::vector<ReportedContext> reports) {
     std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
     model.ReportContexts(std::move(reports), [&](auto results) { promise.set_value(results); });
     return promise.get_future().get();
@@ -106,7 +103,6 @@ class ContextModelTest : public HostedModelTest {
   }
 
   SeededBits bits_{7};
-  absl::StatusOr<ContextMechanism> mechanism_;
   NoisyStatistics expected_{.gram = std::vector<double>(3), .moment = std::vector<double>(2)};
 };
 

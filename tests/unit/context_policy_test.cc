@@ -1,5 +1,4 @@
 // Configurations of models whose contexts are private, and what device and server agree on.
-#include "common/design/context_policy.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -12,6 +11,8 @@
 
 #include "common/base/limits.h"
 #include "common/design/model_spec.h"
+#include "common/mechanisms/privunit.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {
@@ -93,7 +94,7 @@ TEST(ContextConfigTest, ALogisticModelLearnsAQuarterOfTheta) {
   EXPECT_EQ(spec.bandit.prior_variance, 0.25);
   EXPECT_EQ(spec.theta_l2_max, 1);
   EXPECT_EQ(ReportedRewardAbsMax(spec.public_spec), 0.5);
-  EXPECT_EQ(ContextMechanism::Create(spec.public_spec)->statistic().reward_abs_max(), 0.5);
+  EXPECT_EQ(testing::ContextsOf(spec.public_spec)->statistic().reward_abs_max(), 0.5);
   const ModelSpec bound =
       MustParse(std::string(kLogistic) + "exploration { confidence { theta_l2_max: 6 } }");
   EXPECT_EQ(bound.theta_l2_max, 1.5);
@@ -185,42 +186,42 @@ PublicSpec SpecOf(v1::Mechanism mechanism, double reward_min = -1) {
   return spec;
 }
 
-TEST(ContextMechanismTest, CostsAndVariancesAreThoseOfTheMechanism) {
-  const auto privunit = ContextMechanism::Create(SpecOf(v1::PRIVUNIT));
-  ASSERT_THAT(privunit, IsOk());
+TEST(ContextReportsTest, CostsAndVariancesAreThoseOfTheMechanism) {
+  const auto privunit = testing::ContextsOf(SpecOf(v1::PRIVUNIT));
   EXPECT_EQ(privunit->cost().pure->value, 1);
-  const JointVariance one = privunit->privunit()->EntryVariance();
+  const JointVariance one = PrivUnit::Create(privunit->statistic(), Epsilon{1})->EntryVariance();
   EXPECT_EQ(privunit->variance().gram, one.gram_diagonal);
   EXPECT_EQ(privunit->variance().moment, one.moment);
-  const auto gaussian = ContextMechanism::Create(SpecOf(v1::JOINT_GAUSSIAN));
-  ASSERT_THAT(gaussian, IsOk());
+  const auto gaussian = testing::ContextsOf(SpecOf(v1::JOINT_GAUSSIAN));
   // sigma of phi is 7.914 at (1, 1e-5) for every d >= 2 (joint_gaussian.md); a diagonal entry of x
   // x' counts in L^2 = 4, one of r x in L R = 2.
   EXPECT_NEAR(std::sqrt(gaussian->variance().gram), 4 * 7.914, 4 * 0.001);
   EXPECT_NEAR(std::sqrt(gaussian->variance().moment), 2 * 7.914, 2 * 0.001);
   EXPECT_TRUE(gaussian->cost().rho.has_value());
-  EXPECT_THAT(ContextMechanism::Create(SpecOf(v1::COUNTER)), StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(MakeMechanism(SpecOf(v1::COUNTER)), StatusIs(Code::kInvalidArgument));
   // R is the larger end of the range.
-  EXPECT_EQ(ContextMechanism::Create(SpecOf(v1::PRIVUNIT, -3))->statistic().reward_abs_max(), 3);
+  EXPECT_EQ(testing::ContextsOf(SpecOf(v1::PRIVUNIT, -3))->statistic().reward_abs_max(), 3);
 }
 
-TEST(ContextMechanismTest, OnlyIntegersThatADeviceReleasesFit) {
-  const auto gaussian = ContextMechanism::Create(SpecOf(v1::JOINT_GAUSSIAN));
-  ASSERT_THAT(gaussian, IsOk());
+TEST(ContextReportsTest, OnlyIntegersThatADeviceReleasesFit) {
+  const auto gaussian = testing::ContextsOf(SpecOf(v1::JOINT_GAUSSIAN));
   std::vector<std::int64_t> values(5, 0);
   values[0] = std::int64_t{1} << gaussian->statistic().grid_bits();
-  ASSERT_TRUE(gaussian->Fits(values));
+  ASSERT_TRUE(gaussian->Fits({"", values}));
   // phi_0 = 1 stands for x_0^2 = L^2.
-  EXPECT_EQ(gaussian->Decode(values).gram[0], 4);
-  EXPECT_EQ(gaussian->Decode(values).moment[0], 0);
+  EXPECT_EQ(gaussian->Decode({"", values})->gram[0], 4);
+  EXPECT_EQ(gaussian->Decode({"", values})->moment[0], 0);
   for (const std::int64_t value :
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
         std::int64_t{1} << 40}) {
     values[4] = value;
-    EXPECT_FALSE(gaussian->Fits(values)) << value;
+    EXPECT_FALSE(gaussian->Fits({"", values})) << value;
   }
-  EXPECT_FALSE(gaussian->Fits(std::vector<std::int64_t>(4)));
-  EXPECT_FALSE(gaussian->Fits(std::vector<std::int64_t>(6)));
+  EXPECT_FALSE(gaussian->Fits({"", std::vector<std::int64_t>(4)}));
+  EXPECT_FALSE(gaussian->Fits({"", std::vector<std::int64_t>(6)}));
+  values[4] = 0;
+  EXPECT_FALSE(gaussian->Fits({std::string(16, 's'), values}));
+  EXPECT_THAT(gaussian->Decode({std::string(16, 's'), {}}), StatusIs(Code::kDataLoss));
 }
 
 }  // namespace

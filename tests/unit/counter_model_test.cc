@@ -6,9 +6,9 @@
 #include <future>
 
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/design/mechanism.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -66,7 +66,7 @@ std::vector<double> Expected(const ModelSpec& spec, const std::vector<std::vecto
   auto model = *BanditModel::Create(spec.bandit, spec.coupling);
   NodeStatistics statistics = EmptyStatistics(2);
   for (const auto& features : x) {
-    AddEvent({.features = features, .reward = RewardCentre(spec.public_spec)}, statistics);
+    AddEvent({.features = features, .reward = spec.public_spec.reward_range.middle()}, statistics);
   }
   for (int i = 0; i < 2; ++i) statistics.moment[i] += moment[i];
   statistics.moment_variance = variance;
@@ -85,7 +85,7 @@ TEST_F(CounterModelTest, TheNewestReleaseMovesWithItsContexts) {
   const auto model = Open(spec);
   ExpectResult(Send(*model, Report(*model, 1, 1, 2, {5, 1})), v1::APPLIED, 2);
   ExpectResult(Send(*model, Report(*model, 1, 3, 3, {7, 2})), v1::APPLIED, 3);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const std::vector<std::vector<double>> x = {{0.6, -0.8}, {0.6, 0.8}, {0.6, -0.8}};
   ExpectNear(MeanOf(*model), Expected(spec, x, {7, 2}, design.PredictedVariance(3)));
   EXPECT_EQ(model->Stats().reports_applied(), 3);
@@ -96,7 +96,7 @@ TEST_F(CounterModelTest, StreamsOfOneNodeAddUp) {
   const auto model = Open(spec);
   ExpectResult(Send(*model, Report(*model, 1, 1, 1, {5, 1})), v1::APPLIED, 1);
   ExpectResult(Send(*model, Report(*model, 2, 1, 2, {3, -4})), v1::APPLIED, 2);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const std::vector<std::vector<double>> x = {{0.6, -0.8}, {0.6, -0.8}, {0.6, 0.8}};
   ExpectNear(MeanOf(*model),
              Expected(spec, x, {8, -3}, design.PredictedVariance(1) + design.PredictedVariance(2)));
@@ -112,7 +112,7 @@ TEST_F(CounterModelTest, LostRepeatedAndReorderedReportsDoNoHarm) {
   ExpectResult(Send(*model, both), v1::APPLIED, 4);
   ExpectResult(Send(*model, first), v1::DUPLICATE, 4);
   ExpectResult(Send(*model, both), v1::DUPLICATE, 4);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const std::vector<std::vector<double>> x = {{0.6, -0.8}, {0.6, 0.8}, {0.6, -0.8}, {0.6, 0.8}};
   ExpectNear(MeanOf(*model), Expected(spec, x, {6, 6}, design.PredictedVariance(4)));
   EXPECT_EQ(model->Stats().reports_applied(), 4);
@@ -151,7 +151,7 @@ TEST_F(CounterModelTest, TokensThatAreOverDoNotHoldUpTheStream) {
   report.decisions[1].reset();  // does not open
   clock_.Advance(absl::Seconds(1));
   ExpectResult(Send(*model, report), v1::APPLIED, 4);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   ExpectNear(MeanOf(*model), Expected(spec, {{0.6, 0.8}}, {1, 1}, design.PredictedVariance(4)));
   EXPECT_EQ(model->Stats().reports_applied(), 1);
   EXPECT_EQ(model->Stats().reports_rejected().at("expired"), 2);
@@ -176,7 +176,7 @@ TEST_F(CounterModelTest, AnEpochEndsTheStreamsAndKeepsWhatTheyReleased) {
   ASSERT_THAT(model->OpenEpoch(), IsOk());
   ExpectResult(Send(*model, old), v1::REJECTED, 0, v1::TOKEN_FOREIGN);
   ExpectResult(Send(*model, Report(*model, 3, 1, 2, {1, 1})), v1::APPLIED, 2);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const std::vector<std::vector<double>> x = {{0.6, -0.8}, {0.6, -0.8}, {0.6, 0.8}};
   const auto expected =
       Expected(spec, x, {6, 2}, design.PredictedVariance(1) + design.PredictedVariance(2));
@@ -227,7 +227,7 @@ TEST_F(CounterModelTest, ContextsWaitForTheEpochsReleaseThatCoversThem) {
   ModelSpec spec = CounterSpecOf();
   spec.public_spec.counter->kind = v1::EPOCHS;
   spec.public_spec.made = *MakeMechanism(spec);
-  const auto design = *MakeCounterDesign(spec.public_spec);
+  const auto design = testing::DesignOf(spec.public_spec);
   const auto expected = [&](std::uint64_t step, std::vector<double> moment) {
     return Expected(spec, ContextsThrough(step), std::move(moment), design.PredictedVariance(step));
   };
@@ -271,6 +271,7 @@ TEST_F(CounterModelTest, TheUsersLimitCountsSteps) {
   ModelSpec spec = CounterSpecOf();
   spec.public_spec.events_per_user_max = 3;
   spec.coupling = Coupling::Independent();
+  spec.config.mutable_independent();
   spec.bandit.nodes_max = 2;
   const auto model = Open(spec);
   const auto report = [&](int stream, std::uint64_t first, std::uint64_t last,

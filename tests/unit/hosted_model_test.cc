@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -200,7 +201,7 @@ TEST_F(HostedModelTest, UserIdsAreChecked) {
 TEST_F(HostedModelTest, LocalModelsUseTheRandomizersValue) {
   const ModelSpec spec = LocalColinSpec();
   const auto model = Open(spec);
-  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);
   const std::uint32_t last = randomizer.outputs() - 1;
   EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 1, {1, 0}, "1"), last)),
             v1::APPLIED);
@@ -216,7 +217,7 @@ TEST_F(HostedModelTest, CentredReportsAreWeighedByTheirWindow) {
       "reward_stddev: 0.1 reporting { one_per_decision: true } "
       "privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }");
   const auto model = Open(spec);
-  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);
   EXPECT_DOUBLE_EQ(spec.bandit.observation_variance, 0.01 + randomizer.VarianceMax());
   const RewardRange window{0.2, 0.4};
   const std::uint32_t output = randomizer.outputs() - 1;

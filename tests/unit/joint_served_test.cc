@@ -8,13 +8,13 @@
 
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/mechanisms/joint/joint_counter.h"
 #include "common/model/entries/records.h"
 #include "common/planner/served_config.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -79,7 +79,7 @@ JointSums ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
                                               .kind = CounterKind::kBlt,
                                               .horizon = 100,
                                               .step_cap = 200});
-  EXPECT_EQ(counter.design().digest(), MakeCounterDesign(spec)->digest());
+  EXPECT_EQ(counter.design().digest(), testing::DesignOf(spec).digest());
   CounterEncoder encoder(counter.design());
   CounterDecoder decoder(counter.design());
   const auto key = Key();
@@ -205,7 +205,7 @@ TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
   // What the first epoch released stands, and the second adds to it.
   const server::Recovered recovered = Recover(spec);
   EXPECT_NE(release_of(recovered), from_log);
-  const auto design = *MakeCounterDesign(spec);
+  const auto design = testing::DesignOf(spec);
   EXPECT_NEAR(recovered.path->ReleaseOf(recovered.state, 0).value().variance,
               design.PredictedVariance(50) + design.PredictedVariance(32),
               1e-9 * design.PredictedVariance(50));
@@ -233,7 +233,7 @@ TEST_F(JointServedTest, TheLedgerHoldsOneDebitOfTheCounterAndItsExactReading) {
   ASSERT_EQ(ledger.entries_size(), 1);
   EXPECT_EQ(ledger.entries(0).log_sequence(), 1);
   EXPECT_EQ(ledger.entries(0).principal(), "node 0");
-  const auto counter = *MakeJointCounter(spec.public_spec);
+  const auto counter = testing::JointOf(spec.public_spec);
   ASSERT_TRUE(counter.cost().mu.has_value());
   EXPECT_EQ(ledger.entries(0).rho(), counter.design().cost().value);
   ASSERT_TRUE(ledger.user().has_epsilon_gaussian());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "common/mechanisms/reward_randomizer.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {
@@ -58,25 +59,23 @@ TEST(Planner, RandomizesShortStreamsAndCountsLongOnes) {
   for (const double epsilon : {0.5, 1.0, 2.0}) {
     const Plan brief = MakePlan(Central(OneUser(epsilon, 300))).value();
     const Plan lasting = MakePlan(Central(OneUser(epsilon, 1'000'000))).value();
-    EXPECT_EQ(brief.best().kind, PlanCandidate::Kind::kRandomizer);
-    EXPECT_EQ(lasting.best().kind, PlanCandidate::Kind::kCounter);
+    EXPECT_EQ(brief.best().mechanism, v1::REWARD_RANDOMIZER);
+    EXPECT_EQ(lasting.best().mechanism, v1::COUNTER);
   }
 }
 
 // Measured (counter-crossing, d = 10, epsilon 1): the randomizer wins at 3000 events, the counter
 // at 10,000.
 TEST(Planner, CrossesWhereTheExperimentDoes) {
-  EXPECT_EQ(MakePlan(Central(OneUser(1, 3'000))).value().best().kind,
-            PlanCandidate::Kind::kRandomizer);
-  EXPECT_EQ(MakePlan(Central(OneUser(1, 10'000))).value().best().kind,
-            PlanCandidate::Kind::kCounter);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 3'000))).value().best().mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 10'000))).value().best().mechanism, v1::COUNTER);
 }
 
 // The noise of a window shrinks with what is left to learn: less than both, however long.
 TEST(Planner, CentresWhatTheDeviceRandomizes) {
   for (const std::uint64_t events : {300u, 10'000u, 1'000'000u}) {
     const Plan plan = MakePlan(OneUser(1, events)).value();
-    EXPECT_EQ(plan.best().kind, PlanCandidate::Kind::kCentred);
+    EXPECT_EQ(plan.best().mechanism, v1::CENTRED_RANDOMIZER);
     EXPECT_TRUE(plan.best().pure);
     EXPECT_LT(plan.best().noise, 0.2 * Of(plan, "randomizer (hybrid)").noise);
   }
@@ -141,12 +140,12 @@ TEST(Planner, ShapesCentralNoiseAcrossUsersWhoAreAlike) {
   request.coupling = EvenInfluence(10);
   request.prior_stddev = 1;
   const Plan alike = MakePlan(request).value();
-  EXPECT_EQ(alike.best().kind, PlanCandidate::Kind::kShaped);
+  EXPECT_EQ(alike.best().mechanism, v1::SHAPED_COUNTER);
   EXPECT_LT(Of(alike, "shaped").predicted, 0.8 * Of(alike, "counter (blt)").predicted);
   request.scope = PlanRequest::Scope::kLocal;
   const Plan local = MakePlan(request).value();
   for (const PlanCandidate& candidate : local.candidates)
-    EXPECT_NE(candidate.kind, PlanCandidate::Kind::kShaped);
+    EXPECT_NE(candidate.mechanism, v1::SHAPED_COUNTER);
 }
 
 TEST(Planner, WithoutDeltaOnlyPureMechanismsAreLeft) {

@@ -12,6 +12,7 @@
 #include "common/design/points_policy.h"
 #include "server/models/registry.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
 
 namespace bandana::testing {
@@ -113,7 +114,7 @@ TEST_F(PointsModelTest, LocalReportsCountByTheRandomizersValue) {
   EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
   const auto model = Open(spec);
   const auto policy = *MakePointsPolicy(spec);
-  const RewardRandomizer randomizer = *MakeRandomizer(spec.public_spec);
+  const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);
   for (std::uint32_t i = 0; i < 10; ++i) {
     const ConvexPlay play = Play(*model);
     ReportedOutcome outcome{.decision = Of(*model, play.factor)};

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/sha256.h"
-#include "common/design/counter_policy.h"
 #include "common/design/model_spec.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
 
@@ -268,41 +268,65 @@ TEST(ParsePublicSpec, ChecksTheCounterAgain) {
   }
 }
 
-TEST(MakeRandomizer, IsForThatMechanismOnly) {
-  EXPECT_THAT(MakeRandomizer(WithCounter()), StatusIs(absl::StatusCode::kInvalidArgument));
-  PublicSpec central = Local();
-  central.mode = v1::CENTRAL_REWARD;
-  EXPECT_THAT(MakeRandomizer(central), IsOk());
-  EXPECT_THAT(MakeRandomizer(Local()), IsOk());
-  EXPECT_THAT(MakeRandomizer(NonPrivate()), StatusIs(absl::StatusCode::kInvalidArgument));
+// As a device makes it.
+std::shared_ptr<const Mechanism> Device(const PublicSpec& spec) {
+  return MakeMechanism(spec).value();
 }
 
-TEST(MakeCounterDesign, ChargesOneReplacedRewardAndNoMoreThanAsked) {
+TEST(Mechanism, HasItsPartWhereItDraws) {
+  EXPECT_NE(Device(Local())->rewards(), nullptr);
+  EXPECT_EQ(Device(Local())->counter(), nullptr);
+  EXPECT_NE(Device(WithCounter())->counter(), nullptr);
+  EXPECT_EQ(Device(WithCounter())->rewards(), nullptr);
+  PublicSpec central = Local();
+  central.mode = v1::CENTRAL_REWARD;
+  EXPECT_EQ(Device(central)->rewards(), nullptr);
+  EXPECT_EQ(Device(central)->name(), "REWARD_RANDOMIZER");
+  EXPECT_NE(testing::Made(central)->rewards(), nullptr);
+}
+
+TEST(Mechanism, OfAModelWithoutPrivacyHasNoName) {
+  const auto none = Device(NonPrivate());
+  EXPECT_EQ(none->rewards(), nullptr);
+  EXPECT_EQ(none->counter(), nullptr);
+  EXPECT_EQ(none->name(), "");
+  EXPECT_EQ(none->unit(), "");
+  EXPECT_EQ(none->guarantee(), "");
+  EXPECT_FALSE(none->cost().has_value());
+  EXPECT_EQ(PublicSpec{}.made->name(), "");
+}
+
+TEST(Mechanism, OfAnotherModeIsRefused) {
+  PublicSpec spec = WithCounter();
+  spec.mode = v1::LOCAL_CONTEXT;
+  EXPECT_THAT(MakeMechanism(spec), StatusIs(absl::StatusCode::kInvalidArgument, "model"));
+}
+
+TEST(RewardCounter, ChargesOneReplacedRewardAndNoMoreThanAsked) {
   PublicSpec spec = WithCounter();
   spec.reward_range = {.min = -1, .max = 3};
   spec.feature_l2_max = 2;
-  EXPECT_EQ(RewardCentre(spec), 1);
-  const auto design = MakeCounterDesign(spec);
-  ASSERT_THAT(design, IsOk());
-  EXPECT_EQ(design->kind(), CounterKind::kHonaker);
-  EXPECT_EQ(design->step_cap(), 4000);
-  EXPECT_EQ(design->grid().dimension, 25);
+  EXPECT_EQ(spec.reward_range.middle(), 1);
+  const CounterDesign design = testing::DesignOf(spec);
+  EXPECT_EQ(design.kind(), CounterKind::kHonaker);
+  EXPECT_EQ(design.step_cap(), 4000);
+  EXPECT_EQ(design.grid().dimension, 25);
   // L B / 2 = 4: |x (r - mid)| of any event; two of them lie at most 8 = L B apart.
-  const double bound = std::ldexp(design->grid().norm_bound, design->grid().exponent);
+  const double bound = std::ldexp(design.grid().norm_bound, design.grid().exponent);
   EXPECT_LE(bound, 4);
   EXPECT_GT(bound, 4 * (1 - 1e-6));
-  const double delta = testing::ZcdpDelta(design->cost(), spec.epsilon);
+  const double delta = testing::ZcdpDelta(design.cost(), spec.epsilon);
   EXPECT_LE(delta, 1e-6);
   EXPECT_GT(delta, 0.99e-6);
 }
 
-TEST(MakeCounterDesign, IsTheSameOnTheDevice) {
+TEST(RewardCounter, IsTheSameOnTheDevice) {
   const auto parsed = ParsePublicSpec(ToProto(WithCounter()));
   ASSERT_THAT(parsed, IsOk());
-  EXPECT_EQ(MakeCounterDesign(*parsed)->digest(), MakeCounterDesign(WithCounter())->digest());
+  EXPECT_EQ(testing::DesignOf(*parsed).digest(), testing::DesignOf(WithCounter()).digest());
 }
 
-TEST(MakeCounterDesign, DependsOnEveryParameter) {
+TEST(RewardCounter, DependsOnEveryParameter) {
   const std::vector<std::function<void(PublicSpec&)>> changes = {
       [](PublicSpec& s) { s.dimension = 24; },
       [](PublicSpec& s) { s.feature_l2_max = 1.5; },
@@ -315,13 +339,8 @@ TEST(MakeCounterDesign, DependsOnEveryParameter) {
   for (const auto& change : changes) {
     PublicSpec spec = WithCounter();
     change(spec);
-    EXPECT_NE(MakeCounterDesign(spec)->digest(), MakeCounterDesign(WithCounter())->digest());
+    EXPECT_NE(testing::DesignOf(spec).digest(), testing::DesignOf(WithCounter()).digest());
   }
-}
-
-TEST(MakeCounterDesign, RefusesModelsWithoutACounter) {
-  EXPECT_THAT(MakeCounterDesign(Local()), StatusIs(absl::StatusCode::kInvalidArgument, "model"));
-  EXPECT_THAT(MakeCounterDesign(NonPrivate()), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -7,16 +7,16 @@
 #include <cstring>
 
 #include "common/accounting/zcdp.h"
+#include "common/bandits/noise_shape.h"
 #include "common/bandits/shaped.h"
 #include "common/bandits/statistics.h"
-#include "common/design/counter_policy.h"
 #include "common/model/entries/records.h"
 #include "common/model/state/user_shape.h"
-#include "common/bandits/noise_shape.h"
 #include "common/planner/served_config.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -87,7 +87,7 @@ struct PureRelease {
 PureRelease ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
   const auto& component = spec.coupling.components()[0];
   const NoiseShape shape = *ShapeNoise(component.prior, 3);
-  const auto design = *MakeCounterDesign(spec);
+  const auto design = testing::DesignOf(spec);
   CounterEncoder encoder(design);
   CounterDecoder decoder(design);
   const auto key = Key();
@@ -217,7 +217,7 @@ TEST_F(ShapedModelTest, OneDebitAnEpochPaysForAllUsersAndTheirEventsExhaustIt) {
   Take(*model, 10, 1);
   const v1::GetLedgerResponse ledger = model->Ledger();
   ASSERT_EQ(ledger.entries_size(), 2);
-  const double rho = MakeCounterDesign(spec)->cost().value;
+  const double rho = testing::DesignOf(spec).cost().value;
   for (const v1::LedgerEntry& entry : ledger.entries()) {
     EXPECT_EQ(entry.principal(), "all users");
     EXPECT_EQ(entry.rho(), rho);
@@ -288,7 +288,7 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
   }
 }
 
-// Of a model without open windows a checkpoint of format 3 is one of format 6 without the shape and
+// Without open windows a checkpoint of format 3 is one of format 6 without the shape and
 // an episode.
 TEST_F(ShapedModelTest, CheckpointsOfFormat3AreStillRead) {
   const auto model = Open(SharedSpec());

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/sparse_policy.h"
+#include "common/design/mechanisms/sparse_release.h"
 #include "common/mechanisms/canonical_text.h"
 #include "common/model/entries/records.h"
 #include "common/model/paths/make_path.h"
@@ -18,6 +18,7 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana::testing {
@@ -93,7 +94,7 @@ std::vector<double> Dense(const SparseEstimate& estimate) {
 
 // The pure algorithm over the log's events, with the noise of each episode's address.
 SparseBelief ByHand(const ModelSpec& spec, const server::Recovered& recovered) {
-  const Fliphat fliphat = *MakeFliphat(spec);
+  const Fliphat fliphat = testing::FliphatOf(spec);
   FliphatState state = fliphat.Start();
   const auto key = Key();
   std::vector<LogEntry> entries;
@@ -265,7 +266,7 @@ TEST_F(SparseServedTest, TheLedgerHoldsOneDebitOfOneEvent) {
   ASSERT_EQ(ledger.entries_size(), 1);
   EXPECT_EQ(ledger.entries(0).log_sequence(), 1);
   EXPECT_EQ(ledger.entries(0).principal(), "node 0");
-  EXPECT_EQ(ledger.entries(0).rho(), MakeFliphat(spec)->rho().value);
+  EXPECT_EQ(ledger.entries(0).rho(), testing::FliphatOf(spec).rho().value);
   EXPECT_LE(ledger.user().epsilon_zcdp(), 2.001);
   EXPECT_GE(ledger.user().epsilon_zcdp(), 1.9);
   EXPECT_EQ(ledger.epsilon_spent_event(), 2);
@@ -347,7 +348,7 @@ class SparseStreamTest : public ::testing::Test {
   }
 
   const std::shared_ptr<const NoiseKey> key_ = Key();
-  const Fliphat model_ = *MakeFliphat(SpecOf(SparseText()));
+  const Fliphat model_ = testing::FliphatOf(SpecOf(SparseText()));
 };
 
 // What a round holds reaches nothing before the end of its episode, and other rounds' sums never.

@@ -14,7 +14,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/counter_policy.h"
+#include "common/design/mechanisms/shaped_counter.h"
 #include "tools/environments/prior_fit.h"
 
 namespace bandana {

@@ -15,9 +15,7 @@ class Points final : public DrawnFamily {
   std::string_view name() const override { return "points"; }
   Choice choice() const override { return Choice::kPoint; }
   Scope scope() const override {
-    return {.plural = "models of points",
-            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
-            .mechanism = v1::REWARD_RANDOMIZER};
+    return {.plural = "models of points", .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD}};
   }
   void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
     if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");

@@ -14,10 +14,7 @@ class Sparse final : public Family {
  public:
   std::string_view name() const override { return "sparse"; }
   Scope scope() const override {
-    return {.plural = "sparse models",
-            .modes = {v1::JOINT},
-            .mechanism = v1::SPARSE_RELEASE,
-            .dimension_max = kSparseDimensionMax};
+    return {.plural = "sparse models", .modes = {v1::JOINT}, .dimension_max = kSparseDimensionMax};
   }
   absl::Status CheckRankedByDevices(const ModelSpec&) const override {
     return FailedPrecondition(

@@ -1,8 +1,10 @@
 #include "common/design/mechanisms/joint_counter.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/counter_options.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana {
 namespace {
@@ -21,11 +23,10 @@ class Joint final : public Mechanism {
             {"feature_l2_max", absl::StrFormat("%.17g", spec.public_spec.feature_l2_max)}};
   }
   std::string Describe(const ModelSpec& spec) const override {
-    return DescribeCounter(spec.public_spec, part_.design(),
-                           spec.coupling.independent()
-                               ? "a user by the server, of contexts and rewards"
-                               : "by the server, of contexts and rewards",
-                           "entry of x x' and r x, scaled to 1,");
+    return DescribeCounter(
+        spec.public_spec, part_.design(),
+        absl::StrCat(ToAbsl(UserNodesOf(spec).whose()), "by the server, of contexts and rewards"),
+        "entry of x x' and r x, scaled to 1,");
   }
 
  private:

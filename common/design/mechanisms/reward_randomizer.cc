@@ -120,6 +120,7 @@ class Randomized final : public Mechanism {
 
   std::optional<PrivacyCost> cost() const override { return PrivacyCost::Pure(epsilon_); }
   const RewardReports* rewards() const override { return reports_.get(); }
+  double reward_variance() const override { return reports_->VarianceMax(); }
   std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const override {
     return {};
   }
@@ -157,6 +158,11 @@ MadeMechanism MakeRandomized(const MechanismRow& row, const PublicSpec& spec,
 
 MadeMechanism MakeRewardRandomizer(const MechanismRow& row, const PublicSpec& spec) {
   return MakeRandomized<WholeRange>(row, spec, "");
+}
+
+void CheckCentredPolicy(const PublicSpec& spec, const FieldChecks& checks) {
+  if (!spec.reward_binary) return;
+  checks.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
 }
 
 MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec) {

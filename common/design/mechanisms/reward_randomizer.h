@@ -7,6 +7,8 @@ namespace bandana {
 
 MadeMechanism MakeRewardRandomizer(const MechanismRow& row, const PublicSpec& spec);
 // Clips to a window about the posterior's mean (centred_window.h).
+// Binary rewards need one bit, which no window makes better.
+void CheckCentredPolicy(const PublicSpec& spec, const FieldChecks& checks);
 MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec);
 
 }  // namespace bandana

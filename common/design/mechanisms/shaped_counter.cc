@@ -2,10 +2,12 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "common/bandits/noise_shape.h"
 #include "common/base/status.h"
 #include "common/design/counter_options.h"
 #include "common/design/coupling_message.h"
+#include "common/design/coupling_table.h"
 
 namespace bandana {
 namespace {
@@ -60,6 +62,30 @@ MadeMechanism MakeShaped(const MechanismRow& row, const ModelSpec& spec,
 }
 
 }  // namespace
+
+bool FitsShaped(const ModelSpec& spec) {
+  const int nodes = spec.coupling.nodes();
+  return nodes <= kShapedNodesMax && nodes * spec.public_spec.dimension <= kShapedRowsMax &&
+         spec.bandit.exploration.kind == ExplorationRule::Kind::kConstant;
+}
+
+void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks) {
+  const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
+  if (CouplingOf(spec.config).of_graph == nullptr) {
+    checks.Add("privacy.mechanism", absl::StrCat(name, " is for colin and goblin models"));
+    return;
+  }
+  const int nodes = spec.coupling.nodes();
+  const int rows = nodes * spec.public_spec.dimension;
+  if (nodes > kShapedNodesMax || rows > kShapedRowsMax) {
+    checks.Add("privacy.mechanism", absl::StrCat(name, " needs at most ", kShapedNodesMax,
+                                                 " nodes and nodes x dimension <= ", kShapedRowsMax,
+                                                 ", got ", nodes, " and ", rows));
+  }
+  if (spec.bandit.exploration.kind != ExplorationRule::Kind::kConstant) {
+    checks.Add("exploration", absl::StrCat("must be a constant alpha with ", name));
+  }
+}
 
 MadeMechanism MakeShapedCounter(const MechanismRow& row, const ModelSpec& spec) {
   return MakeShaped(row, spec, FoundRoot);

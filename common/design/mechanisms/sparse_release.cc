@@ -1,9 +1,12 @@
 #include "common/design/mechanisms/sparse_release.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "common/design/sparse_policy.h"
+#include "common/design/families/families.h"
 
 namespace bandana {
 namespace {
@@ -37,8 +40,28 @@ class Sparse final : public Mechanism {
 
 }  // namespace
 
+double ResidualAbsMax(const ModelSpec& spec) {
+  const double predicted = spec.sparse->context_stddev * spec.theta_l2_max;
+  return std::min(std::sqrt(predicted * predicted + spec.reward_stddev * spec.reward_stddev),
+                  spec.public_spec.reward_range.abs_max());
+}
+
+void CheckSparseModel(const ModelSpec& spec, const FieldChecks& checks) {
+  if (&FamilyOf(spec) == &SparseFamily()) return;
+  checks.Add("privacy.mechanism", "SPARSE_RELEASE is for sparse models");
+}
+
 MadeMechanism MakeSparseRelease(const MechanismRow& row, const ModelSpec& spec) {
-  BANDANA_ASSIGN_OR_RETURN(const Fliphat fliphat, MakeFliphat(spec));
+  const PublicSpec& p = spec.public_spec;
+  BANDANA_ASSIGN_OR_RETURN(const Fliphat fliphat,
+                           Fliphat::Create({.dimension = p.dimension,
+                                            .epsilon = p.epsilon,
+                                            .delta = p.delta,
+                                            .form = FliphatForm::kResidual,
+                                            .sparsity = spec.sparse->sparsity,
+                                            .reward_abs_max = ResidualAbsMax(spec),
+                                            .context_stddev = spec.sparse->context_stddev,
+                                            .context_abs_max = spec.sparse->context_abs_max}));
   return std::make_shared<Sparse>(row, spec.public_spec.mode, fliphat);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/mechanisms/reward_randomizer.h"
+#include "common/mechanisms/reward_range.h"
 
 namespace bandana {
 

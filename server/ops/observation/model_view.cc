@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
 
 namespace bandana::server {
@@ -38,7 +39,7 @@ ModelView ViewOf(const HostedModel& model) {
   ModelView view;
   view.name = spec.name;
   view.mode = v1::Mode_Name(spec.mode);
-  if (spec.mode != v1::NON_PRIVATE) view.mechanism = v1::Mechanism_Name(spec.mechanism);
+  view.mechanism = spec.made->name();
   view.guarantee = spec.guarantee;
   view.epsilon = spec.epsilon.value;
   view.delta = spec.delta.value;
@@ -47,12 +48,9 @@ ModelView ViewOf(const HostedModel& model) {
   view.epsilon_spent_event = ledger.epsilon_spent_event();
   view.epsilon_spent_user = ledger.epsilon_spent_user();
   view.users_unknown = PoolsUsers(model.spec());
-  if (spec.mode != v1::NON_PRIVATE) SetBudget(model.Budget(), view);
-  if (spec.mode == v1::NON_PRIVATE) {
-    view.rewards = model.rewards();
-  } else {
-    view.posterior_norm = MeanNorm(*model.posterior());
-  }
+  SetBudget(model.Budget(), view);
+  view.rewards = model.rewards();
+  if (!view.rewards) view.posterior_norm = MeanNorm(*model.posterior());
   const v1::LedgerReadings& user = ledger.user();
   if (user.has_epsilon_pure()) view.epsilon_principal["pure"] = user.epsilon_pure();
   if (user.has_epsilon_gaussian()) view.epsilon_principal["gaussian"] = user.epsilon_gaussian();

@@ -16,9 +16,9 @@ namespace bandana::server {
 
 struct ModelView {
   std::string name;
-  std::string mode;       // v1::Mode by name
-  std::string mechanism;  // v1::Mechanism by name, or "" when non-private
-  std::string guarantee;  // proven, published, or ""
+  std::string mode;       // by name, as in the configuration
+  std::string mechanism;  // the same, "" without privacy
+  std::string guarantee;  // as in the policy
   double epsilon = 0;     // per event; 0 when non-private
   double delta = 0;
   // What the debits of one principal add up to, the largest over principals: by reading ("pure",

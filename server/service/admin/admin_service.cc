@@ -9,6 +9,7 @@
 
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
+#include "common/design/coupling_message.h"
 #include "common/design/field_checks.h"
 #include "common/planner/served_config.h"
 #include "server/service/admin/admin_streams.h"
@@ -32,11 +33,7 @@ v1::ModelDescription Describe(const HostedModel& model) {
   description.mutable_model()->set_epoch(model.epoch());
   v1::ModelConfig& config = *description.mutable_config() = model.spec().config;
   // Graphs and maps of users are large, and who is in them is nobody's business here.
-  if (config.has_colin()) config.mutable_colin()->Clear();
-  if (config.has_goblin()) {
-    config.mutable_goblin()->clear_graph();
-    config.mutable_goblin()->clear_users();
-  }
+  RedactUsers(config);
   description.set_nodes(stats.nodes());
   description.set_arms(stats.arms());
   description.set_instance_id(ToHex(model.instance()));

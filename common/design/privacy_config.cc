@@ -1,0 +1,160 @@
+#include "common/design/privacy_config.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/coupling_table.h"
+#include "common/design/mechanism_table.h"
+#include "common/design/model_rules.h"
+#include "common/design/privacy_rules.h"
+
+namespace bandana {
+namespace {
+
+void CheckDeltaAllowed(const v1::Privacy& privacy, const FieldChecks& checks) {
+  const double max = privacy.research() ? 1.0 : kDeltaPolicyMax;
+  if (privacy.delta() >= 0 && privacy.delta() <= max && privacy.delta() < 1) return;
+  checks.Add("delta", absl::StrCat("must be in [0, ", max,
+                                   privacy.research() ? ")" : "] unless research is true", ", got ",
+                                   privacy.delta()));
+}
+
+// The row of the mechanism in force.
+const MechanismRow& InForce(const ModelSpec& spec, const FieldChecks& checks) {
+  const v1::Mechanism asked = spec.config.privacy().mechanism();
+  const v1::Mode mode = spec.config.mode();
+  const MechanismRow& otherwise = DefaultMechanism(mode, FamilyOf(spec).name());
+  if (AsksForAuto(spec.config)) return otherwise;
+  const MechanismRow* const row = FindMechanism(asked);
+  if (row == nullptr) {
+    checks.Add("mechanism", absl::StrCat("must be one of ", MechanismNames(mode), ", got ",
+                                         static_cast<int>(asked)));
+    return otherwise;
+  }
+  const MechanismRow* const here = FindMechanism(asked, mode);
+  CheckMode(asked, mode, checks);
+  return here == nullptr ? *row : *here;
+}
+
+void ParseMechanism(const v1::Privacy& privacy, ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
+  CheckDeltaAllowed(privacy, checks);
+  const MechanismRow& row = InForce(spec, checks);
+  out.mechanism = row.id;
+  out.delta = row.delta->Take(row.id, privacy, checks);
+  out.counter = row.counter->Take(row.id, privacy, checks);
+  checks.Count("planned_events_per_user", PlannedEvents(privacy), 1, kCounterStepsMax);
+  row.check_policy(out, checks);
+}
+
+void ParsePrivate(ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& out = spec.public_spec;
+  const v1::ModelConfig& config = spec.config;
+  if (spec.reject_rewards) {
+    checks.Add("reward_out_of_range",
+               "must be CLIP for a private model: a rejection would tell about the reward");
+  }
+  if (!config.has_privacy()) {
+    checks.Add("privacy", absl::StrCat("is required for mode ", v1::Mode_Name(config.mode())));
+    return;
+  }
+  const v1::Privacy& privacy = config.privacy();
+  const FieldChecks inside = checks.Inside("privacy");
+  out.research = privacy.research();
+  out.epsilon = CheckEpsilon(privacy.epsilon(), privacy.research(), inside);
+  ParseMechanism(privacy, spec, inside);
+  out.unit_of_privacy = "event";
+  out.guarantee = "proven";
+  out.events_per_user_max = privacy.events_per_user_max();
+}
+
+std::string ModeNames(const std::vector<v1::Mode>& modes) {
+  return absl::StrJoin(modes, " or ",
+                       [](std::string* out, v1::Mode mode) { out->append(v1::Mode_Name(mode)); });
+}
+
+// The family's modes and mechanisms.
+void CheckFamily(const ModelSpec& spec, const FieldChecks& checks) {
+  const PublicSpec& p = spec.public_spec;
+  const Family& family = FamilyOf(spec);
+  const Family::Scope scope = family.scope();
+  const std::string plural(scope.plural);
+  if (!scope.modes.empty() &&
+      std::find(scope.modes.begin(), scope.modes.end(), p.mode) == scope.modes.end()) {
+    checks.Add("mode", absl::StrCat("must be ", ModeNames(scope.modes), " for ", plural));
+  } else if (!plural.empty() && !Serves(*FindMechanism(p.mechanism, p.mode), family.name())) {
+    checks.Add("privacy.mechanism",
+               absl::StrCat("must be AUTO or ",
+                            v1::Mechanism_Name(DefaultMechanism(p.mode, family.name()).id), " for ",
+                            plural));
+  }
+  family.Check(spec, checks);
+}
+
+// What follows from who sees contexts.
+void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
+  const ModeRow& mode = ModeOf(spec.public_spec.mode);
+  const std::string_view coupling = CouplingOf(spec.config).name;
+  if (!mode.couplings.empty() &&
+      std::find(mode.couplings.begin(), mode.couplings.end(), coupling) == mode.couplings.end()) {
+    checks.Add("coupling", std::string(mode.couplings_message));
+  }
+  if (mode.contexts_on_device && !spec.arms_file.empty()) {
+    checks.Add("arms_file", "is refused for mode LOCAL_CONTEXT: arms stay on the devices");
+  }
+  CheckHiddenFeatures(spec.public_spec, checks);
+  if (mode.hides_contexts && !(spec.theta_l2_max <= kScaleMax)) {
+    checks.Add("prior_stddev",
+               absl::StrCat("must keep |theta| = sqrt(dimension) prior_stddev within ", kScaleMax,
+                            ", got ", spec.theta_l2_max));
+  }
+}
+
+}  // namespace
+
+bool AsksForAuto(const v1::ModelConfig& config) {
+  const v1::Mechanism asked = config.privacy().mechanism();
+  return asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED;
+}
+
+void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks) {
+  spec.public_spec.mode = spec.config.mode();
+  const ModeRow* const mode = FindMode(spec.config.mode());
+  if (mode == nullptr) {
+    checks.Add("mode",
+               "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
+  } else if (mode->is_private) {
+    ParsePrivate(spec, checks);
+  } else if (spec.config.has_privacy()) {
+    checks.Add("privacy", "is refused for mode NON_PRIVATE");
+  }
+}
+
+void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {
+  const PublicSpec& p = spec.public_spec;
+  const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
+  row.check(spec, checks);
+  CheckFamily(spec, checks);
+  CheckModeRules(spec, checks);
+}
+
+void MakeInForce(ModelSpec& spec, const FieldChecks& checks) {
+  PublicSpec& p = spec.public_spec;
+  auto made = MakeMechanism(spec);
+  if (!made.ok()) {
+    const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
+    return checks.Add(row.field, std::string(made.status().message()));
+  }
+  p.made = *std::move(made);
+  p.context = p.made->agreed();
+  spec.bandit.observation_variance += p.made->reward_variance();
+  p.made->Check(spec, checks);
+  FamilyOf(spec).CheckMade(spec, checks);
+}
+
+}  // namespace bandana
