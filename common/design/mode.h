@@ -16,6 +16,10 @@ struct ModeRow {
   bool server_draws = false;        // the server sees raw rewards and adds the noise
   bool hides_contexts = false;      // contexts are private, as rewards are
   bool contexts_on_device = false;  // the server sees neither contexts nor arms
+  // What is said where a model of the mode refuses something; empty where it does not.
+  std::string_view no_select;     // to choose an arm
+  std::string_view no_catalogue;  // to keep arms
+  std::string_view no_users;      // to say what it believes of one user
   // Couplings whose models may be of the mode, all where it is empty, and what is said of others.
   std::span<const std::string_view> couplings;
   std::string_view couplings_message;

@@ -104,8 +104,8 @@ void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
       std::find(mode.couplings.begin(), mode.couplings.end(), coupling) == mode.couplings.end()) {
     checks.Add("coupling", std::string(mode.couplings_message));
   }
-  if (mode.contexts_on_device && !spec.arms_file.empty()) {
-    checks.Add("arms_file", "is refused for mode LOCAL_CONTEXT: arms stay on the devices");
+  if (!mode.no_catalogue.empty() && !spec.arms_file.empty()) {
+    checks.Add("arms_file", absl::StrCat("is refused for mode ", ToAbsl(mode.no_catalogue)));
   }
   CheckHiddenFeatures(spec.public_spec, checks);
   if (mode.hides_contexts && !(spec.theta_l2_max <= kScaleMax)) {

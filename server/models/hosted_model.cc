@@ -112,9 +112,9 @@ class Model final : public HostedModel {
   }
 
   absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
-    if (mode().contexts_on_device) {
-      return FailedPrecondition("model ", spec_.public_spec.name,
-                                " is LOCAL_CONTEXT: arms stay on the devices");
+    if (!mode().no_catalogue.empty()) {
+      return FailedPrecondition("model ", spec_.public_spec.name, " is ",
+                                ToAbsl(mode().no_catalogue));
     }
     BANDANA_RETURN_IF_ERROR(FamilyOf(spec_).CheckCatalogue(spec_));
     return arms_->Put(arms, out);

@@ -29,9 +29,8 @@ void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& resp
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
   BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckRankedByDevices(model.spec()));
-  if (ModeOf(model.spec().public_spec.mode).contexts_on_device && !request.user().empty()) {
-    return InvalidArgument("user: must be empty, the model is LOCAL_CONTEXT: nothing names a user");
-  }
+  const std::string_view no_users = ModeOf(model.spec().public_spec.mode).no_users;
+  if (!no_users.empty() && !request.user().empty()) return InvalidArgument(ToAbsl(no_users));
   const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
   const int d = posterior->dimension();
   int user_node = 0;

@@ -56,10 +56,8 @@ constexpr Chooser kChoosers[] = {RankArms, DrawArms, PlayPoint};
 absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
   const ModelSpec& spec = model.spec();
-  if (ModeOf(spec.public_spec.mode).contexts_on_device) {
-    return FailedPrecondition(
-        "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior");
-  }
+  const std::string_view refused = ModeOf(spec.public_spec.mode).no_select;
+  if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));
   BANDANA_RETURN_IF_ERROR(CheckRequest(request, spec.public_spec.dimension));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   const Selecting select{model, request, node, arms_max};

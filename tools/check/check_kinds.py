@@ -15,12 +15,13 @@ import cpp_source
 import source_tree
 
 FOLDERS = ("common/", "server/", "client/", "tools/")
-# A mechanism may ask what it is itself.
-SELF = ("common/mechanisms/", "common/design/mechanisms/")
+# A mechanism, and the path of its entries, may ask what it is itself.
+SELF = ("common/mechanisms/", "common/design/mechanisms/", "common/model/paths/", "tools/published/")
 
 # Files that are tables of the kinds, one row each: they are allowed to ask.
 TABLES = {
     "common/design/mechanism_table.cc",  # mechanism, mode -> its rules and what makes it
+    "common/design/mechanism_rules.cc",  # what the rows of that table ask of a configuration
     "common/design/mode.cc",         # mode -> who sees what
     "common/design/coupling_table.cc",  # coupling -> how it is parsed and named
     "common/planner/choice_table.cc",  # mode, family -> what AUTO weighs
@@ -57,7 +58,7 @@ KINDS = {
                 r"|\b(?:users_are_nodes|replaceable_graph)\b|\bof_graph\b"
                 r"|\bcoupling_case\(\)|\bcoupling\.has_value\(\)",
     "report": r"\b(?:Context|Counter|Outcome|Decision|Shape|Debit|Time|Epoch)Record>|\bvisit\(.*\brecord\)?$"
-              r"|\bhas_(?:output|direction|statistics|seed|reward|counter|counters|contexts?)\(\)"
+              r"|\bhas_(?:output|direction|statistics|seed|counter|counters|contexts?)\(\)"
               r"|\b(?:PerturbedDirection|PerturbedStatistics)>",
 }
 KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in KINDS.items()))
