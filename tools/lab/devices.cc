@@ -19,7 +19,6 @@
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/model/entries/records.h"
-#include "common/model/state/user_shape.h"
 #include "tools/lab/noise.h"
 
 namespace bandana::lab {
@@ -64,15 +63,14 @@ class OutcomeWriter {
 struct NamedMechanism {
   v1::Mechanism id;
   std::string_view words;  // "$": the kind of its counter
-  bool pooled = false;     // one stream takes the events of all nodes
 };
 constexpr NamedMechanism kMechanisms[] = {
     {v1::MECHANISM_UNSPECIFIED, "none"},
     {v1::REWARD_RANDOMIZER, "randomizer"},
     {v1::CENTRED_RANDOMIZER, "centred randomizer"},
     {v1::COUNTER, "$ counter"},
-    {v1::SHAPED_COUNTER, "shaped $ counter", /*pooled=*/true},
-    {v1::POOLED_COUNTER, "pooled $ counter", /*pooled=*/true},
+    {v1::SHAPED_COUNTER, "shaped $ counter"},
+    {v1::POOLED_COUNTER, "pooled $ counter"},
     {v1::PRIVUNIT, "privunit"},
     {v1::JOINT_GAUSSIAN, "joint gaussian"},
 };
@@ -83,31 +81,19 @@ const NamedMechanism& RowOf(const ModelSpec& spec) {
   return kMechanisms[0];
 }
 
-// The server sees rewards: it clips them, and the model's state machine adds the noise, if any. Its
-// streams take no more events than they are made for.
+// The server sees rewards: it clips them, and the model's state machine adds the noise, if any.
 class RawReports final : public Devices {
  public:
-  explicit RawReports(const ModelSpec& spec) : spec_(spec.public_spec), writer_(spec) {
-    const std::uint64_t cap = spec.config.privacy().counter().steps_max();
-    if (cap > 0) cap_ = cap;
-    pooled_ = RowOf(spec).pooled || spec.coupling.nodes() == 1;
-  }
+  explicit RawReports(const ModelSpec& spec) : spec_(spec.public_spec), writer_(spec) {}
 
   absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
                                      const NodePosterior&) override {
-    const std::size_t stream = pooled_ ? 0 : node;
-    if (stream >= steps_.size()) steps_.resize(stream + 1);
-    if (cap_ && steps_[stream] == *cap_) return "";
-    ++steps_[stream];
     return writer_.Write(node, x, Clipped(spec_, reward));
   }
 
  private:
   const PublicSpec& spec_;
   OutcomeWriter writer_;
-  std::optional<std::uint64_t> cap_;
-  bool pooled_ = false;  // one stream takes the events of all nodes
-  std::vector<std::uint64_t> steps_;
 };
 
 // One draw per event, read by the server as it arrives.
@@ -271,12 +257,6 @@ constexpr FormRow kForms[] = {{ReportForm::kRewards, MakeRaw},
 NodeName NameOf(const ModelSpec& spec, int node) {
   if (spec.coupling.independent()) return {-1, absl::StrCat(node)};
   return {spec.coupling.nodes() == 1 ? 0 : node, {}};
-}
-
-absl::StatusOr<std::string> OpeningRecord(const ModelSpec& spec) {
-  if (!RowOf(spec).pooled) return "";
-  BANDANA_ASSIGN_OR_RETURN(const UserShape shape, ShapeOf(spec));
-  return Encode(ShapeRecord{.nodes = shape.nodes, .root = shape.root});
 }
 
 std::string MechanismWords(const ModelSpec& spec) {

@@ -20,9 +20,6 @@ struct NodeName {
 };
 NodeName NameOf(const ModelSpec& spec, int node);
 
-// What a server writes into the log of such a model before its first event; mostly nothing.
-absl::StatusOr<std::string> OpeningRecord(const ModelSpec& spec);
-
 // "blt counter", "centred randomizer", "none".
 std::string MechanismWords(const ModelSpec& spec);
 

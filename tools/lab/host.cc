@@ -32,6 +32,16 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyOf(std::uint64_t seed) {
 
 }  // namespace
 
+void EventCounts::Count(int node) {
+  if (node >= static_cast<int>(events_.size())) events_.resize(node + 1);
+  ++events_[node];
+  ++all_;
+}
+
+std::uint64_t EventCounts::OfNode(int node) const {
+  return node < static_cast<int>(events_.size()) ? events_[node] : 0;
+}
+
 absl::StatusOr<std::unique_ptr<Host>> Host::Create(const v1::ModelConfig& config,
                                                    std::uint64_t seed, RefreshRule refresh) {
   BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, Parse(config));
@@ -40,8 +50,10 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Create(const v1::ModelConfig& config
                            ModelCore::Create(std::move(spec), InstanceId{}, std::move(key)));
   std::unique_ptr<Host> host(new Host(std::move(core), refresh));
   BANDANA_ASSIGN_OR_RETURN(host->devices_, MakeDevices(host->spec(), seed));
-  BANDANA_ASSIGN_OR_RETURN(std::string opening, OpeningRecord(host->spec()));
-  if (!opening.empty()) BANDANA_RETURN_IF_ERROR(host->core_->Append(std::move(opening)));
+  ModelCore& made = *host->core_;
+  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
+                           made.path().Opening(host->spec(), made.state()));
+  if (opening) BANDANA_RETURN_IF_ERROR(made.Append(*std::move(opening)));
   return host;
 }
 
@@ -60,8 +72,12 @@ const NodePosterior& Host::Posterior(int node) {
 }
 
 absl::Status Host::Learn(int node, std::span<const double> x, double reward) {
+  const NodeName name = NameOf(spec(), node);
+  const int payer = name.user.empty() ? name.node : node;
+  if (core_->path().debits()->Exhausts(counts_, payer, 1)) return absl::OkStatus();
   BANDANA_ASSIGN_OR_RETURN(std::string record, devices_->Report(node, x, reward, Posterior(node)));
   if (record.empty()) return absl::OkStatus();
+  counts_.Count(payer);
   waiting_.push_back(std::move(record));
   const double more = std::floor(refresh_.share * static_cast<double>(events_));
   const bool due = waiting_.size() >= std::max(refresh_.events, static_cast<std::uint64_t>(more));

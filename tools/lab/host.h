@@ -1,6 +1,6 @@
 // A model in an experiment as a server hosts it: its configuration parsed, its devices' reports
 // made entries of a log, the entries applied and the posterior published. The log is in memory, and
-// its key is the lab's, so that nothing here is private.
+// its key is the lab's, so that nothing here is private and no ledger is kept.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 #include "common/model/core.h"
+#include "common/model/state/debit_policy.h"
 #include "tools/lab/devices.h"
 
 namespace bandana::lab {
@@ -21,6 +22,19 @@ namespace bandana::lab {
 struct RefreshRule {
   std::uint64_t events = 1;
   double share = 0;
+};
+
+// Events of a run by the node that their streams belong to: a run is one epoch.
+class EventCounts final : public EpochCounts {
+ public:
+  void Count(int node);
+  std::uint64_t OfNode(int node) const override;
+  std::uint64_t OfAll() const override { return all_; }
+  std::uint64_t OfLongestStream() const override { return 0; }  // devices mind their own
+
+ private:
+  std::vector<std::uint64_t> events_;
+  std::uint64_t all_ = 0;
 };
 
 // One model in one run. Not thread-safe.
@@ -54,6 +68,7 @@ class Host {
   const RefreshRule refresh_;
   const NodePosterior prior_;
   std::unique_ptr<Devices> devices_;
+  EventCounts counts_;
   std::vector<std::string> waiting_;  // records for the next Publish
   std::uint64_t events_ = 0;          // before those
   std::uint64_t published_ = 0;
