@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/mechanisms/reward_range.h"
+#include "common/random/keyed_stream.h"
+
 namespace bandana {
 
 class RewardReports;
@@ -23,6 +26,7 @@ class RawReward {
   explicit RawReward(std::optional<double> value) : value_(value) {}
 
  private:
+  friend class RewardClip;
   friend class RewardRandomizer;
   friend class ScalarGaussian;
   std::optional<double> value_;
@@ -31,6 +35,7 @@ class RawReward {
 // A reward on the input grid, inside the range: the bound is held by the type.
 class ClippedReward {
  private:
+  friend class RewardClip;
   friend class RewardRandomizer;
   friend class RewardReports;       // the base of what draws from one
   friend class device::Privatizer;  // holds the step, sealed, between a reaction and its draw
@@ -48,6 +53,20 @@ class PerturbedReward {
   friend class RewardReports;
   explicit PerturbedReward(std::uint32_t output) : output_(output) {}
   std::uint32_t output_;
+};
+
+// From the first to the second, the same for every mechanism.
+class RewardClip {
+ public:
+  // Missing and NaN become `default_reward` (itself clipped; a NaN default is window.min), out of
+  // the window moves to its bound, the rest to the nearest step. The window, min < max, must not
+  // depend on the reward.
+  static ClippedReward ToGrid(const RewardRange& window, const RawReward& reward,
+                              double default_reward);
+  // What keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of "bandana clipped
+  // reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who tries all steps:
+  // for an address alone.
+  static NoiseInput InputOf(const ClippedReward& reward);
 };
 
 }  // namespace bandana

@@ -156,23 +156,15 @@ std::vector<std::uint64_t> RewardRandomizer::Masses(std::uint32_t step) const {
 // PROOF: reward_randomizer begin
 ClippedReward RewardRandomizer::ClipTo(const RewardRange& window, const RawReward& reward,
                                        double default_reward) const {
+  if (!options_.binary) return RewardClip::ToGrid(window, reward, default_reward);
   double r = reward.value_.value_or(default_reward);
   if (std::isnan(r)) r = default_reward;
-  // Written so that a NaN default fails the first test and maps to min.
-  if (!(r > window.min)) return ClippedReward(0);
-  if (r >= window.max) return ClippedReward(kInputSteps);
-  const double fraction = (r - window.min) / window.width();
-  if (options_.binary) return ClippedReward(fraction >= 0.5 ? kInputSteps : 0);
-  // fraction <= 1: rounding is monotone, so r - min <= width also in doubles.
-  return ClippedReward(static_cast<std::uint32_t>(std::lround(fraction * kInputSteps)));
+  // A NaN default fails the test and maps to min.
+  return ClippedReward((r - window.min) / window.width() >= 0.5 ? kInputSteps : 0);
 }
 
 NoiseInput RewardRandomizer::InputOf(const ClippedReward& reward) const {
-  std::string text = "bandana clipped reward 1";
-  for (int shift = 0; shift < 64; shift += 8) {
-    text.push_back(static_cast<char>(std::uint64_t{reward.step_} >> shift));
-  }
-  return NoiseInput(Sha256Of(text));
+  return RewardClip::InputOf(reward);
 }
 
 std::uint32_t RewardRandomizer::OutputOf(std::uint32_t step, std::uint64_t draw) const {
