@@ -47,9 +47,9 @@ std::vector<Kind> Kinds() {
   };
   const std::string randomizer = " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }";
   return {
-      {absl::StrCat("independent {}", kOnce), with(once, "user")},
-      {absl::StrCat("shared {}", kWindow), with(windows, "shown")},
-      {absl::StrCat(kGraph, kOnce), with(once, "graph")},
+      {absl::StrCat("mode: NON_PRIVATE independent {}", kOnce), with(once, "user")},
+      {absl::StrCat("mode: NON_PRIVATE shared {}", kWindow), with(windows, "shown")},
+      {absl::StrCat("mode: NON_PRIVATE", kGraph, kOnce), with(once, "graph")},
       {absl::StrCat("mode: LOCAL_REWARD shared {}", randomizer, kOnce), once},
       {absl::StrCat("mode: LOCAL_REWARD shared {}", kCounter, kOnce), {"counter"}},
       {absl::StrCat("mode: CENTRAL_REWARD shared {}", randomizer, kOnce), once},
