@@ -143,8 +143,8 @@ class SqliteLog final : public UpdateLog {
   absl::Status Open(const SqliteLogOptions& options) {
     erases_ = options.erase_trimmed;
     BANDANA_RETURN_IF_ERROR(CheckWal(options.path + "-wal"));
-    BANDANA_ASSIGN_OR_RETURN(writer_, SqliteConnection::Open(options.path, options.vfs));
-    BANDANA_ASSIGN_OR_RETURN(reader_, SqliteConnection::Open(options.path, options.vfs));
+    BANDANA_ASSIGN_OR_RETURN(writer_, OpenSqlite(options.path, options.vfs));
+    BANDANA_ASSIGN_OR_RETURN(reader_, OpenSqlite(options.path, options.vfs));
     BANDANA_RETURN_IF_ERROR(ReadState());
     BANDANA_RETURN_IF_ERROR(PrepareStatements());
     // What a crash left behind the last valid frame must not be taken for damage by a later
@@ -153,8 +153,7 @@ class SqliteLog final : public UpdateLog {
                                                nullptr, nullptr);
     remains_ = (code & 0xff) == SQLITE_FULL;
     if (code != SQLITE_OK && !remains_) return SqliteStatus(code, writer_.get(), "checkpoint");
-    BANDANA_ASSIGN_OR_RETURN(SqliteConnection own,
-                             SqliteConnection::Open(options.path, options.vfs));
+    BANDANA_ASSIGN_OR_RETURN(SqliteConnection own, OpenSqlite(options.path, options.vfs));
     checkpointer_ =
         std::make_unique<WalCheckpointer>(std::move(own), options.wal_pages_max, options.stepped);
     sqlite3_wal_hook(
@@ -460,8 +459,7 @@ absl::Status RemoveSqliteLog(const std::string& path) {
 
 absl::Status CreateSqliteLog(const SqliteLogOptions& options, const LogPosition& start) {
   BANDANA_RETURN_IF_ERROR(RemoveSqliteLog(options.path));
-  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection,
-                           SqliteConnection::Open(options.path, options.vfs));
+  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(options.path, options.vfs));
   BANDANA_RETURN_IF_ERROR(connection.Exec("BEGIN IMMEDIATE"));
   BANDANA_RETURN_IF_ERROR(connection.Exec(kSchema));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement insert,

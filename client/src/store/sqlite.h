@@ -1,17 +1,15 @@
-// A thin, owning face of SQLite: one connection, prepared statements, Status instead of codes.
+// The device store's connection to SQLite: a transaction looks for a failure once, not at every
+// statement.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "common/sqlite/sqlite.h"
 
 namespace bandana::device {
 
@@ -19,13 +17,11 @@ class Database;
 
 // A prepared statement. Bind all parameters, then Step or Run; both leave it ready for the next
 // Bind. The first failure is kept by the Database (see Database::failure), so that a caller may
-// look once a transaction instead of once a row. Not thread-safe. Must not outlive its Database.
+// look once per transaction instead of once per row. Not thread-safe. Must not outlive its
+// Database.
 class Statement {
  public:
   Statement() = default;
-  Statement(Statement&& other) noexcept;
-  Statement& operator=(Statement&& other) noexcept;
-  ~Statement();
 
   // Parameters are numbered from 1. Texts and blobs are copied.
   Statement& Bind(int index, std::int64_t value);
@@ -36,21 +32,21 @@ class Statement {
   bool Step();
   // Runs to the end and resets. Returns rows changed, 0 after a failure.
   int Run();
-  void Reset();
+  void Reset() { statement_.Reset(); }
 
   // Columns of the current row, numbered from 0. A view lives until the next Step.
-  bool IsNull(int column) const;
-  std::int64_t Int(int column) const;
-  double Real(int column) const;
-  std::string_view Blob(int column) const;
+  bool IsNull(int column) const { return statement_.IsNull(column); }
+  std::int64_t Int(int column) const { return statement_.Int(column); }
+  double Real(int column) const { return statement_.Real(column); }
+  std::string_view Blob(int column) const { return statement_.Blob(column); }
 
  private:
   friend class Database;
-  Statement(Database* database, sqlite3_stmt* statement)
-      : database_(database), statement_(statement) {}
+  Statement(Database* database, SqliteStatement statement)
+      : database_(database), statement_(std::move(statement)) {}
 
   Database* database_ = nullptr;
-  sqlite3_stmt* statement_ = nullptr;
+  SqliteStatement statement_;
 };
 
 // One connection. Not thread-safe.
@@ -92,12 +88,12 @@ class Database {
 
  private:
   friend class Statement;
-  explicit Database(sqlite3* connection) : connection_(connection) {}
-  absl::Status Error(int code);
-  void Note(int code);
+  explicit Database(SqliteConnection connection) : connection_(std::move(connection)) {}
+  // Passes a failure of the connection's last call on, and sees whether it broke the store.
+  absl::Status Noted(const absl::Status& status);
 
   std::shared_ptr<void> owned_;
-  sqlite3* connection_;
+  SqliteConnection connection_;
   int wal_pages_ = 0;
   bool broken_ = false;
   bool scrub_ = false;

@@ -57,7 +57,7 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) 
 
 absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
   BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
-  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path, ""));
+  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, ""));
   ArmStore store(std::move(connection));
   const absl::Status ready = store.MakeTables();
   if (!ready.ok()) return Annotate(ready, path);
