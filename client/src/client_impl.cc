@@ -17,13 +17,6 @@ namespace {
 // A drawn decision is remembered longer than any server would still take a report of it.
 constexpr absl::Duration kClockSkew = absl::Hours(1);
 
-// An attempt to deliver a report must end before the server forgets its id.
-absl::Duration AttemptDeadline(const PublicSpec& spec, const ClientOptions& options,
-                               const ReportForm& form) {
-  if (!form.by_id) return options.report_deadline;
-  return std::min(options.report_deadline, spec.token_lifetime / 2);
-}
-
 BackoffOptions BackoffOf(const ClientOptions& options) {
   return {options.backoff_min, options.backoff_max};
 }
@@ -36,16 +29,20 @@ std::string HashOf(const PublicSpec& spec) {
 absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetime + kClockSkew; }
 
 Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options,
-                              const ReportForm& form) {
-  const absl::Duration deadline = AttemptDeadline(spec, options, form);
-  return {.model = spec.name,
-          .form = &form,
-          .lifetime = form.by_id ? std::optional(spec.token_lifetime - deadline) : std::nullopt,
-          .policy_hash = HashOf(spec),
-          .deadline = deadline,
-          .backoff = BackoffOf(options),
-          .in_flight_max = options.deliveries_in_flight_max,
-          .batch_max = options.reports_per_delivery_max};
+                              const ReportMessage& form) {
+  Outbox::Options outbox = {.model = spec.name,
+                            .form = &form,
+                            .policy_hash = HashOf(spec),
+                            .deadline = options.report_deadline,
+                            .backoff = BackoffOf(options),
+                            .in_flight_max = options.deliveries_in_flight_max,
+                            .batch_max = options.reports_per_delivery_max};
+  if (form.by_id) {
+    // An attempt must end before the server forgets the report's id.
+    outbox.deadline = std::min(options.report_deadline, spec.token_lifetime / 2);
+    outbox.lifetime = spec.token_lifetime - outbox.deadline;
+  }
+  return outbox;
 }
 
 StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
@@ -63,15 +60,13 @@ std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
   return spec.reward_window->duration;
 }
 
-std::unique_ptr<PosteriorClock> MakePosteriorClock(const PublicSpec& spec,
-                                                   const ClientOptions& options,
-                                                   Transport* transport, Scheduler* scheduler) {
-  return std::make_unique<PosteriorClock>(
-      PosteriorClock::Options{.model = spec.name,
-                              .dimension = spec.dimension,
-                              .interval = options.posterior_interval,
-                              .deadline = options.select_deadline},
-      transport, scheduler);
+Ranker::Options RankerOptions(const PublicSpec& spec, const ClientOptions& options,
+                              const EventTraits& traits) {
+  return {.spec = spec,
+          .deadline = options.select_deadline,
+          .posterior_interval = options.posterior_interval,
+          .backoff = BackoffOf(options),
+          .traits = traits};
 }
 
 }  // namespace
@@ -167,7 +162,7 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
       seams.wrap_mechanism ? seams.wrap_mechanism(*std::move(mechanism)) : *std::move(mechanism);
   std::unique_ptr<ClientImpl> client(
       new ClientImpl(options, std::move(store), seams, spec, membership, std::move(base)));
-  if (client->posterior_clock_) BANDANA_RETURN_IF_ERROR(client->posterior_clock_->Start());
+  BANDANA_RETURN_IF_ERROR(client->ranker_->Start());
   client->base_->counters.reports_rejected += membership.rejected;
   client->reporter_.Start(membership.adopted, membership.waiting);
   return client;
@@ -194,15 +189,15 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       policy_(membership.policy),
       owner_(membership.owner),
       base_(std::move(base)),
-      traits_(base_->mechanism->traits()),
       scheduler_(seams.make_scheduler()),
-      outbox_(OutboxOptions(spec, options, *traits_.form), {.store = store_,
-                                                            .transport = base_->transport.get(),
-                                                            .scheduler = scheduler_.get(),
-                                                            .counters = &base_->counters,
-                                                            .clock = seams.clock,
-                                                            .pending = &base_->pending,
-                                                            .model = &base_->model}),
+      outbox_(OutboxOptions(spec, options, *base_->mechanism->traits().form),
+              {.store = store_,
+               .transport = base_->transport.get(),
+               .scheduler = scheduler_.get(),
+               .counters = &base_->counters,
+               .clock = seams.clock,
+               .pending = &base_->pending,
+               .model = &base_->model}),
       stream_outbox_(StreamOutboxOptions(spec, options), {.store = store_,
                                                           .transport = base_->transport.get(),
                                                           .scheduler = scheduler_.get(),
@@ -240,18 +235,11 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .stream_outbox = &stream_outbox_,
                  .timer = &timer_,
                  .on_reaction = seams.on_reaction}),
-      selector_({.dimension = spec.dimension,
-                 .range = traits_.windows_in,
-                 .deadline = options.select_deadline,
-                 .backoff = BackoffOf(options)},
-                base_->transport.get(), scheduler_.get()),
-      posterior_clock_(
-          traits_.ranked_here
-              ? MakePosteriorClock(spec, options, base_->transport.get(), scheduler_.get())
-              : nullptr) {}
+      ranker_(Ranker::Make(RankerOptions(spec, options, base_->mechanism->traits()),
+                           base_->transport.get(), scheduler_.get())) {}
 
 ClientImpl::~ClientImpl() {
-  if (posterior_clock_) posterior_clock_->Close();
+  ranker_->Close();
   outbox_.Close();
   stream_outbox_.Close();
   timer_.Close();
@@ -277,8 +265,7 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
                            " under the configuration in force");
   }
   const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
-  const bool needed = (traits_.keeps_features && !handle.token.empty()) ||
-                      (traits_.ranked_here && !reporter_.has_window());
+  const bool needed = ranker_->HandleHasFeatures(handle, reporter_.has_window());
   if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }

@@ -21,9 +21,7 @@
 #include "client/src/delivery/window_timer.h"
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/seams.h"
-#include "client/src/selection/posterior_clock.h"
-#include "client/src/selection/posteriors.h"
-#include "client/src/selection/selector.h"
+#include "client/src/selection/ranker.h"
 #include "client/src/store/store.h"
 #include "common/design/model_spec.h"
 
@@ -94,15 +92,9 @@ class ClientImpl final : public Client {
 
   using Selected = std::function<void(absl::StatusOr<Selection>)>;
   absl::Status MaySelect(std::string_view user);
-  // Models whose contexts are private, with inline arms: rows that are not finite are zeros. Else
-  // empty: `arms` stand.
-  std::vector<double> FiniteFeatures(const Arms& arms) const;
-  absl::StatusOr<std::vector<double>> FeaturesToKeep(const Arms& arms) const;
-  absl::StatusOr<Ranking> RankHere(std::string_view user, const Arms& arms, Ranks ranks);
-  void SelectHere(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
-  // Asks the server. `features`: of the inline arms, where they are kept; else none.
-  void SelectThere(std::string_view user, v1::SelectRequest request, std::vector<double> features,
-                   Selected done);
+  // Runs what was prepared, once there is a place for it.
+  void Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, int shown,
+           Selected done);
   // Gives the ranking its handle; with a reward window after the store has the open decision.
   void Complete(const std::string& user, Ranking ranking, int shown, Selected done);
   void CancelSelect();
@@ -118,15 +110,12 @@ class ClientImpl final : public Client {
   const OwnerId owner_;
   // In the order in which each needs those before it.
   const std::unique_ptr<Base> base_;
-  const EventTraits traits_;
   const std::unique_ptr<Scheduler> scheduler_;
   Outbox outbox_;
   StreamOutbox stream_outbox_;
   WindowTimer timer_;
   Reporter reporter_;
-  Selector selector_;
-  PosteriorCache posteriors_;
-  const std::unique_ptr<PosteriorClock> posterior_clock_;  // ranked_here
+  const std::unique_ptr<Ranker> ranker_;
 };
 
 }  // namespace bandana::device

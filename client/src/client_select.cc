@@ -1,22 +1,12 @@
-// Client's selections: on the server and on the device, and the handle that each one gets.
+// Client's selections, and the handle that each one gets.
 #include <algorithm>
 #include <utility>
 
 #include "client/src/base/once.h"
 #include "client/src/client_impl.h"
-#include "client/src/privacy/features.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
-#include "common/random/bit_source.h"
 
 namespace bandana::device {
-namespace {
-
-Arms WithFeatures(const Arms& arms, const std::vector<double>& features) {
-  return features.empty() ? arms : Arms::Inline(features);
-}
-
-}  // namespace
 
 absl::Status ClientImpl::MaySelect(std::string_view user) {
   BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
@@ -25,22 +15,6 @@ absl::Status ClientImpl::MaySelect(std::string_view user) {
         absl::StrCat("the user has no events left: events_per_user_max is ", events_max_));
   }
   return reporter_.has_window() ? reporter_.Reserve() : absl::OkStatus();
-}
-
-// Where contexts are private no feature decides whether there is an event.
-std::vector<double> ClientImpl::FiniteFeatures(const Arms& arms) const {
-  if (!spec_.made->mode().hides_contexts || arms.form != Arms::Form::kInline) return {};
-  return ZerosForNonFinite(arms.features, spec_.dimension);
-}
-
-// A counter steps with the features of the arm shown, and Select does not answer those of a
-// catalogue.
-absl::StatusOr<std::vector<double>> ClientImpl::FeaturesToKeep(const Arms& arms) const {
-  if (!traits_.keeps_features) return std::vector<double>();
-  if (arms.form != Arms::Form::kInline) {
-    return FailedPrecondition("model ", spec_.name, " counts on the device: arms must be inline");
-  }
-  return ClipArms(arms.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features);
 }
 
 void ClientImpl::CancelSelect() {
@@ -55,14 +29,7 @@ absl::StatusOr<Selection> ClientImpl::Select(std::string_view user, const Arms& 
 }
 
 void ClientImpl::SelectAsync(std::string_view user, const Arms& arms, Ranks ranks, Selected done) {
-  if (traits_.ranked_here) return SelectHere(user, arms, ranks, std::move(done));
-  const std::vector<double> finite = FiniteFeatures(arms);
-  auto request =
-      MakeSelectRequest(spec_.name, spec_.dimension, user, WithFeatures(arms, finite), ranks);
-  if (!request.ok()) return done(request.status());
-  auto features = FeaturesToKeep(arms);
-  if (!features.ok()) return done(features.status());
-  SelectThere(user, *std::move(request), *std::move(features), std::move(done));
+  Run(user, ranker_->Prepare(user, arms, ranks), ranks.shown, std::move(done));
 }
 
 absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
@@ -73,29 +40,31 @@ absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
 }
 
 void ClientImpl::SelectPointAsync(std::string_view user, Selected done) {
-  if (traits_.keeps_features || traits_.ranked_here) {
-    return done(InvalidArgument("model ", spec_.name, " is not of points: its arms are ranked"));
-  }
-  auto request = MakePointRequest(spec_.name, user);
-  if (!request.ok()) return done(request.status());
-  SelectThere(user, *std::move(request), {}, std::move(done));
+  Run(user, ranker_->PreparePoint(user), 0, std::move(done));
 }
 
-void ClientImpl::SelectThere(std::string_view user, v1::SelectRequest request,
-                             std::vector<double> features, Selected done) {
+absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
+                                                     Ranks ranks) {
+  Once<absl::StatusOr<Selection>> result;
+  Run(user, ranker_->PrepareHere(user, arms, ranks), ranks.shown,
+      [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
+  return result.Get();
+}
+
+absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
+  BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
+  return ranker_->Refresh(user);
+}
+
+void ClientImpl::Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, int shown,
+                     Selected done) {
+  if (!prepared.ok()) return done(prepared.status());
   if (absl::Status status = MaySelect(user); !status.ok()) return done(std::move(status));
-  const int shown = static_cast<int>(request.shown());
-  selector_.Select(std::move(request), [this, shown, user = std::string(user),
-                                        features = std::move(features),
-                                        done = std::move(done)](absl::StatusOr<Ranking> ranking) {
+  (*prepared)([this, shown, user = std::string(user),
+               done = std::move(done)](absl::StatusOr<Ranking> ranking) {
     if (!ranking.ok()) {
       CancelSelect();
       return done(ranking.status());
-    }
-    if (traits_.keeps_features) {
-      for (const RankedArm& arm : ranking->arms) {
-        ranking->features += PackFeatures(FeaturesOfRow(features, arm.position, spec_.dimension));
-      }
     }
     Complete(user, *std::move(ranking), shown, done);
   });
@@ -142,72 +111,6 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, int shown, S
     ++base_->counters.selections;
     done(std::move(selection));
   });
-}
-
-// What ranks on the device: the posterior of the clock where contexts are private, else the user's.
-absl::StatusOr<Ranking> ClientImpl::RankHere(std::string_view user, const Arms& arms, Ranks ranks) {
-  if (arms.form != Arms::Form::kInline) {
-    return InvalidArgument("arms must be inline to be ranked on the device");
-  }
-  const std::vector<double> finite = FiniteFeatures(arms);
-  const Arms taken = WithFeatures(arms, finite);
-  BANDANA_RETURN_IF_ERROR(
-      MakeSelectRequest(spec_.name, spec_.dimension, user, taken, ranks).status());
-  BANDANA_ASSIGN_OR_RETURN(
-      const auto features,
-      ClipArms(taken.features, spec_.dimension, spec_.feature_l2_max, spec_.reject_features));
-  const auto posterior =
-      posterior_clock_ ? posterior_clock_->Latest() : posteriors_.Find(std::string(user));
-  if (posterior == nullptr) {
-    return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
-  }
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
-  BANDANA_RETURN_IF_ERROR(MaySelect(user));
-  return RankOnDevice(*posterior, spec_.link, features, ranks.top_k, tie_key);
-}
-
-void ClientImpl::SelectHere(std::string_view user, const Arms& arms, Ranks ranks, Selected done) {
-  absl::StatusOr<Ranking> ranking = RankHere(user, arms, ranks);
-  if (!ranking.ok()) return done(ranking.status());
-  Complete(std::string(user), *std::move(ranking), ranks.shown, std::move(done));
-}
-
-absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, const Arms& arms,
-                                                     Ranks ranks) {
-  if (traits_.keeps_features) {
-    return FailedPrecondition("model ", spec_.name,
-                              " counts on the device: its arms are ranked by Select");
-  }
-  Once<absl::StatusOr<Selection>> result;
-  SelectHere(user, arms, ranks,
-             [&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); });
-  return result.Get();
-}
-
-absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
-  if (traits_.ranked_here) {
-    return FailedPrecondition("model ", spec_.name,
-                              " has private contexts: its posterior is fetched by the clock");
-  }
-  BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
-  const std::string name(user);
-  v1::GetPosteriorRequest request;
-  request.set_model(spec_.name);
-  request.set_user(name);
-  const auto known = posteriors_.Find(name);
-  if (known != nullptr) request.set_if_newer_than(known->version);
-  Once<absl::StatusOr<bool>> result;
-  base_->transport->GetPosterior(request, {.deadline = options_.select_deadline},
-                                 [&](const Answer& answer, v1::GetPosteriorResponse& response) {
-                                   if (!answer.status.ok()) return result.Set(answer.status);
-                                   if (response.not_modified() && known != nullptr)
-                                     return result.Set(false);
-                                   auto posterior = ParsePosterior(response, spec_.dimension);
-                                   if (!posterior.ok()) return result.Set(posterior.status());
-                                   posteriors_.Put(name, *std::move(posterior));
-                                   result.Set(true);
-                                 });
-  return result.Get();
 }
 
 }  // namespace bandana::device

@@ -42,7 +42,7 @@ class Outbox {
  public:
   struct Options {
     std::string model;
-    const ReportForm* form = nullptr;
+    const ReportMessage* form = nullptr;
     // Reports by id: no attempt begins later than so long after a report was due, because the
     // server may have forgotten by then that it has it.
     std::optional<absl::Duration> lifetime;

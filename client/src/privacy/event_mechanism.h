@@ -36,11 +36,13 @@ struct Draw {
 
 // What the rest of the client must know of a model's events.
 struct EventTraits {
-  const ReportForm* form = nullptr;  // how its reports travel
-  bool ranked_here = false;  // contexts are private: the device ranks, and only reports leave
-  bool keeps_features =
-      false;  // events are made with the features of an arm that the server ranked
-  // The server names a window in this range with every arm that it ranks; a reward is clipped to
+  // How its reports travel.
+  const ReportMessage* form = nullptr;
+  // Contexts are private: the device ranks, and nothing but reports leaves.
+  bool ranked_here = false;
+  // Events are made with the features of an arm that the server ranked, so Select keeps them.
+  bool keeps_features = false;
+  // The server names a window in this range with every arm that it ranks. Rewards are clipped to
   // it.
   std::optional<RewardRange> windows_in;
 };

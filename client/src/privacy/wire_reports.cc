@@ -65,9 +65,9 @@ std::string OutcomeBytes(std::string_view token, int shown, std::optional<double
   return outcome.SerializeAsString();
 }
 
-const ReportForm kPerturbedForm = {
+const ReportMessage kPerturbedForm = {
     .submitted = true, .add = AddPerturbed, .with_token = ReplaceToken<v1::PerturbedReport>};
-const ReportForm kOutcomeForm = {.add = AddOutcome, .with_token = ReplaceToken<v1::Outcome>};
-const ReportForm kContextForm = {.submitted = true, .by_id = true, .add = AddContext};
+const ReportMessage kOutcomeForm = {.add = AddOutcome, .with_token = ReplaceToken<v1::Outcome>};
+const ReportMessage kContextForm = {.submitted = true, .by_id = true, .add = AddContext};
 
 }  // namespace bandana::device

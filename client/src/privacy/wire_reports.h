@@ -33,7 +33,7 @@ std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t 
                                const PerturbedStatistics& statistics);
 
 // How the reports of one of these messages travel.
-struct ReportForm {
+struct ReportMessage {
   // By Submit, else by Report.
   bool submitted = false;
   // Without a token: the server knows a report again by its id, for a token's lifetime.
@@ -44,8 +44,8 @@ struct ReportForm {
   // The same report with its token set. Null by_id.
   std::string (*with_token)(std::string_view report, std::string_view token) = nullptr;
 };
-extern const ReportForm kPerturbedForm;
-extern const ReportForm kOutcomeForm;
-extern const ReportForm kContextForm;
+extern const ReportMessage kPerturbedForm;
+extern const ReportMessage kOutcomeForm;
+extern const ReportMessage kContextForm;
 
 }  // namespace bandana::device

@@ -1,0 +1,217 @@
+#include "client/src/selection/ranker.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/src/base/once.h"
+#include "client/src/privacy/features.h"
+#include "client/src/selection/posterior_clock.h"
+#include "client/src/selection/posteriors.h"
+#include "common/base/status.h"
+#include "common/design/mechanism.h"
+#include "common/random/bit_source.h"
+
+namespace bandana::device {
+namespace {
+
+using Run = Ranker::Run;
+
+// The arms of a request; Arms is a view, so what it shows must be kept.
+class OfferedArms {
+ public:
+  // Where contexts are private no feature decides whether there is an event: rows that are not
+  // finite are zeros.
+  OfferedArms(const PublicSpec& spec, const Arms& arms) : arms_(arms) {
+    if (!spec.made->mode().hides_contexts || arms.form != Arms::Form::kInline) return;
+    finite_ = ZerosForNonFinite(arms.features, spec.dimension);
+    arms_ = Arms::Inline(finite_);
+  }
+  OfferedArms(const OfferedArms&) = delete;
+  OfferedArms& operator=(const OfferedArms&) = delete;
+
+  const Arms& view() const { return arms_; }
+
+ private:
+  std::vector<double> finite_;
+  Arms arms_;
+};
+
+absl::StatusOr<std::vector<double>> Clipped(const PublicSpec& spec, const Arms& arms) {
+  return ClipArms(arms.features, spec.dimension, spec.feature_l2_max, spec.reject_features);
+}
+
+// Ranks on the device. `posterior` is null where there is none yet.
+absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
+                             const Ranks& ranks, std::shared_ptr<const UserPosterior> posterior) {
+  if (arms.form != Arms::Form::kInline) {
+    return InvalidArgument("arms must be inline to be ranked on the device");
+  }
+  const OfferedArms offered(spec, arms);
+  BANDANA_RETURN_IF_ERROR(
+      MakeSelectRequest(spec.name, spec.dimension, user, offered.view(), ranks).status());
+  BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered.view()));
+  if (posterior == nullptr) {
+    return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
+  return Run([posterior = std::move(posterior), link = spec.link, features = std::move(features),
+              top_k = ranks.top_k, tie_key](const Ranker::Ranked& done) {
+    done(RankOnDevice(*posterior, link, features, top_k, tie_key));
+  });
+}
+
+absl::Status NotOfPoints(const PublicSpec& spec) {
+  return InvalidArgument("model ", spec.name, " is not of points: its arms are ranked");
+}
+
+// The server ranks; the device may, by a posterior that was fetched for the user.
+class ServerRanker : public Ranker {
+ public:
+  ServerRanker(Options options, Transport* transport, Scheduler* scheduler)
+      : options_(std::move(options)),
+        transport_(transport),
+        selector_({.dimension = spec().dimension,
+                   .range = options_.traits.windows_in,
+                   .deadline = options_.deadline,
+                   .backoff = options_.backoff},
+                  transport, scheduler) {}
+
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
+                              const Ranks& ranks) override {
+    const OfferedArms offered(spec(), arms);
+    BANDANA_ASSIGN_OR_RETURN(auto request, MakeSelectRequest(spec().name, spec().dimension, user,
+                                                             offered.view(), ranks));
+    return Asking(std::move(request));
+  }
+  absl::StatusOr<Run> PreparePoint(std::string_view user) override {
+    BANDANA_ASSIGN_OR_RETURN(auto request, MakePointRequest(spec().name, user));
+    return Asking(std::move(request));
+  }
+  absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
+                                  const Ranks& ranks) override {
+    return RankWith(spec(), user, arms, ranks, posteriors_.Find(std::string(user)));
+  }
+  absl::StatusOr<bool> Refresh(std::string_view user) override;
+  bool HandleHasFeatures(const Handle&, bool) const override { return false; }
+
+ protected:
+  const PublicSpec& spec() const { return options_.spec; }
+
+ private:
+  Run Asking(v1::SelectRequest request) {
+    return [this, request = std::move(request)](Ranked done) mutable {
+      selector_.Select(std::move(request), std::move(done));
+    };
+  }
+
+  const Options options_;
+  Transport* const transport_;
+  Selector selector_;
+  PosteriorCache posteriors_;
+};
+
+absl::StatusOr<bool> ServerRanker::Refresh(std::string_view user) {
+  const std::string name(user);
+  v1::GetPosteriorRequest request;
+  request.set_model(spec().name);
+  request.set_user(name);
+  const auto known = posteriors_.Find(name);
+  if (known != nullptr) request.set_if_newer_than(known->version);
+  Once<absl::StatusOr<bool>> result;
+  transport_->GetPosterior(request, {.deadline = options_.deadline},
+                           [&](const Answer& answer, v1::GetPosteriorResponse& response) {
+                             if (!answer.status.ok()) return result.Set(answer.status);
+                             if (response.not_modified() && known != nullptr)
+                               return result.Set(false);
+                             auto posterior = ParsePosterior(response, spec().dimension);
+                             if (!posterior.ok()) return result.Set(posterior.status());
+                             posteriors_.Put(name, *std::move(posterior));
+                             result.Set(true);
+                           });
+  return result.Get();
+}
+
+// The server ranks, and the device keeps the features of the ranks: a counter steps with those of
+// the arm shown, and the server does not send those of a catalogue.
+class CountingRanker final : public ServerRanker {
+ public:
+  using ServerRanker::ServerRanker;
+
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
+                              const Ranks& ranks) override {
+    BANDANA_ASSIGN_OR_RETURN(const Run ask, ServerRanker::Prepare(user, arms, ranks));
+    if (arms.form != Arms::Form::kInline) {
+      return FailedPrecondition("model ", spec().name,
+                                " counts on the device: arms must be inline");
+    }
+    BANDANA_ASSIGN_OR_RETURN(const auto features, Clipped(spec(), arms));
+    return Run([this, ask, features](Ranked done) {
+      ask([this, features, done = std::move(done)](absl::StatusOr<Ranking> ranking) {
+        if (ranking.ok()) {
+          for (const RankedArm& arm : ranking->arms) {
+            ranking->features +=
+                PackFeatures(FeaturesOfRow(features, arm.position, spec().dimension));
+          }
+        }
+        done(std::move(ranking));
+      });
+    });
+  }
+  absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec()); }
+  absl::StatusOr<Run> PrepareHere(std::string_view, const Arms&, const Ranks&) override {
+    return FailedPrecondition("model ", spec().name,
+                              " counts on the device: its arms are ranked by Select");
+  }
+  bool HandleHasFeatures(const Handle& handle, bool) const override {
+    return !handle.token.empty();
+  }
+};
+
+// The device ranks, by a posterior that is fetched by the clock: nothing but reports leaves.
+class ClockRanker final : public Ranker {
+ public:
+  ClockRanker(const Options& options, Transport* transport, Scheduler* scheduler)
+      : spec_(options.spec),
+        clock_({.model = spec_.name,
+                .dimension = spec_.dimension,
+                .interval = options.posterior_interval,
+                .deadline = options.deadline},
+               transport, scheduler) {}
+
+  absl::Status Start() override { return clock_.Start(); }
+  void Close() override { clock_.Close(); }
+
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
+                              const Ranks& ranks) override {
+    return RankWith(spec_, user, arms, ranks, clock_.Latest());
+  }
+  absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec_); }
+  absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
+                                  const Ranks& ranks) override {
+    return Prepare(user, arms, ranks);
+  }
+  absl::StatusOr<bool> Refresh(std::string_view) override {
+    return FailedPrecondition("model ", spec_.name,
+                              " has private contexts: its posterior is fetched by the clock");
+  }
+  bool HandleHasFeatures(const Handle&, bool window) const override { return !window; }
+
+ private:
+  const PublicSpec spec_;
+  PosteriorClock clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Ranker> Ranker::Make(Options options, Transport* transport, Scheduler* scheduler) {
+  if (options.traits.ranked_here) {
+    return std::make_unique<ClockRanker>(options, transport, scheduler);
+  }
+  if (options.traits.keeps_features) {
+    return std::make_unique<CountingRanker>(std::move(options), transport, scheduler);
+  }
+  return std::make_unique<ServerRanker>(std::move(options), transport, scheduler);
+}
+
+}  // namespace bandana::device

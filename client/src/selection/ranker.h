@@ -1,0 +1,57 @@
+// Where the arms of a model are ranked: by its server, or on this device.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bandana/client.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/scheduler.h"
+#include "client/src/base/transport.h"
+#include "client/src/privacy/event_mechanism.h"
+#include "client/src/selection/selector.h"
+#include "client/src/store/handle.h"
+#include "common/design/model_spec.h"
+
+namespace bandana::device {
+
+// A selection is prepared, which finds its mistakes, and then run, once it has a place in the
+// queue. Threads: safe.
+class Ranker {
+ public:
+  using Ranked = std::function<void(absl::StatusOr<Ranking>)>;
+  // Runs what was prepared. Once.
+  using Run = std::function<void(Ranked)>;
+
+  struct Options {
+    PublicSpec spec;
+    absl::Duration deadline;  // of a selection, retries included, and of a posterior
+    absl::Duration posterior_interval;
+    BackoffOptions backoff;
+    EventTraits traits;  // of the model's events
+  };
+  // Both outlive it, and are stopped first.
+  static std::unique_ptr<Ranker> Make(Options options, Transport* transport, Scheduler* scheduler);
+  virtual ~Ranker() = default;
+
+  // Before the first selection. Errors: as PosteriorClock::Start.
+  virtual absl::Status Start() { return absl::OkStatus(); }
+  virtual void Close() {}
+
+  // As Client's Select, SelectPoint, SelectOnDevice and RefreshPosterior.
+  virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
+                                      const Ranks& ranks) = 0;
+  virtual absl::StatusOr<Run> PreparePoint(std::string_view user) = 0;
+  virtual absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
+                                          const Ranks& ranks) = 0;
+  virtual absl::StatusOr<bool> Refresh(std::string_view user) = 0;
+
+  // Whether the handle of such a selection holds the features of all its ranks. `window`: the model
+  // has a reward window, so the store holds the open decision.
+  virtual bool HandleHasFeatures(const Handle& handle, bool window) const = 0;
+};
+
+}  // namespace bandana::device
