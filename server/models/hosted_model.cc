@@ -70,6 +70,7 @@ class Model final : public HostedModel {
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     intake_ = MakeIntake(spec_);
+    if (!mode().is_private) rewards_.emplace();
     instance_ = recovered.stored.instance;
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
@@ -128,7 +129,6 @@ class Model final : public HostedModel {
   absl::StatusOr<std::string> Export() override;
   v1::GetStatsResponse Stats() const override;
   std::optional<RewardTotals> rewards() const override {
-    if (mode().is_private) return std::nullopt;
     const std::lock_guard lock(rewards_mutex_);
     return rewards_;
   }
@@ -194,10 +194,10 @@ class Model final : public HostedModel {
   // What the open windows hold that a report came for. Non-private models; on the writer's thread.
   absl::StatusOr<WindowValues> ReportedValues();
   void CountReward(double reward) {
-    if (mode().is_private) return;
+    if (!rewards_) return;
     const std::lock_guard lock(rewards_mutex_);
-    ++rewards_.count;
-    rewards_.sum += reward;
+    ++rewards_->count;
+    rewards_->sum += reward;
   }
 
   const ModelSpec spec_;
@@ -219,7 +219,7 @@ class Model final : public HostedModel {
   std::unique_ptr<LogWriter> writer_;
 
   mutable std::mutex rewards_mutex_;
-  RewardTotals rewards_;  // non-private models
+  std::optional<RewardTotals> rewards_;  // a private model has none
 
   std::mutex checkpoint_mutex_;  // for store_
   CheckpointStore store_;
@@ -306,11 +306,12 @@ absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
 }
 
 absl::Status Model::RecordDecision(const Decision& decision) {
-  if (!ClosesWindows(spec_.public_spec)) return absl::OkStatus();
+  std::optional<std::string> opening = OpeningOf(intake_, decision);
+  if (!opening) return absl::OkStatus();
   if (gate_->ids() >= gate_->ids_max()) {
     return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
   }
-  return writer_->Submit({Encode(DecisionRecordOf(spec_, decision))}, nullptr);
+  return writer_->Submit({*std::move(opening)}, nullptr);
 }
 
 template <typename Reported>

@@ -167,8 +167,9 @@ void SimServer::ReportCounter(ReportedCounter report,
 }
 
 void SimServer::RecordDecision(const Decision& decision) {
-  if (!ClosesWindows(spec_.public_spec)) return;
-  Submit({bandana::Encode(server::DecisionRecordOf(spec_, decision))}, nullptr);
+  if (auto opening = server::OpeningOf(intake_, decision)) {
+    Submit({*std::move(opening)}, nullptr);
+  }
 }
 
 void SimServer::OpenEpoch() { Submit({bandana::Encode(EpochRecord{epoch() + 1})}, nullptr); }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/design/mechanism.h"
+#include "common/model/entries/records.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 

@@ -10,6 +10,7 @@
 #include "common/design/family.h"
 #include "common/design/identity.h"
 #include "common/design/mechanism.h"
+#include "common/model/entries/records.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 
@@ -122,6 +123,9 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
   // The record that asks. `other_arm`: another one was shown than Select named.
   virtual std::string Request(const OutcomeRecord& record, bool other_arm) const = 0;
 
+  const ModelSpec& spec() const { return spec_; }
+  const Family& family() const { return family_; }
+
  private:
   const ModelSpec& spec_;
   const Family& family_;
@@ -136,7 +140,18 @@ class EventCheck final : public OutcomeCheck {
 
 // Reports go into the cells of the decisions whose windows the server closes.
 class CellCheck final : public OutcomeCheck {
+ public:
   using OutcomeCheck::OutcomeCheck;
+  std::optional<std::string> OpeningOf(const Decision& decision) const override {
+    const RewardWindowSpec& window = *spec().public_spec.reward_window;
+    const double reward =
+        family().EventReward(spec(), window.default_reward, decision.arms[0].propensity);
+    return Encode(DecisionRecord{.event = EventOf(decision, decision.shown),
+                                 .close = TokenTime(decision) + window.duration + window.grace,
+                                 .default_reward = reward});
+  }
+
+ private:
   std::string Request(const OutcomeRecord& record, bool other_arm) const override {
     ReportRecord report{.id = record.event.id,
                         .epoch = record.event.epoch,
@@ -164,14 +179,6 @@ CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec) {
 CheckOf<ReportedOutcome> MakeOutputCheck(const ModelSpec& spec) {
   const RewardReports& rewards = *spec.public_spec.made->rewards();
   return MakeOutcomeCheck(spec, std::make_unique<DrawnRewards>(spec, rewards));
-}
-
-DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision) {
-  const RewardWindowSpec& window = *spec.public_spec.reward_window;
-  return {.event = EventOf(decision, decision.shown),
-          .close = TokenTime(decision) + window.duration + window.grace,
-          .default_reward =
-              FamilyOf(spec).EventReward(spec, window.default_reward, decision.arms[0].propensity)};
 }
 
 }  // namespace bandana::server

@@ -17,6 +17,10 @@ constexpr Intake (*kMakers[])(const ModelSpec& spec) = {
 
 }  // namespace
 
+std::optional<std::string> OpeningOf(const Intake& intake, const Decision& decision) {
+  return std::visit([&](const auto& check) { return check->OpeningOf(decision); }, intake);
+}
+
 Intake MakeIntake(const ModelSpec& spec) {
   return kMakers[static_cast<std::size_t>(spec.public_spec.made->reports())](spec);
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/design/model_spec.h"
-#include "common/model/entries/records.h"
 #include "common/model/entries/report.h"
 
 namespace bandana::server {
@@ -27,6 +27,9 @@ class ReportCheck {
   virtual ~ReportCheck() = default;
   virtual std::variant<CheckedReport, v1::RejectReason> Check(const Reported& report,
                                                               absl::Time now) const = 0;
+  // The record that asks for the event of a decision whose window the server closes, with the
+  // default reward; nothing where it closes none. Requires arms.
+  virtual std::optional<std::string> OpeningOf(const Decision&) const { return std::nullopt; }
 };
 
 // What a model takes: one kind of report.
@@ -35,12 +38,10 @@ using CheckOf = std::unique_ptr<const ReportCheck<Reported>>;
 using Intake =
     std::variant<CheckOf<ReportedOutcome>, CheckOf<ReportedCounter>, CheckOf<ReportedContext>>;
 
+std::optional<std::string> OpeningOf(const Intake& intake, const Decision& decision);
+
 // `spec` must outlive it.
 Intake MakeIntake(const ModelSpec& spec);
-
-// The event that stands in the log for a decision whose window the server closes. Requires arms and
-// ClosesWindows(spec.public_spec).
-DecisionRecord DecisionRecordOf(const ModelSpec& spec, const Decision& decision);
 
 // One per ReportForm.
 CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec);
