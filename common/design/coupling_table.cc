@@ -23,7 +23,7 @@ void ParseIndependent(const v1::ModelConfig& config, const FileSource&, ModelSpe
 }
 
 std::string IndependentWords(const ModelSpec& spec) {
-  return absl::StrCat("LinUCB, one model a user, at most ", spec.bandit.nodes_max, " users");
+  return absl::StrCat("LinUCB, one model per user, at most ", spec.bandit.nodes_max, " users");
 }
 
 absl::StatusOr<Coupling> ColinOfGraph(const v1::ModelConfig&, const Graph& graph, int dimension) {

@@ -22,7 +22,7 @@ class NamedMechanism final : public Mechanism {
 };
 
 std::string Promise(const PublicSpec& spec) {
-  return absl::StrFormat("epsilon %g, delta %g an event, guarantee %s", spec.epsilon.value,
+  return absl::StrFormat("epsilon %g, delta %g per event, guarantee %s", spec.epsilon.value,
                          spec.delta.value, spec.guarantee);
 }
 

@@ -28,10 +28,10 @@ const DeltaRule& GaussianDelta();
 class CounterRule {
  public:
   virtual ~CounterRule() = default;
-  // Of a configuration; where one is given, it is checked in any case.
+  // From a configuration; where one is given, it is checked in any case.
   virtual std::optional<CounterSpec> Take(v1::Mechanism mechanism, const v1::Privacy& privacy,
                                           const FieldChecks& checks) const = 0;
-  // Of a policy in force.
+  // From a policy in force.
   virtual std::optional<CounterSpec> Check(const v1::GetModelResponse& response,
                                            const FieldChecks& checks) const = 0;
 };

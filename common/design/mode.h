@@ -31,7 +31,7 @@ const ModeRow* FindMode(v1::Mode mode);
 // The row of a model's mode. Requires one that this version knows.
 const ModeRow& ModeOf(v1::Mode mode);
 
-// Of modes that this version does not know, nothing is true.
+// Nothing is true of modes that this version does not know.
 bool IsPrivateMode(v1::Mode mode);
 bool IsLocalMode(v1::Mode mode);    // ModeRow::device_draws
 bool IsCentralMode(v1::Mode mode);  // ModeRow::server_draws

@@ -11,7 +11,7 @@
 
 namespace bandana {
 
-// Of a configuration, their default where it gives none.
+// From a configuration, or the default where it gives none.
 double RewardStddev(const v1::ModelConfig& config);
 double PriorStddev(const v1::ModelConfig& config);
 

@@ -301,7 +301,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request) {
 std::string ExplainPlan(const Plan& plan) {
   const PlanRequest& r = plan.request;
   std::string text = absl::StrFormat(
-      "%s privacy of rewards, epsilon %g, delta %g, d = %d, %d events a user expected\n",
+      "%s privacy of rewards, epsilon %g, delta %g, d = %d, %d events per user expected\n",
       kScopes[static_cast<int>(r.scope)].name, r.epsilon.value, r.delta.value, r.dimension,
       r.events_per_node);
   absl::StrAppendFormat(&text, "  %-22s %-18s %12s %12s\n", "mechanism", "guarantee",

@@ -110,7 +110,7 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
     if (!every_arm && !HasAny(arm, query)) continue;
     if (block.ids.size() == static_cast<std::size_t>(arms_max)) {
       return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
-                             " arms allowed a decision");
+                             " arms allowed per decision");
     }
     block.ids.push_back(arm.id);
     block.arms.push_back(arm.features.data());

@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bandana::v1::CreateModelRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
   std::vector<bandana::ConfigError> errors;
-  const auto spec =
-      ParseServedModel(request.config(), "", /*allow_files=*/false, errors);
+  const auto spec = ParseServedModel(request.config(), "", /*allow_files=*/false, errors);
   BANDANA_CHECK(spec.has_value() == errors.empty());
   if (!spec || !spec->colin_or_goblin) return 0;
   bandana::v1::PutGraphRequest put;

@@ -52,9 +52,8 @@ ModelSpec WindowSpec(const std::string& more) {
       more);
 }
 
-Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
-                            std::uint64_t number, std::vector<double> features,
-                            const std::string& user) {
+Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::uint64_t number,
+                    std::vector<double> features, const std::string& user) {
   Decision decision;
   decision.instance = model.instance();
   decision.epoch = model.epoch();
@@ -69,16 +68,15 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
   return decision;
 }
 
-absl::StatusOr<std::vector<ReportResult>> ReportAll(
-    server::HostedModel& model, std::vector<ReportedOutcome> outcomes) {
+absl::StatusOr<std::vector<ReportResult>> ReportAll(server::HostedModel& model,
+                                                    std::vector<ReportedOutcome> outcomes) {
   std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
   model.Report(std::move(outcomes), [&promise](auto results) { promise.set_value(results); });
   return promise.get_future().get();
 }
 
-absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model,
-                                                const Decision& decision,
-                                                std::optional<double> reward, std::uint32_t shown) {
+absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model, const Decision& decision,
+                                       std::optional<double> reward, std::uint32_t shown) {
   ReportedOutcome outcome{.decision = decision, .shown = shown};
   if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {
     if (reward) outcome.output = static_cast<std::uint32_t>(*reward);

@@ -262,7 +262,7 @@ TEST(Summary, SaysWhatEachModelPromisesAndWhy) {
   EXPECT_THAT(summary, HasSubstr("REWARD_RANDOMIZER, randomized response on binary rewards"));
   EXPECT_THAT(summary, HasSubstr("AUTO: randomizer (one bit)"));
   EXPECT_THAT(summary, HasSubstr("delta 1e-05 allowed, 0 used: the mechanism is pure"));
-  EXPECT_THAT(summary, HasSubstr("epsilon 30, delta 0 an event, guarantee proven"));
+  EXPECT_THAT(summary, HasSubstr("epsilon 30, delta 0 per event, guarantee proven"));
   EXPECT_THAT(summary, HasSubstr("WARNING    research: true"));
   EXPECT_EQ(Warning(result.spec->models[0]), "");
 }

@@ -120,10 +120,11 @@ TEST_F(SecuritySpecTest, ExplainsWhoMayDoWhatWithoutSecrets) {
   const std::string summary = Summary(*result.spec);
   EXPECT_THAT(summary, HasSubstr("admin_listen 127.0.0.1:72\n"));
   EXPECT_THAT(summary, HasSubstr("transport TLS, client certificates optional"));
-  EXPECT_THAT(summary,
-              HasSubstr("access app by token: select, report of news, at most 100 calls a second"));
+  EXPECT_THAT(
+      summary,
+      HasSubstr("access app by token: select, report of news, at most 100 calls per second"));
   EXPECT_THAT(summary, HasSubstr("access ops by certificate: admin of all models\n"));
-  EXPECT_THAT(summary, HasSubstr("access anybody else: select, at most 5 calls a second"));
+  EXPECT_THAT(summary, HasSubstr("access anybody else: select, at most 5 calls per second"));
   EXPECT_THAT(summary, Not(HasSubstr(kDigest)));
   EXPECT_EQ(result.spec->access->principals[0].burst, 100);  // one second's
 }

@@ -260,7 +260,7 @@ std::vector<Panel> ByHorizon(const Experiment& experiment, const std::vector<Gro
   }
   return {{.title = std::string(experiment.title),
            .x_label = "events of the user",
-           .y_label = "regret an event (reward units)",
+           .y_label = "regret per event (reward units)",
            .x_log = true,
            .y_log = true,
            .series = std::move(series)}};

@@ -83,11 +83,11 @@ absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy) {
       mode.is_private ? spec.epsilon.value : std::numeric_limits<double>::infinity();
   if (!(epsilon <= policy.epsilon_max)) {
     return Weaker(spec, absl::StrCat("epsilon_max is ", policy.epsilon_max, ", its epsilon is ",
-                                     epsilon, " an event"));
+                                     epsilon, " per event"));
   }
   if (!(spec.delta.value <= policy.delta_max)) {
     return Weaker(spec, absl::StrCat("delta_max is ", policy.delta_max, ", its delta is ",
-                                     spec.delta.value, " an event"));
+                                     spec.delta.value, " per event"));
   }
   if (policy.require_proven && spec.guarantee != "proven") {
     return Weaker(

@@ -21,7 +21,7 @@ class Counter final : public Mechanism {
   }
   std::string Describe(const ModelSpec& spec) const override {
     return DescribeCounter(spec.public_spec, part_.design,
-                           drawn_on_device() ? "a user on the device" : "a user by the server",
+                           drawn_on_device() ? "per user on the device" : "per user by the server",
                            "moment");
   }
 

@@ -53,7 +53,7 @@ MadeMechanism MakePrivUnit(const MechanismRow& row, const PublicSpec& spec) {
   if (!(design.n / design.acceptance <= kPrivUnitNormalsMax)) {
     return InvalidArgument("PRIVUNIT at epsilon ", spec.epsilon.value, " and dimension ",
                            spec.dimension, " costs a device ", design.n / design.acceptance,
-                           " normals a report, at most ", kPrivUnitNormalsMax,
+                           " normals per report, at most ", kPrivUnitNormalsMax,
                            " are served: lower epsilon, or use fewer features");
   }
   return MakeContextMechanism(row, spec, std::make_unique<Directions>(statistic, privunit));

@@ -30,7 +30,7 @@ class Sparse final : public Mechanism {
     const FliphatOptions& options = part_.options();
     return absl::StrFormat(
         "%s by the server at the ends of episodes of 1, 2, 4, .. events; features clipped at %g, "
-        "residuals at %.4g at first; rho %.4g of an event",
+        "residuals at %.4g at first; rho %.4g per event",
         name(), options.context_abs_max, options.reward_abs_max, part_.rho().value);
   }
 

@@ -20,10 +20,10 @@ std::string RewardsText(const ModelSpec& spec) {
 std::string ReportingText(const PublicSpec& spec) {
   if (spec.reward_window) {
     return absl::StrFormat(
-        "one event a decision, at the close of a window of %s, default reward %g",
+        "one event per decision, at the close of a window of %s, default reward %g",
         absl::FormatDuration(spec.reward_window->duration), spec.reward_window->default_reward);
   }
-  if (spec.one_per_decision) return "the caller guarantees one report a decision";
+  if (spec.one_per_decision) return "the caller guarantees one report per decision";
   return "a report counts when it comes";
 }
 

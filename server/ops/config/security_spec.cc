@@ -137,7 +137,7 @@ class Uniqueness {
 
 std::string RateText(double calls_per_second) {
   if (calls_per_second == 0) return "";
-  return absl::StrFormat(", at most %g calls a second", calls_per_second);
+  return absl::StrFormat(", at most %g calls per second", calls_per_second);
 }
 
 }  // namespace

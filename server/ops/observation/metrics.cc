@@ -62,13 +62,13 @@ struct Metrics::Calls {
     lag = &prometheus::BuildHistogram()
                .Name("bandana_apply_lag_entries")
                .Help(
-                   "Durable log entries that are not in the statistics yet; a sample a second "
-                   "of each model")
+                   "Durable log entries that are not in the statistics yet; sampled every second, "
+                   "per model")
                .Register(registry)
                .Add({}, kDepthBuckets);
     log_queue = &prometheus::BuildHistogram()
                      .Name("bandana_log_queue_records")
-                     .Help("Records that wait for the disk; a sample a second of each model")
+                     .Help("Records that wait for the disk; sampled every second, per model")
                      .Register(registry)
                      .Add({}, kDepthBuckets);
     admin_duration = &prometheus::BuildHistogram()

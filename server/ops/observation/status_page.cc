@@ -59,7 +59,7 @@ std::string PromiseCell(const ModelView& model) {
   if (model.mechanism.empty()) return "<small>none</small>";
   std::string cell = absl::StrCat("&epsilon; = ", absl::StrFormat("%g", model.epsilon));
   if (model.delta > 0) absl::StrAppend(&cell, ", &delta; = ", absl::StrFormat("%g", model.delta));
-  absl::StrAppend(&cell, " an event<br>");
+  absl::StrAppend(&cell, " per event<br>");
   const bool loud = model.research || model.guarantee != "proven";
   absl::StrAppend(&cell, loud ? "<span class=\"warn\">" : "<small>", Escape(model.guarantee),
                   model.research ? ", research" : "", loud ? "</span>" : "</small>");
@@ -125,7 +125,7 @@ std::optional<double> Micros(const std::optional<double>& seconds) {
 std::string ServerCharts(const std::vector<Sample>& samples) {
   return absl::StrCat(
       "<h2>Server</h2>\n<div class=\"charts\">\n",
-      ToSvg(ChartOf(samples, "Throughput", "calls a second",
+      ToSvg(ChartOf(samples, "Throughput", "calls per second",
                     {{"select", [](const Sample& s) { return s.selections_per_second; }},
                      {"report", [](const Sample& s) { return s.reports_per_second; }}})),
       ToSvg(ChartOf(samples, "Latency in the server", "microseconds",
@@ -152,7 +152,7 @@ std::string ModelCharts(const ModelView& model, const std::vector<Sample>& sampl
   const bool shows_rewards = model.mechanism.empty();
   return absl::StrCat(
       "<h2>", Escape(model.name), "</h2>\n<div class=\"charts\">\n",
-      ToSvg(ChartOf(samples, "Reports applied", "a second",
+      ToSvg(ChartOf(samples, "Reports applied", "per second",
                     {{"reports", of(&ModelSample::reports_per_second)}})),
       shows_rewards
           ? ToSvg(ChartOf(samples, "Reward", "mean of the reports, reward units",
