@@ -1,8 +1,6 @@
 // What a model is for good: its instance, and the configuration that its stored state depends on.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,11 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
+#include "common/design/instance_id.h"
 #include "common/design/model_spec.h"
 
 namespace bandana {
-
-using InstanceId = std::array<std::byte, 16>;
 
 struct Identity {
   InstanceId instance{};  // random; tokens of other instances are refused

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/posterior.h"
-#include "common/design/identity.h"
+#include "common/design/instance_id.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/log_entry.h"
 #include "common/model/entries/user_index.h"

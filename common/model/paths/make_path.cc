@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/design/identity.h"
 #include "common/design/mechanism.h"
 #include "common/model/learners/reward_learners.h"
 #include "common/model/paths/context_path.h"

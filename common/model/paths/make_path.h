@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "common/design/identity.h"
+#include "common/design/instance_id.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/noise_binding.h"

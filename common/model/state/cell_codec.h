@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/aead.h"
-#include "common/design/identity.h"
+#include "common/design/instance_id.h"
 #include "common/model/entries/log_entry.h"
 #include "common/random/bit_source.h"
 

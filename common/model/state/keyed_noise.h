@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/design/identity.h"
+#include "common/design/instance_id.h"
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
