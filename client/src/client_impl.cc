@@ -54,12 +54,6 @@ StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOp
           .steps_max = options.reports_per_delivery_max};
 }
 
-// Models without privacy report when the application does, window or not.
-std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
-  if (!spec.reward_window || !spec.made->mode().is_private) return std::nullopt;
-  return spec.reward_window->duration;
-}
-
 Ranker::Options RankerOptions(const PublicSpec& spec, const ClientOptions& options,
                               const EventTraits& traits) {
   return {.spec = spec,

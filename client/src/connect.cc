@@ -79,10 +79,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
                               options.model);
   }
   BANDANA_RETURN_IF_ERROR(CheckPolicy(spec, options.policy));
-  if (spec.made->drawn_on_device() && !store->durable()) {
-    return FailedPrecondition("model ", spec.name,
-                              " is local: its ledger needs a durable store (DeviceStore::Open)");
-  }
+  BANDANA_RETURN_IF_ERROR(CheckStore(spec, store->durable()));
   return ClientImpl::Create(options, std::static_pointer_cast<Store>(std::move(store)), seams, spec,
                             response.epoch(), std::move(transport));
 }

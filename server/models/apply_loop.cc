@@ -331,7 +331,7 @@ ApplyLoop::Captured ApplyLoop::CaptureNow() const {
   source.statistics = [this](int node) -> const NodeStatistics& {
     return learner_->statistics(node);
   };
-  if (spec_.coupling.independent()) source.users = &users_;
+  if (users_.size() > 0) source.users = &users_;
   return {state_.position.sequence, EncodeCheckpoint(source)};
 }
 

@@ -68,7 +68,7 @@ set_tests_properties(check_book_test PROPERTIES LABELS "unit;compile" TIMEOUT 12
 add_test(NAME check_snippets COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tools/check/check_snippets.py ${PROJECT_BINARY_DIR})
 set_tests_properties(check_snippets PROPERTIES LABELS "unit;compile" TIMEOUT 120)
-foreach(check layering bans monitoring proofs docs paths kinds)
+foreach(check layering bans monitoring proofs docs paths kinds english)
   add_test(NAME check_${check} COMMAND Python3::Interpreter
     ${PROJECT_SOURCE_DIR}/tools/check/check_${check}.py)
   set_tests_properties(check_${check} PROPERTIES LABELS "unit;compile" TIMEOUT 120)

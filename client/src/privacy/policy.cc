@@ -96,6 +96,17 @@ absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy) {
   return absl::OkStatus();
 }
 
+absl::Status CheckStore(const PublicSpec& spec, bool durable) {
+  if (durable || !ModeOf(spec.mode).device_draws) return absl::OkStatus();
+  return FailedPrecondition("model ", spec.name,
+                            " is local: its ledger needs a durable store (DeviceStore::Open)");
+}
+
+std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
+  if (!spec.reward_window || !ModeOf(spec.mode).is_private) return std::nullopt;
+  return spec.reward_window->duration;
+}
+
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy) {
   if (spec.events_per_user_max == 0) return policy.events_per_user_max;
   if (policy.events_per_user_max == 0) return spec.events_per_user_max;

@@ -1,7 +1,11 @@
 // The application's minimum policy against a model's public configuration.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "bandana/options.h"
 #include "common/design/model_spec.h"
 
@@ -12,6 +16,14 @@ absl::Status CheckOptions(const ClientOptions& options);
 
 // Errors: FAILED_PRECONDITION naming the first point in which the model is weaker.
 absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy);
+
+// `durable`: the device's store outlives the process. Errors: FAILED_PRECONDITION the model's
+// ledger needs that.
+absl::Status CheckStore(const PublicSpec& spec, bool durable);
+
+// The window that is waited for on this device: models without privacy report when the application
+// does, window or not.
+std::optional<absl::Duration> WindowHere(const PublicSpec& spec);
 
 // The smaller of the model's and the application's bound; 0 = none.
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy);

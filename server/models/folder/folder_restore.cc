@@ -149,10 +149,8 @@ class Restorer {
     BANDANA_RETURN_IF_ERROR(ChargeForLostEntries(path));
     checkpoint_.state.events_at_epoch.resize(checkpoint_.statistics.size());
     checkpoint_.users.clear();
-    if (spec_.coupling.independent()) {
-      for (std::size_t node = 0; node < checkpoint_.statistics.size(); ++node) {
-        checkpoint_.users.emplace_back(users.Name(static_cast<int>(node)));
-      }
+    for (int node = 0; node < users.size(); ++node) {
+      checkpoint_.users.emplace_back(users.Name(node));
     }
     return absl::OkStatus();
   }

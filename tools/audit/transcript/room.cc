@@ -99,10 +99,8 @@ absl::Status Room::Start() {
   server::HostedModelOptions model_options;
   model_options.stepped = true;
   model_options.noise_binding = options_.binding;
-  if (IsCentralMode(options_.spec->public_spec.mode)) {
-    BANDANA_ASSIGN_OR_RETURN(model_options.noise_key,
-                             server::OpenNoiseKey(options_.folder, SystemBits()));
-  }
+  BANDANA_ASSIGN_OR_RETURN(model_options.noise_key,
+                           server::OpenNoiseKey(options_.folder, SystemBits()));
   BANDANA_ASSIGN_OR_RETURN(
       auto model, server::HostedModel::Open(*options_.spec, options_.folder + "/m", *options_.clock,
                                             model_options));
