@@ -130,7 +130,6 @@ std::string ReadConfigFile(std::string_view field, const std::string& path, std:
 
 void ParseGraphCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                         const FieldChecks& checks) {
-  spec.colin_or_goblin = true;
   const auto graph = ReadGraph(*GraphOf(config), files, checks);
   if (!graph) return;  // without N nothing can be said about the users
   ParseUserMap(*UsersOf(config), graph->nodes, files, spec, checks.Inside("users"));

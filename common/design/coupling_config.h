@@ -20,8 +20,8 @@ struct FileSource {
 std::string ReadConfigFile(std::string_view field, const std::string& path, std::uint64_t bytes_max,
                            const FileSource& files, const FieldChecks& checks);
 
-// Fills coupling, colin_or_goblin, bandit.nodes_max, users and cold_start_node of the spec, and
-// puts graph and users inline into spec.config. Requires spec.bandit.dimension (any value: a wrong
+// Fills coupling, bandit.nodes_max, users and cold_start_node of the spec, and puts graph and users
+// inline into spec.config. Requires spec.bandit.dimension (any value: a wrong
 // one is reported elsewhere).
 void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                    const FieldChecks& checks);

@@ -118,7 +118,6 @@ struct ModelSpec {
   PublicSpec public_spec;
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
-  bool colin_or_goblin = false;  // has a graph that PutGraph may replace
   // At most one of the three, instead of a linear model.
   std::optional<ArmsSpec> arms;  // d arms, the unit vectors
   std::optional<SparseSpec> sparse;

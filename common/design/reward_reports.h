@@ -68,8 +68,7 @@ class RewardReports {
                                                            double reward_stddev) const = 0;
 
  protected:
-  // For mechanisms of their own: between the types of the chain and their numbers.
-  static ClippedReward ClippedTo(std::uint32_t step) { return ClippedReward(step); }
+  // For what draws by itself. A ClippedReward is made by RewardClip alone.
   static std::uint32_t StepOf(const ClippedReward& reward) { return reward.step_; }
   static PerturbedReward Perturbed(std::uint32_t output) { return PerturbedReward(output); }
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 // Log entries between two recomputations of a coupled posterior from its statistics. Rounding adds
-// about one part in 1e16 an event; at 2500 rows a recomputation costs as much as some 6000 events
+// about one part in 1e16 per event; at 2500 rows a recomputation costs as much as some 6000 events
 // in blocks. Nodes of independent models have few events each.
 constexpr std::uint64_t kRebuildEntries = 100'000;
 constexpr std::uint64_t kBlockEntries = 64;  // applied between two looks at what waits

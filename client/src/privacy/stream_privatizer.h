@@ -19,8 +19,8 @@ namespace bandana::device {
 // drawn are one transaction, and only what it made durable is sent. 3. A state is stepped once:
 // there is one writer, and a store that may be older than what left has no streams (Tables).
 //
-// Privacy:  design.cost()-zCDP a stream in the reward of any one of its events, so (epsilon,
-//           delta)-LDP an event; docs/privacy/device_stream.md.
+// Privacy:  design.cost()-zCDP per stream in the reward of any one of its events, so (epsilon,
+//           delta)-LDP per event; docs/privacy/device_stream.md.
 class StreamPrivatizer final : public EventMechanism {
  public:
   struct Options {

@@ -63,12 +63,6 @@ MadeMechanism MakeShaped(const MechanismRow& row, const ModelSpec& spec,
 
 }  // namespace
 
-bool FitsShaped(const ModelSpec& spec) {
-  const int nodes = spec.coupling.nodes();
-  return nodes <= kShapedNodesMax && nodes * spec.public_spec.dimension <= kShapedRowsMax &&
-         spec.bandit.exploration.kind == ExplorationRule::Kind::kConstant;
-}
-
 void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks) {
   const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
   if (CouplingOf(spec.config).of_graph == nullptr) {

@@ -12,8 +12,6 @@ inline constexpr int kShapedRowsMax = 1024;
 
 inline constexpr std::string_view kShapedRemark =
     "one counter over all users: the server's log weighs it with the graph\n";
-// Whether the model is small enough.
-bool FitsShaped(const ModelSpec& spec);
 void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks);
 // The shape that ShapeNoise finds for each component.
 MadeMechanism MakeShapedCounter(const MechanismRow& row, const ModelSpec& spec);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/design/coupling_table.h"
 #include "common/design/identity.h"
 #include "common/design/mechanism.h"
 #include "common/model/learners/reward_learners.h"
@@ -35,7 +36,7 @@ struct Parts {
             .dimension = spec().dimension,
             .nodes = users_are_nodes ? 0 : model.coupling.nodes(),
             .users_are_nodes = users_are_nodes,
-            .replaceable_graph = model.colin_or_goblin,
+            .replaceable_graph = CouplingOf(model.config).of_graph != nullptr,
             .debits = std::move(debits),
             .event_cost = PrivacyCost::Pure(spec().epsilon)};
   }

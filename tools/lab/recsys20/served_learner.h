@@ -15,7 +15,7 @@ namespace bandana::lab {
 struct ServedMechanism {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;  // unspecified: the model is not private
   bool approximate = false;                      // takes a delta
-  // Of a mechanism with a counter; unspecified: it has none, or the planner's.
+  // The kind of its counter; unspecified: it has none, or takes the planner's.
   v1::CounterKind counter = v1::COUNTER_KIND_UNSPECIFIED;
   // All of the reward range, where others enforce the share of it that costs them least.
   bool whole_range = false;
