@@ -1,50 +1,241 @@
 #include "common/wire/users_tsv.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <system_error>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/group_names.h"
 
 namespace bandana {
 namespace {
 
-absl::Status AddLine(std::string_view line, int nodes, UserMapping& users) {
-  const std::size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) return InvalidArgument("expected user id, tab, node number");
-  const std::string_view number = line.substr(tab + 1);
-  std::uint64_t node = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), node);
-  if (error != std::errc() || end != number.data() + number.size()) {
-    return InvalidArgument("the node after the tab must be a decimal number in [0, ", nodes, ")");
-  }
-  return AddUser(line.substr(0, tab), node, nodes, users);
+using Cells = std::vector<std::string_view>;
+
+std::string_view TakeLine(std::string_view& text) {
+  const std::size_t newline = text.find('\n');
+  std::string_view line = text.substr(0, newline);
+  text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
 }
 
-}  // namespace
+void SplitCells(std::string_view line, Cells& cells) {
+  cells.clear();
+  std::size_t tab = 0;
+  while ((tab = line.find('\t')) != std::string_view::npos) {
+    cells.push_back(line.substr(0, tab));
+    line.remove_prefix(tab + 1);
+  }
+  cells.push_back(line);
+}
 
-absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMapping& users) {
-  if (id.empty() || id.size() > kUserIdBytesMax) {
-    return InvalidArgument("a user id must have 1 to ", kUserIdBytesMax, " bytes, got ", id.size());
+std::optional<std::uint64_t> ParseDecimal(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || parsed != end) return std::nullopt;
+  return value;
+}
+
+bool IsNone(std::string_view cell) { return cell.empty() || cell == "-"; }
+
+// Which cell of a line holds what.
+struct Columns {
+  bool header = false;
+  std::size_t count = 2;
+  std::optional<std::size_t> node = 1;
+  std::vector<std::size_t> groups;
+};
+
+bool IsHeader(std::string_view line) {
+  constexpr std::string_view kStart = "user\t";
+  return line.starts_with(kStart) && !ParseDecimal(line.substr(kStart.size()));
+}
+
+absl::StatusOr<Columns> ParseHeader(const Cells& names) {
+  Columns columns{.header = true, .count = names.size(), .node = std::nullopt, .groups = {}};
+  absl::flat_hash_set<std::string_view> seen = {names[0]};
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    if (!seen.insert(names[i]).second) {
+      return InvalidArgument("columns with the same name: column ", i + 1, " and one before it");
+    }
+    if (names[i] == "node") {
+      columns.node = i;
+      continue;
+    }
+    BANDANA_RETURN_IF_ERROR(Annotate(CheckGroupName(names[i]), absl::StrCat("column ", i + 1)));
+    columns.groups.push_back(i);
   }
-  if (node >= static_cast<std::uint64_t>(nodes)) {
-    return InvalidArgument("the node must be in [0, ", nodes, "), got ", node);
+  if (columns.groups.size() > kGroupsMax) {
+    return InvalidArgument(columns.groups.size(), " groups, there may be ", kGroupsMax);
   }
-  if (!users.emplace(id, static_cast<int>(node)).second) {
-    return InvalidArgument("a user id that was given before");
+  return columns;
+}
+
+absl::StatusOr<Columns> ParseColumns(std::string_view first_line) {
+  if (!IsHeader(first_line)) return Columns();
+  Cells names;
+  SplitCells(first_line, names);
+  return ParseHeader(names);
+}
+
+// Calls `row` with the columns and each line's cells, as many as there are columns.
+template <typename Row>
+absl::Status ForEachRow(std::string_view text, const Columns& columns, Row row) {
+  Cells cells;
+  std::uint64_t number = 0;
+  if (columns.header) {
+    TakeLine(text);
+    ++number;
+  }
+  while (!text.empty()) {
+    SplitCells(TakeLine(text), cells);
+    ++number;
+    absl::Status status;
+    if (cells.size() == columns.count) {
+      status = row(cells);
+    } else if (columns.header) {
+      status = InvalidArgument(cells.size(), " cells, the header names ", columns.count);
+    } else {
+      status = InvalidArgument("expected user id, tab, node number");
+    }
+    BANDANA_RETURN_IF_ERROR(Annotate(status, absl::StrCat("line ", number)));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes) {
-  UserMapping users;
-  for (int number = 1; !text.empty(); ++number) {
-    const std::size_t newline = text.find('\n');
-    std::string_view line = text.substr(0, newline);
-    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    BANDANA_RETURN_IF_ERROR(Annotate(AddLine(line, nodes, users), absl::StrCat("line ", number)));
+absl::Status CheckUserId(std::string_view id) {
+  if (!id.empty() && id.size() <= kUserIdBytesMax) return absl::OkStatus();
+  return InvalidArgument("a user id must have 1 to ", kUserIdBytesMax, " bytes, got ", id.size());
+}
+
+absl::Status SeenBefore() { return InvalidArgument("a user id that was given before"); }
+
+// One group's values, each kept once.
+class Values {
+ public:
+  explicit Values(std::vector<std::string_view>& values) : values_(values) {}
+
+  absl::StatusOr<std::uint32_t> Position(std::string_view value) {
+    if (const auto found = positions_.find(value); found != positions_.end()) return found->second;
+    BANDANA_RETURN_IF_ERROR(CheckGroupValue(value));
+    const auto position = static_cast<std::uint32_t>(values_.size());
+    if (position == kGroupValuesMax) {
+      return InvalidArgument("more than ", kGroupValuesMax, " values of one group");
+    }
+    values_.push_back(value);
+    positions_.emplace(value, position);
+    return position;
   }
+
+ private:
+  std::vector<std::string_view>& values_;
+  absl::flat_hash_map<std::string_view, std::uint32_t> positions_;
+};
+
+// Builds UserGroups row by row.
+class GroupsReader {
+ public:
+  GroupsReader(const Columns& columns, const Cells& names, std::uint64_t users_max)
+      : columns_(columns), users_max_(users_max) {
+    for (const std::size_t column : columns.groups) groups_.names.push_back(names[column]);
+    groups_.values.resize(columns.groups.size());
+    for (std::vector<std::string_view>& names_of_one : groups_.values) {
+      values_.emplace_back(names_of_one);
+    }
+  }
+
+  absl::Status Add(const Cells& cells) {
+    BANDANA_RETURN_IF_ERROR(CheckUserId(cells[0]));
+    if (!seen_.insert(cells[0]).second) return SeenBefore();
+    if (groups_.ids.size() == users_max_) {
+      return InvalidArgument("more than users_max = ", users_max_, " users");
+    }
+    BANDANA_RETURN_IF_ERROR(CheckNode(cells));
+    groups_.ids.push_back(cells[0]);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::string_view value = cells[columns_.groups[i]];
+      std::uint32_t position = UserGroups::kNone;
+      if (!IsNone(value)) {
+        auto found = values_[i].Position(value);
+        if (!found.ok()) return Annotate(found.status(), groups_.names[i]);
+        position = *found;
+      }
+      groups_.cells.push_back(position);
+    }
+    return absl::OkStatus();
+  }
+
+  UserGroups Take() { return std::move(groups_); }
+
+ private:
+  absl::Status CheckNode(const Cells& cells) const {
+    if (!columns_.node || (columns_.header && IsNone(cells[*columns_.node]))) {
+      return absl::OkStatus();
+    }
+    if (ParseDecimal(cells[*columns_.node])) return absl::OkStatus();
+    return InvalidArgument("the node must be a decimal number");
+  }
+
+  const Columns& columns_;
+  std::uint64_t users_max_;
+  UserGroups groups_;
+  std::vector<Values> values_;
+  absl::flat_hash_set<std::string_view> seen_;
+};
+
+}  // namespace
+
+absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMapping& users) {
+  BANDANA_RETURN_IF_ERROR(CheckUserId(id));
+  if (node >= static_cast<std::uint64_t>(nodes)) {
+    return InvalidArgument("the node must be in [0, ", nodes, "), got ", node);
+  }
+  if (!users.emplace(id, static_cast<int>(node)).second) return SeenBefore();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes) {
+  std::string_view rest = text;
+  const absl::StatusOr<Columns> columns = ParseColumns(TakeLine(rest));
+  if (!columns.ok()) return Annotate(columns.status(), "line 1");
+  if (!columns->node) return InvalidArgument("line 1: a graph's users need the column `node`");
+  UserMapping users;
+  absl::flat_hash_set<std::string_view> without_node;
+  BANDANA_RETURN_IF_ERROR(ForEachRow(text, *columns, [&](const Cells& cells) -> absl::Status {
+    const std::string_view id = cells[0];
+    const std::string_view cell = cells[*columns->node];
+    if (without_node.contains(id)) return SeenBefore();
+    if (columns->header && IsNone(cell)) {
+      if (users.contains(std::string(id))) return SeenBefore();
+      without_node.insert(id);
+      return CheckUserId(id);
+    }
+    const std::optional<std::uint64_t> node = ParseDecimal(cell);
+    if (!node) {
+      return InvalidArgument("the node after the tab must be a decimal number in [0, ", nodes, ")");
+    }
+    return AddUser(id, *node, nodes, users);
+  }));
   return users;
+}
+
+absl::StatusOr<UserGroups> ParseUserGroupsTsv(std::string_view text, std::uint64_t users_max) {
+  std::string_view rest = text;
+  const std::string_view first_line = TakeLine(rest);
+  const absl::StatusOr<Columns> columns = ParseColumns(first_line);
+  if (!columns.ok()) return Annotate(columns.status(), "line 1");
+  Cells names;
+  SplitCells(first_line, names);
+  GroupsReader reader(*columns, names, users_max);
+  BANDANA_RETURN_IF_ERROR(
+      ForEachRow(text, *columns, [&](const Cells& cells) { return reader.Add(cells); }));
+  return reader.Take();
 }
 
 }  // namespace bandana

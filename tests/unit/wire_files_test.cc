@@ -4,15 +4,19 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "common/design/field_checks.h"
 #include "common/wire/graph_proto.h"
+#include "common/wire/group_names.h"
 #include "common/wire/users_tsv.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::IsOkAndHolds;
 using ::testing::Pair;
@@ -38,6 +42,89 @@ TEST(ParseUsersTsv, NamesTheLineOfEachMistake) {
   EXPECT_THAT(ParseUsersTsv("\t1\n", 2), StatusIs(kInvalid, "1 to 128 bytes, got 0"));
   EXPECT_THAT(ParseUsersTsv(std::string(129, 'u') + "\t1\n", 2), StatusIs(kInvalid, "got 129"));
   EXPECT_THAT(ParseUsersTsv("ann\t0\nann\t1\n", 2), StatusIs(kInvalid, "line 2: a user id"));
+}
+
+TEST(ParseUsersTsv, AHeaderNamesTheColumns) {
+  EXPECT_THAT(ParseUsersTsv("user\tcountry\tnode\r\nann\tfr\t0\nbob\t-\t1\ncat\t\t-\ndan\t\t", 2),
+              IsOkAndHolds(UnorderedElementsAre(Pair("ann", 0), Pair("bob", 1))));
+  EXPECT_THAT(ParseUsersTsv("user\tnode\n", 2), IsOkAndHolds(IsEmpty()));
+}
+
+TEST(ParseUsersTsv, AUserMayBeNamedUser) {
+  EXPECT_THAT(ParseUsersTsv("user\t1\nann\t0\n", 2),
+              IsOkAndHolds(UnorderedElementsAre(Pair("user", 1), Pair("ann", 0))));
+  EXPECT_THAT(ParseUsersTsv("user\tnode\nuser\t1\n", 2),
+              IsOkAndHolds(UnorderedElementsAre(Pair("user", 1))));
+}
+
+TEST(ParseUsersTsv, NamesTheLineOfEachMistakeUnderAHeader) {
+  const auto parse = [](std::string_view text) { return ParseUsersTsv(text, 2); };
+  EXPECT_THAT(parse("user\tcountry\nann\tfr\n"), StatusIs(kInvalid, "need the column `node`"));
+  EXPECT_THAT(parse("user\tnode\nann\t0\t1\n"), StatusIs(kInvalid, "line 2: 3 cells, the header"));
+  EXPECT_THAT(parse("user\tnode\nann\n"), StatusIs(kInvalid, "line 2: 1 cells"));
+  EXPECT_THAT(parse("user\tnode\nann\tx\n"), StatusIs(kInvalid, "line 2: the node after"));
+  EXPECT_THAT(parse("user\tnode\nann\t2\n"), StatusIs(kInvalid, "line 2: the node must be in"));
+  EXPECT_THAT(parse("user\tnode\nann\t-\nann\t1\n"), StatusIs(kInvalid, "line 3: a user id"));
+  EXPECT_THAT(parse("user\tnode\nann\t1\nann\t-\n"), StatusIs(kInvalid, "line 3: a user id"));
+  EXPECT_THAT(parse("user\tnode\n\t-\n"), StatusIs(kInvalid, "line 2: a user id must have 1"));
+}
+
+TEST(ParseUserGroupsTsv, KeepsEachValueOnce) {
+  const auto groups = ParseUserGroupsTsv(
+      "user\tcountry\tnode\tplan\nann\tfr\t0\tfree\nbob\t-\t1\tpro\r\ncat\tde\t\tfree\ndan\tfr\t-"
+      "\t",
+      4);
+  ASSERT_THAT(groups, IsOk());
+  constexpr std::uint32_t kNone = UserGroups::kNone;
+  EXPECT_THAT(groups->names, ElementsAre("country", "plan"));
+  EXPECT_THAT(groups->values, ElementsAre(ElementsAre("fr", "de"), ElementsAre("free", "pro")));
+  EXPECT_THAT(groups->ids, ElementsAre("ann", "bob", "cat", "dan"));
+  EXPECT_THAT(groups->cells, ElementsAre(0, 0, kNone, 1, 1, 0, 0, kNone));
+  EXPECT_EQ(groups->cell(1, 1), 1u);
+}
+
+TEST(ParseUserGroupsTsv, AFileWithoutHeaderHasNoGroups) {
+  const auto groups = ParseUserGroupsTsv("ann\t0\nbob\t7\n", 2);
+  ASSERT_THAT(groups, IsOk());
+  EXPECT_THAT(groups->names, IsEmpty());
+  EXPECT_THAT(groups->cells, IsEmpty());
+  EXPECT_THAT(groups->ids, ElementsAre("ann", "bob"));
+  EXPECT_THAT(ParseUserGroupsTsv("ann\tx\n", 2), StatusIs(kInvalid, "line 1: the node must be"));
+  EXPECT_THAT(ParseUserGroupsTsv("ann\t-\n", 2), StatusIs(kInvalid, "line 1: the node must be"));
+}
+
+TEST(ParseUserGroupsTsv, NamesTheLineOfEachMistake) {
+  const auto parse = [](const std::string& text) { return ParseUserGroupsTsv(text, 2); };
+  const std::string header = "user\tplan\n";
+  EXPECT_THAT(parse("user\tPlan\n"), StatusIs(kInvalid, "line 1: column 2: the name of a group"));
+  EXPECT_THAT(parse("user\t\n"), StatusIs(kInvalid, "line 1: column 2: the name of a group"));
+  EXPECT_THAT(parse("user\t" + std::string(33, 'a')), StatusIs(kInvalid, "line 1: column 2"));
+  EXPECT_THAT(parse("user\tplan\tplan\n"), StatusIs(kInvalid, "line 1: columns with the same"));
+  EXPECT_THAT(parse("user\tnode\tuser\n"), StatusIs(kInvalid, "line 1: columns with the same"));
+  std::string many = "user";
+  for (int i = 0; i < 33; ++i) many += "\tg" + std::to_string(i);
+  EXPECT_THAT(parse(many), StatusIs(kInvalid, "line 1: 33 groups, there may be 32"));
+  EXPECT_THAT(parse(header + "ann\n"), StatusIs(kInvalid, "line 2: 1 cells, the header names 2"));
+  EXPECT_THAT(parse(header + "\n"), StatusIs(kInvalid, "line 2: 1 cells"));
+  EXPECT_THAT(
+      parse(header + "ann\t" + std::string(65, 'x')),
+      StatusIs(kInvalid, "line 2: plan: the value of a group must have 1 to 64 bytes, got"));
+  EXPECT_THAT(parse(header + "ann\ta\rb"), StatusIs(kInvalid, "without control characters"));
+  EXPECT_THAT(parse(header + "ann\tx\nann\ty"), StatusIs(kInvalid, "line 3: a user id that"));
+  EXPECT_THAT(parse(header + "a\tx\nb\ty\nc\ty"),
+              StatusIs(kInvalid, "line 4: more than users_max"));
+  EXPECT_THAT(parse("user\tnode\nann\tx"),
+              StatusIs(kInvalid, "line 2: the node must be a decimal"));
+}
+
+TEST(CheckGroupValue, TakesUtf8WithoutControlCharacters) {
+  for (const char* value : {"x", "rhône-alpes", "日本", "\xF0\x9F\x8E\xB8", "a b"}) {
+    EXPECT_THAT(CheckGroupValue(value), IsOk()) << value;
+  }
+  for (const char* value : {"", "-", "a\tb", "\x7F", "\xFF", "\xC3", "\xC0\x80", "\xE0\x80\x80",
+                            "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF0\x80\x80\x80", "\xE2\x82"}) {
+    EXPECT_THAT(CheckGroupValue(value), StatusIs(kInvalid, "value")) << value;
+  }
 }
 
 v1::Graph ThreeEntries() {
