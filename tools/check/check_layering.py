@@ -84,7 +84,7 @@ ALLOWED = {
 
 # Folders that belong to the room above them.
 PARTS = {
-    "common/bandits/bco", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
+    "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
     "common/design/families", "common/design/mechanisms",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart",

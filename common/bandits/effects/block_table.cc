@@ -1,0 +1,262 @@
+#include "common/bandits/effects/block_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "common/bandits/effects/block_kernels.h"
+#include "common/bandits/effects/float_bytes.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kPrefetched = 2048;  // bytes
+
+// In a file: the form of a block whose covariance is a triangle; others have their number of
+// vectors.
+constexpr std::uint32_t kTriangle = 0xffffffff;
+constexpr std::size_t kEntryBytes = sizeof(EffectKey) + sizeof(std::uint32_t);
+
+}  // namespace
+
+absl::StatusOr<BlockTable> BlockTable::Create(int dimension, float prior_variance) {
+  if (dimension < 1 || dimension > kDimensionMax) {
+    return InvalidArgument("a block's dimension is ", dimension, ", must be in [1, ", kDimensionMax,
+                           "]");
+  }
+  if (!(prior_variance > 0 && std::isfinite(prior_variance))) {
+    return InvalidArgument("a block's prior variance is ", prior_variance,
+                           ", must be above 0 and finite");
+  }
+  return BlockTable(static_cast<std::size_t>(dimension), prior_variance);
+}
+
+BlockTable::BlockTable(std::size_t dimension, float prior_variance)
+    : dimension_(dimension),
+      lanes_(BlockLanes(dimension)),
+      rows_(PackedFloats(dimension)),
+      prior_variance_(prior_variance) {
+  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, rows_ / lanes_));
+  for (std::uint32_t vectors = 1; vectors < most; vectors *= 2) {
+    pools_.push_back({.floats = lanes_ * (1 + vectors), .capacity = vectors});
+  }
+  pools_.push_back({.floats = lanes_ * (1 + most), .capacity = most});
+  pools_.push_back({.floats = lanes_ + rows_});
+  for (Pool& pool : pools_) {
+    const std::size_t fit = std::max<std::size_t>(1, kChunkBytes / (pool.floats * sizeof(float)));
+    pool.per_chunk = static_cast<std::uint32_t>(std::bit_floor(fit));
+    pool.chunk_bits = static_cast<std::uint32_t>(std::countr_zero(pool.per_chunk));
+  }
+}
+
+std::size_t BlockTable::bytes() const {
+  // absl keeps one more byte per place.
+  std::size_t sum = places_.capacity() * (sizeof(std::pair<EffectKey, Place>) + 1);
+  for (const Pool& pool : pools_) {
+    sum += pool.chunks.size() * pool.per_chunk * pool.floats * sizeof(float);
+    sum += pool.free.capacity() * sizeof(std::uint32_t);
+  }
+  return sum;
+}
+
+float* BlockTable::At(Place place) const {
+  const Pool& pool = PoolOf(place);
+  const std::uint32_t index = place.handle >> 4;
+  return pool.chunks[index >> pool.chunk_bits].get() + (index & (pool.per_chunk - 1)) * pool.floats;
+}
+
+std::uint32_t BlockTable::Take(std::size_t number) {
+  Pool& pool = pools_[number];
+  std::uint32_t index = pool.used;
+  if (!pool.free.empty()) {
+    index = pool.free.back();
+    pool.free.pop_back();
+  } else {
+    ++pool.used;
+    if (index >> pool.chunk_bits == pool.chunks.size()) {
+      pool.chunks.push_back(std::make_unique<float[]>(pool.per_chunk * pool.floats));
+    }
+  }
+  return index << 4 | static_cast<std::uint32_t>(number + 1);
+}
+
+void BlockTable::Give(std::uint32_t handle) {
+  pools_[(handle & 15) - 1].free.push_back(handle >> 4);
+}
+
+// The same block with room for another vector.
+void BlockTable::Grow(Place& place) {
+  Place grown{.handle = Take(place.handle & 15), .vectors = place.vectors};  // of the next pool
+  const float* from = At(place);
+  float* to = At(grown);
+  std::copy(from, from + lanes_, to);
+  if (has_rows(grown)) {
+    RowsFromVectors(from + lanes_, place.vectors, prior_variance_, to + lanes_, dimension_);
+    grown.vectors = 0;
+  } else {
+    std::copy(from + lanes_, from + lanes_ * (1 + place.vectors), to + lanes_);
+  }
+  Give(place.handle);
+  place = grown;
+}
+
+BlockTable::Place BlockTable::Find(EffectKey key) const {
+  const auto found = places_.find(key);
+  return found != places_.end() ? found->second : Place{};
+}
+
+void BlockTable::Prefetch(Place place) const {
+  if (place.handle == 0) return;
+  const auto* bytes = reinterpret_cast<const char*>(At(place));
+  const std::size_t floats =
+      has_rows(place) ? PoolOf(place).floats : lanes_ * (1 + std::size_t{place.vectors});
+  const std::size_t size = std::min(floats * sizeof(float), kPrefetched);
+  for (std::size_t offset = 0; offset < size; offset += 64) __builtin_prefetch(bytes + offset);
+}
+
+float BlockTable::Project(Place place, const float* z, float* y) const {
+  if (place.handle == 0) {
+    for (std::size_t i = 0; i < lanes_; ++i) y[i] = prior_variance_ * z[i];
+    return 0;
+  }
+  const float* mean = At(place);
+  const float* covariance = mean + lanes_;
+  if (has_rows(place)) {
+    ProjectThroughRows(covariance, z, y, dimension_);
+  } else {
+    ProjectThroughVectors(covariance, place.vectors, prior_variance_, z, y, lanes_);
+  }
+  return Dot(mean, z, lanes_);
+}
+
+void BlockTable::Learn(Place& place, const float* y, float gain, float variance) {
+  if (place.handle == 0) {
+    place.handle = Take(0);
+    std::fill(At(place), At(place) + lanes_, 0.0f);
+  } else if (!has_rows(place) && place.vectors == PoolOf(place).capacity) {
+    Grow(place);
+  }
+  float* mean = At(place);
+  for (std::size_t i = 0; i < lanes_; ++i) mean[i] += gain * y[i];
+  if (has_rows(place)) return SubtractOuter(mean + lanes_, y, 1 / variance, dimension_);
+  float* vector = mean + lanes_ * (1 + place.vectors);
+  const float scale = 1 / std::sqrt(variance);
+  for (std::size_t i = 0; i < lanes_; ++i) vector[i] = scale * y[i];
+  ++place.vectors;
+}
+
+void BlockTable::AddTo(Place place, float* mean, float* rows) const {
+  const float* block = place.handle == 0 ? nullptr : At(place);
+  if (block != nullptr) {
+    for (std::size_t i = 0; i < lanes_; ++i) mean[i] += block[i];
+  }
+  if (block != nullptr && has_rows(place)) {
+    const float* from = block + lanes_;
+    for (std::size_t i = 0; i < rows_; ++i) rows[i] += from[i];
+    return;
+  }
+  for (std::size_t i = 0, row = 0; i < dimension_; ++i) {
+    rows[row + i] += prior_variance_;
+    row += BlockLanes(i + 1);
+  }
+  for (std::uint32_t c = 0; c < place.vectors; ++c) {
+    SubtractOuter(rows, block + lanes_ * (1 + c), 1, dimension_);
+  }
+}
+
+void BlockTable::Erase(EffectKey key) {
+  const auto found = places_.find(key);
+  if (found == places_.end()) return;
+  if (found->second.handle != 0) Give(found->second.handle);
+  places_.erase(found);
+}
+
+void BlockTable::Clear() {
+  places_.clear();
+  for (Pool& pool : pools_) {
+    pool.chunks.clear();
+    pool.used = 0;
+    pool.free.clear();
+  }
+}
+
+void BlockTable::Encode(ByteWriter& out) const {
+  std::vector<std::pair<EffectKey, Place>> sorted(places_.begin(), places_.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  out.U64(sorted.size());
+  for (const auto& [key, place] : sorted) {
+    out.U64(key);
+    out.U32(has_rows(place) ? kTriangle : place.vectors);
+  }
+  for (const auto& [key, place] : sorted) {
+    const float* block = At(place);
+    WriteFloats(out, {block, dimension_});
+    block += lanes_;
+    for (std::uint32_t c = 0; c < place.vectors; ++c, block += lanes_) {
+      WriteFloats(out, {block, dimension_});
+    }
+    for (std::size_t i = 0; has_rows(place) && i < dimension_; ++i) {
+      WriteFloats(out, {block, i + 1});
+      block += BlockLanes(i + 1);
+    }
+  }
+}
+
+absl::Status BlockTable::Decode(ByteReader& in) {
+  Clear();
+  absl::Status decoded = DecodeBlocks(in);
+  if (!decoded.ok()) Clear();
+  return decoded;
+}
+
+absl::Status BlockTable::DecodeBlocks(ByteReader& in) {
+  const std::uint64_t count = in.U64();
+  if (!in.ok() || count > in.remaining() / kEntryBytes) {
+    return DataLoss("an effect's list of blocks is cut short");
+  }
+  ByteReader entries(in.Take(count * kEntryBytes));
+  places_.reserve(count);
+  EffectKey last = kAbsent;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const EffectKey key = entries.U64();
+    const std::uint32_t form = entries.U32();
+    if (key <= last) return DataLoss("block ", i, " of an effect has no key after the one before");
+    if (!DecodeBlock(in, form, places_[key])) {
+      return DataLoss("block ", i, " of an effect is cut short or no belief");
+    }
+    last = key;
+  }
+  return absl::OkStatus();
+}
+
+bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, Place& place) {
+  const std::uint32_t most = pools_[pools_.size() - 2].capacity;
+  if (form != kTriangle && (form == 0 || form > most)) return false;
+  const std::size_t triangle = dimension_ * (dimension_ + 1) / 2;
+  const std::size_t covariance = form == kTriangle ? triangle : form * dimension_;
+  if (in.remaining() / sizeof(float) < dimension_ + covariance) return false;
+  std::size_t number = 0;
+  while (form == kTriangle ? pools_[number].capacity != 0 : pools_[number].capacity < form) {
+    ++number;
+  }
+  place = {.handle = Take(number), .vectors = form == kTriangle ? 0 : form};
+  float* block = At(place);
+  std::fill(block, block + pools_[number].floats, 0.0f);
+  if (!ReadFloats(in, {block, dimension_})) return false;
+  block += lanes_;
+  for (std::uint32_t c = 0; c < place.vectors; ++c, block += lanes_) {
+    if (!ReadFloats(in, {block, dimension_})) return false;
+  }
+  for (std::size_t i = 0; form == kTriangle && i < dimension_; ++i) {
+    if (!ReadFloats(in, {block, i + 1})) return false;
+    block += BlockLanes(i + 1);
+  }
+  return true;
+}
+
+}  // namespace bandana

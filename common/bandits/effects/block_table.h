@@ -1,0 +1,92 @@
+// The blocks of one effect of the features: per key a Gaussian belief about d coefficients.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/base/bytes.h"
+
+namespace bandana {
+
+// Per key N(m, P); before its first event N(0, p I), which takes no memory. P is kept as the
+// vectors w of P = p I - sum w w' while these are no more numbers than its triangle, then as the
+// triangle. Vectors have lanes() floats, those beyond the dimension zero. Not thread-safe; const
+// methods are while nobody writes.
+class BlockTable {
+ public:
+  // Where a key's block lies; without a block the prior.
+  struct Place {
+    std::uint32_t handle = 0;   // 0 nowhere, else pool + 1 in the low 4 bits, its index above
+    std::uint32_t vectors = 0;  // in the list; 0 once there is a triangle
+  };
+
+  // `dimension` in [1, kDimensionMax]; `prior_variance` > 0, finite. Errors: INVALID_ARGUMENT.
+  static absl::StatusOr<BlockTable> Create(int dimension, float prior_variance);
+
+  int dimension() const { return static_cast<int>(dimension_); }
+  std::size_t lanes() const { return lanes_; }
+  float prior_variance() const { return prior_variance_; }
+  std::uint64_t blocks() const { return places_.size(); }  // that an event has touched
+  std::size_t bytes() const;                               // held
+
+  // Starts reading a key's place, or a place's block, into the cache.
+  void Prefetch(EffectKey key) const { places_.prefetch(key); }
+  void Prefetch(Place place) const;
+
+  bool Has(EffectKey key) const { return places_.contains(key); }
+  Place Find(EffectKey key) const;
+  // The same, kept from now on. The reference lives until the next call of Open, Erase or Decode.
+  Place& Open(EffectKey key) { return places_[key]; }
+
+  // y = P z; returns z'm.
+  float Project(Place place, const float* z, float* y) const;
+  // m += gain y and P -= y y' / variance, for the y of Project. `place`: of Open.
+  void Learn(Place& place, const float* y, float gain, float variance);
+  // mean += m, packed rows of the covariance (block_kernels.h) += P.
+  void AddTo(Place place, float* mean, float* rows) const;
+  // Back to the prior.
+  void Erase(EffectKey key);
+
+  // The keys and forms of all blocks in the order of the keys, then each block.
+  void Encode(ByteWriter& out) const;
+  // Errors: DATA_LOSS, and the table is empty.
+  absl::Status Decode(ByteReader& in);
+
+ private:
+  // Blocks of one size, in chunks that do not move.
+  struct Pool {
+    std::size_t floats = 0;        // per block: mean, then vectors or packed rows
+    std::uint32_t capacity = 0;    // vectors that fit; 0: packed rows
+    std::uint32_t per_chunk = 1;   // blocks, a power of 2
+    std::uint32_t chunk_bits = 0;  // its logarithm
+    std::vector<std::unique_ptr<float[]>> chunks;
+    std::uint32_t used = 0;           // blocks handed out so far
+    std::vector<std::uint32_t> free;  // of these, given back
+  };
+
+  BlockTable(std::size_t dimension, float prior_variance);
+  const Pool& PoolOf(Place place) const { return pools_[(place.handle & 15) - 1]; }
+  bool has_rows(Place place) const { return (place.handle & 15) == pools_.size(); }
+  float* At(Place place) const;
+  std::uint32_t Take(std::size_t pool);
+  void Give(std::uint32_t handle);
+  void Grow(Place& place);
+  absl::Status DecodeBlocks(ByteReader& in);
+  bool DecodeBlock(ByteReader& in, std::uint32_t form, Place& place);
+  void Clear();
+
+  std::size_t dimension_;
+  std::size_t lanes_;
+  std::size_t rows_;  // floats of a packed covariance
+  float prior_variance_;
+  std::vector<Pool> pools_;
+  absl::flat_hash_map<EffectKey, Place> places_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,254 @@
+#include "common/bandits/effects/effects_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "common/bandits/effects/block_kernels.h"
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+// x in float, padded with zeros.
+struct PaddedFeatures {
+  explicit PaddedFeatures(std::span<const double> x) {
+    for (std::size_t i = 0; i < x.size(); ++i) z[i] = static_cast<float>(x[i]);
+    for (std::size_t i = x.size(); i < BlockLanes(x.size()); ++i) z[i] = 0;
+  }
+  alignas(32) float z[BlockLanes(kDimensionMax)];
+};
+
+// Rounding may make z'Pz of a block that has learnt nearly everything slightly negative.
+float Width(float projected) { return std::max(projected, 0.0f); }
+
+}  // namespace
+
+absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Effect> effects,
+                                                  double noise_variance,
+                                                  std::uint64_t bounded_max) {
+  if (dimension < 1 || dimension > kDimensionMax) {
+    return InvalidArgument("dimension is ", dimension, ", must be in [1, ", kDimensionMax, "]");
+  }
+  if (!(noise_variance > 0 && std::isfinite(noise_variance))) {
+    return InvalidArgument("the noise variance is ", noise_variance,
+                           ", must be above 0 and finite");
+  }
+  if (effects.empty()) return InvalidArgument("a model of effects needs at least one effect");
+  std::set<std::string> names;
+  for (const Effect& effect : effects) {
+    if (!names.insert(effect.name).second) {
+      return InvalidArgument("two effects have the name ", effect.name);
+    }
+    // As the float that blocks start from.
+    const auto prior = static_cast<float>(effect.prior_variance);
+    if (!(prior > 0 && std::isfinite(prior))) {
+      return InvalidArgument("the prior variance of effect ", effect.name, " is ",
+                             effect.prior_variance, ", must be above 0 and finite");
+    }
+  }
+  return EffectsModel(dimension, std::move(effects), noise_variance, bounded_max);
+}
+
+EffectsModel::EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
+                           std::uint64_t bounded_max)
+    : dimension_(dimension),
+      effects_(std::move(effects)),
+      noise_variance_(noise_variance),
+      bounded_max_(bounded_max),
+      places_(effects_.size()),
+      cells_(effects_.size()),
+      projected_(effects_.size() * BlockLanes(dimension)) {
+  Clear();
+}
+
+void EffectsModel::Clear() {
+  table_.clear();
+  vectors_.clear();
+  scalars_.clear();
+  for (const Effect& effect : effects_) {
+    const auto prior = static_cast<float>(effect.prior_variance);
+    table_.push_back(effect.vector ? vectors_.size() : scalars_.size());
+    if (effect.vector) {
+      vectors_.push_back(*BlockTable::Create(dimension_, prior));
+    } else {
+      scalars_.emplace_back(prior);
+    }
+  }
+}
+
+std::uint64_t EffectsModel::BoundedBlocks() const {
+  std::uint64_t sum = 0;
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    if (effects_[t].bounded) sum += blocks(static_cast<int>(t));
+  }
+  return sum;
+}
+
+bool EffectsModel::IsBeyond(std::size_t effect, EffectKey key) const {
+  if (BoundedBlocks() < bounded_max_) return false;
+  const std::size_t table = table_[effect];
+  return !(effects_[effect].vector ? vectors_[table].Has(key) : scalars_[table].Has(key));
+}
+
+EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::span<const double> x,
+                                         double reward, double noise_variance) {
+  BANDANA_CHECK(keys.size() == effects_.size() && x.size() == static_cast<std::size_t>(dimension_));
+  Prefetch(keys);
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    places_[t] = nullptr;
+    cells_[t] = nullptr;
+    if (Leaves(t, keys[t])) continue;
+    if (effects_[t].vector) {
+      BlockTable& table = vectors_[table_[t]];
+      places_[t] = &table.Open(keys[t]);
+      table.Prefetch(*places_[t]);
+    } else {
+      cells_[t] = &scalars_[table_[t]].Open(keys[t]);
+    }
+  }
+  const PaddedFeatures padded(x);
+  const std::size_t lanes = BlockLanes(dimension_);
+  float mean = 0;
+  auto variance = static_cast<float>(noise_variance_ + noise_variance);
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (places_[t] != nullptr) {
+      float* y = &projected_[t * lanes];
+      mean += vectors_[table_[t]].Project(*places_[t], padded.z, y);
+      variance += Width(Dot(y, padded.z, lanes));
+    } else if (cells_[t] != nullptr) {
+      mean += cells_[t]->mean;
+      variance += cells_[t]->variance;
+    }
+  }
+  const float gain = (static_cast<float>(reward) - mean) / variance;
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (places_[t] != nullptr) {
+      vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], gain, variance);
+    } else if (cells_[t] != nullptr) {
+      ScalarTable::Learn(*cells_[t], gain, variance);
+    }
+  }
+  return {.mean = mean, .variance = variance};
+}
+
+EffectsModel::Belief EffectsModel::Predict(std::span<const EffectKey> keys,
+                                           std::span<const double> x) const {
+  Belief belief;
+  AddBelief(keys, x, belief);
+  return belief;
+}
+
+void EffectsModel::AddBelief(std::span<const EffectKey> keys, std::span<const double> x,
+                             Belief& belief) const {
+  BANDANA_CHECK(x.size() == static_cast<std::size_t>(dimension_));
+  const Belief constants = SumConstants(keys);
+  belief.mean += constants.mean;
+  belief.variance += constants.variance;
+  if (vectors_.empty()) return;
+  const PaddedFeatures padded(x);
+  alignas(32) float y[BlockLanes(kDimensionMax)];
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (!effects_[t].vector || Leaves(t, keys[t])) continue;
+    const BlockTable& table = vectors_[table_[t]];
+    belief.mean += table.Project(table.Find(keys[t]), padded.z, y);
+    belief.variance += Width(Dot(y, padded.z, BlockLanes(dimension_)));
+  }
+}
+
+void EffectsModel::SumVectors(std::span<const EffectKey> keys, std::span<double> mean,
+                              std::span<double> covariance) const {
+  const auto d = static_cast<std::size_t>(dimension_);
+  BANDANA_CHECK(keys.size() == effects_.size() && mean.size() == d && covariance.size() == d * d);
+  std::vector<float> summed(BlockLanes(d));
+  std::vector<float> rows(PackedFloats(d));
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (!effects_[t].vector || Leaves(t, keys[t])) continue;
+    const BlockTable& table = vectors_[table_[t]];
+    table.AddTo(table.Find(keys[t]), summed.data(), rows.data());
+  }
+  for (std::size_t i = 0, row = 0; i < d; ++i) {
+    mean[i] = summed[i];
+    for (std::size_t j = 0; j <= i; ++j) {
+      covariance[i * d + j] = covariance[j * d + i] = rows[row + j];
+    }
+    row += BlockLanes(i + 1);
+  }
+}
+
+EffectsModel::Belief EffectsModel::SumConstants(std::span<const EffectKey> keys) const {
+  BANDANA_CHECK(keys.size() == effects_.size());
+  Belief belief;
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (effects_[t].vector || Leaves(t, keys[t])) continue;
+    const ScalarTable::Cell cell = scalars_[table_[t]].Find(keys[t]);
+    belief.mean += cell.mean;
+    belief.variance += cell.variance;
+  }
+  return belief;
+}
+
+void EffectsModel::Prefetch(std::span<const EffectKey> keys) const {
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (keys[t] == kAbsent) continue;
+    effects_[t].vector ? vectors_[table_[t]].Prefetch(keys[t])
+                       : scalars_[table_[t]].Prefetch(keys[t]);
+  }
+}
+
+void EffectsModel::Erase(int effect, EffectKey key) {
+  const std::size_t table = table_[effect];
+  effects_[effect].vector ? vectors_[table].Erase(key) : scalars_[table].Erase(key);
+}
+
+std::uint64_t EffectsModel::blocks(int effect) const {
+  const std::size_t table = table_[effect];
+  return effects_[effect].vector ? vectors_[table].blocks() : scalars_[table].blocks();
+}
+
+std::size_t EffectsModel::bytes() const {
+  std::size_t sum = 0;
+  for (const BlockTable& table : vectors_) sum += table.bytes();
+  for (const ScalarTable& table : scalars_) sum += table.bytes();
+  return sum;
+}
+
+void EffectsModel::Encode(ByteWriter& out) const {
+  out.U32(static_cast<std::uint32_t>(dimension_));
+  out.F64(noise_variance_);
+  out.U32(static_cast<std::uint32_t>(effects_.size()));
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    out.Block(effects_[t].name);
+    out.U8(effects_[t].vector ? 1 : 0);
+    out.F64(effects_[t].prior_variance);
+    effects_[t].vector ? vectors_[table_[t]].Encode(out) : scalars_[table_[t]].Encode(out);
+  }
+}
+
+absl::Status EffectsModel::Decode(ByteReader& in) {
+  absl::Status decoded = DecodeTables(in);
+  if (!decoded.ok()) Clear();
+  return decoded;
+}
+
+absl::Status EffectsModel::DecodeTables(ByteReader& in) {
+  if (in.U32() != static_cast<std::uint32_t>(dimension_) || in.F64() != noise_variance_ ||
+      in.U32() != effects_.size()) {
+    return DataLoss("the state of effects is of another dimension, noise or number of effects");
+  }
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    const Effect& effect = effects_[t];
+    if (in.Block() != effect.name || in.U8() != (effect.vector ? 1 : 0) ||
+        in.F64() != effect.prior_variance) {
+      return DataLoss("the state of effect ", effect.name, " is of another effect");
+    }
+    BANDANA_RETURN_IF_ERROR(effect.vector ? vectors_[table_[t]].Decode(in)
+                                          : scalars_[table_[t]].Decode(in));
+  }
+  return in.ok() ? absl::OkStatus() : DataLoss("the state of effects is cut short");
+}
+
+}  // namespace bandana

@@ -1,0 +1,117 @@
+// A mixed-effects model: the reward of an event is a sum of effects of its user, its user's groups,
+// its arm and so on, each with a Gaussian belief of its own, learnt in one pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/bandits/effects/block_table.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/scalar_table.h"
+#include "common/base/bytes.h"
+
+namespace bandana {
+
+// y = sum over effects t of z_t' beta_(t, key) + noise, beta ~ N(0, p_t I), where z_t is the
+// features x of the event or the constant 1. A linear mixed-effects model (GLMix, Zhang et al., KDD
+// 2016).
+struct Effect {
+  std::string name;
+  bool vector = false;        // z is x; else the constant 1
+  double prior_variance = 0;  // p
+  // Its blocks count against `bounded_max`; a key without a block beyond it has no effect.
+  bool bounded = false;
+};
+
+// The exact Bayes update of the product of the blocks for one event, and then the blocks'
+// marginals: covariances between blocks are dropped (assumed-density filtering; Matchbox, WWW
+// 2009). There is no bound on regret and none on the widths. A function of the sequence of calls,
+// the same on every processor. Not thread-safe; const methods are while nobody writes, and share
+// no memory that they write.
+class EffectsModel {
+ public:
+  struct Belief {
+    double mean = 0;
+    double variance = 0;
+  };
+
+  static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+
+  // `noise_variance`: of a reward, without its randomizer. `bounded_max`: blocks that the bounded
+  // effects may have together. Errors: INVALID_ARGUMENT names the effect: two of one name, a scale
+  // that is not above 0 and finite, none at all.
+  static absl::StatusOr<EffectsModel> Create(int dimension, std::vector<Effect> effects,
+                                             double noise_variance,
+                                             std::uint64_t bounded_max = kUnbounded);
+
+  const std::vector<Effect>& effects() const { return effects_; }
+  int dimension() const { return dimension_; }
+
+  // Everywhere `keys` has one key per effect, in their order; kAbsent leaves the effect out, and so
+  // a caller asks for the effects of the user alone, or of an arm alone. `x`: dimension() features.
+
+  // `noise_variance`: what the mechanism that released the reward adds, >= 0. Returns what was
+  // believed of the reward before, its own noise included: log N(reward; mean, variance) summed
+  // over events is the model's evidence.
+  Belief Learn(std::span<const EffectKey> keys, std::span<const double> x, double reward,
+               double noise_variance);
+
+  // Of the expected reward.
+  Belief Predict(std::span<const EffectKey> keys, std::span<const double> x) const;
+  // belief += the same. Allocates nothing.
+  void AddBelief(std::span<const EffectKey> keys, std::span<const double> x, Belief& belief) const;
+  // The summed Gaussian of the vector effects: mean (d) and covariance (d x d, row-major,
+  // symmetric).
+  void SumVectors(std::span<const EffectKey> keys, std::span<double> mean,
+                  std::span<double> covariance) const;
+  // The sum of the constant effects. Allocates nothing.
+  Belief SumConstants(std::span<const EffectKey> keys) const;
+  // Starts reading what the keys need into the cache: worth it for many keys at once.
+  void Prefetch(std::span<const EffectKey> keys) const;
+
+  // Back to the prior; its memory is free for others.
+  void Erase(int effect, EffectKey key);
+
+  std::uint64_t blocks(int effect) const;  // that an event has touched
+  std::size_t bytes() const;               // held
+
+  // The whole state: the same bytes for the same sequence of calls.
+  void Encode(ByteWriter& out) const;
+  // Replaces the state by that of a model of equal dimension, effects and noise. Errors: DATA_LOSS,
+  // and the state is that before any event.
+  absl::Status Decode(ByteReader& in);
+
+ private:
+  EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
+               std::uint64_t bounded_max);
+
+  // Whether an event or a prediction leaves the effect out.
+  bool Leaves(std::size_t effect, EffectKey key) const {
+    return key == kAbsent || (effects_[effect].bounded && IsBeyond(effect, key));
+  }
+  bool IsBeyond(std::size_t effect, EffectKey key) const;
+  std::uint64_t BoundedBlocks() const;
+  absl::Status DecodeTables(ByteReader& in);
+  void Clear();
+
+  int dimension_;
+  std::vector<Effect> effects_;
+  double noise_variance_;
+  std::uint64_t bounded_max_;
+  // Each effect's table: position in one of the two lists.
+  std::vector<std::size_t> table_;
+  std::vector<BlockTable> vectors_;
+  std::vector<ScalarTable> scalars_;
+  // Of one Learn, per effect: where its belief lies (one of the two, or none), and P z.
+  std::vector<BlockTable::Place*> places_;
+  std::vector<ScalarTable::Cell*> cells_;
+  std::vector<float> projected_;
+};
+
+}  // namespace bandana

@@ -1,0 +1,68 @@
+#include "common/bandits/effects/scalar_table.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "common/bandits/effects/float_bytes.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::size_t kCellBytes = sizeof(EffectKey) + sizeof(ScalarTable::Cell);
+
+}  // namespace
+
+// absl keeps one more byte per place.
+std::size_t ScalarTable::bytes() const { return cells_.capacity() * (kCellBytes + 1); }
+
+ScalarTable::Cell ScalarTable::Find(EffectKey key) const {
+  const auto found = cells_.find(key);
+  return found != cells_.end() ? found->second : Cell{.mean = 0, .variance = prior_variance_};
+}
+
+ScalarTable::Cell& ScalarTable::Open(EffectKey key) {
+  return cells_.try_emplace(key, Cell{.mean = 0, .variance = prior_variance_}).first->second;
+}
+
+void ScalarTable::Learn(Cell& cell, float gain, float variance) {
+  cell.mean += gain * cell.variance;
+  cell.variance = std::max(cell.variance - cell.variance * (cell.variance / variance), 0.0f);
+}
+
+void ScalarTable::Encode(ByteWriter& out) const {
+  std::vector<std::pair<EffectKey, Cell>> sorted(cells_.begin(), cells_.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  out.U64(sorted.size());
+  for (const auto& [key, cell] : sorted) {
+    out.U64(key);
+    WriteFloats(out, std::array{cell.mean, cell.variance});
+  }
+}
+
+absl::Status ScalarTable::Decode(ByteReader& in) {
+  cells_.clear();
+  const std::uint64_t count = in.U64();
+  if (!in.ok() || count > in.remaining() / kCellBytes) {
+    return DataLoss("an effect's list of cells is cut short");
+  }
+  absl::flat_hash_map<EffectKey, Cell> cells;
+  cells.reserve(count);
+  EffectKey last = kAbsent;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const EffectKey key = in.U64();
+    std::array<float, 2> values;
+    if (!ReadFloats(in, values) || values[1] < 0 || key <= last) {
+      return DataLoss("cell ", i, " of an effect is no belief of a key after the one before");
+    }
+    cells.emplace(key, Cell{.mean = values[0], .variance = values[1]});
+    last = key;
+  }
+  cells_ = std::move(cells);
+  return absl::OkStatus();
+}
+
+}  // namespace bandana
