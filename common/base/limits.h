@@ -22,6 +22,15 @@ inline constexpr int kUserIdBytesMax = 128;
 inline constexpr int kModelNameBytesMax = 63;
 inline constexpr int kModelsMaxDefault = 100;
 
+// Effects. Names of groups, of users and as many of arms; a decision's token and its log entry
+// carry one key of 8 bytes for each, for the user and for the arm.
+inline constexpr int kGroupsMax = 32;
+inline constexpr int kGroupNameBytesMax = 32;
+inline constexpr int kGroupValueBytesMax = 64;
+// Values of one group: one per user of the largest models.
+inline constexpr std::uint32_t kGroupValuesMax = 1u << 20;
+inline constexpr int kKeyPartsMax = 2 * (1 + kGroupsMax);
+
 // Feature norms, standard deviations, exploration factors: squares and sums of 1e12 events stay far
 // inside double.
 inline constexpr double kScaleMax = 1e6;

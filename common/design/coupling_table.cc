@@ -95,6 +95,11 @@ constexpr CouplingRow kCouplings[] = {
      .family = PointsFamily,
      .parse = ParsePointsFamily,
      .words = PointsWords},
+    {.id = v1::ModelConfig::kEffects,
+     .name = "effects",
+     .family = EffectsFamily,
+     .parse = ParseEffectsFamily,
+     .words = EffectsWords},
 };
 
 }  // namespace

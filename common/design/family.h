@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,11 +34,22 @@ class Family {
     int dimension_max = kDimensionMax;
   };
 
+  // What a configuration that does not say it means.
+  struct Defaults {
+    double reward_stddev = 1;
+    double alpha = 0.3;
+  };
+
   virtual ~Family() = default;
   virtual std::string_view name() const = 0;
   virtual Choice choice() const { return Choice::kRank; }
 
   virtual Scope scope() const { return {}; }
+  virtual Defaults defaults(const RewardRange&) const { return {}; }
+  // What the identity says of its models beside what all say: name and value.
+  virtual std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const {
+    return {};
+  }
   // Reports what its configuration must not say beyond its scope; CheckMade once the mechanism is
   // made.
   virtual void Check(const ModelSpec&, const FieldChecks&) const {}

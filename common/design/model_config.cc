@@ -21,7 +21,6 @@ namespace {
 
 // Defaults of config.proto.
 constexpr double kFeatureL2Max = 1;
-constexpr double kAlpha = 0.3;
 constexpr double kFailureProbability = 0.01;
 constexpr double kThetaL2Max = 1;
 constexpr absl::Duration kRefreshInterval = absl::Milliseconds(100);
@@ -80,8 +79,9 @@ void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChec
                       absl::Seconds(1), absl::Hours(24));
 }
 
-ExplorationRule ParseExploration(const v1::Exploration& exploration, const FieldChecks& checks) {
-  ExplorationRule rule{.kind = ExplorationRule::Kind::kConstant, .alpha = kAlpha};
+ExplorationRule ParseExploration(const v1::Exploration& exploration, double alpha_default,
+                                 const FieldChecks& checks) {
+  ExplorationRule rule{.kind = ExplorationRule::Kind::kConstant, .alpha = alpha_default};
   switch (exploration.rule_case()) {
     case v1::Exploration::RULE_NOT_SET:
       break;
@@ -118,10 +118,13 @@ double Variance(std::string_view field, double stddev, const FieldChecks& checks
 }
 
 void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
-  spec.bandit.observation_variance = Variance("reward_stddev", RewardStddev(config), checks);
+  const Family::Defaults defaults = FamilyOf(spec).defaults(spec.public_spec.reward_range);
+  spec.bandit.observation_variance =
+      Variance("reward_stddev", OrDefault(config.reward_stddev(), defaults.reward_stddev), checks);
   spec.reward_stddev = std::sqrt(spec.bandit.observation_variance);
   spec.bandit.prior_variance = Variance("prior_stddev", PriorStddev(config), checks);
-  spec.bandit.exploration = ParseExploration(config.exploration(), checks.Inside("exploration"));
+  spec.bandit.exploration =
+      ParseExploration(config.exploration(), defaults.alpha, checks.Inside("exploration"));
 }
 
 // Reports of a curved link are of a linear model of slope theta (Straighten); the configuration

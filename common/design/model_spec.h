@@ -17,6 +17,8 @@
 #include "common/accounting/types.h"
 #include "common/bandits/bco/domain.h"
 #include "common/bandits/coupling.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/effects_model.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/link.h"
 #include "common/bandits/model.h"
@@ -114,14 +116,32 @@ struct PointsSpec {
   std::uint64_t horizon = 0;  // 0: anytime
 };
 
+// One effect of a model with effects, and whose it is.
+struct EffectTerm {
+  Effect effect;
+  EffectScope scope;
+};
+
+// A model of effects of users, their groups and arms (docs/design/effects.md).
+struct EffectsSpec {
+  std::vector<EffectTerm> terms;
+  // Names; a user or an arm has one value per name, or none.
+  std::vector<std::string> user_groups;
+  std::vector<std::string> arm_groups;
+  std::string users_file;  // resolved path or empty
+  int users_max = 0;       // whose groups are kept
+  std::uint64_t pairs_max = 0;
+};
+
 struct ModelSpec {
   PublicSpec public_spec;
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
-  // At most one of the three, instead of a linear model.
+  // At most one of the four, instead of a linear model.
   std::optional<ArmsSpec> arms;  // d arms, the unit vectors
   std::optional<SparseSpec> sparse;
   std::optional<PointsSpec> points;
+  std::optional<EffectsSpec> effects;
   BanditModel::Options bandit;  // observation_variance includes a randomizer's, not a counter's
   double reward_stddev = 1;     // sigma_r alone
   std::unordered_map<std::string, int> users;  // graph models; empty = decimal node numbers

@@ -42,6 +42,7 @@ const std::vector<ChoiceRow>& Rows() {
       {{v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, "linear", ChooseForRewards, ExplainRewards},
       {{v1::LOCAL_REWARD}, "arms", nullptr, OnlyOne},
       {{v1::LOCAL_REWARD}, "points", nullptr, OnlyOne},
+      {{v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, "effects", nullptr, OnlyOne},
       {{v1::JOINT}, "linear", ChooseJointCounter, OfConfig<ExplainJointCounter>},
       {{v1::JOINT}, "sparse", nullptr, OfConfig<ExplainSparse>},
       {{v1::LOCAL_CONTEXT}, "linear", ChooseForContexts, OfConfig<ExplainContexts>},

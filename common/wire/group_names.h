@@ -1,18 +1,12 @@
 // Names and values of groups of users and arms (config.proto: user_groups, arm_groups).
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "common/base/limits.h"
 
 namespace bandana {
-
-inline constexpr std::uint32_t kGroupsMax = 32;  // names, per model and side
-inline constexpr int kGroupNameBytesMax = 32;
-inline constexpr int kGroupValueBytesMax = 64;
-// Values of one group: one per user of the largest models.
-inline constexpr std::uint32_t kGroupValuesMax = 1u << 20;
 
 // Errors: INVALID_ARGUMENT unless `name` has 1 to kGroupNameBytesMax lower-case letters, digits,
 // hyphens and underscores, and is neither `user` nor `node`, columns of users.tsv.

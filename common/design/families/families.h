@@ -23,6 +23,12 @@ void ParseSparseFamily(const v1::ModelConfig& config, const FileSource& files, M
                        const FieldChecks& checks);
 std::string SparseWords(const ModelSpec& spec);
 
+// Effects of users, their groups and arms.
+const Family& EffectsFamily();
+void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
+                        const FieldChecks& checks);
+std::string EffectsWords(const ModelSpec& spec);
+
 // Continuous actions.
 const Family& PointsFamily();
 void ParsePointsFamily(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,

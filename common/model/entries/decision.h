@@ -20,6 +20,8 @@ struct SealedArm {
   std::vector<double> features;  // d, already clipped to feature_l2_max
   // CENTRED_RANDOMIZER: where the device randomizes the reward; else nothing.
   std::optional<RewardRange> window;
+  // Models of effects: the key parts of the user, then those of the arm; of others none.
+  std::vector<std::uint64_t> keys;
 };
 
 struct Decision {

@@ -44,5 +44,6 @@ class Packed {
 
 using PackedDoubles = Packed<double>;
 using PackedIntegers = Packed<std::int64_t>;
+using PackedKeys = Packed<std::uint64_t>;
 
 }  // namespace bandana

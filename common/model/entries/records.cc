@@ -28,7 +28,13 @@ enum Type : std::uint8_t {
   kClose = 12,
   kShown = 13,
   kReport = 14,
+  // As kOutcome, kDecision, kShown and kReport, with keys.
+  kKeyedOutcome = 15,
+  kKeyedDecision = 16,
+  kKeyedShown = 17,
+  kKeyedReport = 18,
 };
+constexpr Type kLast = kKeyedReport;
 
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
 absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
@@ -40,6 +46,17 @@ void Put(ByteWriter& out, const Packed<Number>& numbers) {
 
 PackedDoubles TakeDoubles(ByteReader& in, std::uint64_t count) {
   return PackedDoubles::OfBytes(in.Take(count * sizeof(double)));
+}
+
+// At most 255 of them.
+void PutKeys(ByteWriter& out, const PackedKeys& keys) {
+  BANDANA_CHECK(keys.size() <= kKeyPartsMax);
+  out.U8(static_cast<std::uint8_t>(keys.size()));
+  Put(out, keys);
+}
+
+PackedKeys TakeKeys(ByteReader& in) {
+  return PackedKeys::OfBytes(in.Take(in.U8() * sizeof(std::uint64_t)));
 }
 
 void PutUser(ByteWriter& out, std::string_view user) {
@@ -163,18 +180,24 @@ struct Encoder {
   ByteWriter out{bytes};
 
   void operator()(const DecisionRecord& r) {
-    out.U8(kDecision);
+    const bool keyed = !r.event.keys.empty();
+    out.U8(keyed ? kKeyedDecision : kDecision);
+    if (keyed) PutKeys(out, r.event.keys);
     Put(out, r.event);
     Put(out, r.close);
     out.F64(r.default_reward);
   }
   void operator()(const OutcomeRecord& r) {
-    bytes.reserve(96 + r.event.user.size() + r.event.features.bytes().size());
-    out.U8(kOutcome);
+    const bool keyed = !r.event.keys.empty();
+    bytes.reserve(112 + r.event.user.size() + r.event.features.bytes().size() +
+                  r.event.keys.bytes().size());
+    out.U8(keyed ? kKeyedOutcome : kOutcome);
+    if (keyed) PutKeys(out, r.event.keys);
     Put(out, r.event);
     Put(out, r.received);
     Put(out, r.deadline);
     out.F64(r.reward);
+    if (keyed) out.F64(r.variance);
   }
   void operator()(const TimeRecord& r) {
     out.U8(kTime);
@@ -213,12 +236,16 @@ struct Encoder {
     Put(out, r);
   }
   void operator()(const ShownRecord& r) {
-    out.U8(kShown);
+    const bool keyed = !r.keys.empty();
+    out.U8(keyed ? kKeyedShown : kShown);
+    if (keyed) PutKeys(out, r.keys);
     out.Fixed(r.id);
     Put(out, r.features);
   }
   void operator()(const ReportRecord& r) {
-    out.U8(kReport);
+    const bool keyed = !r.keys.empty();
+    out.U8(keyed ? kKeyedReport : kReport);
+    if (keyed) PutKeys(out, r.keys);
     out.Fixed(r.id);
     out.U64(r.epoch);
     Put(out, r.received);
@@ -232,19 +259,28 @@ struct Encoder {
   }
 };
 
+// Whether the entry begins with keys.
+bool IsKeyed(std::uint8_t type) { return type >= kKeyedOutcome; }
+
 Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
+  const PackedKeys keys = IsKeyed(type) ? TakeKeys(in) : PackedKeys();
   switch (type) {
-    case kDecision: {
+    case kDecision:
+    case kKeyedDecision: {
       DecisionRecord r{.event = TakeEvent(in, dimension)};
+      r.event.keys = keys;
       r.close = TakeTime(in);
       r.default_reward = in.F64();
       return r;
     }
-    case kOutcome: {
+    case kOutcome:
+    case kKeyedOutcome: {
       OutcomeRecord r{.event = TakeEvent(in, dimension)};
+      r.event.keys = keys;
       r.received = TakeTime(in);
       r.deadline = TakeTime(in);
       r.reward = in.F64();
+      if (IsKeyed(type)) r.variance = in.F64();
       return r;
     }
     case kTime:
@@ -259,14 +295,16 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeContext(in, dimension);
     case kClose:
       return TakeClose(in);
-    case kShown: {
-      ShownRecord r;
+    case kShown:
+    case kKeyedShown: {
+      ShownRecord r{.keys = keys};
       in.Fixed(r.id);
       r.features = TakeDoubles(in, static_cast<std::uint64_t>(dimension));
       return r;
     }
-    case kReport: {
-      ReportRecord r;
+    case kReport:
+    case kKeyedReport: {
+      ReportRecord r{.keys = keys};
       in.Fixed(r.id);
       r.epoch = in.U64();
       r.received = TakeTime(in);
@@ -314,7 +352,7 @@ absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
-  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kReport) {
+  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kLast) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }
   if (type == kFormerDecision) return FormerWindows();

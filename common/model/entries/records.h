@@ -26,6 +26,9 @@ struct EventRecord {
   std::int32_t node = -1;  // -1: the node of `user`
   std::string_view user;   // independent models, else empty
   PackedDoubles features;  // d, of the shown arm
+  // Models of effects: the key parts of the user, then those of the shown arm (EventKeys); of
+  // others none.
+  PackedKeys keys;
 };
 
 // A decision of a reward-window model: one event at `close`, with the reward of the entry that
@@ -44,12 +47,14 @@ struct ReportRecord {
   absl::Time received;  // by this server
   double reward = 0;
   PackedDoubles features;  // none, or d
+  PackedKeys keys;         // models of effects: where there are features, as in EventRecord
 };
 
 // Non-private models: the arm of an open decision that was shown.
 struct ShownRecord {
   DecisionId id{};
   PackedDoubles features;  // d
+  PackedKeys keys;         // models of effects, as in EventRecord
 };
 
 // Windows close: those of the oldest close first, then of the oldest decision.
@@ -70,6 +75,7 @@ struct OutcomeRecord {
   absl::Time received;  // by this server; one at or after `deadline` is refused
   absl::Time deadline;  // end of the token's life
   double reward = 0;
+  double variance = 0;  // models of effects: of the noise in the reward; [0, 1e30]
 };
 
 // Time passes: ids are forgotten. As a request also for what closes windows. The only source of

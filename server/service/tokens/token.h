@@ -13,9 +13,9 @@
 namespace bandana::server {
 
 // Longest token: 33 bytes of framing, below 256 bytes of names and numbers, kTopKMax arms of 8 + 16
-// bytes, kRankedFeaturesMax features of theirs.
+// bytes and kKeyPartsMax keys, kRankedFeaturesMax features of theirs.
 inline constexpr std::size_t kTokenBytesMax =
-    33 + 256 + 8 * (std::size_t{kTopKMax} * 3 + kRankedFeaturesMax);
+    33 + 256 + 8 * (std::size_t{kTopKMax} * (3 + kKeyPartsMax) + kRankedFeaturesMax);
 
 // Layout: version (1 byte), key id (4, little endian), nonce (12, random), ciphertext, tag (16).
 // Version and key id are authenticated too. Threads: all methods are safe; ciphers are kept per

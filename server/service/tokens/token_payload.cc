@@ -12,6 +12,9 @@ namespace {
 // Beside the number of arms.
 constexpr std::uint8_t kWindows = 0x80;
 constexpr std::uint8_t kShown = 0x40;  // a rank other than 0 follows at the end
+// Beside the dimension.
+constexpr std::uint16_t kKeyed = 0x8000;
+static_assert(kSparseDimensionMax < kKeyed);
 
 bool AllFinite(const std::vector<double>& values) {
   for (const double v : values) {
@@ -24,11 +27,11 @@ bool FitRanked(std::size_t arms, std::size_t dimension) {
   return dimension <= kSparseDimensionMax && arms * dimension <= kRankedFeaturesMax;
 }
 
-std::size_t ArmBytes(std::size_t dimension, bool windows) {
-  return 8 * (1 + dimension + (windows ? 2 : 0));
+std::size_t ArmBytes(std::size_t dimension, bool windows, std::size_t keys) {
+  return 8 * (1 + dimension + (windows ? 2 : 0) + keys);
 }
 
-std::uint16_t ReadDimension(ByteReader& in) {
+std::uint16_t ReadU16(ByteReader& in) {
   const std::uint16_t low = in.U8();
   return static_cast<std::uint16_t>(low | in.U8() << 8);
 }
@@ -51,15 +54,21 @@ bool DecodeArms(ByteReader& in, Decision& decision) {
   const bool windows = (flags & kWindows) != 0;
   const bool shown = (flags & kShown) != 0;
   const std::size_t count = flags & (kShown - 1);
-  const std::size_t dimension = ReadDimension(in);
+  const std::uint16_t shape = ReadU16(in);
+  const std::size_t dimension = shape & (kKeyed - 1);
+  const bool keyed = (shape & kKeyed) != 0;
+  const std::size_t keys = keyed ? in.U8() : 0;
+  if (keyed && (keys < 1 || keys > kKeyPartsMax)) return false;
   if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
-  if (in.remaining() != count * ArmBytes(dimension, windows) + (shown ? 1 : 0)) return false;
+  if (in.remaining() != count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0)) return false;
   arms.resize(count);
   for (SealedArm& arm : arms) {
     arm.features.resize(dimension);
     arm.propensity = in.F64();
     if (windows && !DecodeWindow(in, arm)) return false;
     in.Doubles(arm.features);
+    arm.keys.resize(keys);
+    for (std::uint64_t& key : arm.keys) key = in.U64();
     if (!(arm.propensity >= 0 && arm.propensity <= 1) || !AllFinite(arm.features)) return false;
   }
   return !shown || DecodeShown(in, decision);
@@ -74,9 +83,11 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   BANDANA_CHECK(dimension >= 1 && FitRanked(decision.arms.size(), dimension));
   BANDANA_CHECK(decision.shown < decision.arms.size());
   const bool windows = decision.arms.front().window.has_value();
-  const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
-                           decision.arms.size() * ArmBytes(dimension, windows) +
-                           (decision.shown > 0 ? 1 : 0);
+  const std::size_t keys = decision.arms.front().keys.size();
+  BANDANA_CHECK(keys <= kKeyPartsMax);
+  const std::size_t size =
+      16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 + (keys > 0 ? 1 : 0) +
+      decision.arms.size() * ArmBytes(dimension, windows, keys) + (decision.shown > 0 ? 1 : 0);
   out.reserve(out.size() + size);
   const std::size_t end = out.size() + size;
   ByteWriter writer(out);
@@ -89,16 +100,20 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   out.append(decision.user);
   writer.U8(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0) |
                                       (decision.shown > 0 ? kShown : 0)));
-  writer.U8(static_cast<std::uint8_t>(dimension & 0xff));
-  writer.U8(static_cast<std::uint8_t>(dimension >> 8));
+  const std::size_t shape = dimension | (keys > 0 ? kKeyed : 0);
+  writer.U8(static_cast<std::uint8_t>(shape & 0xff));
+  writer.U8(static_cast<std::uint8_t>(shape >> 8));
+  if (keys > 0) writer.U8(static_cast<std::uint8_t>(keys));
   for (const SealedArm& arm : decision.arms) {
     BANDANA_CHECK(arm.features.size() == dimension && arm.window.has_value() == windows);
+    BANDANA_CHECK(arm.keys.size() == keys);
     writer.F64(arm.propensity);
     if (windows) {
       writer.F64(arm.window->min);
       writer.F64(arm.window->max);
     }
     writer.Doubles(arm.features);
+    for (const std::uint64_t key : arm.keys) writer.U64(key);
   }
   if (decision.shown > 0) writer.U8(static_cast<std::uint8_t>(decision.shown));
   BANDANA_CHECK(out.size() == end);

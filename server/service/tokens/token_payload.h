@@ -11,8 +11,9 @@ namespace bandana::server {
 
 // Appends the encoding. Numbers are little endian; doubles keep their bits.
 //   instance 16 | decision id 16 | epoch 8 | time, microseconds since 1970, 8 | node 4 | user
-//   length 1, user | arms 1, + 128 with windows | dimension 2 | arms times: propensity 8, [low 8,
-//   high 8 of the window,] features 8 d
+//   length 1, user | arms 1, + 128 with windows, + 64 with a rank that is not the first | dimension
+//   2, + 32768 with keys | [keys 1] | arms times: propensity 8, [low 8, high 8 of the window,]
+//   features 8 d, [keys 8 times their number] | [rank 1]
 // Requires what DecodeDecision checks.
 void EncodeDecision(const Decision& decision, std::string& out);
 

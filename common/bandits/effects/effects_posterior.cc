@@ -1,0 +1,141 @@
+#include "common/bandits/effects/effects_posterior.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone; }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Options options) {
+  BANDANA_CHECK(options.effects.size() == options.scopes.size());
+  BANDANA_CHECK(options.exploration.kind != ExplorationRule::Kind::kConfidence);
+  BANDANA_ASSIGN_OR_RETURN(EffectsModel model,
+                           EffectsModel::Create(options.dimension, options.effects,
+                                                options.reward_variance, options.pairs_max));
+  return std::shared_ptr<EffectsPosterior>(
+      new EffectsPosterior(std::move(options), std::move(model)));
+}
+
+EffectsPosterior::EffectsPosterior(Options options, EffectsModel model)
+    : options_(std::move(options)), model_(std::move(model)) {}
+
+void EffectsPosterior::UserKeys(std::span<const EffectKey> user, Keys& keys) const {
+  keys.resize(options_.scopes.size());
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    const EffectScope& scope = options_.scopes[t];
+    keys[t] = IsOfArm(scope) ? kAbsent : KeyOf(scope, user, {});
+  }
+}
+
+void EffectsPosterior::ArmKeys(std::span<const EffectKey> user, std::span<const EffectKey> arm,
+                               Keys& keys) const {
+  keys.resize(options_.scopes.size());
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    const EffectScope& scope = options_.scopes[t];
+    keys[t] = IsOfArm(scope) ? KeyOf(scope, user, arm) : kAbsent;
+  }
+}
+
+double EffectsPosterior::Alpha() const {
+  const ExplorationRule& rule = options_.exploration;
+  if (rule.kind == ExplorationRule::Kind::kConstant) return rule.alpha;
+  return rule.alpha * std::sqrt(std::log(static_cast<double>(events_) + 2));
+}
+
+void EffectsPosterior::Learn(const EffectsEvent& event) {
+  const std::span<const EffectKey> parts(event.parts);
+  const auto users = static_cast<std::size_t>(options_.user_parts);
+  BANDANA_CHECK(parts.size() == users + static_cast<std::size_t>(options_.arm_parts));
+  thread_local Keys keys;
+  keys.resize(options_.scopes.size());
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    keys[t] = KeyOf(options_.scopes[t], parts.first(users), parts.subspan(users));
+  }
+  model_.Learn(keys, event.features, event.reward, event.variance);
+  ++events_;
+}
+
+void EffectsPosterior::Show() {
+  for (const EffectsEvent& event : queue_) {
+    const std::unique_lock lock(mutex_);  // per event, so that readers wait for one alone
+    Learn(event);
+  }
+  queue_.clear();
+}
+
+void EffectsPosterior::Encode(ByteWriter& out) const {
+  BANDANA_CHECK(queue_.empty());
+  out.U64(events_);
+  model_.Encode(out);
+}
+
+absl::Status EffectsPosterior::Decode(ByteReader& in) {
+  const std::unique_lock lock(mutex_);
+  events_ = in.U64();
+  return model_.Decode(in);
+}
+
+void EffectsPosterior::SumLocked(std::span<const EffectKey> user, NodePosterior& out) const {
+  const auto d = static_cast<std::size_t>(options_.dimension);
+  thread_local Keys keys;
+  UserKeys(user, keys);
+  out.mean.resize(d);
+  out.covariance.resize(d * d);
+  model_.SumVectors(keys, out.mean, out.covariance);
+  out.alpha = Alpha();
+}
+
+void EffectsPosterior::Sum(std::span<const EffectKey> user, NodePosterior& out) const {
+  const std::shared_lock lock(mutex_);
+  SumLocked(user, out);
+}
+
+void EffectsPosterior::Score(std::span<const EffectKey> user, const ArmsOnOffer& arms,
+                             NodePosterior& scratch, ArmScores& out) const {
+  const std::size_t n = arms.features.size();
+  const auto parts = static_cast<std::size_t>(options_.arm_parts);
+  BANDANA_CHECK(arms.keys.size() == n * parts);
+  thread_local std::vector<EffectsModel::Belief> own;  // of the user, then of each arm
+  thread_local Keys keys;
+  own.assign(n + 1, {});
+  {
+    const std::shared_lock lock(mutex_);
+    SumLocked(user, scratch);
+    UserKeys(user, keys);
+    own[0] = model_.SumConstants(keys);
+    for (std::size_t a = 0; a < n; ++a) {
+      ArmKeys(user, arms.keys.subspan(a * parts, parts), keys);
+      model_.AddBelief(keys, {arms.features[a], static_cast<std::size_t>(options_.dimension)},
+                       own[a + 1]);
+    }
+  }
+  ScoreArms(scratch, arms.features, out);
+  for (std::size_t a = 0; a < n; ++a) {
+    const double variance =
+        out.widths[a] * out.widths[a] + std::max(0.0, own[0].variance + own[a + 1].variance);
+    out.means[a] += own[0].mean + own[a + 1].mean;
+    out.widths[a] = std::sqrt(variance);
+    out.scores[a] = out.means[a] + scratch.alpha * out.widths[a];
+  }
+}
+
+std::size_t EffectsPosterior::bytes() const {
+  const std::shared_lock lock(mutex_);
+  return model_.bytes();
+}
+
+std::uint64_t EffectsPosterior::events() const {
+  const std::shared_lock lock(mutex_);
+  return events_;
+}
+
+}  // namespace bandana

@@ -1,0 +1,84 @@
+// A model of effects that is read by many threads while one of them learns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/effects_model.h"
+#include "common/bandits/model.h"
+#include "common/bandits/served_posterior.h"
+#include "common/base/bytes.h"
+
+namespace bandana {
+
+// One event, with what its log entry says.
+struct EffectsEvent {
+  std::vector<EffectKey> parts;  // of the user, then of the arm
+  std::vector<double> features;  // d
+  double reward = 0;             // released
+  double variance = 0;           // of the noise that the release added
+};
+
+// Events are put in a queue, and reach the blocks, all of them in order, when Show is called: what
+// may not be published yet is read by nobody. Threads: one writer; the methods for readers are safe
+// beside it. A reader waits for one event at most, some microseconds.
+class EffectsPosterior {
+ public:
+  struct Options {
+    int dimension = 0;
+    std::vector<Effect> effects;
+    std::vector<EffectScope> scopes;  // one per effect
+    int user_parts = 1;
+    int arm_parts = 1;
+    double reward_variance = 1;  // s2 of a reward, without what a mechanism adds
+    std::uint64_t pairs_max = EffectsModel::kUnbounded;
+    ExplorationRule exploration;  // kConstant or kLog
+  };
+  // Errors: as EffectsModel::Create.
+  static absl::StatusOr<std::shared_ptr<EffectsPosterior>> Create(Options options);
+
+  // For the writer.
+  void Add(EffectsEvent event) { queue_.push_back(std::move(event)); }
+  bool waiting() const { return !queue_.empty(); }
+  void Show();
+  // The whole state. Requires that no event waits.
+  void Encode(ByteWriter& out) const;
+  // Errors: DATA_LOSS no state of such a model; then nothing changed.
+  absl::Status Decode(ByteReader& in);
+
+  // For readers.
+  const Options& options() const { return options_; }
+  // Of the user's coefficients: those of arms are left out.
+  void Sum(std::span<const EffectKey> user, NodePosterior& out) const;
+  // See ServedPosterior::Score.
+  void Score(std::span<const EffectKey> user, const ArmsOnOffer& arms, NodePosterior& scratch,
+             ArmScores& out) const;
+  // Memory of the blocks, bytes.
+  std::size_t bytes() const;
+  std::uint64_t events() const;
+
+ private:
+  EffectsPosterior(Options options, EffectsModel model);
+  using Keys = std::vector<EffectKey>;  // one per effect
+  // Keys of the effects that depend on the user alone; of the others kAbsent.
+  void UserKeys(std::span<const EffectKey> user, Keys& keys) const;
+  // Keys of the effects that depend on the arm, perhaps with the user; of the others kAbsent.
+  void ArmKeys(std::span<const EffectKey> user, std::span<const EffectKey> arm, Keys& keys) const;
+  double Alpha() const;  // requires mutex_
+  void SumLocked(std::span<const EffectKey> user, NodePosterior& out) const;
+  void Learn(const EffectsEvent& event);
+
+  const Options options_;
+  std::vector<EffectsEvent> queue_;
+  mutable std::shared_mutex mutex_;
+  EffectsModel model_;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace bandana
