@@ -7,20 +7,71 @@
 namespace bandana {
 namespace {
 
-struct Lanes {
-  float sum[kBlockLanes] = {};
+constexpr std::size_t kLanes = kBlockLanes;
 
-  float Total() const {
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-  }
-};
+// Eight floats in a register, and at any address. Only inlined functions take or return one, so how
+// they are passed does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+using Vec = float __attribute__((vector_size(kLanes * sizeof(float))));
+using VecInMemory =
+    float __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
 
-inline __attribute__((always_inline)) float DotOf(const float* a, const float* b, std::size_t n) {
-  Lanes lanes;
-  for (std::size_t i = 0; i < n; i += kBlockLanes) {
-    for (std::size_t l = 0; l < kBlockLanes; ++l) lanes.sum[l] += a[i + l] * b[i + l];
+#define BANDANA_INLINE inline __attribute__((always_inline))
+
+BANDANA_INLINE Vec Load(const float* p) { return *reinterpret_cast<const VecInMemory*>(p); }
+BANDANA_INLINE void Store(float* p, const Vec& v) { *reinterpret_cast<VecInMemory*>(p) = v; }
+
+BANDANA_INLINE float Total(const Vec& v) {
+  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+// Lane r of the result is Total(s[r]).
+BANDANA_INLINE Vec Totals(const Vec (&s)[kLanes]) {
+  Vec halves[4];
+  for (int r = 0; r < 4; ++r) {
+    halves[r] = __builtin_shufflevector(s[r], s[r + 4], 0, 1, 2, 3, 8, 9, 10, 11) +
+                __builtin_shufflevector(s[r], s[r + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
-  return lanes.Total();
+  Vec quarters[2];
+  for (int r = 0; r < 2; ++r) {
+    const Vec a = halves[2 * r];
+    const Vec b = halves[2 * r + 1];
+    quarters[r] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+                  __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  return __builtin_shufflevector(quarters[0], quarters[1], 0, 2, 8, 10, 4, 6, 12, 14) +
+         __builtin_shufflevector(quarters[0], quarters[1], 1, 3, 9, 11, 5, 7, 13, 15);
+}
+
+BANDANA_INLINE float DotOf(const float* a, const float* b, std::size_t n) {
+  Vec sum = {};
+  for (std::size_t i = 0; i < n; i += kLanes) sum += Load(a + i) * Load(b + i);
+  return Total(sum);
+}
+
+// What the eight rows from `first` on add to y = P z: to their own eight numbers, which are set
+// here, and by symmetry to those before.
+BANDANA_INLINE void ProjectEightRows(const float* rows, std::size_t first, const float* z,
+                                     float* y) {
+  const std::size_t length = first + kLanes;
+  Vec sums[kLanes] = {};
+  for (std::size_t j = 0; j < first; j += kLanes) {
+    const Vec zj = Load(z + j);
+    Vec even = Load(y + j);
+    Vec odd = {};
+    for (std::size_t r = 0; r < kLanes; ++r) {
+      const Vec p = Load(rows + r * length + j);
+      sums[r] += p * zj;
+      (r % 2 == 0 ? even : odd) += p * z[first + r];
+    }
+    Store(y + j, even + odd);
+  }
+  Vec even = Totals(sums);
+  Vec odd = {};
+  for (std::size_t r = 0; r < kLanes; ++r) {
+    (r % 2 == 0 ? even : odd) += Load(rows + r * length + first) * z[first + r];
+  }
+  Store(y + first, even + odd);
 }
 
 }  // namespace
@@ -32,54 +83,63 @@ BANDANA_TARGET_CLONES
 void ProjectThroughVectors(const float* vectors, std::uint32_t count, float prior, const float* z,
                            float* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] = prior * z[i];
-  for (std::uint32_t vector = 0; vector < count; ++vector, vectors += n) {
+  for (; count >= kLanes; count -= kLanes, vectors += kLanes * n) {
+    Vec sums[kLanes] = {};
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const Vec zi = Load(z + i);
+      for (std::size_t r = 0; r < kLanes; ++r) sums[r] += Load(vectors + r * n + i) * zi;
+    }
+    const Vec along = Totals(sums);
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      Vec yi = Load(y + i);
+      for (std::size_t r = 0; r < kLanes; ++r) yi -= Load(vectors + r * n + i) * along[r];
+      Store(y + i, yi);
+    }
+  }
+  for (; count > 0; --count, vectors += n) {
     const float along = DotOf(vectors, z, n);
-    for (std::size_t i = 0; i < n; ++i) y[i] -= vectors[i] * along;
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      Store(y + i, Load(y + i) - Load(vectors + i) * along);
+    }
   }
 }
 
 BANDANA_TARGET_CLONES
 void ProjectThroughRows(const float* rows, const float* z, float* y, std::size_t d) {
-  std::fill(y, y + BlockLanes(d), 0.0f);
-  for (std::size_t i = 0; i < d; ++i) {
-    const std::size_t n = BlockLanes(i + 1);
-    const float zi = z[i];
-    Lanes lanes;
-    // Above the diagonal by symmetry: y_j gets P_ij z_i for j <= i, y_i the sum of P_ij z_j.
-    for (std::size_t j = 0; j < n; j += kBlockLanes) {
-      for (std::size_t l = 0; l < kBlockLanes; ++l) {
-        lanes.sum[l] += rows[j + l] * z[j + l];
-        y[j + l] += rows[j + l] * zi;
-      }
+  std::size_t first = 0;
+  for (; first + kLanes <= d; first += kLanes) {
+    ProjectEightRows(rows, first, z, y);
+    rows += kLanes * (first + kLanes);
+  }
+  if (first == d) return;
+  Store(y + first, Vec{});
+  for (std::size_t i = first; i < d; ++i, rows += first + kLanes) {
+    Vec sum = {};
+    for (std::size_t j = 0; j < first; j += kLanes) {
+      const Vec p = Load(rows + j);
+      sum += p * Load(z + j);
+      Store(y + j, Load(y + j) + p * z[i]);
     }
-    y[i] += lanes.Total() - rows[i] * zi;
-    rows += n;
+    Store(y + first, Load(y + first) + Load(rows + first) * z[i]);
+    y[i] += Total(sum);
   }
 }
 
 BANDANA_TARGET_CLONES
-void SubtractOuter(float* rows, const float* y, float scale, std::size_t d) {
+void SubtractOuter(float* rows, const float* w, std::size_t d) {
   for (std::size_t i = 0; i < d; ++i) {
     const std::size_t n = BlockLanes(i + 1);
-    const float factor = y[i] * scale;
-    for (std::size_t j = 0; j < n; ++j) rows[j] -= factor * y[j];
-    for (std::size_t j = i + 1; j < n; ++j) rows[j] = 0;
+    for (std::size_t j = 0; j < n; j += kLanes) {
+      Store(rows + j, Load(rows + j) - Load(w + j) * w[i]);
+    }
     rows += n;
   }
 }
 
-void RowsFromVectors(const float* vectors, std::uint32_t count, float prior, float* rows,
-                     std::size_t d) {
-  const std::size_t n = BlockLanes(d);
+void AddDiagonal(float* rows, float p, std::size_t d) {
   for (std::size_t i = 0; i < d; ++i) {
-    const std::size_t size = BlockLanes(i + 1);
-    std::fill(rows, rows + size, 0.0f);
-    for (std::size_t j = 0; j <= i; ++j) {
-      float value = i == j ? prior : 0.0f;
-      for (std::uint32_t c = 0; c < count; ++c) value -= vectors[c * n + i] * vectors[c * n + j];
-      rows[j] = value;
-    }
-    rows += size;
+    rows[i] += p;
+    rows += BlockLanes(i + 1);
   }
 }
 

@@ -1,6 +1,7 @@
 // The loops of a block's belief, in float: the same bits on every processor, as sums run over fixed
-// lanes and nothing is fused. Vectors have BlockLanes(d) floats, those beyond d zero. Packed rows:
-// row i of a lower triangle has BlockLanes(i + 1) floats, those beyond i zero. Pure functions.
+// lanes and nothing is fused. Vectors have BlockLanes(d) floats, those beyond d zero. Packed rows
+// of a symmetric matrix: row i has its first BlockLanes(i + 1) floats, so that the squares of
+// kBlockLanes on the diagonal are whole; those beyond d are zero. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +30,10 @@ void ProjectThroughVectors(const float* vectors, std::uint32_t count, float prio
 // y = P z for the packed rows of P, d x d.
 void ProjectThroughRows(const float* rows, const float* z, float* y, std::size_t d);
 
-// P -= scale y y'.
-void SubtractOuter(float* rows, const float* y, float scale, std::size_t d);
+// P -= w w'. A symmetric P stays exactly symmetric.
+void SubtractOuter(float* rows, const float* w, std::size_t d);
 
-// rows = prior I - sum w w'.
-void RowsFromVectors(const float* vectors, std::uint32_t count, float prior, float* rows,
-                     std::size_t d);
+// P += p I.
+void AddDiagonal(float* rows, float p, std::size_t d);
 
 }  // namespace bandana

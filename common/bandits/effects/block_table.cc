@@ -78,7 +78,7 @@ std::uint32_t BlockTable::Take(std::size_t number) {
   } else {
     ++pool.used;
     if (index >> pool.chunk_bits == pool.chunks.size()) {
-      pool.chunks.push_back(std::make_unique<float[]>(pool.per_chunk * pool.floats));
+      pool.chunks.push_back(std::make_unique_for_overwrite<float[]>(pool.per_chunk * pool.floats));
     }
   }
   return index << 4 | static_cast<std::uint32_t>(number + 1);
@@ -95,7 +95,8 @@ void BlockTable::Grow(Place& place) {
   float* to = At(grown);
   std::copy(from, from + lanes_, to);
   if (has_rows(grown)) {
-    RowsFromVectors(from + lanes_, place.vectors, prior_variance_, to + lanes_, dimension_);
+    std::fill(to + lanes_, to + lanes_ + rows_, 0.0f);
+    AddCovariance(place, to + lanes_);
     grown.vectors = 0;
   } else {
     std::copy(from + lanes_, from + lanes_ * (1 + place.vectors), to + lanes_);
@@ -142,29 +143,34 @@ void BlockTable::Learn(Place& place, const float* y, float gain, float variance)
   }
   float* mean = At(place);
   for (std::size_t i = 0; i < lanes_; ++i) mean[i] += gain * y[i];
-  if (has_rows(place)) return SubtractOuter(mean + lanes_, y, 1 / variance, dimension_);
-  float* vector = mean + lanes_ * (1 + place.vectors);
   const float scale = 1 / std::sqrt(variance);
-  for (std::size_t i = 0; i < lanes_; ++i) vector[i] = scale * y[i];
+  if (has_rows(place)) {
+    alignas(32) float w[BlockLanes(kDimensionMax)];
+    for (std::size_t i = 0; i < lanes_; ++i) w[i] = scale * y[i];
+    return SubtractOuter(mean + lanes_, w, dimension_);
+  }
+  float* w = mean + lanes_ * (1 + place.vectors);
+  for (std::size_t i = 0; i < lanes_; ++i) w[i] = scale * y[i];
   ++place.vectors;
 }
 
 void BlockTable::AddTo(Place place, float* mean, float* rows) const {
-  const float* block = place.handle == 0 ? nullptr : At(place);
-  if (block != nullptr) {
+  if (place.handle != 0) {
+    const float* block = At(place);
     for (std::size_t i = 0; i < lanes_; ++i) mean[i] += block[i];
   }
-  if (block != nullptr && has_rows(place)) {
-    const float* from = block + lanes_;
-    for (std::size_t i = 0; i < rows_; ++i) rows[i] += from[i];
+  AddCovariance(place, rows);
+}
+
+void BlockTable::AddCovariance(Place place, float* rows) const {
+  const float* covariance = place.handle == 0 ? nullptr : At(place) + lanes_;
+  if (covariance != nullptr && has_rows(place)) {
+    for (std::size_t i = 0; i < rows_; ++i) rows[i] += covariance[i];
     return;
   }
-  for (std::size_t i = 0, row = 0; i < dimension_; ++i) {
-    rows[row + i] += prior_variance_;
-    row += BlockLanes(i + 1);
-  }
+  AddDiagonal(rows, prior_variance_, dimension_);
   for (std::uint32_t c = 0; c < place.vectors; ++c) {
-    SubtractOuter(rows, block + lanes_ * (1 + c), 1, dimension_);
+    SubtractOuter(rows, covariance + c * lanes_, dimension_);
   }
 }
 
@@ -252,9 +258,16 @@ bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, Place& place) {
   for (std::uint32_t c = 0; c < place.vectors; ++c, block += lanes_) {
     if (!ReadFloats(in, {block, dimension_})) return false;
   }
-  for (std::size_t i = 0; form == kTriangle && i < dimension_; ++i) {
-    if (!ReadFloats(in, {block, i + 1})) return false;
-    block += BlockLanes(i + 1);
+  return form != kTriangle || DecodeTriangle(in, block);
+}
+
+bool BlockTable::DecodeTriangle(ByteReader& in, float* rows) const {
+  for (std::size_t i = 0; i < dimension_; ++i) {
+    if (!ReadFloats(in, {rows, i + 1})) return false;
+    // The same number above the diagonal of a square.
+    const std::size_t first = i / kBlockLanes * kBlockLanes;
+    for (std::size_t j = first; j < i; ++j) *(rows - (i - j) * BlockLanes(i + 1) + i) = rows[j];
+    rows += BlockLanes(i + 1);
   }
   return true;
 }

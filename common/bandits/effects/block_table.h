@@ -78,6 +78,8 @@ class BlockTable {
   void Give(std::uint32_t handle);
   void Grow(Place& place);
   absl::Status DecodeBlocks(ByteReader& in);
+  void AddCovariance(Place place, float* rows) const;
+  bool DecodeTriangle(ByteReader& in, float* rows) const;
   bool DecodeBlock(ByteReader& in, std::uint32_t form, Place& place);
   void Clear();
 

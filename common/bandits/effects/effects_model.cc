@@ -163,6 +163,12 @@ void EffectsModel::SumVectors(std::span<const EffectKey> keys, std::span<double>
                               std::span<double> covariance) const {
   const auto d = static_cast<std::size_t>(dimension_);
   BANDANA_CHECK(keys.size() == effects_.size() && mean.size() == d && covariance.size() == d * d);
+  Prefetch(keys);
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    if (!effects_[t].vector || keys[t] == kAbsent) continue;
+    const BlockTable& table = vectors_[table_[t]];
+    table.Prefetch(table.Find(keys[t]));
+  }
   std::vector<float> summed(BlockLanes(d));
   std::vector<float> rows(PackedFloats(d));
   for (std::size_t t = 0; t < keys.size(); ++t) {

@@ -1,0 +1,56 @@
+// Events of many users and arms by Zipf's law, for the benchmarks of models with effects.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/bandits/effects/effect_key.h"
+#include "tools/environments/random.h"
+
+namespace bandana::bench {
+
+// Numbers 0 .. n - 1 with probabilities proportional to 1 / (1 + number).
+class ZipfLaw {
+ public:
+  explicit ZipfLaw(int n);
+  int Draw(SeededStream& stream) const;
+
+ private:
+  std::vector<double> cumulative_;
+};
+
+struct ZipfOptions {
+  int users = 1'000'000;
+  int arms = 1'000'000;
+  int dimension = 25;
+  int levels = 8;       // nested groups of users: every level has half the groups of the one before
+  int groups = 20'000;  // of the first level
+  std::uint64_t seed = 1;
+};
+
+struct ZipfEvent {
+  std::vector<EffectKey> user;  // parts: the user, then the groups
+  std::vector<EffectKey> arm;   // parts: the arm
+  std::vector<double> x;        // unit norm
+  double reward = 0;            // in [0, 1]
+};
+
+// A stream of events: user and arm are drawn apart, features are random directions.
+class ZipfEvents {
+ public:
+  explicit ZipfEvents(const ZipfOptions& options);
+  void Next(ZipfEvent& event);
+  // Parts of a user and of an arm drawn by the same laws.
+  void DrawUser(std::vector<EffectKey>& parts);
+  void DrawArm(std::vector<EffectKey>& parts);
+  void DrawFeatures(std::vector<double>& x);
+
+ private:
+  ZipfOptions options_;
+  ZipfLaw users_;
+  ZipfLaw arms_;
+  std::vector<std::vector<EffectKey>> group_keys_;  // by level
+  SeededStream stream_;
+};
+
+}  // namespace bandana::bench
