@@ -38,8 +38,30 @@ absl::Status ClipArm(const FeatureBounds& bounds, std::size_t arm, std::span<dou
   return absl::OkStatus();
 }
 
+// Keys of `n` inline arms with `parts` each.
+absl::Status LoadInlineKeys(const v1::InlineArms& arms, std::size_t n, std::size_t parts,
+                            ArmBlock& block) {
+  const auto ids = static_cast<std::size_t>(arms.ids_size());
+  if (ids != 0 && ids != n) {
+    return InvalidArgument("arms.inline_arms.ids: none, or one per arm: ", n, ", got ", ids);
+  }
+  block.keys.assign(n * parts, kAbsent);
+  if (parts == 0) return absl::OkStatus();
+  for (std::size_t arm = 0; arm < ids; ++arm) {
+    const std::uint32_t id = arms.ids(static_cast<int>(arm));
+    if (id != kNoArmId) block.keys[arm * parts] = ArmKey(id);
+  }
+  return absl::OkStatus();
+}
+
+void Add(const CatalogueEntry& arm, ArmBlock& block) {
+  block.ids.push_back(arm.id);
+  block.arms.push_back(arm.features.data());
+  block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
+}
+
 absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds, int arms_max,
-                        ArmBlock& block) {
+                        const Catalogue& catalogue, ArmBlock& block) {
   const std::span<const double> features(arms.features().data(),
                                          static_cast<std::size_t>(arms.features_size()));
   const std::size_t d = static_cast<std::size_t>(bounds.dimension);
@@ -52,6 +74,8 @@ absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds,
   }
   const std::size_t n = features.size() / d;
   if (n > static_cast<std::size_t>(arms_max)) return TooMany(n, arms_max);
+  BANDANA_RETURN_IF_ERROR(
+      LoadInlineKeys(arms, n, static_cast<std::size_t>(catalogue.parts()), block));
   for (std::size_t arm = 0; arm < n; ++arm) {
     const double* x = features.data() + arm * d;
     // The usual arm is not copied.
@@ -86,8 +110,7 @@ absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogu
     const double* row = features + static_cast<std::size_t>(arm - catalogue.arms().data()) * d;
     for (std::size_t i = 0; i < d; i += kDoublesPerCacheLine) __builtin_prefetch(row + i);
     __builtin_prefetch(row + d - 1);
-    block.ids.push_back(id);
-    block.arms.push_back(row);
+    Add(*arm, block);
   }
   return absl::OkStatus();
 }
@@ -112,8 +135,7 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
       return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
                              " arms allowed per decision");
     }
-    block.ids.push_back(arm.id);
-    block.arms.push_back(arm.features.data());
+    Add(arm, block);
   }
   if (block.ids.empty())
     return NotFound("arms.catalogue_query: no arm of the model's catalogue matches");
@@ -126,10 +148,11 @@ absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int a
                       const Catalogue& catalogue, ArmBlock& block) {
   block.arms.clear();
   block.ids.clear();
+  block.keys.clear();
   block.clipped = 0;
   switch (arms.form_case()) {
     case v1::ArmSet::kInlineArms:
-      return LoadInline(arms.inline_arms(), bounds, arms_max, block);
+      return LoadInline(arms.inline_arms(), bounds, arms_max, catalogue, block);
     case v1::ArmSet::kCatalogueArms:
       return LoadIds(arms.catalogue_arms(), arms_max, catalogue, block);
     case v1::ArmSet::kCatalogueQuery:

@@ -27,16 +27,23 @@ struct FeatureBounds {
 struct ArmBlock {
   std::vector<const double*> arms;  // n, each of d features
   std::vector<std::uint32_t> ids;   // n catalogue ids; empty for inline arms
-  std::size_t clipped = 0;          // arms whose features were scaled to L
-  std::vector<double> scaled;       // copies of inline arms, where one had to be scaled
+  // Models with effects: n x parts of the catalogue (CatalogueEntry::keys); else empty. Inline arms
+  // have a key where the request names their id, and no groups.
+  std::vector<EffectKey> keys;
+  std::size_t clipped = 0;     // arms whose features were scaled to L
+  std::vector<double> scaled;  // copies of inline arms, where one had to be scaled
 };
+
+// The id of an inline arm that has none.
+inline constexpr std::uint32_t kNoArmId = 0xffffffff;
 
 // Tags of one query: each is compared with every tag of the catalogue.
 inline constexpr int kQueryTagsMax = 64;
 
 // Fills `block` with 1 to arms_max arms. Errors: INVALID_ARGUMENT no form set, empty or too many
-// arms, a size that is not a multiple of d, NaN or infinite features, norms above L where that is
-// to be rejected; NOT_FOUND an unknown id, or a query that matches nothing.
+// arms, a size that is not a multiple of d, ids that are not one per arm, NaN or infinite features,
+// norms above L where that is to be rejected; NOT_FOUND an unknown id, or a query that matches
+// nothing.
 absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
                       const Catalogue& catalogue, ArmBlock& block);
 

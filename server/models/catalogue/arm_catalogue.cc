@@ -26,6 +26,15 @@ std::vector<CatalogueArm> UnitArms(const ModelSpec& spec) {
   return arms;
 }
 
+CatalogueShape ShapeOf(const ModelSpec& spec) {
+  CatalogueShape shape{.dimension = spec.public_spec.dimension, .has_keys = false, .groups = {}};
+  if (spec.effects) {
+    shape.has_keys = true;
+    shape.groups = spec.effects->arm_groups;
+  }
+  return shape;
+}
+
 }  // namespace
 
 ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters)
@@ -43,7 +52,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
   const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
   if (unit_arms && arms.empty()) arms = UnitArms(spec);
-  catalogue->catalogue_.store(Catalogue::Make(spec.public_spec.dimension, std::move(arms)));
+  catalogue->catalogue_.store(Catalogue::Make(ShapeOf(spec), std::move(arms)));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
 }
@@ -67,7 +76,7 @@ absl::Status ArmCatalogue::LoadFile() {
   BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
   std::vector<CatalogueArm> all = Copy();
   std::move(arms.begin(), arms.end(), std::back_inserter(all));
-  catalogue_.store(Catalogue::Make(spec_.public_spec.dimension, std::move(all)));
+  catalogue_.store(Catalogue::Make(ShapeOf(spec_), std::move(all)));
   return absl::OkStatus();
 }
 
@@ -104,7 +113,7 @@ std::vector<CatalogueArm> ArmCatalogue::Copy() const {
   std::vector<CatalogueArm> arms;
   arms.reserve(now->size());
   for (const CatalogueEntry& arm : now->arms()) {
-    arms.push_back({arm.id, {arm.features.begin(), arm.features.end()}, arm.tags});
+    arms.push_back({arm.id, {arm.features.begin(), arm.features.end()}, arm.tags, arm.groups});
   }
   return arms;
 }
@@ -117,7 +126,7 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
   BANDANA_RETURN_IF_ERROR(store_.Put(checked));
   std::vector<CatalogueArm> all = Copy();
   std::move(checked.begin(), checked.end(), std::back_inserter(all));
-  const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(all));
+  const auto next = Catalogue::Make(ShapeOf(spec_), std::move(all));
   catalogue_.store(next);
   response->set_added(static_cast<std::uint32_t>(added));
   response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
@@ -132,7 +141,7 @@ absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std:
   std::vector<CatalogueArm> arms = Copy();
   const std::size_t removed =
       std::erase_if(arms, [&](const CatalogueArm& arm) { return gone.contains(arm.id); });
-  const auto next = Catalogue::Make(spec_.public_spec.dimension, std::move(arms));
+  const auto next = Catalogue::Make(ShapeOf(spec_), std::move(arms));
   catalogue_.store(next);
   v1::RemoveArmsResponse response;
   response.set_removed(static_cast<std::uint32_t>(removed));

@@ -38,23 +38,46 @@ absl::Status CheckTags(const CatalogueArm& arm) {
 }  // namespace
 
 std::shared_ptr<const Catalogue> Catalogue::Make(int dimension, std::vector<CatalogueArm> arms) {
+  return Make({.dimension = dimension, .has_keys = false, .groups = {}}, std::move(arms));
+}
+
+std::shared_ptr<const Catalogue> Catalogue::Make(CatalogueShape shape,
+                                                 std::vector<CatalogueArm> arms) {
+  const int dimension = shape.dimension;
+  const auto parts = static_cast<std::size_t>(shape.parts());
   std::stable_sort(arms.begin(), arms.end(),
                    [](const auto& a, const auto& b) { return a.id < b.id; });
-  auto catalogue = std::make_shared<Catalogue>(dimension);
+  auto catalogue = std::make_shared<Catalogue>(std::move(shape));
   catalogue->features_.reserve(arms.size() * dimension);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (i + 1 < arms.size() && arms[i + 1].id == arms[i].id) continue;
     BANDANA_CHECK(arms[i].features.size() == static_cast<std::size_t>(dimension));
     catalogue->features_.insert(catalogue->features_.end(), arms[i].features.begin(),
                                 arms[i].features.end());
-    catalogue->arms_.push_back({.id = arms[i].id, .tags = std::move(arms[i].tags)});
+    catalogue->AddKeys(arms[i]);
+    catalogue->arms_.push_back({.id = arms[i].id,
+                                .features = {},
+                                .tags = std::move(arms[i].tags),
+                                .groups = std::move(arms[i].groups),
+                                .keys = {}});
   }
   for (std::size_t i = 0; i < catalogue->arms_.size(); ++i) {
     catalogue->arms_[i].features =
         std::span<const double>(catalogue->features_).subspan(i * dimension, dimension);
+    catalogue->arms_[i].keys =
+        std::span<const EffectKey>(catalogue->keys_).subspan(i * parts, parts);
   }
   catalogue->MakeIndex();
   return catalogue;
+}
+
+void Catalogue::AddKeys(const CatalogueArm& arm) {
+  if (!shape_.has_keys) return;
+  keys_.push_back(ArmKey(arm.id));
+  for (const std::string& name : shape_.groups) {
+    const auto group = arm.groups.find(name);
+    keys_.push_back(group == arm.groups.end() ? kAbsent : GroupKey(name, group->second));
+  }
 }
 
 void Catalogue::MakeIndex() {
