@@ -21,6 +21,11 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Without NaN scores have an order, as partial_sort demands.
+double OrLeast(double score) {
+  return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
+}
+
 double Dot(std::span<const double> mean, const double* x) {
   // Four sums, because one would wait for each addition in turn; the order is fixed.
   double sums[4] = {0, 0, 0, 0};
@@ -70,27 +75,25 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double> features,
   ScoreArms(posterior, arms, out);
 }
 
+bool RankOrder::Before(double score_a, int position_a, double score_b, int position_b) const {
+  const double a = OrLeast(score_a);
+  const double b = OrLeast(score_b);
+  if (a != b) return a > b;
+  const auto tie_rank = [this](int position) {
+    return Mix(tie_key + Mix(static_cast<std::uint64_t>(position) + 1));
+  };
+  const std::uint64_t rank_a = tie_rank(position_a);
+  const std::uint64_t rank_b = tie_rank(position_b);
+  return rank_a != rank_b ? rank_a < rank_b : position_a < position_b;
+}
+
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key) {
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   const std::size_t kept = std::min(order.size(), static_cast<std::size_t>(std::max(0, top_k)));
-  // Without NaN this is an order, as partial_sort demands.
-  const auto value = [scores](int position) {
-    const double score = scores[position];
-    return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
-  };
-  const auto tie_rank = [tie_key](int position) {
-    return Mix(tie_key + Mix(static_cast<std::uint64_t>(position) + 1));
-  };
+  const RankOrder rank{tie_key};
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                    [&](int a, int b) {
-                      const double score_a = value(a);
-                      const double score_b = value(b);
-                      if (score_a != score_b) return score_a > score_b;
-                      const std::uint64_t rank_a = tie_rank(a);
-                      const std::uint64_t rank_b = tie_rank(b);
-                      return rank_a != rank_b ? rank_a < rank_b : a < b;
-                    });
+                    [&](int a, int b) { return rank.Before(scores[a], a, scores[b], b); });
   order.resize(kept);
   return order;
 }

@@ -25,9 +25,15 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
 // The same for n = features.size() / d arms side by side, row-major n x d.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
 
-// Positions of the top_k best scores, best first. A score that is NaN (the estimate makes no sense)
+// The order of a ranking: the better score first; a score that is NaN (the estimate makes no sense)
 // counts as -infinity. Equal scores are ordered by a hash of (tie_key, position): ties fall
 // differently in each decision, and the same way on every replica that uses the same key.
+struct RankOrder {
+  std::uint64_t tie_key = 0;
+  bool Before(double score_a, int position_a, double score_b, int position_b) const;
+};
+
+// Positions of the top_k best scores, best first, in that order.
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key);
 
 }  // namespace bandana

@@ -5,6 +5,7 @@ bandana_test(NAME released_posterior_property_test SRCS property/released_poster
   DEPS bandana::bandits Eigen3::Eigen LABELS property)
 bandana_test(NAME shaped_posterior_property_test SRCS property/shaped_posterior_property_test.cc
   DEPS bandana::bandits bandana::planner Eigen3::Eigen LABELS property)
+bandana_test(NAME arm_search_test SRCS unit/arm_search_test.cc DEPS bandana::bandits bandana::linalg)
 bandana_test(NAME quadratic_forms_test SRCS unit/quadratic_forms_test.cc DEPS bandana::linalg)
 bandana_test(NAME symmetric_test SRCS unit/symmetric_test.cc DEPS bandana::linalg Threads::Threads)
 bandana_test(NAME graph_test SRCS unit/graph_test.cc DEPS bandana::bandits)
