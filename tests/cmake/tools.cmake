@@ -13,6 +13,8 @@ bandana_test(NAME fleet_config_test SRCS unit/fleet_config_test.cc
 bandana_test(NAME import_files_test SRCS unit/import_files_test.cc
   DEPS bandana::import bandana::test_support lzma)
 bandana_test(NAME import_features_test SRCS unit/import_features_test.cc DEPS bandana::import bandana::test_support)
+bandana_test(NAME import_graph_test SRCS unit/import_graph_test.cc
+  DEPS bandana::import bandana::test_support ZLIB::ZLIB)
 bandana_test(NAME import_output_test SRCS unit/import_output_test.cc DEPS bandana::import bandana::test_support)
 bandana_library(NAME fleet_run SRCS support/fleet_run.cc
   PUBLIC_DEPS bandana::test_server bandana::test_support

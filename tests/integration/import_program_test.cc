@@ -1,6 +1,8 @@
 // Runs bandana-import on a made-up data set and reads what it wrote with the code that serves it.
 #include <fstream>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -26,6 +28,7 @@ namespace {
 using ::bandana::testing::IsOk;
 using ::bandana::testing::ProcessResult;
 using ::bandana::testing::RunProgram;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -67,9 +70,27 @@ void WriteDataSet(const std::string& folder) {
   Put(folder + "/tags.dat", crlf(tags));
 }
 
-ProcessResult Import(const std::string& in, const std::string& out) {
+ProcessResult Import(const std::string& in, const std::string& out,
+                     const std::string& nodes = "clusters") {
   return RunProgram("bandana-import", {"hetrec", "--in=" + in, "--out=" + out, "--dimension=3",
-                                       "--clusters=4", "--tag_artists_min=2"});
+                                       "--clusters=4", "--tag_artists_min=2", "--nodes=" + nodes});
+}
+
+// The configuration that stands in `folder`, parsed as a server parses it.
+std::vector<ModelSpec> ReadModels(const std::string& folder) {
+  v1::ServerConfig config;
+  EXPECT_TRUE(
+      google::protobuf::TextFormat::ParseFromString(Get(folder + "/server.textproto"), &config));
+  std::vector<ModelSpec> specs;
+  for (const v1::ModelConfig& model : config.models()) {
+    std::vector<ConfigError> errors;
+    std::optional<ModelSpec> spec = ParseModelConfig(model, folder, /*allow_files=*/true, errors);
+    for (const ConfigError& error : errors) {
+      ADD_FAILURE() << model.name() << " " << error.field << ": " << error.message;
+    }
+    if (spec.has_value()) specs.push_back(*std::move(spec));
+  }
+  return specs;
 }
 
 class ImportProgram : public ::testing::Test {
@@ -121,6 +142,61 @@ TEST_F(ImportProgram, WritesAConfigurationWithoutMistakes) {
   }
 }
 
+TEST_F(ImportProgram, WritesGroupsAndEffectsBesideTodaysModels) {
+  ASSERT_EQ(Import(in_.path(), out_.path()).exit_code, 0);
+  const auto nodes = ParseUsersTsv(Get(out_.File("users.tsv")), 4);
+  ASSERT_EQ(Import(in_.path(), out_.path(), "users").exit_code, 0);
+  const std::string users = Get(out_.File("users.tsv"));
+  EXPECT_EQ(ParseUsersTsv(users, 4), nodes) << "the clusters of the other models";
+  const auto groups = ParseUserGroupsTsv(users, 100);
+  ASSERT_THAT(groups, IsOk());
+  EXPECT_THAT(groups->names, ElementsAre("level1"));  // 24 users
+  EXPECT_THAT(groups->ids, SizeIs(24));
+
+  const std::vector<ModelSpec> models = ReadModels(out_.path());
+  ASSERT_THAT(models, SizeIs(12));
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    EXPECT_EQ(models[i].effects.has_value(), i >= 8) << models[i].public_spec.name;
+  }
+  EXPECT_EQ(models[8].public_spec.mode, v1::NON_PRIVATE);
+  for (int i = 9; i < 12; ++i) EXPECT_EQ(models[i].public_spec.mode, v1::LOCAL_REWARD);
+  EXPECT_THAT(models[8].effects->user_groups, ElementsAre("level1"));
+  EXPECT_EQ(models[8].effects->users_file, out_.File("users.tsv"));
+  EXPECT_EQ(models[8].arms_file, out_.File("arms.tsv"));
+}
+
+TEST_F(ImportProgram, CutsAnEdgeList) {
+  std::string edges = "# a ring of pairs\r\n";
+  for (int i = 0; i < 40; ++i) absl::StrAppend(&edges, "u", i, " u", (i + 1) % 40, "\r\n");
+  Put(in_.File("edges.txt"), edges);
+  const std::vector<std::string> arguments = {"graph", "--edges=" + in_.File("edges.txt"),
+                                              "--out=" + out_.path(), "--dimension=7"};
+  const ProcessResult result = RunProgram("bandana-import", arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("users=40 friend_pairs=40 levels=2 edges=40 self_edges=0 "
+                                    "repeated=0 one_way=40 "));
+  const std::string users = Get(out_.File("users.tsv"));
+  const auto groups = ParseUserGroupsTsv(users, 100);
+  ASSERT_THAT(groups, IsOk());
+  EXPECT_THAT(groups->names, ElementsAre("level1", "level2"));
+  EXPECT_THAT(groups->values, ElementsAre(SizeIs(6), SizeIs(12)));
+  const std::vector<ModelSpec> models = ReadModels(out_.path());
+  ASSERT_THAT(models, SizeIs(4));
+  for (const ModelSpec& model : models) {
+    EXPECT_EQ(model.public_spec.dimension, 7);
+    ASSERT_TRUE(model.effects.has_value());
+    EXPECT_THAT(model.effects->user_groups, ElementsAre("level1", "level2"));
+    EXPECT_THAT(model.arms_file, IsEmpty());
+  }
+  ASSERT_EQ(RunProgram("bandana-import", arguments).exit_code, 0);
+  EXPECT_EQ(Get(out_.File("users.tsv")), users) << "the same bytes again";
+
+  Put(in_.File("edges.txt"), edges + "u1\n");
+  const ProcessResult wrong = RunProgram("bandana-import", arguments);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("edges.txt: line 42: expected two user ids, found one"));
+}
+
 TEST_F(ImportProgram, WritesAnEnvironmentThatPlays) {
   ASSERT_EQ(Import(in_.path(), out_.path()).exit_code, 0);
   Settings settings;
@@ -153,8 +229,8 @@ TEST_F(ImportProgram, NamesFileAndLineOfATruncatedFile) {
 }
 
 TEST(ImportArguments, AreExplainedWhenWrong) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{}, {"movielens"}, {"hetrec"}, {"hetrec", "x"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {}, {"movielens"}, {"hetrec"}, {"hetrec", "x"}, {"hetrec", "--in=x"}}) {
     const ProcessResult result = RunProgram("bandana-import", arguments);
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_THAT(result.err, HasSubstr("--in")) << result.err;

@@ -1,4 +1,5 @@
 // What bandana-import makes and writes, on a small made-up data set.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ using ::bandana::testing::IsOk;
 using ::bandana::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr HetrecImportOptions kOptions = {.dimension = 3, .clusters = 4, .tag_artists_min = 2};
 
@@ -114,6 +118,8 @@ TEST(ImportHetrec, RefusesOptionsOutOfRange) {
               StatusIs(kInvalid, "clusters"));
   EXPECT_THAT(import({.seed = -1}), StatusIs(kInvalid, "seed"));
   EXPECT_THAT(import({.tag_artists_min = 0}), StatusIs(kInvalid, "tag_artists_min"));
+  EXPECT_THAT(import({.levels = -1}), StatusIs(kInvalid, "levels must be in [0, 20], got -1"));
+  EXPECT_THAT(import({.levels = 21}), StatusIs(kInvalid, "levels"));
 }
 
 TEST(ImportText, WritesOneLineAnEntry) {
@@ -127,10 +133,45 @@ TEST(ImportText, WritesOneLineAnEntry) {
 }
 
 TEST(ImportText, NamesEveryModel) {
-  const std::string config = ToServerConfig(25);
+  const std::string config = ToServerConfig(25, 0);
   for (const char* name : {"linucb-shared", "linucb", "colin", "goblin", "ldp-colin-eps1",
                            "ldp-colin", "ldp-colin-eps5", "ldp-goblin"}) {
     EXPECT_THAT(config, HasSubstr("name: \"" + std::string(name) + "\""));
+  }
+  EXPECT_THAT(config, Not(HasSubstr("effects")));
+  const std::string graph = ToGraphServerConfig(25, 2);
+  const std::string more = ToServerConfig(25, 2);
+  EXPECT_TRUE(more.starts_with(config));
+  for (const char* name : {"effects", "ldp-effects-eps1", "ldp-effects", "ldp-effects-eps5"}) {
+    EXPECT_THAT(more, HasSubstr("name: \"" + std::string(name) + "\""));
+    EXPECT_THAT(graph, HasSubstr("name: \"" + std::string(name) + "\""));
+  }
+}
+
+TEST(ImportText, WritesNodesAndGroupsSideBySide) {
+  const std::vector<std::string> users = {"ann", "bob"};
+  const std::vector<LevelOfUsers> levels = {{0, 1}, {kNoGroup, 3}};
+  EXPECT_EQ(ToLevelsTsv(users, std::vector<int>{7, 8}, levels),
+            "user\tnode\tlevel1\tlevel2\nann\t7\t0\t-\nbob\t8\t1\t3\n");
+  EXPECT_EQ(ToLevelsTsv(users, {}, levels), "user\tlevel1\tlevel2\nann\t0\t-\nbob\t1\t3\n");
+}
+
+TEST(ImportHetrec, CutsLevelsBesideTheClusters) {
+  HetrecFiles files = testing::MadeUpHetrec();
+  files.listenings.push_back({30, 100});  // a user without friends
+  HetrecImportOptions options = kOptions;
+  const auto plain = ImportHetrec(files, options, {});
+  options.levels = 8;
+  const auto import = ImportHetrec(files, options, {});
+  ASSERT_THAT(plain, IsOk());
+  ASSERT_THAT(import, IsOk());
+  EXPECT_THAT(plain->levels, IsEmpty());
+  EXPECT_EQ(plain->nodes, import->nodes);
+  ASSERT_THAT(import->levels, SizeIs(LevelParts(25, 8).size()));
+  for (const LevelOfUsers& level : import->levels) {
+    ASSERT_THAT(level, SizeIs(25));
+    EXPECT_EQ(level.back(), kNoGroup);
+    EXPECT_GE(*std::min_element(level.begin(), level.end() - 1), 0);
   }
 }
 

@@ -122,6 +122,9 @@ absl::Status CheckOptions(const HetrecImportOptions& options) {
     return InvalidArgument("clusters must be in [1, ", kNodesMax, "], got ", options.clusters);
   }
   if (options.seed < 0) return InvalidArgument("seed must be >= 0, got ", options.seed);
+  if (options.levels < 0 || options.levels > kLevelsMax) {
+    return InvalidArgument("levels must be in [0, ", kLevelsMax, "], got ", options.levels);
+  }
   if (options.tag_artists_min < 1) {
     return InvalidArgument("tag_artists_min must be >= 1, got ", options.tag_artists_min);
   }
@@ -193,6 +196,12 @@ absl::StatusOr<HetrecImport> ImportHetrec(const HetrecFiles& files,
   for (const auto& [a, b] : files.friends) edges.emplace_back(position(a), position(b));
   BANDANA_ASSIGN_OR_RETURN(result.nodes, PartitionGraph(static_cast<int>(result.users.size()),
                                                         edges, options.clusters, options.seed));
+  if (options.levels > 0) {
+    const int users = static_cast<int>(result.users.size());
+    BANDANA_ASSIGN_OR_RETURN(
+        result.levels,
+        CutLevels(users, edges, LevelParts(users, options.levels), options.seed, progress));
+  }
   result.graph = CountEdges(edges, result.nodes, options.clusters);
   result.influence = InfluenceOf(result.graph);
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/graph.h"
 #include "tools/import/hetrec_files.h"
+#include "tools/import/levels.h"
 
 namespace bandana {
 
@@ -19,6 +20,7 @@ struct HetrecImportOptions {
   int clusters = 100;        // of users, [1, users]
   int seed = 0;              // of METIS, >= 0
   int tag_artists_min = 10;  // tags on fewer artists are dropped; >= 1
+  int levels = 0;            // of groups of users; 0: none; at most kLevelsMax
 };
 
 // One artist. Its features are the scores on the first principal components of TF-IDF, every
@@ -38,9 +40,10 @@ struct ImportedEvent {
 };
 
 struct HetrecImport {
-  std::vector<ImportedArm> arms;  // ascending ids
-  std::vector<int> users;         // ascending ids
-  std::vector<int> nodes;         // cluster of each user
+  std::vector<ImportedArm> arms;     // ascending ids
+  std::vector<int> users;            // ascending ids
+  std::vector<int> nodes;            // cluster of each user
+  std::vector<LevelOfUsers> levels;  // groups of each user, from large ones to small ones
   Graph graph;      // kEdgeWeights: friend pairs between clusters, inner ones on the diagonal
   Graph influence;  // kInfluence: InfluenceOf(graph)
   std::vector<ImportedEvent> events;  // by day, then user, then arm

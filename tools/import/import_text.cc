@@ -39,6 +39,26 @@ std::string ToUsersTsv(std::span<const int> users, std::span<const int> nodes) {
   return text;
 }
 
+std::string ToLevelsTsv(std::span<const std::string> users, std::span<const int> nodes,
+                        std::span<const LevelOfUsers> levels) {
+  std::string text = nodes.empty() ? "user" : "user\tnode";
+  for (std::size_t i = 1; i <= levels.size(); ++i) absl::StrAppend(&text, "\tlevel", i);
+  text += '\n';
+  for (std::size_t user = 0; user < users.size(); ++user) {
+    text += users[user];
+    if (!nodes.empty()) absl::StrAppend(&text, "\t", nodes[user]);
+    for (const LevelOfUsers& level : levels) {
+      if (level[user] == kNoGroup) {
+        text += "\t-";
+      } else {
+        absl::StrAppend(&text, "\t", level[user]);
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 std::string ToEventsTsv(std::span<const ImportedEvent> events) {
   std::string text = "# user\tarm\tday (since 1970-01-01)\n";
   for (const ImportedEvent& event : events) {

@@ -1,7 +1,10 @@
 // bandana-import: turns public data sets into a ready server configuration.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +17,24 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "tools/import/graph_import.h"
 #include "tools/import/hetrec_files.h"
 #include "tools/import/hetrec_import.h"
 #include "tools/import/import_text.h"
+#include "tools/import/levels.h"
 
-ABSL_FLAG(std::string, in, "", "Folder of the data set's .dat (or .dat.xz) files.");
+ABSL_FLAG(std::string, in, "", "hetrec: folder of the data set's .dat (or .dat.xz) files.");
+ABSL_FLAG(std::string, edges, "",
+          "graph: the edge list, two user ids per line; .gz and .xz are unpacked.");
 ABSL_FLAG(std::string, out, "", "Folder to write to; made when missing.");
-ABSL_FLAG(int, dimension, 25, "Features an arm.");
-ABSL_FLAG(int, clusters, 100, "Clusters that the users are cut into.");
-ABSL_FLAG(int, seed, 0, "Order of the users in the graph cut; 0: by id.");
-ABSL_FLAG(int, tag_artists_min, 10, "Drop tags that fewer artists have.");
+ABSL_FLAG(int, dimension, 25, "Features per arm.");
+ABSL_FLAG(int, clusters, 100, "hetrec: clusters that the users are cut into.");
+ABSL_FLAG(std::string, nodes, "clusters",
+          "hetrec: clusters, or users: also groups of users and the models with effects.");
+ABSL_FLAG(int, levels, bandana::kLevelsDefault, "Levels of groups of users, each twice as many.");
+ABSL_FLAG(int, seed, 0, "Order of the users in the graph cut; 0: by id, graph: as listed.");
+ABSL_FLAG(int, tag_artists_min, 10, "hetrec: drop tags that fewer artists have.");
+ABSL_FLAG(int, edges_mib_max, 4096, "graph: largest edge list, in MiB of text.");
 ABSL_FLAG(bool, progress, false, "Show progress even when stderr is not a terminal.");
 
 namespace bandana {
@@ -34,19 +45,9 @@ struct OutputFile {
   std::string text;
 };
 
-absl::Status Write(const HetrecImport& import, int dimension, const std::string& folder) {
+// The configuration last: where it stands, all that it names stands too.
+absl::Status Write(std::span<const OutputFile> files, const std::string& folder) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
-  // The configuration last: where it stands, all that it names stands too.
-  const OutputFile files[] = {
-      {"arms.tsv", ToArmsTsv(import.arms)},
-      {"users.tsv", ToUsersTsv(import.users, import.nodes)},
-      {"graph.mtx", ToMatrixMarket(import.graph)},
-      {"influence.mtx", ToMatrixMarket(import.influence)},
-      {"identity.mtx", ToMatrixMarket(IdentityInfluence(import.graph.nodes))},
-      {"events.tsv", ToEventsTsv(import.events)},
-      {"items.tsv", ToItemsTsv(import.items)},
-      {"server.textproto", ToServerConfig(dimension)},
-  };
   for (const OutputFile& file : files) {
     const std::string path = ResolvePath(file.name, folder);
     if (const absl::Status status = WriteFileDurably(path, file.text, 0644); !status.ok()) {
@@ -56,31 +57,98 @@ absl::Status Write(const HetrecImport& import, int dimension, const std::string&
   return absl::OkStatus();
 }
 
-absl::Status Run(const std::vector<char*>& arguments) {
-  if (arguments.size() != 2 || std::string_view(arguments[1]) != "hetrec") {
-    return InvalidArgument("usage: bandana-import hetrec --in DIR --out DIR; see --help");
-  }
-  const std::string in = absl::GetFlag(FLAGS_in);
-  const std::string out = absl::GetFlag(FLAGS_out);
-  if (in.empty() || out.empty()) return InvalidArgument("--in and --out are required");
+using ProgressFunction = std::function<void(std::string_view)>;
 
-  const bool show = absl::GetFlag(FLAGS_progress) || isatty(STDERR_FILENO) == 1;
-  const auto progress = [show](std::string_view step) {
-    if (show) std::fprintf(stderr, "bandana-import: %s\n", std::string(step).c_str());
-  };
-  const HetrecImportOptions options = {.dimension = absl::GetFlag(FLAGS_dimension),
-                                       .clusters = absl::GetFlag(FLAGS_clusters),
-                                       .seed = absl::GetFlag(FLAGS_seed),
-                                       .tag_artists_min = absl::GetFlag(FLAGS_tag_artists_min)};
+std::string UsersText(const HetrecImport& import) {
+  if (import.levels.empty()) return ToUsersTsv(import.users, import.nodes);
+  std::vector<std::string> ids;
+  for (const int user : import.users) ids.push_back(absl::StrCat(user));
+  return ToLevelsTsv(ids, import.nodes, import.levels);
+}
+
+absl::Status RunHetrec(const std::string& out, const ProgressFunction& progress) {
+  const std::string in = absl::GetFlag(FLAGS_in);
+  if (in.empty()) return InvalidArgument("--in and --out are required");
+  const std::string nodes = absl::GetFlag(FLAGS_nodes);
+  if (nodes != "clusters" && nodes != "users") {
+    return InvalidArgument("--nodes must be clusters or users, got ", nodes);
+  }
+  const HetrecImportOptions options = {
+      .dimension = absl::GetFlag(FLAGS_dimension),
+      .clusters = absl::GetFlag(FLAGS_clusters),
+      .seed = absl::GetFlag(FLAGS_seed),
+      .tag_artists_min = absl::GetFlag(FLAGS_tag_artists_min),
+      .levels = nodes == "users" ? absl::GetFlag(FLAGS_levels) : 0};
   progress("reading");
   BANDANA_ASSIGN_OR_RETURN(const HetrecFiles files, ReadHetrecFiles(in));
   BANDANA_ASSIGN_OR_RETURN(const HetrecImport import, ImportHetrec(files, options, progress));
   progress("writing");
-  BANDANA_RETURN_IF_ERROR(Write(import, options.dimension, out));
+  const OutputFile written[] = {
+      {"arms.tsv", ToArmsTsv(import.arms)},
+      {"users.tsv", UsersText(import)},
+      {"graph.mtx", ToMatrixMarket(import.graph)},
+      {"influence.mtx", ToMatrixMarket(import.influence)},
+      {"identity.mtx", ToMatrixMarket(IdentityInfluence(import.graph.nodes))},
+      {"events.tsv", ToEventsTsv(import.events)},
+      {"items.tsv", ToItemsTsv(import.items)},
+      {"server.textproto", ToServerConfig(options.dimension, import.levels.size())},
+  };
+  BANDANA_RETURN_IF_ERROR(Write(written, out));
   std::printf("users=%zu friend_pairs=%zu clusters=%d arms=%zu events=%zu items=%zu out=%s\n",
               import.users.size(), files.friends.size(), import.graph.nodes, import.arms.size(),
               import.events.size(), import.items.size(), out.c_str());
   return absl::OkStatus();
+}
+
+absl::StatusOr<GraphImportOptions> GraphOptions() {
+  const int mib = absl::GetFlag(FLAGS_edges_mib_max);
+  if (mib < 1) return InvalidArgument("--edges_mib_max must be at least 1, got ", mib);
+  return GraphImportOptions{.dimension = absl::GetFlag(FLAGS_dimension),
+                            .levels = absl::GetFlag(FLAGS_levels),
+                            .seed = absl::GetFlag(FLAGS_seed),
+                            .bytes_max = static_cast<std::uint64_t>(mib) << 20};
+}
+
+absl::Status RunGraph(const std::string& out, const ProgressFunction& progress) {
+  const std::string path = absl::GetFlag(FLAGS_edges);
+  if (path.empty()) return InvalidArgument("--edges and --out are required");
+  BANDANA_ASSIGN_OR_RETURN(const GraphImportOptions options, GraphOptions());
+  BANDANA_ASSIGN_OR_RETURN(const GraphImport import, ImportGraph(path, options, progress));
+  progress("writing");
+  const OutputFile written[] = {
+      {"users.tsv", ToLevelsTsv(import.users, {}, import.levels)},
+      {"server.textproto", ToGraphServerConfig(options.dimension, import.levels.size())},
+  };
+  BANDANA_RETURN_IF_ERROR(Write(written, out));
+  std::fputs(
+      absl::StrCat("users=", import.users.size(), " friend_pairs=", import.pairs,
+                   " levels=", import.levels.size(), " edges=", import.counts.lines,
+                   " self_edges=", import.counts.self_edges, " repeated=", import.counts.repeated,
+                   " one_way=", import.counts.one_way, " out=", out, "\n")
+          .c_str(),
+      stdout);
+  return absl::OkStatus();
+}
+
+constexpr struct {
+  std::string_view name;
+  absl::Status (*run)(const std::string& out, const ProgressFunction& progress);
+} kCommands[] = {{"hetrec", RunHetrec}, {"graph", RunGraph}};
+
+absl::Status Run(const std::vector<char*>& arguments) {
+  const bool show = absl::GetFlag(FLAGS_progress) || isatty(STDERR_FILENO) == 1;
+  const auto progress = [show](std::string_view step) {
+    if (show) std::fprintf(stderr, "bandana-import: %s\n", std::string(step).c_str());
+  };
+  for (const auto& command : kCommands) {
+    if (arguments.size() != 2 || arguments[1] != command.name) continue;
+    const std::string out = absl::GetFlag(FLAGS_out);
+    if (out.empty()) return InvalidArgument("--in or --edges, and --out are required");
+    return command.run(out, progress);
+  }
+  return InvalidArgument(
+      "usage: bandana-import hetrec --in DIR --out DIR, or bandana-import graph --edges FILE "
+      "--out DIR; see --help");
 }
 
 }  // namespace
@@ -88,11 +156,15 @@ absl::Status Run(const std::vector<char*>& arguments) {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
-      "imports a public data set.\n\n"
-      "  bandana-import hetrec --in DIR --out DIR [--dimension 25] [--clusters 100] [--seed 0]\n\n"
+      "imports a public data set, or a graph of friends.\n\n"
+      "  bandana-import hetrec --in DIR --out DIR [--nodes clusters|users] [--dimension 25]\n"
+      "                        [--clusters 100] [--levels 8] [--seed 0]\n"
+      "  bandana-import graph --edges FILE --out DIR [--dimension 25] [--levels 8] [--seed 0]\n\n"
       "DIR of --in holds HetRec 2011 Last.FM: user_artists.dat, user_taggedartists.dat,\n"
       "user_friends.dat and tags.dat, plain or .xz. Writes arms.tsv, users.tsv, events.tsv,\n"
-      "items.tsv, graph.mtx, influence.mtx, identity.mtx and server.textproto (docs/import.md).");
+      "items.tsv, graph.mtx, influence.mtx, identity.mtx and server.textproto (docs/import.md).\n"
+      "FILE of --edges has two user ids per line, as SNAP's edge lists do. Writes users.tsv and\n"
+      "server.textproto.");
   absl::FlagsUsageConfig usage;
   usage.version_string = [] { return absl::StrCat("bandana-import ", bandana::kVersion, "\n"); };
   // Every flag of this program, none of the libraries', in --help.

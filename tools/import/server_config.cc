@@ -15,6 +15,12 @@ constexpr std::string_view kHeader =
 # Relative paths resolve against this file's folder. Users are clusters of friends: users.tsv says who is in which.
 )";
 
+constexpr std::string_view kGraphHeader =
+    R"(# Written by bandana-import. Start with: bandana-server --config server.textproto
+# users.tsv says which groups of friends a user is in. Arms come with the requests, or from PutArms. Change `dimension`
+# to the length of the feature vectors, and drop `reward_binary` where rewards are more than 0 and 1.
+)";
+
 constexpr std::string_view kSharedCoupling = "  shared {}\n";
 
 // P = I over clusters. An independent coupling would hold a model a user, and a user has too few
@@ -73,26 +79,70 @@ constexpr Model kModels[] = {
     {"ldp-goblin", kTightGoblinCoupling, "0.3", "3", "alpha: 0.3", "2"},
 };
 
-void AppendModel(const Model& model, int dimension, std::string& out) {
-  absl::StrAppend(&out, "models {\n  name: \"", ToAbsl(model.name), "\"\n  dimension: ", dimension,
-                  "\n  reward_max: 1\n  reward_binary: true\n", ToAbsl(model.coupling),
-                  "  reward_stddev: ", ToAbsl(model.reward_stddev),
-                  "\n  prior_stddev: ", ToAbsl(model.prior_stddev), "\n  exploration { ",
-                  ToAbsl(model.exploration), " }\n");
-  if (model.epsilon.empty()) {
+// The standard list of effects with its default scales; groups are the levels of users.tsv.
+struct EffectsRow {
+  std::string_view name;
+  std::string_view epsilon;
+};
+constexpr EffectsRow kEffectsModels[] = {
+    {"effects", ""},
+    {"ldp-effects-eps1", "1"},
+    {"ldp-effects", "2"},
+    {"ldp-effects-eps5", "5"},
+};
+
+constexpr std::string_view kCatalogue = "  arms_file: \"arms.tsv\"\n";
+
+void AppendStart(std::string_view name, int dimension, std::string& out) {
+  absl::StrAppend(&out, "models {\n  name: \"", ToAbsl(name), "\"\n  dimension: ", dimension,
+                  "\n  reward_max: 1\n  reward_binary: true\n");
+}
+
+void AppendMode(std::string_view epsilon, std::string& out) {
+  if (epsilon.empty()) {
     out += "  mode: NON_PRIVATE\n";
   } else {
-    absl::StrAppend(&out, "  mode: LOCAL_REWARD\n  privacy { epsilon: ", ToAbsl(model.epsilon),
+    absl::StrAppend(&out, "  mode: LOCAL_REWARD\n  privacy { epsilon: ", ToAbsl(epsilon),
                     " mechanism: REWARD_RANDOMIZER }\n");
   }
-  out += "  reporting { one_per_decision: true }\n  arms_file: \"arms.tsv\"\n}\n";
+  out += "  reporting { one_per_decision: true }\n";
+}
+
+void AppendModel(const Model& model, int dimension, std::string& out) {
+  AppendStart(model.name, dimension, out);
+  absl::StrAppend(&out, ToAbsl(model.coupling), "  reward_stddev: ", ToAbsl(model.reward_stddev),
+                  "\n  prior_stddev: ", ToAbsl(model.prior_stddev), "\n  exploration { ",
+                  ToAbsl(model.exploration), " }\n");
+  AppendMode(model.epsilon, out);
+  absl::StrAppend(&out, ToAbsl(kCatalogue), "}\n");
+}
+
+// `catalogue`: a line, or empty.
+void AppendEffects(int dimension, int levels, std::string_view catalogue, std::string& out) {
+  for (const EffectsRow& model : kEffectsModels) {
+    AppendStart(model.name, dimension, out);
+    out += "  effects {\n    standard {}\n";
+    for (int level = 1; level <= levels; ++level) {
+      absl::StrAppend(&out, "    user_groups: \"level", level, "\"\n");
+    }
+    out += "    users_file: \"users.tsv\"\n  }\n";
+    AppendMode(model.epsilon, out);
+    absl::StrAppend(&out, ToAbsl(catalogue), "}\n");
+  }
 }
 
 }  // namespace
 
-std::string ToServerConfig(int dimension) {
+std::string ToServerConfig(int dimension, int levels) {
   std::string text(kHeader);
   for (const Model& model : kModels) AppendModel(model, dimension, text);
+  if (levels > 0) AppendEffects(dimension, levels, kCatalogue, text);
+  return text;
+}
+
+std::string ToGraphServerConfig(int dimension, int levels) {
+  std::string text(kGraphHeader);
+  AppendEffects(dimension, levels, "", text);
   return text;
 }
 

@@ -26,36 +26,60 @@ absl::Status ToStatus(lzma_ret result) {
   }
 }
 
-// Frees the decoder on every path.
-struct Decoder {
-  lzma_stream stream = LZMA_STREAM_INIT;
-  ~Decoder() { lzma_end(&stream); }
+class XzUnpacker final : public Unpacker {
+ public:
+  XzUnpacker() : result_(lzma_stream_decoder(&stream_, kDecoderBytesMax, LZMA_CONCATENATED)) {}
+  ~XzUnpacker() override { lzma_end(&stream_); }
+  XzUnpacker(const XzUnpacker&) = delete;
+  XzUnpacker& operator=(const XzUnpacker&) = delete;
+
+  absl::Status Take(std::string_view packed, const TextSink& sink) override {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
+    stream_.avail_in = packed.size();
+    while (stream_.avail_in > 0) BANDANA_RETURN_IF_ERROR(Step(LZMA_RUN, sink));
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(const TextSink& sink) override {
+    while (result_ != LZMA_STREAM_END) BANDANA_RETURN_IF_ERROR(Step(LZMA_FINISH, sink));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Step(lzma_action action, const TextSink& sink) {
+    if (result_ == LZMA_OK) {
+      stream_.next_out = block_.data();
+      stream_.avail_out = block_.size();
+      result_ = lzma_code(&stream_, action);
+    }
+    if (result_ != LZMA_OK && result_ != LZMA_STREAM_END) return ToStatus(result_);
+    const std::size_t made = block_.size() - stream_.avail_out;
+    return made == 0 ? absl::OkStatus()
+                     : sink({reinterpret_cast<const char*>(block_.data()), made});
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  lzma_ret result_;
+  std::array<std::uint8_t, 64 * 1024> block_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::string> DecompressXz(std::string_view compressed, std::uint64_t bytes_max) {
-  Decoder decoder;
-  lzma_stream& stream = decoder.stream;
-  lzma_ret result = lzma_stream_decoder(&stream, kDecoderBytesMax, LZMA_CONCATENATED);
-  if (result != LZMA_OK) return ToStatus(result);
+std::unique_ptr<Unpacker> MakeXzUnpacker() { return std::make_unique<XzUnpacker>(); }
 
-  stream.next_in = reinterpret_cast<const std::uint8_t*>(compressed.data());
-  stream.avail_in = compressed.size();
+absl::StatusOr<std::string> DecompressXz(std::string_view compressed, std::uint64_t bytes_max) {
   std::string content;
-  std::array<std::uint8_t, 64 * 1024> block;
-  while (result == LZMA_OK) {
-    stream.next_out = block.data();
-    stream.avail_out = block.size();
-    result = lzma_code(&stream, LZMA_FINISH);
-    const std::size_t made = block.size() - stream.avail_out;
-    if (content.size() + made > bytes_max) {
+  const auto sink = [&](std::string_view block) -> absl::Status {
+    if (content.size() + block.size() > bytes_max) {
       return absl::ResourceExhaustedError(
           absl::StrCat("xz data decompresses to more than ", bytes_max, " bytes"));
     }
-    content.append(reinterpret_cast<const char*>(block.data()), made);
-  }
-  if (result != LZMA_STREAM_END) return ToStatus(result);
+    content.append(block);
+    return absl::OkStatus();
+  };
+  XzUnpacker unpacker;
+  BANDANA_RETURN_IF_ERROR(unpacker.Take(compressed, sink));
+  BANDANA_RETURN_IF_ERROR(unpacker.Finish(sink));
   return content;
 }
 
