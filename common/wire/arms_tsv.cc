@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/group_names.h"
 
 namespace bandana {
 namespace {
@@ -62,6 +63,26 @@ absl::Status ParseFeatures(std::string_view field, int dimension, std::vector<do
   return absl::OkStatus();
 }
 
+absl::Status ParseGroups(std::string_view field, std::map<std::string, std::string>& groups) {
+  if (field == "-") return absl::OkStatus();
+  if (field.ends_with(',')) return InvalidArgument("the groups end with a comma");
+  do {
+    std::string_view value = TakeField(field, ',');
+    if (value.find('=') == std::string_view::npos) {
+      return InvalidArgument("the fourth field must be `-` or NAME=VALUE,NAME=VALUE");
+    }
+    const std::string_view name = TakeField(value, '=');
+    BANDANA_RETURN_IF_ERROR(CheckGroupName(name));
+    const absl::Status fits = CheckGroupValue(value);
+    if (!fits.ok()) return Annotate(fits, absl::StrCat("group ", ToAbsl(name)));
+    if (!groups.emplace(name, value).second) {
+      return InvalidArgument("two values of the group ", ToAbsl(name));
+    }
+    if (groups.size() > kGroupsMax) return InvalidArgument("more than ", kGroupsMax, " groups");
+  } while (!field.empty());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
   TsvArm arm;
   if (!ParseNumber(TakeField(line, '\t'), arm.id)) {
@@ -69,10 +90,13 @@ absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
   }
   if (line.empty()) return InvalidArgument("the line needs id, tags and features, tab-separated");
   BANDANA_RETURN_IF_ERROR(ParseTags(TakeField(line, '\t'), arm.tags));
+  const bool groups = line.find('\t') != std::string_view::npos;
+  BANDANA_RETURN_IF_ERROR(ParseFeatures(TakeField(line, '\t'), dimension, arm.features));
+  if (!groups) return arm;
   if (line.find('\t') != std::string_view::npos) {
-    return InvalidArgument("more than three fields; features are separated by spaces");
+    return InvalidArgument("more than four fields; features are separated by spaces");
   }
-  BANDANA_RETURN_IF_ERROR(ParseFeatures(line, dimension, arm.features));
+  BANDANA_RETURN_IF_ERROR(ParseGroups(line, arm.groups));
   return arm;
 }
 

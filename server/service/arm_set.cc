@@ -99,27 +99,17 @@ absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogu
   if (arms.ids_size() > arms_max)
     return TooMany(static_cast<std::size_t>(arms.ids_size()), arms_max);
   const auto d = static_cast<std::size_t>(catalogue.dimension());
-  const double* const features = catalogue.features().data();
-  // The rows lie anywhere in a block larger than the caches: asking for all of them before scoring
+  // The rows lie anywhere in memory larger than the caches: asking for all of them before scoring
   // the first lets the misses overlap.
   for (const std::uint32_t id : arms.ids()) {
-    const CatalogueEntry* arm = catalogue.Find(id);
-    if (arm == nullptr) {
-      return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
-    }
-    const double* row = features + static_cast<std::size_t>(arm - catalogue.arms().data()) * d;
+    const std::optional<CatalogueEntry> arm = catalogue.Find(id);
+    if (!arm) return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
+    const double* const row = arm->features.data();
     for (std::size_t i = 0; i < d; i += kDoublesPerCacheLine) __builtin_prefetch(row + i);
     __builtin_prefetch(row + d - 1);
     Add(*arm, block);
   }
   return absl::OkStatus();
-}
-
-bool HasAny(const CatalogueEntry& arm, const v1::CatalogueQuery& query) {
-  return std::any_of(arm.tags.begin(), arm.tags.end(), [&](const std::string& tag) {
-    return std::find(query.tags_any().begin(), query.tags_any().end(), tag) !=
-           query.tags_any().end();
-  });
 }
 
 absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Catalogue& catalogue,
@@ -128,14 +118,20 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
     return InvalidArgument("arms.catalogue_query.tags_any: at most ", kQueryTagsMax, " tags, got ",
                            query.tags_any_size());
   }
-  const bool every_arm = query.tags_any().empty();
-  for (const CatalogueEntry& arm : catalogue.arms()) {
-    if (!every_arm && !HasAny(arm, query)) continue;
-    if (block.ids.size() == static_cast<std::size_t>(arms_max)) {
-      return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
-                             " arms allowed per decision");
-    }
-    Add(arm, block);
+  bool fits = true;
+  catalogue.ForEachTagged({query.tags_any().begin(), query.tags_any().end()},
+                          [&](std::size_t page, std::span<const std::uint8_t> rows) {
+                            const std::size_t n =
+                                rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+                            fits = block.ids.size() + n <= static_cast<std::size_t>(arms_max);
+                            for (std::uint32_t i = 0; i < n && fits; ++i) {
+                              Add(catalogue.At(page, rows.empty() ? i : rows[i]), block);
+                            }
+                            return fits;
+                          });
+  if (!fits) {
+    return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
+                           " arms allowed per decision");
   }
   if (block.ids.empty())
     return NotFound("arms.catalogue_query: no arm of the model's catalogue matches");

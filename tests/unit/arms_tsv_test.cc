@@ -26,6 +26,16 @@ TEST(ArmsTsvTest, ReadsArmsCommentsAndHeader) {
   EXPECT_THAT((*arms)[1].features, ElementsAre(1, 2));
 }
 
+TEST(ArmsTsvTest, ReadsGroups) {
+  const auto arms = ParseArmsTsv(
+      "id\ttags\tfeatures\tgroups\n1\t-\t1\tgenre=rock,seller=a=b c\n2\t-\t1\t-\n3\t-\t1\n", 1, 10);
+  ASSERT_THAT(arms, IsOk());
+  EXPECT_THAT((*arms)[0].groups,
+              ElementsAre(std::pair("genre", "rock"), std::pair("seller", "a=b c")));
+  EXPECT_THAT((*arms)[1].groups, IsEmpty());
+  EXPECT_THAT((*arms)[2].groups, IsEmpty());
+}
+
 TEST(ArmsTsvTest, AnEmptyFileHasNoArms) {
   const auto arms = ParseArmsTsv("# nothing\n", 2, 10);
   ASSERT_THAT(arms, IsOk());
@@ -47,7 +57,13 @@ TEST(ArmsTsvTest, MistakesNameTheirLine) {
       {"1\t-\t1 nan", "line 1: feature 2"},
       {"1\t-\t1 inf", "line 1: feature 2"},
       {"1\t-\t1 2x", "line 1: feature 2"},
-      {"1\t-\t1 2\t3", "line 1: more than three fields"},
+      {"1\t-\t1 2\t3", "line 1: the fourth field"},
+      {"1\t-\t1 2\t", "line 1: the fourth field"},
+      {"1\t-\t1 2\t-\t-", "line 1: more than four fields"},
+      {"1\t-\t1 2\tgenre=rock,", "line 1: the groups end with a comma"},
+      {"1\t-\t1 2\tgenre=", "line 1: group genre: "},
+      {"1\t-\t1 2\tGenre=rock", "line 1: the name of a group"},
+      {"1\t-\t1 2\tgenre=rock,genre=pop", "line 1: two values of the group genre"},
       {"1\t\t1 2", "line 1: a tag of 0 bytes"},
       {"1\ta,,b\t1 2", "line 1: a tag of 0 bytes"},
       {"1\ta,\t1 2", "line 1: the tags end with a comma"},

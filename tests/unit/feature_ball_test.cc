@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/src/privacy/features.h"
+#include "server/models/catalogue/arm_rules.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
 #include "tests/support/status_matchers.h"

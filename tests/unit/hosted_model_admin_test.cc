@@ -179,11 +179,11 @@ TEST_F(HostedModelAdminTest, TheCatalogueIsDurableAndClipped) {
   model = Open(SharedSpec());
   const auto catalogue = model->catalogue();
   ASSERT_EQ(catalogue->size(), 2);
-  EXPECT_EQ(catalogue->arms()[0].id, 2);
-  EXPECT_THAT(catalogue->Find(2)->tags, ElementsAre("c"));
+  EXPECT_EQ(catalogue->At(0, 0).id, 2);
+  EXPECT_THAT(catalogue->ArmOf(*catalogue->Find(2)).tags, ElementsAre("c"));
   EXPECT_NEAR(catalogue->Find(7)->features[0], 0.6, 1e-15);
-  EXPECT_NEAR(catalogue->features()[3], 0.8, 1e-15);
-  EXPECT_EQ(catalogue->Find(9), nullptr);
+  EXPECT_NEAR(catalogue->Find(7)->features[1], 0.8, 1e-15);
+  EXPECT_FALSE(catalogue->Find(9));
   EXPECT_EQ(model->Stats().arms(), 2);
   EXPECT_EQ(model->Stats().features_clipped(), 1);
 }

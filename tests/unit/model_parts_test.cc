@@ -15,6 +15,7 @@
 #include "common/model/paths/make_path.h"
 #include "common/model/state/model_state.h"
 #include "server/log/id_index.h"
+#include "server/models/catalogue/arm_rules.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/export.h"
@@ -185,7 +186,7 @@ TEST(RecordsTest, CutsExtensionsAndUnknownVersionsAreDataLoss) {
   }
 }
 
-// Dense ids are looked up in a table, scattered ones by hash.
+// Ids without gaps are found by counting, scattered ones by search.
 TEST(CatalogueTest, FindsDenseAndScatteredIdsAndNoOthers) {
   for (const std::uint32_t step : {1u, 3u, 1'000'003u}) {
     std::vector<CatalogueArm> arms;
@@ -195,17 +196,17 @@ TEST(CatalogueTest, FindsDenseAndScatteredIdsAndNoOthers) {
     ASSERT_EQ(catalogue->size(), 1500);
     EXPECT_EQ(catalogue->Find(7)->features[0], -1);
     for (std::uint32_t i = 1; i < 1500; ++i) {
-      ASSERT_NE(catalogue->Find(7 + i * step), nullptr);
+      ASSERT_TRUE(catalogue->Find(7 + i * step));
       EXPECT_EQ(catalogue->Find(7 + i * step)->features[0], i);
     }
     for (const std::uint32_t id : {0u, 6u, 7 + 1500 * step, UINT32_MAX}) {
-      EXPECT_EQ(catalogue->Find(id), nullptr) << id;
+      EXPECT_FALSE(catalogue->Find(id)) << id;
     }
     if (step > 1) {
-      EXPECT_EQ(catalogue->Find(8), nullptr);
+      EXPECT_FALSE(catalogue->Find(8));
     }
   }
-  EXPECT_EQ(Catalogue::Make(1, {})->Find(0), nullptr);
+  EXPECT_FALSE(Catalogue::Make(1, {})->Find(0));
 }
 
 TEST(UserIndexTest, NumbersUsersInOrderAndFindsThem) {
@@ -441,10 +442,10 @@ TEST(CatalogueTest, KeepsTheLastOfEqualIdsInAscendingOrder) {
   const auto catalogue =
       Catalogue::Make(1, {{9, {1}, {}}, {4, {2}, {"t"}}, {9, {3}, {}}, {0, {4}, {}}});
   ASSERT_EQ(catalogue->size(), 3);
-  EXPECT_THAT(catalogue->features(), ElementsAre(4, 2, 3));
+  EXPECT_THAT(catalogue->pages()[0]->features(), ElementsAre(4, 2, 3));
   EXPECT_EQ(catalogue->Find(9)->features[0], 3);
-  EXPECT_EQ(catalogue->Find(4), &catalogue->arms()[1]);
-  EXPECT_EQ(catalogue->Find(1), nullptr);
+  EXPECT_EQ(catalogue->Find(4)->row, 1);
+  EXPECT_FALSE(catalogue->Find(1));
 }
 
 TEST(CheckArmTest, ClipsToTheBoundOrRefuses) {

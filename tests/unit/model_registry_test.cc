@@ -118,7 +118,8 @@ TEST_F(ModelRegistryTest, AnImportedCopyHasTheStateUnderANewInstance) {
     EXPECT_THAT(copy.ResolveUser("ann"), ::testing::Not(StatusIs(absl::StatusCode::kNotFound)));
     EXPECT_EQ(StatisticsOf(copy)[0].events, 5 + (restarted ? 1 : 0));
     EXPECT_EQ(copy.Stats().reports_applied(), 5 + (restarted ? 1 : 0));
-    EXPECT_EQ(copy.catalogue()->Find(3)->tags, std::vector<std::string>{"t"});
+    const auto arms = copy.catalogue();
+    EXPECT_EQ(arms->ArmOf(*arms->Find(3)).tags, std::vector<std::string>{"t"});
     if (!restarted) {
       EXPECT_EQ(CodeOf(ReportOne(copy, DecisionOf(copy, clock_, 99, {1, 0}, "ann"), 1)),
                 v1::APPLIED);

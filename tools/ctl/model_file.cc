@@ -61,6 +61,7 @@ absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimen
     out.set_id(arm.id);
     out.mutable_features()->Assign(arm.features.begin(), arm.features.end());
     out.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
+    for (const auto& [name, value] : arm.groups) (*out.mutable_groups())[name] = value;
   }
   return arms;
 }

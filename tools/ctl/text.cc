@@ -1,5 +1,7 @@
 #include "tools/ctl/text.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,11 +31,12 @@ std::string ModelTable(const v1::ListModelsResponse& models) {
 }
 
 std::string ArmLine(const v1::Arm& arm) {
+  const std::map<std::string, std::string> groups(arm.groups().begin(), arm.groups().end());
   return absl::StrCat(
       arm.id(), "\t", arm.tags().empty() ? "-" : absl::StrJoin(arm.tags(), ","), "\t",
       absl::StrJoin(arm.features(), " ",
                     [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
-      "\n");
+      groups.empty() ? "" : "\t", absl::StrJoin(groups, ",", absl::PairFormatter("=")), "\n");
 }
 
 // JSON without what only programs need: quotes, commas, braces.

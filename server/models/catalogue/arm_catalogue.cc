@@ -1,7 +1,6 @@
 #include "server/models/catalogue/arm_catalogue.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -9,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/wire/arms_tsv.h"
+#include "server/models/catalogue/arm_rules.h"
 
 namespace bandana::server {
 namespace {
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
   const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
   if (unit_arms && arms.empty()) arms = UnitArms(spec);
-  catalogue->catalogue_.store(Catalogue::Make(ShapeOf(spec), std::move(arms)));
+  catalogue->catalogue_.store(Catalogue::Make(ShapeOf(spec), arms));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
 }
@@ -68,15 +68,16 @@ absl::Status ArmCatalogue::LoadFile() {
   std::vector<CatalogueArm> arms;
   arms.reserve(lines.size());
   for (TsvArm& line : lines) {
-    arms.push_back({line.id, std::move(line.features), std::move(line.tags)});
+    arms.push_back({.id = line.id,
+                    .features = std::move(line.features),
+                    .tags = std::move(line.tags),
+                    .groups = std::move(line.groups)});
   }
   BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(arms, added));
   BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
-  std::vector<CatalogueArm> all = Copy();
-  std::move(arms.begin(), arms.end(), std::back_inserter(all));
-  catalogue_.store(Catalogue::Make(ShapeOf(spec_), std::move(all)));
+  catalogue_.store(catalogue()->With(arms, {}));
   return absl::OkStatus();
 }
 
@@ -84,7 +85,8 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
     std::span<const CatalogueArm> arms) const {
   const ArmRules rules{.dimension = spec_.public_spec.dimension,
                        .feature_l2_max = spec_.public_spec.feature_l2_max,
-                       .reject_features = spec_.public_spec.reject_features};
+                       .reject_features = spec_.public_spec.reject_features,
+                       .groups = ShapeOf(spec_).groups};
   std::vector<CatalogueArm> checked(arms.begin(), arms.end());
   absl::flat_hash_set<std::uint32_t> ids;
   std::uint64_t clipped = 0;
@@ -101,21 +103,11 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
 absl::Status ArmCatalogue::CheckSize(std::span<const CatalogueArm> arms, int& added) const {
   const std::shared_ptr<const Catalogue> now = catalogue();
   added = static_cast<int>(std::count_if(arms.begin(), arms.end(), [&](const CatalogueArm& arm) {
-    return now->Find(arm.id) == nullptr;
+    return !now->Find(arm.id).has_value();
   }));
   if (now->size() + added <= spec_.arms_max) return absl::OkStatus();
   return FailedPrecondition("the catalogue has ", now->size(), " arms and would have ",
                             now->size() + added, ", arms_max is ", spec_.arms_max);
-}
-
-std::vector<CatalogueArm> ArmCatalogue::Copy() const {
-  const std::shared_ptr<const Catalogue> now = catalogue();
-  std::vector<CatalogueArm> arms;
-  arms.reserve(now->size());
-  for (const CatalogueEntry& arm : now->arms()) {
-    arms.push_back({arm.id, {arm.features.begin(), arm.features.end()}, arm.tags, arm.groups});
-  }
-  return arms;
 }
 
 absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response) {
@@ -124,9 +116,7 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(checked, added));
   BANDANA_RETURN_IF_ERROR(store_.Put(checked));
-  std::vector<CatalogueArm> all = Copy();
-  std::move(checked.begin(), checked.end(), std::back_inserter(all));
-  const auto next = Catalogue::Make(ShapeOf(spec_), std::move(all));
+  const auto next = catalogue()->With(checked, {});
   catalogue_.store(next);
   response->set_added(static_cast<std::uint32_t>(added));
   response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
@@ -137,11 +127,9 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
 absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std::uint32_t> ids) {
   std::lock_guard lock(mutex_);
   BANDANA_RETURN_IF_ERROR(store_.Remove(ids));
-  const absl::flat_hash_set<std::uint32_t> gone(ids.begin(), ids.end());
-  std::vector<CatalogueArm> arms = Copy();
-  const std::size_t removed =
-      std::erase_if(arms, [&](const CatalogueArm& arm) { return gone.contains(arm.id); });
-  const auto next = Catalogue::Make(ShapeOf(spec_), std::move(arms));
+  const auto now = catalogue();
+  const auto next = now->With({}, ids);
+  const int removed = now->size() - next->size();
   catalogue_.store(next);
   v1::RemoveArmsResponse response;
   response.set_removed(static_cast<std::uint32_t>(removed));

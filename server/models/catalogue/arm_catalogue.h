@@ -38,7 +38,6 @@ class ArmCatalogue {
   // Arms that may enter, checked and clipped.
   absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
-  std::vector<CatalogueArm> Copy() const;
 
   const ModelSpec& spec_;
   Counters& counters_;

@@ -1,5 +1,6 @@
 #include "server/models/catalogue/arm_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/base/bytes.h"
@@ -18,7 +19,14 @@ constexpr char kSchema[] =
     " file BLOB NOT NULL);"
     "INSERT INTO state VALUES(1, 0, zeroblob(32)); COMMIT;";
 
-// Features, tags, and the first 8 bytes of SHA-256 over the id and both.
+// Since version 2 an arm may have groups. A file without them stays of version 1, which former
+// versions of the program read.
+constexpr std::int64_t kVersionWithGroups = 2;
+
+// A transaction costs what its arms cost, so it counts no others.
+constexpr char kCountOfId[] = "SELECT count(*) FROM arms WHERE id = ?";
+
+// Features, tags, groups where there are any, and the first 8 bytes of SHA-256 over the id and all.
 std::string EncodeArm(const CatalogueArm& arm) {
   std::string bytes;
   ByteWriter out(bytes);
@@ -27,12 +35,20 @@ std::string EncodeArm(const CatalogueArm& arm) {
   out.Doubles(arm.features);
   out.U8(static_cast<std::uint8_t>(arm.tags.size()));
   for (const std::string& tag : arm.tags) out.Block(tag);
+  if (!arm.groups.empty()) {
+    out.U8(static_cast<std::uint8_t>(arm.groups.size()));
+    for (const auto& [name, value] : arm.groups) {
+      out.Block(name);
+      out.Block(value);
+    }
+  }
   const Sha256Digest digest = Sha256Of(bytes);
   out.Fixed(std::span(digest).first(8));
   return bytes;
 }
 
-absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) {
+absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t version, std::int64_t id,
+                                       std::string_view bytes) {
   std::array<std::byte, 8> check{};
   if (bytes.size() < check.size()) return DataLoss("arm ", id, ": truncated");
   const std::string_view body = bytes.substr(0, bytes.size() - check.size());
@@ -49,6 +65,11 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t id, std::string_view bytes) 
   in.Doubles(arm.features);
   const int tags = in.U8();
   for (int i = 0; i < tags && in.ok(); ++i) arm.tags.emplace_back(in.Block());
+  const int groups = version >= kVersionWithGroups && in.remaining() > 0 ? in.U8() : 0;
+  for (int i = 0; i < groups && in.ok(); ++i) {
+    const std::string_view name = in.Block();
+    arm.groups.emplace(name, in.Block());
+  }
   if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
   return arm;
 }
@@ -64,16 +85,19 @@ absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
   return store;
 }
 
+absl::StatusOr<std::int64_t> ArmStore::Version() {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
+  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
+  return row ? version.Int(0) : -1;
+}
+
 absl::Status ArmStore::MakeTables() {
   // Nothing here is hot: the commit that fills the write-ahead file may also empty it.
   BANDANA_RETURN_IF_ERROR(
       connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
-  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
-  const std::int64_t found = row ? version.Int(0) : -1;
-  version.Reset();
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t found, Version());
   if (found == 0) BANDANA_RETURN_IF_ERROR(connection_.Exec(kSchema));
-  if (found > 1 || found < 0) return DataLoss("tables of unknown version ", found);
+  if (found > kVersionWithGroups || found < 0) return DataLoss("tables of unknown version ", found);
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT file FROM state"));
   BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
   if (!has_state || state.Blob(0).size() != file_.size()) return DataLoss("state is missing");
@@ -82,13 +106,14 @@ absl::Status ArmStore::MakeTables() {
 }
 
 absl::StatusOr<std::vector<CatalogueArm>> ArmStore::Load() {
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, Version());
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
                            connection_.Prepare("SELECT id, arm FROM arms ORDER BY id"));
   std::vector<CatalogueArm> arms;
   for (;;) {
     BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
     if (!row) break;
-    BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(rows.Int(0), rows.Blob(1)));
+    BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(version, rows.Int(0), rows.Blob(1)));
     arms.push_back(std::move(arm));
   }
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT arms FROM state"));
@@ -101,12 +126,12 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmStore::Load() {
 
 template <typename Body>
 absl::Status ArmStore::Transaction(const Sha256Digest& file, const Body& body) {
-  BANDANA_ASSIGN_OR_RETURN(
-      SqliteStatement state,
-      connection_.Prepare("UPDATE state SET arms = (SELECT count(*) FROM arms), file = ?"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state,
+                           connection_.Prepare("UPDATE state SET arms = arms + ?, file = ?"));
   BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
-  absl::Status done = body();
-  if (done.ok()) done = state.Bind(1, std::span<const std::byte>(file)).Run();
+  std::int64_t added = 0;
+  absl::Status done = body(added);
+  if (done.ok()) done = state.Bind(1, added).Bind(2, std::span<const std::byte>(file)).Run();
   if (done.ok()) done = connection_.Exec("COMMIT");
   // A failed rollback shows at the next BEGIN.
   if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
@@ -118,29 +143,44 @@ absl::Status ArmStore::Transaction(const Sha256Digest& file, const Body& body) {
   return absl::OkStatus();
 }
 
-absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms) {
+absl::StatusOr<std::int64_t> ArmStore::CountOf(SqliteStatement& count, std::uint32_t id) {
+  count.Bind(1, std::int64_t{id});
+  BANDANA_ASSIGN_OR_RETURN(const bool row, count.Step());
+  const std::int64_t found = row ? count.Int(0) : 0;
+  count.Reset();
+  return found;
+}
+
+absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms, std::int64_t& added) {
+  const bool groups = std::any_of(arms.begin(), arms.end(),
+                                  [](const CatalogueArm& arm) { return !arm.groups.empty(); });
+  if (groups) BANDANA_RETURN_IF_ERROR(connection_.Exec("PRAGMA user_version = 2"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement put,
                            connection_.Prepare("INSERT OR REPLACE INTO arms VALUES(?, ?)"));
   for (const CatalogueArm& arm : arms) {
+    BANDANA_ASSIGN_OR_RETURN(const std::int64_t known, CountOf(count, arm.id));
+    added += 1 - known;
     const std::string bytes = EncodeArm(arm);
     BANDANA_RETURN_IF_ERROR(put.Bind(1, std::int64_t{arm.id}).Bind(2, bytes).Run());
   }
   return absl::OkStatus();
 }
 
-absl::Status ArmStore::Put(std::span<const CatalogueArm> arms) {
-  return Transaction(file_, [&] { return PutRows(arms); });
-}
+absl::Status ArmStore::Put(std::span<const CatalogueArm> arms) { return PutFromFile(arms, file_); }
 
 absl::Status ArmStore::PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file) {
-  return Transaction(file, [&] { return PutRows(arms); });
+  return Transaction(file, [&](std::int64_t& added) { return PutRows(arms, added); });
 }
 
 absl::Status ArmStore::Remove(std::span<const std::uint32_t> ids) {
-  return Transaction(file_, [&]() -> absl::Status {
+  return Transaction(file_, [&](std::int64_t& added) -> absl::Status {
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
                              connection_.Prepare("DELETE FROM arms WHERE id = ?"));
     for (const std::uint32_t id : ids) {
+      BANDANA_ASSIGN_OR_RETURN(const std::int64_t known, CountOf(count, id));
+      added -= known;
       BANDANA_RETURN_IF_ERROR(remove.Bind(1, std::int64_t{id}).Run());
     }
     return absl::OkStatus();

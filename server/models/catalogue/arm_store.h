@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "server/log/sqlite.h"
-#include "server/models/catalogue/catalogue.h"
+#include "server/models/catalogue/arm_page.h"
 
 namespace bandana::server {
 
@@ -34,10 +34,14 @@ class ArmStore {
 
  private:
   explicit ArmStore(SqliteConnection connection) : connection_(std::move(connection)) {}
+  absl::StatusOr<std::int64_t> Version();
   absl::Status MakeTables();
+  // `body` tells how many arms more there are than before.
   template <typename Body>
   absl::Status Transaction(const Sha256Digest& file, const Body& body);
-  absl::Status PutRows(std::span<const CatalogueArm> arms);
+  // 1 where the arm is stored, else 0.
+  static absl::StatusOr<std::int64_t> CountOf(SqliteStatement& count, std::uint32_t id);
+  absl::Status PutRows(std::span<const CatalogueArm> arms, std::int64_t& added);
 
   SqliteConnection connection_;
   Sha256Digest file_{};

@@ -4,123 +4,174 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/limits.h"
-#include "common/base/status.h"
-#include "common/mechanisms/feature_ball.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr std::uint32_t kNoRow = UINT32_MAX;
+// Arms of a page that is made: there is room for more before it must be split.
+constexpr std::size_t kArmsPerPage = 96;
+// A page with fewer is joined with the next one.
+constexpr std::size_t kArmsPerPageMin = 32;
+// Texts without an arm that are kept in any case.
+constexpr std::uint64_t kNamesSpare = 1024;
 
-// Ids up to here are looked up in a table: at most 16 bytes per arm, and no hashing.
-std::size_t DenseIdsMax(std::size_t arms) { return 4 * arms + 1024; }
+// What becomes of one id.
+struct Change {
+  std::uint32_t id = 0;
+  const CatalogueArm* arm = nullptr;  // nullptr: removed
+};
 
-absl::Status CheckTags(const CatalogueArm& arm) {
-  if (arm.tags.size() > kTagsPerArmMax) {
-    return InvalidArgument("arm ", arm.id, " has ", arm.tags.size(), " tags, at most ",
-                           kTagsPerArmMax, " are allowed");
+// Ascending by id, each once: the last of those given.
+std::vector<Change> SortChanges(std::span<const CatalogueArm> arms,
+                                std::span<const std::uint32_t> removed) {
+  std::vector<Change> changes;
+  changes.reserve(arms.size() + removed.size());
+  for (const CatalogueArm& arm : arms) changes.push_back({.id = arm.id, .arm = &arm});
+  for (const std::uint32_t id : removed) changes.push_back({.id = id});
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.id < b.id; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (i + 1 < changes.size() && changes[i + 1].id == changes[i].id) continue;
+    changes[kept++] = changes[i];
   }
-  for (const std::string& tag : arm.tags) {
-    if (tag.empty() || tag.size() > kTagBytesMax) {
-      return InvalidArgument("arm ", arm.id, " has a tag of ", tag.size(),
-                             " bytes, it must have 1 to ", kTagBytesMax);
-    }
-    if (tag.find_first_of("\t\r\n,") != std::string::npos || tag == "-") {
-      return InvalidArgument("arm ", arm.id,
-                             " has a tag with a tab, comma or line break, or the tag '-', which "
-                             "arms.tsv could not hold");
-    }
+  changes.resize(kept);
+  return changes;
+}
+
+// The arms of a page after its changes, which it takes from the front of `changes`: those with ids
+// below `end`.
+void Merge(const ArmPage* page, std::uint64_t end, std::span<const Change>& changes,
+           std::vector<ArmSource>& arms) {
+  const std::uint32_t rows = page == nullptr ? 0 : page->size();
+  std::uint32_t row = 0;
+  while (!changes.empty() && changes.front().id < end) {
+    const Change change = changes.front();
+    changes = changes.subspan(1);
+    for (; row < rows && page->ids()[row] < change.id; ++row) arms.push_back({page, row});
+    if (row < rows && page->ids()[row] == change.id) ++row;
+    if (change.arm != nullptr) arms.push_back({.page = nullptr, .row = 0, .arm = change.arm});
   }
-  return absl::OkStatus();
+  for (; row < rows; ++row) arms.push_back({page, row});
 }
 
 }  // namespace
 
-std::shared_ptr<const Catalogue> Catalogue::Make(int dimension, std::vector<CatalogueArm> arms) {
-  return Make({.dimension = dimension, .has_keys = false, .groups = {}}, std::move(arms));
+Catalogue::Catalogue(CatalogueShape shape)
+    : shape_(std::move(shape)), names_(std::make_shared<CatalogueNames>(shape_)) {}
+
+std::shared_ptr<const Catalogue> Catalogue::Make(int dimension,
+                                                 const std::vector<CatalogueArm>& arms) {
+  return Make({.dimension = dimension, .has_keys = false, .groups = {}}, arms);
 }
 
 std::shared_ptr<const Catalogue> Catalogue::Make(CatalogueShape shape,
-                                                 std::vector<CatalogueArm> arms) {
-  const int dimension = shape.dimension;
-  const auto parts = static_cast<std::size_t>(shape.parts());
-  std::stable_sort(arms.begin(), arms.end(),
-                   [](const auto& a, const auto& b) { return a.id < b.id; });
-  auto catalogue = std::make_shared<Catalogue>(std::move(shape));
-  catalogue->features_.reserve(arms.size() * dimension);
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    if (i + 1 < arms.size() && arms[i + 1].id == arms[i].id) continue;
-    BANDANA_CHECK(arms[i].features.size() == static_cast<std::size_t>(dimension));
-    catalogue->features_.insert(catalogue->features_.end(), arms[i].features.begin(),
-                                arms[i].features.end());
-    catalogue->AddKeys(arms[i]);
-    catalogue->arms_.push_back({.id = arms[i].id,
-                                .features = {},
-                                .tags = std::move(arms[i].tags),
-                                .groups = std::move(arms[i].groups),
-                                .keys = {}});
-  }
-  for (std::size_t i = 0; i < catalogue->arms_.size(); ++i) {
-    catalogue->arms_[i].features =
-        std::span<const double>(catalogue->features_).subspan(i * dimension, dimension);
-    catalogue->arms_[i].keys =
-        std::span<const EffectKey>(catalogue->keys_).subspan(i * parts, parts);
-  }
-  catalogue->MakeIndex();
-  return catalogue;
+                                                 const std::vector<CatalogueArm>& arms) {
+  return Catalogue(std::move(shape)).With(arms, {});
 }
 
-void Catalogue::AddKeys(const CatalogueArm& arm) {
-  if (!shape_.has_keys) return;
-  keys_.push_back(ArmKey(arm.id));
-  for (const std::string& name : shape_.groups) {
-    const auto group = arm.groups.find(name);
-    keys_.push_back(group == arm.groups.end() ? kAbsent : GroupKey(name, group->second));
-  }
-}
-
-void Catalogue::MakeIndex() {
-  if (arms_.empty()) return;
-  const std::uint32_t last = arms_.back().id;
-  const bool dense = last < DenseIdsMax(arms_.size());
-  if (dense) dense_index_.assign(std::size_t{last} + 1, kNoRow);
-  for (std::uint32_t row = 0; row < arms_.size(); ++row) {
-    if (dense) {
-      dense_index_[arms_[row].id] = row;
-    } else {
-      index_.emplace(arms_[row].id, row);
+std::shared_ptr<const Catalogue> Catalogue::With(std::span<const CatalogueArm> arms,
+                                                 std::span<const std::uint32_t> removed) const {
+  const std::vector<Change> sorted = SortChanges(arms, removed);
+  std::span<const Change> changes(sorted);
+  auto next = std::make_shared<Catalogue>(shape_);
+  next->names_ = names_;
+  next->pages_.reserve(pages_.size() + sorted.size() / kArmsPerPage + 2);
+  std::vector<ArmSource> pending;  // arms for which there is no page yet
+  const auto make_pages = [&] {
+    if (pending.empty()) return;
+    const bool fits = pending.size() <= ArmPage::kArmsMax;
+    const std::size_t count = fits ? 1 : (pending.size() + kArmsPerPage - 1) / kArmsPerPage;
+    for (std::size_t i = 0, begin = 0; i < count; ++i) {
+      const std::size_t end = pending.size() * (i + 1) / count;
+      next->Append(std::make_shared<const ArmPage>(shape_, *names_,
+                                                   std::span(pending).subspan(begin, end - begin)));
+      begin = end;
     }
+    pending.clear();
+  };
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    const std::uint64_t end = i + 1 < pages_.size() ? first_ids_[i + 1] : std::uint64_t{1} << 32;
+    const bool changed = !changes.empty() && changes.front().id < end;
+    if (!changed && pending.empty()) {
+      next->Append(pages_[i]);
+      continue;
+    }
+    Merge(pages_[i].get(), end, changes, pending);
+    if (pending.size() >= kArmsPerPageMin) make_pages();
   }
+  Merge(nullptr, std::uint64_t{1} << 32, changes, pending);
+  make_pages();
+  if (!next->HasTooManyNames()) return next;
+  std::vector<CatalogueArm> all;
+  next->ForEach([&](const CatalogueEntry& entry) {
+    all.push_back(next->ArmOf(entry));
+    return true;
+  });
+  return Make(shape_, all);
 }
 
-const CatalogueEntry* Catalogue::Find(std::uint32_t id) const {
-  if (id < dense_index_.size()) {
-    const std::uint32_t row = dense_index_[id];
-    return row == kNoRow ? nullptr : &arms_[row];
-  }
-  const auto it = index_.find(id);
-  return it == index_.end() ? nullptr : &arms_[it->second];
+void Catalogue::Append(std::shared_ptr<const ArmPage> page) {
+  if (first_rows_.empty()) first_rows_.push_back(0);
+  first_ids_.push_back(page->ids().front());
+  first_rows_.push_back(first_rows_.back() + page->size());
+  tag_bits_.push_back(page->tag_bits());
+  names_in_pages_ += page->names();
+  pages_.push_back(std::move(page));
 }
 
-absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped) {
-  if (arm.features.size() != static_cast<std::size_t>(rules.dimension)) {
-    return InvalidArgument("arm ", arm.id, " has ", arm.features.size(),
-                           " features, the model's dimension is ", rules.dimension);
+bool Catalogue::HasTooManyNames() const {
+  return names_->size() > kNamesSpare + 2 * names_in_pages_;
+}
+
+CatalogueEntry Catalogue::At(std::size_t page, std::uint32_t row) const {
+  const ArmPage& in = *pages_[page];
+  return {.id = in.ids()[row],
+          .features = in.features(row),
+          .keys = in.keys(row),
+          .page = &in,
+          .row = row};
+}
+
+std::optional<CatalogueEntry> Catalogue::Find(std::uint32_t id) const {
+  const auto after = std::upper_bound(first_ids_.begin(), first_ids_.end(), id);
+  if (after == first_ids_.begin()) return std::nullopt;
+  const auto page = static_cast<std::size_t>(after - first_ids_.begin()) - 1;
+  const std::uint32_t row = pages_[page]->Find(id);
+  if (row == pages_[page]->size()) return std::nullopt;
+  return At(page, row);
+}
+
+CatalogueArm Catalogue::ArmOf(const CatalogueEntry& entry) const {
+  CatalogueArm arm{.id = entry.id,
+                   .features = {entry.features.begin(), entry.features.end()},
+                   .tags = {},
+                   .groups = {}};
+  for (const std::uint32_t tag : entry.page->tags(entry.row)) {
+    arm.tags.push_back(names_->tags.text(tag));
   }
-  const BallFit fit = ClipToBall(arm.features, rules.feature_l2_max);
-  if (fit == BallFit::kNotFinite) {
-    return InvalidArgument("arm ", arm.id, " has a feature that is not finite");
+  const std::span<const std::uint32_t> groups = entry.page->groups(entry.row);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g] == ArmNames::kNone) continue;
+    arm.groups.emplace(shape_.groups[g], names_->groups[g]->text(groups[g]));
   }
-  BANDANA_RETURN_IF_ERROR(CheckTags(arm));
-  if (fit != BallFit::kOutside) return absl::OkStatus();
-  if (rules.reject_features) {
-    return InvalidArgument("arm ", arm.id,
-                           " has |x|_2 above feature_l2_max = ", rules.feature_l2_max,
-                           " and the model rejects such arms");
+  return arm;
+}
+
+std::vector<std::uint32_t> Catalogue::NumbersOf(const std::vector<std::string>& tags) const {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& tag : tags) {
+    const std::uint32_t number = names_->tags.Find(tag);
+    if (number != ArmNames::kNone) numbers.push_back(number);
   }
-  ++clipped;
-  return absl::OkStatus();
+  return numbers;
+}
+
+std::size_t Catalogue::bytes() const {
+  std::size_t sum =
+      pages_.capacity() * (sizeof pages_[0] + 2 * sizeof first_ids_[0] + sizeof tag_bits_[0]);
+  for (const auto& page : pages_) sum += page->bytes();
+  return sum;
 }
 
 }  // namespace bandana::server

@@ -1,94 +1,100 @@
-// The arms a model knows by id. Immutable; a change makes a new catalogue.
+// The arms a model knows by id. Immutable; a change makes a new catalogue, which shares with the
+// old one all pages that the change does not reach.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "common/bandits/effects/effect_key.h"
+#include "server/models/catalogue/arm_page.h"
 
 namespace bandana::server {
-
-// An arm as it is put in.
-struct CatalogueArm {
-  std::uint32_t id = 0;
-  std::vector<double> features;  // d, finite
-  std::vector<std::string> tags;
-  std::map<std::string, std::string> groups = {};  // value by name
-};
 
 // An arm as the catalogue holds it; valid as long as the catalogue.
 struct CatalogueEntry {
   std::uint32_t id = 0;
   std::span<const double> features;  // d, finite, |x|_2 <= feature_l2_max
-  std::vector<std::string> tags;
-  std::map<std::string, std::string> groups;
   // Models with effects: ArmKey(id), then the key of the value of each declared group, kAbsent
   // where the arm is in none. Else empty.
   std::span<const EffectKey> keys;
+  const ArmPage* page = nullptr;
+  std::uint32_t row = 0;
 };
 
-// What all arms of a catalogue have.
-struct CatalogueShape {
-  int dimension = 0;
-  bool has_keys = false;            // models with effects
-  std::vector<std::string> groups;  // that an arm may be in
-
-  int parts() const { return has_keys ? 1 + static_cast<int>(groups.size()) : 0; }
-};
-
-// Threads: immutable.
+// Threads: immutable, but for the beliefs in its pages.
 class Catalogue {
  public:
-  explicit Catalogue(CatalogueShape shape) : shape_(std::move(shape)) {}
+  explicit Catalogue(CatalogueShape shape);
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
-  // Features become one row-major block in ascending order of id, so that a query for every arm is
-  // scored in place. Of arms with equal ids the last one stays. Requires features of `dimension`
-  // entries each.
+  // Of arms with equal ids the last one stays. Requires features of the shape's dimension, and
+  // groups of the shape.
   static std::shared_ptr<const Catalogue> Make(CatalogueShape shape,
-                                               std::vector<CatalogueArm> arms);
-  static std::shared_ptr<const Catalogue> Make(int dimension, std::vector<CatalogueArm> arms);
+                                               const std::vector<CatalogueArm>& arms);
+  static std::shared_ptr<const Catalogue> Make(int dimension,
+                                               const std::vector<CatalogueArm>& arms);
+  // Adds or replaces `arms`, removes the arms with ids in `removed`; an id is in one of the two.
+  // Cost: of the pages that these arms are in, and some nanoseconds per other page.
+  std::shared_ptr<const Catalogue> With(std::span<const CatalogueArm> arms,
+                                        std::span<const std::uint32_t> removed) const;
 
   int dimension() const { return shape_.dimension; }
   int parts() const { return shape_.parts(); }
-  int size() const { return static_cast<int>(arms_.size()); }
-  // In ascending order of id; the position in it is the row in features().
-  std::span<const CatalogueEntry> arms() const { return arms_; }
-  // size() x d, row-major.
-  std::span<const double> features() const { return features_; }
-  // nullptr when unknown.
-  const CatalogueEntry* Find(std::uint32_t id) const;
+  int size() const { return first_rows_.empty() ? 0 : static_cast<int>(first_rows_.back()); }
+  std::optional<CatalogueEntry> Find(std::uint32_t id) const;
+
+  // Arms in ascending order of id are the rows of one page after the other.
+  std::span<const std::shared_ptr<const ArmPage>> pages() const { return pages_; }
+  CatalogueEntry At(std::size_t page, std::uint32_t row) const;
+  // As it was put.
+  CatalogueArm ArmOf(const CatalogueEntry& entry) const;
+  // Calls `body` with each entry in order of id until it returns false.
+  template <typename Body>
+  void ForEach(const Body& body) const {
+    for (std::size_t page = 0; page < pages_.size(); ++page) {
+      for (std::uint32_t row = 0; row < pages_[page]->size(); ++row) {
+        if (!body(At(page, row))) return;
+      }
+    }
+  }
+  // Calls `body` with a page and rows of it, wherever arms have one of `tags`; without tags with
+  // each page and no rows, which means all. Until it returns false.
+  template <typename Body>
+  void ForEachTagged(const std::vector<std::string>& tags, const Body& body) const {
+    const std::vector<std::uint32_t> numbers = NumbersOf(tags);
+    std::uint64_t bits = 0;
+    for (const std::uint32_t tag : numbers) bits |= ArmPage::TagBit(tag);
+    ArmPage::Rows rows;
+    for (std::size_t page = 0; page < pages_.size(); ++page) {
+      if (!tags.empty()) {
+        if ((tag_bits_[page] & bits) == 0) continue;
+        pages_[page]->FindTagged(numbers, rows);
+        if (rows.empty()) continue;
+      }
+      if (!body(page, std::span<const std::uint8_t>(rows))) return;
+    }
+  }
+  // Texts of arms that there are, and of some that there were.
+  std::uint64_t names() const { return names_->size(); }
+  std::size_t bytes() const;  // but for the names
 
  private:
-  void AddKeys(const CatalogueArm& arm);
-  void MakeIndex();
+  void Append(std::shared_ptr<const ArmPage> page);
+  // Those that are known.
+  std::vector<std::uint32_t> NumbersOf(const std::vector<std::string>& tags) const;
+  bool HasTooManyNames() const;
 
   CatalogueShape shape_;
-  std::vector<double> features_;
-  std::vector<EffectKey> keys_;  // size() x parts()
-  std::vector<CatalogueEntry> arms_;
-  std::vector<std::uint32_t> dense_index_;  // row of each id, where ids are dense enough
-  absl::flat_hash_map<std::uint32_t, std::uint32_t> index_;  // else
+  std::shared_ptr<CatalogueNames> names_;
+  std::vector<std::shared_ptr<const ArmPage>> pages_;  // none is empty
+  std::vector<std::uint32_t> first_ids_;               // by page
+  std::vector<std::uint32_t> first_rows_;              // by page, and after the last one
+  std::vector<std::uint64_t> tag_bits_;                // by page
+  std::uint64_t names_in_pages_ = 0;
 };
-
-// What an arm must satisfy to enter a catalogue.
-struct ArmRules {
-  int dimension = 0;
-  double feature_l2_max = 1;
-  bool reject_features = false;  // a norm above feature_l2_max: refuse, else scale to it
-};
-
-// Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes without tab, comma or line break)
-// and clips or refuses the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the
-// arm's id; then `arm` may be partly changed.
-absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped);
 
 }  // namespace bandana::server

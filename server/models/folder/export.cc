@@ -14,18 +14,31 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDEXPT";
 constexpr std::uint32_t kVersion = 1;
+// Arms have groups. A model without groups of arms keeps the first form.
+constexpr std::uint32_t kVersionWithGroups = 2;
 
-void PutArms(ByteWriter& out, const Catalogue& catalogue) {
-  out.U64(static_cast<std::uint64_t>(catalogue.size()));
-  for (const CatalogueEntry& arm : catalogue.arms()) {
-    out.U32(arm.id);
-    out.Doubles(arm.features);
-    out.U8(static_cast<std::uint8_t>(arm.tags.size()));
-    for (const std::string& tag : arm.tags) out.Block(tag);
+void PutArm(ByteWriter& out, bool groups, const CatalogueArm& arm) {
+  out.U32(arm.id);
+  out.Doubles(arm.features);
+  out.U8(static_cast<std::uint8_t>(arm.tags.size()));
+  for (const std::string& tag : arm.tags) out.Block(tag);
+  if (!groups) return;
+  out.U8(static_cast<std::uint8_t>(arm.groups.size()));
+  for (const auto& [name, value] : arm.groups) {
+    out.Block(name);
+    out.Block(value);
   }
 }
 
-std::vector<CatalogueArm> TakeArms(ByteReader& in, int dimension) {
+void PutArms(ByteWriter& out, bool groups, const Catalogue& catalogue) {
+  out.U64(static_cast<std::uint64_t>(catalogue.size()));
+  catalogue.ForEach([&](const CatalogueEntry& entry) {
+    PutArm(out, groups, catalogue.ArmOf(entry));
+    return true;
+  });
+}
+
+std::vector<CatalogueArm> TakeArms(ByteReader& in, bool groups, int dimension) {
   std::vector<CatalogueArm> arms;
   const std::uint64_t count = in.U64();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
@@ -35,6 +48,11 @@ std::vector<CatalogueArm> TakeArms(ByteReader& in, int dimension) {
     in.Doubles(arm.features);
     const int tags = in.U8();
     for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
+    const int values = groups ? in.U8() : 0;
+    for (int g = 0; g < values && in.ok(); ++g) {
+      const std::string_view name = in.Block();
+      arm.groups.emplace(name, in.Block());
+    }
   }
   return arms;
 }
@@ -46,10 +64,11 @@ std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpo
   std::string bytes;
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
-  out.U32(kVersion);
+  const bool groups = catalogue.parts() > 1;
+  out.U32(groups ? kVersionWithGroups : kVersion);
   out.Block(config.SerializeAsString());
   out.Block(checkpoint);
-  PutArms(out, catalogue);
+  PutArms(out, groups, catalogue);
   out.Fixed(Sha256Of(bytes));
   return bytes;
 }
@@ -61,7 +80,9 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
   ByteReader(bytes.substr(body.size())).Fixed(digest);
   if (Sha256Of(body) != digest) return DataLoss("export: checksum mismatch");
   ByteReader in(body);
-  if (in.Take(kMagic.size()) != kMagic || in.U32() != kVersion) {
+  const bool is_export = in.Take(kMagic.size()) == kMagic;
+  const std::uint32_t version = in.U32();
+  if (!is_export || (version != kVersion && version != kVersionWithGroups)) {
     return DataLoss("export: not an exported model, or of an unknown version");
   }
   ExportedModel model;
@@ -70,7 +91,7 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
     return DataLoss("export: the configuration does not parse");
   }
   BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(in.Block()));
-  model.arms = TakeArms(in, model.checkpoint.dimension);
+  model.arms = TakeArms(in, version == kVersionWithGroups, model.checkpoint.dimension);
   if (!in.Done()) return DataLoss("export: length mismatch");
   return model;
 }

@@ -30,7 +30,8 @@ absl::Status AppendArms(const v1::PutArmsRequest& message, int arms_max,
     }
     arms.push_back({.id = arm.id(),
                     .features = {arm.features().begin(), arm.features().end()},
-                    .tags = {arm.tags().begin(), arm.tags().end()}});
+                    .tags = {arm.tags().begin(), arm.tags().end()},
+                    .groups = {arm.groups().begin(), arm.groups().end()}});
   }
   return absl::OkStatus();
 }
@@ -70,12 +71,18 @@ absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
 
 absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& writer) {
   v1::Arm message;
-  for (const CatalogueEntry& arm : catalogue.arms()) {
+  bool written = true;
+  catalogue.ForEach([&](const CatalogueEntry& entry) {
+    const CatalogueArm arm = catalogue.ArmOf(entry);
     message.set_id(arm.id);
     message.mutable_features()->Assign(arm.features.begin(), arm.features.end());
     message.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
-    if (!writer.Write(message)) return absl::CancelledError("the reader went away");
-  }
+    message.clear_groups();
+    for (const auto& [name, value] : arm.groups) (*message.mutable_groups())[name] = value;
+    written = writer.Write(message);
+    return written;
+  });
+  if (!written) return absl::CancelledError("the reader went away");
   return absl::OkStatus();
 }
 

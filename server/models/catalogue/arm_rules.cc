@@ -1,0 +1,70 @@
+#include "server/models/catalogue/arm_rules.h"
+
+#include <algorithm>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/mechanisms/feature_ball.h"
+#include "common/wire/group_names.h"
+
+namespace bandana::server {
+namespace {
+
+absl::Status CheckTags(const CatalogueArm& arm) {
+  if (arm.tags.size() > kTagsPerArmMax) {
+    return InvalidArgument("arm ", arm.id, " has ", arm.tags.size(), " tags, at most ",
+                           kTagsPerArmMax, " are allowed");
+  }
+  for (const std::string& tag : arm.tags) {
+    if (tag.empty() || tag.size() > kTagBytesMax) {
+      return InvalidArgument("arm ", arm.id, " has a tag of ", tag.size(),
+                             " bytes, it must have 1 to ", kTagBytesMax);
+    }
+    if (tag.find_first_of("\t\r\n,") != std::string::npos || tag == "-") {
+      return InvalidArgument("arm ", arm.id,
+                             " has a tag with a tab, comma or line break, or the tag '-', which "
+                             "arms.tsv could not hold");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroups(const ArmRules& rules, const CatalogueArm& arm) {
+  for (const auto& [name, value] : arm.groups) {
+    if (std::find(rules.groups.begin(), rules.groups.end(), name) == rules.groups.end()) {
+      return InvalidArgument("arm ", arm.id, " is in the group ", name,
+                             ", which is not among the model's arm_groups");
+    }
+    absl::Status fits = CheckGroupValue(value);
+    if (fits.ok() && value.find(',') != std::string::npos) {
+      fits = InvalidArgument("the value has a comma, which arms.tsv could not hold");
+    }
+    if (!fits.ok()) return Annotate(fits, absl::StrCat("arm ", arm.id, ", group ", name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped) {
+  if (arm.features.size() != static_cast<std::size_t>(rules.dimension)) {
+    return InvalidArgument("arm ", arm.id, " has ", arm.features.size(),
+                           " features, the model's dimension is ", rules.dimension);
+  }
+  const BallFit fit = ClipToBall(arm.features, rules.feature_l2_max);
+  if (fit == BallFit::kNotFinite) {
+    return InvalidArgument("arm ", arm.id, " has a feature that is not finite");
+  }
+  BANDANA_RETURN_IF_ERROR(CheckTags(arm));
+  BANDANA_RETURN_IF_ERROR(CheckGroups(rules, arm));
+  if (fit != BallFit::kOutside) return absl::OkStatus();
+  if (rules.reject_features) {
+    return InvalidArgument("arm ", arm.id,
+                           " has |x|_2 above feature_l2_max = ", rules.feature_l2_max,
+                           " and the model rejects such arms");
+  }
+  ++clipped;
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::server
