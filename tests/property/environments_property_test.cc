@@ -128,15 +128,17 @@ TEST_P(EveryEnvironment, UniformPolicyEarnsTheMeanExpectation) {
   EXPECT_LT(std::abs(difference), 4.9 * std::sqrt(variance));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryEnvironment,
-                         ::testing::Values(Case{"synthetic", {}}, Case{"banditlib", {}},
-                                           Case{"synthetic",
-                                                {"users=3", "dimension=4", "arms=12", "pool=12"}},
-                                           Case{"sphere", {"users=2"}},
-                                           Case{"sparse", {"dimension=60"}}, Case{"mab", {}}),
-                         [](const auto& info) {
-                           return std::string(info.param.spec) + "_" + std::to_string(info.index);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryEnvironment,
+    ::testing::Values(Case{"synthetic", {}}, Case{"banditlib", {}},
+                      Case{"synthetic", {"users=3", "dimension=4", "arms=12", "pool=12"}},
+                      Case{"crowd", {"users=1000", "noise=0.02"}},
+                      Case{"crowd", {"start=0.1", "arrival_rounds=1000", "noise=0.02"}},
+                      Case{"sphere", {"users=2"}}, Case{"sparse", {"dimension=60"}},
+                      Case{"mab", {}}),
+    [](const auto& info) {
+      return std::string(info.param.spec) + "_" + std::to_string(info.index);
+    });
 
 class CoupledEnvironment : public ::testing::TestWithParam<const char*> {};
 

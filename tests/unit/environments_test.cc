@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "tools/environments/environment.h"
 #include "tools/environments/random.h"
 #include "tools/environments/vectors.h"
+#include "tools/environments/zipf.h"
 
 namespace bandana {
 namespace {
@@ -224,6 +226,133 @@ TEST(EnvironmentTest, BernoulliArmsAreUnitVectors) {
   environment->DecisionAt(0, decision);
   EXPECT_THAT(decision.features, ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
   EXPECT_THAT(decision.expected, Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(1))));
+}
+
+// Pearson's statistic of 40,000 draws against the law, cells of rank 0 to 8 and the rest.
+TEST(ZipfLawTest, FollowsTheLaw) {
+  for (const double exponent : {0.0, 0.5, 1.0, 1.5, 3.0}) {
+    for (const int n : {1, 2, 10, 1000}) {
+      const ZipfLaw law(n, exponent);
+      const int cells = std::min(n, 10);
+      std::vector<double> expected(cells, 0);
+      double total = 0;
+      for (int rank = 0; rank < n; ++rank) {
+        const double weight = std::pow(rank + 1, -exponent);
+        expected[std::min(rank, cells - 1)] += weight;
+        total += weight;
+      }
+      constexpr int kDraws = 40'000;
+      std::vector<int> counts(cells, 0);
+      SeededStream stream(3, StreamPurpose::kDecision, n);
+      for (int i = 0; i < kDraws; ++i) {
+        const std::uint64_t rank = law.Draw(stream);
+        ASSERT_LT(rank, static_cast<std::uint64_t>(n));
+        ++counts[std::min<std::uint64_t>(rank, cells - 1)];
+      }
+      double chi_squared = 0;
+      for (int cell = 0; cell < cells; ++cell) {
+        const double mean = kDraws * expected[cell] / total;
+        chi_squared += (counts[cell] - mean) * (counts[cell] - mean) / mean;
+      }
+      // One chance in 10^6 with 9 degrees of freedom.
+      EXPECT_LT(chi_squared, 45) << "exponent " << exponent << ", n " << n;
+    }
+  }
+}
+
+TEST(CrowdTest, NamesArmsWithTheSameFeatures) {
+  const auto environment = *Make("crowd", {"users=1000", "arms=40", "dimension=3", "pool=5"});
+  EXPECT_EQ(environment->info().form, ArmForm::kInline);
+  std::map<std::uint32_t, std::vector<double>> features;
+  Choice decision;
+  for (int i = 0; i < 300; ++i) {
+    environment->DecisionAt(i, decision);
+    EXPECT_EQ(std::set(decision.arm_ids.begin(), decision.arm_ids.end()).size(), 5u);
+    for (int a = 0; a < 5; ++a) {
+      const std::vector<double> x(decision.features.begin() + 3 * a,
+                                  decision.features.begin() + 3 * a + 3);
+      const auto [found, fresh] = features.emplace(decision.arm_ids[a], x);
+      EXPECT_EQ(found->second, x);
+      EXPECT_NEAR(Dot(x, x), 1, 1e-12);
+    }
+  }
+  EXPECT_EQ(features.size(), 40u);
+}
+
+// Of one arm shown to many users: those of a group agree as far as the parts of the reward say.
+TEST(CrowdTest, UsersOfAGroupAgree) {
+  const auto environment = *Make("crowd", {"users=100000", "arms=1", "levels=1", "group_users=50",
+                                           "own=0", "shared=0", "activity=0"});
+  const KnownUsers& known = *environment->known_users();
+  EXPECT_EQ(known.levels(), 1);
+  std::map<std::uint32_t, double> of_group;
+  Choice decision;
+  double square = 0;
+  constexpr int kRounds = 4000;
+  for (int i = 0; i < kRounds; ++i) {
+    environment->DecisionAt(i, decision);
+    const auto group = known.GroupOf(static_cast<std::uint32_t>(std::stoul(decision.user)), 0);
+    EXPECT_LT(group, 2000u);
+    const auto [found, fresh] = of_group.emplace(group, decision.expected[0]);
+    EXPECT_EQ(found->second, decision.expected[0]) << "all that differs is the group";
+    square += (decision.expected[0] - 0.5) * (decision.expected[0] - 0.5);
+  }
+  EXPECT_GT(of_group.size(), 1000u);
+  // Groups 0.15 and one arm's popularity: between 0.02 and 0.04.
+  EXPECT_NEAR(std::sqrt(square / kRounds), 0.15, 0.05);
+}
+
+TEST(CrowdTest, GroupsNestAndFriendsAreMostlyNear) {
+  const auto environment = *Make("crowd", {"users=10000", "levels=4"});
+  const KnownUsers& known = *environment->known_users();
+  std::vector<std::uint32_t> friends;
+  int all = 0;
+  int near = 0;
+  for (std::uint32_t user = 0; user < 10'000; ++user) {
+    EXPECT_EQ(known.GroupOf(user, 3), user / 50);
+    for (int level = 1; level < 4; ++level) {
+      EXPECT_EQ(known.GroupOf(user, level) / 2, known.GroupOf(user, level - 1));
+    }
+    known.FriendsOf(user, friends);
+    for (const std::uint32_t other : friends) {
+      ASSERT_LT(other, 10'000u);
+      EXPECT_NE(other, user);
+      ++all;
+      near += known.GroupOf(other, 3) == known.GroupOf(user, 3);
+    }
+  }
+  EXPECT_GT(all, 85'000);
+  EXPECT_NEAR(near, 0.65 * all, 0.04 * all) << "1/2 + 1/8 + 1/32 + ..., but for doubles";
+}
+
+TEST(CrowdTest, UsersAndArmsArrive) {
+  const auto environment =
+      *Make("crowd", {"users=1000", "arms=1000", "activity=0", "start=0.1", "arrival_rounds=5000"});
+  std::set<std::string> early_users;
+  std::set<std::uint32_t> early_arms;
+  std::set<std::string> late_users;
+  std::set<std::uint32_t> late_arms;
+  Choice decision;
+  for (int i = 0; i < 3'000; ++i) {
+    environment->DecisionAt(i < 200 ? i : 5'000 + i, decision);
+    (i < 200 ? early_users : late_users).insert(decision.user);
+    auto& arms = i < 200 ? early_arms : late_arms;
+    arms.insert(decision.arm_ids.begin(), decision.arm_ids.end());
+  }
+  // 10 to 14 % are there early.
+  EXPECT_LT(early_users.size(), 190u);
+  EXPECT_LT(early_arms.size(), 190u);
+  EXPECT_GT(early_arms.size(), 60u);
+  EXPECT_GT(late_users.size(), 900u);
+  EXPECT_EQ(late_arms.size(), 1000u);
+}
+
+TEST(CrowdTest, CostsNothingPerUser) {
+  const auto environment = *Make("crowd", {"users=10000000", "arms=100000000", "levels=20"});
+  Choice decision;
+  environment->DecisionAt(1'000'000'000'000, decision);
+  EXPECT_EQ(decision.arm_ids.size(), 10u);
+  EXPECT_EQ(environment->known_users()->GroupOf(9'999'999, 0), 0u);
 }
 
 // The best point is worth 0, a uniform one what the closed form says.

@@ -102,6 +102,58 @@ TEST_F(HetrecEnvironmentTest, OffersOnePositiveAndDistinctNegatives) {
   for (const auto& [position, count] : positions) EXPECT_NEAR(count, 1000, 6 * 26);
 }
 
+TEST_F(HetrecEnvironmentTest, PopularOthersAreWhatUsersHad) {
+  // Items: 7 has 10 and 20; 8 has 30; 9 has 10, 40 and 50.
+  Write("items.tsv", "7\t10\n7\t20\n8\t30\n9\t10\n9\t40\n9\t50\n");
+  const std::map<std::string, std::set<std::uint32_t>> had = {
+      {"7", {10, 20}}, {"8", {30}}, {"9", {10, 40, 50}}};
+  const auto environment = *Make("", {"pool=2", "others=popular"});
+  std::map<std::string, std::map<std::uint32_t, int>> others;
+  Choice decision;
+  for (int i = 0; i < 9'000; ++i) {
+    environment->DecisionAt(i, decision);
+    ASSERT_EQ(decision.arm_ids.size(), 2u);
+    for (int a = 0; a < 2; ++a) {
+      const bool positive = had.at(decision.user).contains(decision.arm_ids[a]);
+      EXPECT_EQ(decision.expected[a], positive ? 1 : 0);
+      if (!positive) ++others[decision.user][decision.arm_ids[a]];
+    }
+  }
+  // Of some 3,000 decisions of 8, whose own item is rejected: 10 has 1/6 + 1/9 of the draws of
+  // users' items, 20 1/6, 40 and 50 1/9 each, in all 2/3. Six sd, 27, and a sixth of them for the
+  // number of decisions.
+  const auto& beside = others["8"];
+  int count = 0;
+  for (const auto& [arm, times] : beside) count += times;
+  EXPECT_NEAR(count, 3'000, 6 * 45);
+  EXPECT_NEAR(beside.at(10), count * 5 / 12, 6 * 27);
+  EXPECT_NEAR(beside.at(20), count * 3 / 12, 6 * 24);
+  EXPECT_NEAR(beside.at(40), count * 2 / 12, 6 * 21);
+  EXPECT_NEAR(beside.at(50), count * 2 / 12, 6 * 21);
+}
+
+TEST_F(HetrecEnvironmentTest, PopularOthersNeedOtherUsersItems) {
+  // User 7 leaves what 8 had.
+  EXPECT_THAT(Make("", {"pool=4", "others=popular"}),
+              StatusIs(kInvalid, "needs 3 arms that a user never had; one user left only 1 of 3"));
+  EXPECT_THAT(Make("", {"others=some"}), StatusIs(kInvalid, "uniform, popular"));
+}
+
+TEST_F(HetrecEnvironmentTest, ReadsUsersWithGroups) {
+  const auto plain = *Make("");
+  Write("users.tsv", "user\tnode\tlevel1\n7\t0\t-\n8\t1\t3\n9\t1\t3\n");
+  const auto grouped = Make("");
+  ASSERT_THAT(grouped, IsOk());
+  Choice a;
+  Choice b;
+  for (int i = 0; i < 50; ++i) {
+    plain->DecisionAt(i, a);
+    (*grouped)->DecisionAt(i, b);
+    EXPECT_EQ(a.user, b.user);
+    EXPECT_EQ(a.arm_ids, b.arm_ids);
+  }
+}
+
 TEST_F(HetrecEnvironmentTest, ReplayFollowsTheFile) {
   const auto environment = *Make(":replay");
   std::vector<std::string> users;
@@ -157,8 +209,9 @@ TEST_F(HetrecEnvironmentTest, NamesFileAndLineOfAMistake) {
       {"arms.tsv", "x\t-\t1 0\n", "arms.tsv:1: arm id"},
       {"arms.tsv", "10\t1 0\n", "arms.tsv:1: expected 3 fields"},
       {"arms.tsv", "# nothing\n", "arms.tsv: no arms"},
-      {"users.tsv", "7\t0\n7\t1\n", "users.tsv:2: user 7 is listed twice"},
-      {"users.tsv", "7\t-1\n", "users.tsv:1: node"},
+      {"users.tsv", "7\t0\n7\t1\n", "users.tsv: line 2: a user id that was given before"},
+      {"users.tsv", "7\t-1\n", "users.tsv: line 1: the node"},
+      {"users.tsv", "user\tNode\n", "users.tsv: line 1: column 2"},
       {"items.tsv", "7\t10\nunknown\t10\n", "items.tsv:2: user unknown is not in users.tsv"},
       {"items.tsv", "7\t99\n", "items.tsv: no item"},
       {"events.tsv", "7\t10\tyesterday\n", "events.tsv:1: time"},

@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "tools/environments/bernoulli_arms.h"
 #include "tools/environments/collaborative.h"
+#include "tools/environments/crowd.h"
 #include "tools/environments/hetrec.h"
 #include "tools/environments/quadratic_points.h"
 #include "tools/environments/sparse.h"
@@ -32,6 +33,7 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view sp
     return MakeCollaborative(CollaborativePreset::kSynthetic, settings, seed);
   if (spec == "banditlib")
     return MakeCollaborative(CollaborativePreset::kBanditLib, settings, seed);
+  if (spec == "crowd") return MakeCrowd(settings, seed);
   if (spec == "sphere") return MakeSphere(settings, seed);
   if (spec == "sparse") return MakeSparse(settings, seed);
   if (spec == "mab") return MakeBernoulliArms(settings, seed);
@@ -39,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view sp
   constexpr std::string_view kHetrec = "hetrec:";
   if (spec.starts_with(kHetrec)) return MakeHetrec(spec.substr(kHetrec.size()), settings, seed);
   return InvalidArgument(
-      "environment must be synthetic, banditlib, sphere, sparse, mab, points or "
+      "environment must be synthetic, banditlib, crowd, sphere, sparse, mab, points or "
       "hetrec:DIR[:replay], got `",
       ToAbsl(spec), "`");
 }

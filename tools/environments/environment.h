@@ -23,7 +23,7 @@ enum class ArmForm { kInline, kCatalogue };
 struct Choice {
   std::string user;                    // id on the wire
   std::vector<double> features;        // kInline: n x d, row-major
-  std::vector<std::uint32_t> arm_ids;  // kCatalogue: n ids
+  std::vector<std::uint32_t> arm_ids;  // kCatalogue: n ids; kInline: n ids, or none
   std::vector<double>
       expected;  // n: E[reward] before noise, clipped to the reward range. Hidden from any policy
 
@@ -65,6 +65,19 @@ class PointRewards {
   virtual double RewardAt(std::uint64_t index, std::span<const double> point) const = 0;
 };
 
+// What is known of users before they react, where there are too many for a matrix: groups, one per
+// level, and friends. Users are 0 .. info().users - 1, their ids on the wire the decimal numbers.
+// Threads: const methods are safe. Immutable.
+class KnownUsers {
+ public:
+  virtual ~KnownUsers() = default;
+  virtual int levels() const = 0;
+  // `level` in [0, levels()), from the largest groups to the smallest.
+  virtual std::uint32_t GroupOf(std::uint32_t user, int level) const = 0;
+  // Those that the user made friends with, ascending; one of two friends names the other.
+  virtual void FriendsOf(std::uint32_t user, std::vector<std::uint32_t>& out) const = 0;
+};
+
 // Choice i is a pure function of (settings, seed, i): whatever is in flight, in whatever order,
 // the sequence is the same. Threads: const methods are safe. Immutable.
 class Environment {
@@ -79,6 +92,9 @@ class Environment {
   // Not null where actions are points: a decision then has a user and no arms.
   virtual const PointRewards* points() const { return nullptr; }
 
+  // Not null where users have groups.
+  virtual const KnownUsers* known_users() const { return nullptr; }
+
   // W, users x users row-major: entry (j, u) is how much the parameter of user j counts for user u;
   // columns sum to 1. Empty where users do not influence each other.
   virtual std::vector<double> Influence() const { return {}; }
@@ -86,9 +102,9 @@ class Environment {
   virtual std::vector<double> Similarity() const { return {}; }
 };
 
-// `spec`: synthetic, banditlib, sphere, sparse, mab, points, or hetrec:DIR[:replay]. Settings are
-// documented in docs/fleet.md. Errors: INVALID_ARGUMENT spec, setting or file content (with file
-// and line); NOT_FOUND files.
+// `spec`: synthetic, banditlib, crowd, sphere, sparse, mab, points, or hetrec:DIR[:replay].
+// Settings are documented in docs/fleet.md. Errors: INVALID_ARGUMENT spec, setting or file content
+// (with file and line); NOT_FOUND files.
 absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(std::string_view spec,
                                                              Settings settings, std::uint64_t seed);
 

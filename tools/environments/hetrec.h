@@ -21,6 +21,8 @@ namespace bandana {
 //           others are neither items of the user nor tagged by the user;
 //   replay  the events in order of time, over and over, otherwise as `events`; what DIR:replay
 //   means.
+// Setting `others`, what stands beside the arm that the user had: uniform (default), any arm; or
+// popular, drawn as users' own are, a random item of a random user. Then popularity tells nothing.
 // `users` is the file's. Errors: as ReadHetrec; INVALID_ARGUMENT also when a user had all but fewer
 // than pool - 1 arms.
 absl::StatusOr<std::unique_ptr<Environment>> MakeHetrec(std::string_view spec, Settings& settings,

@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/wire/users_tsv.h"
 
 namespace bandana {
 namespace {
@@ -81,16 +82,12 @@ absl::StatusOr<Positions> ReadArms(const std::string& path, HetrecData& data) {
 }
 
 absl::StatusOr<std::unordered_set<std::string>> ReadUsers(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadFile(path, kUsersFileBytesMax);
+  if (!text.ok()) return Annotate(text.status(), path);
+  const absl::StatusOr<UserGroups> users = ParseUserGroupsTsv(*text, kIndependentUsersMax);
+  if (!users.ok()) return Annotate(users.status(), path);
   std::unordered_set<std::string> known;
-  BANDANA_RETURN_IF_ERROR(
-      ForEachLine(path, 2, [&](const std::vector<absl::string_view>& fields) -> absl::Status {
-        int node = 0;
-        if (!absl::SimpleAtoi(fields[1], &node) || node < 0)
-          return InvalidArgument("node must be an integer >= 0");
-        if (!known.emplace(fields[0]).second)
-          return InvalidArgument("user ", fields[0], " is listed twice");
-        return absl::OkStatus();
-      }));
+  for (const std::string_view id : users->ids) known.emplace(id);
   return known;
 }
 

@@ -28,10 +28,10 @@ struct HetrecData {
 };
 
 // Reads DIR/arms.tsv (id, tab, comma-separated tags or `-`, tab, d numbers separated by spaces),
-// DIR/users.tsv (user id, tab, node), DIR/items.tsv (user id, tab, arm id: what a user listened to)
-// and DIR/events.tsv (user id, tab, arm id, tab, time: what a user tagged). Without items.tsv the
-// tagged arms stand for the items. Lines that begin with `#` are comments.
-// Errors: NOT_FOUND a file is missing; INVALID_ARGUMENT with file and line.
+// DIR/users.tsv (docs/formats.md, either form), DIR/items.tsv (user id, tab, arm id: what a user
+// listened to) and DIR/events.tsv (user id, tab, arm id, tab, time: what a user tagged). Without
+// items.tsv the tagged arms stand for the items. Lines that begin with `#` are comments. Errors:
+// NOT_FOUND a file is missing; INVALID_ARGUMENT with file and line.
 absl::StatusOr<HetrecData> ReadHetrec(const std::string& folder);
 
 }  // namespace bandana

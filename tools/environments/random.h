@@ -19,6 +19,9 @@ enum class StreamPurpose : std::uint64_t {
   kReward = 6,
   kArrival = 7,
   kPermutation = 8,
+  kNewUser = 9,
+  kNewArm = 10,
+  kFriend = 11,
 };
 
 // A stream that is a pure function of (seed, purpose, index): any part of a simulation can be drawn
