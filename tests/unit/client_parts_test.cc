@@ -327,6 +327,20 @@ TEST(PosteriorsTest, CacheKeepsTheNewestOfTheLastUsers) {
   EXPECT_EQ(cache.Find("0"), nullptr);
 }
 
+TEST(SelectorTest, InlineArmsMayHaveIds) {
+  const std::vector<double> arms = {1, 0, 0, 1};
+  const std::vector<std::uint32_t> ids = {7, 9};
+  const auto request = MakeSelectRequest("m", 2, "u", Arms::Inline(arms, ids), 1);
+  ASSERT_THAT(request, IsOk());
+  EXPECT_EQ(request->arms().inline_arms().features_size(), 4);
+  ASSERT_EQ(request->arms().inline_arms().ids_size(), 2);
+  EXPECT_EQ(request->arms().inline_arms().ids(1), 9u);
+  EXPECT_EQ(MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 1)->arms().inline_arms().ids_size(),
+            0);
+  EXPECT_THAT(MakeSelectRequest("m", 2, "u", Arms::Inline(arms, std::span(ids).first(1)), 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, "one id per arm, got 1 for 2 arms"));
+}
+
 TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
   const std::vector<double> arms = {1, 0, 0, 1};
   const auto request = MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 2);

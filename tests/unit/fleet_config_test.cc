@@ -10,6 +10,7 @@
 #include "bandana/v1/config.pb.h"
 #include "common/base/file.h"
 #include "common/design/model_spec.h"
+#include "common/wire/users_tsv.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tools/environments/environment.h"
@@ -25,8 +26,8 @@ using ::testing::ElementsAre;
 
 // Writes the configuration of the environment and parses every model as a server would.
 std::map<std::string, ModelSpec> WriteAndParse(const std::string& spec,
-                                               const std::vector<std::string>& assignments) {
-  const TempDir folder;
+                                               const std::vector<std::string>& assignments,
+                                               const TempDir& folder = TempDir()) {
   const auto environment = *MakeEnvironment(spec, *Settings::Parse(assignments), 1);
   EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path()), IsOk());
   v1::ServerConfig config;
@@ -66,6 +67,27 @@ TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
     EXPECT_TRUE(models.at("ldp-colin").public_spec.one_per_decision);
     EXPECT_EQ(models.at("ldp-colin").public_spec.guarantee, "proven");
   }
+}
+
+TEST(FleetConfigTest, ACrowdGetsEffectsAndItsGroups) {
+  const TempDir folder;
+  const auto models = WriteAndParse("crowd", {"users=300", "levels=2", "dimension=4"}, folder);
+  EXPECT_THAT(Names(models),
+              ElementsAre("effects", "ldp-effects", "ldp-effects-eps1", "ldp-effects-eps5",
+                          "ldp-linucb-reward", "linucb", "linucb-shared"));
+  ASSERT_TRUE(models.at("effects").effects.has_value());
+  EXPECT_THAT(models.at("effects").effects->user_groups, ElementsAre("level1", "level2"));
+  EXPECT_EQ(models.at("effects").effects->users_max, 300);
+  EXPECT_EQ(models.at("ldp-effects-eps1").public_spec.epsilon.value, 1);
+  EXPECT_EQ(models.at("ldp-effects").public_spec.mode, v1::LOCAL_REWARD);
+  const std::string users = *ReadFile(folder.File("users.tsv"), 1 << 20);
+  const auto groups = ParseUserGroupsTsv(users, 300);
+  ASSERT_THAT(groups, IsOk());
+  EXPECT_THAT(groups->names, ElementsAre("level1", "level2"));
+  EXPECT_EQ(groups->ids.size(), 300u);
+  EXPECT_EQ(groups->values[0].size(), 3u);
+  EXPECT_EQ(groups->values[1].size(), 6u);
+  EXPECT_FALSE(ReadFile(folder.File("edges.txt"), 1 << 20)->empty());
 }
 
 TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {

@@ -22,6 +22,8 @@ namespace {
 
 constexpr char kInfluenceFile[] = "graph.mtx";
 constexpr char kSimilarityFile[] = "similarity.mtx";
+constexpr char kUsersFile[] = "users.tsv";
+constexpr char kEdgesFile[] = "edges.txt";
 constexpr double kStandardEpsilon = 2;
 constexpr double kStandardDelta = 1e-5;
 constexpr std::uint64_t kPlannedEvents = 100'000;  // of the joint model
@@ -30,11 +32,20 @@ constexpr std::uint64_t kPlannedEvents = 100'000;  // of the joint model
 // docs/fleet.md.
 constexpr double kAlpha = 0.3;
 
+std::vector<std::string> LevelNames(const KnownUsers& users) {
+  std::vector<std::string> names;
+  for (int level = 1; level <= users.levels(); ++level) {
+    names.push_back(absl::StrCat("level", level));
+  }
+  return names;
+}
+
 class ConfigBuilder {
  public:
   explicit ConfigBuilder(const Environment& environment)
       : info_(environment.info()),
         points_(environment.points()),
+        known_users_(environment.known_users()),
         influence_(environment.Influence()),
         similarity_(environment.Similarity()) {}
 
@@ -51,6 +62,10 @@ class ConfigBuilder {
     if (info_.name == "sparse") AddSparse();
     if (info_.dimension > kDimensionMax) return std::move(config_);
     AddModel("linucb-shared", SharedVariance()).mutable_shared();
+    if (known_users_ != nullptr) {
+      AddCrowd();
+      return std::move(config_);
+    }
     AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
     if (influence_.empty()) {
       AddContexts(AddModel("ldp-linucb", SharedVariance())).mutable_shared();
@@ -99,6 +114,37 @@ class ConfigBuilder {
     model.set_prior_stddev(std::sqrt(prior_variance));
     model.mutable_exploration()->set_alpha(kAlpha);
     model.set_mode(v1::NON_PRIVATE);
+    return model;
+  }
+
+  // Very many users in groups: effects, and each user alone where a server hosts so many.
+  void AddCrowd() {
+    if (info_.users <= kIndependentUsersMax) {
+      AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
+      AddLocal(AddModel("ldp-linucb-reward", OwnVariance()), kStandardEpsilon)
+          .mutable_independent()
+          ->set_users_max(info_.users);
+    }
+    AddEffects("effects");
+    AddLocal(AddEffects("ldp-effects-eps1"), 1);
+    AddLocal(AddEffects("ldp-effects"), kStandardEpsilon);
+    AddLocal(AddEffects("ldp-effects-eps5"), 5);
+  }
+
+  // The standard list with its default scales.
+  v1::ModelConfig& AddEffects(std::string_view name) {
+    v1::ModelConfig& model = *config_.add_models();
+    model.set_name(std::string(name));
+    model.set_dimension(info_.dimension);
+    model.set_feature_l2_max(info_.feature_l2_max);
+    model.set_reward_min(info_.reward_min);
+    model.set_reward_max(info_.reward_max);
+    model.set_mode(v1::NON_PRIVATE);
+    v1::EffectsCoupling& effects = *model.mutable_effects();
+    effects.mutable_standard();
+    for (const std::string& group : LevelNames(*known_users_)) effects.add_user_groups(group);
+    effects.set_users_file(kUsersFile);
+    effects.set_users_max(info_.users);
     return model;
   }
 
@@ -200,6 +246,7 @@ class ConfigBuilder {
 
   const EnvironmentInfo& info_;
   const PointRewards* const points_;
+  const KnownUsers* const known_users_;
   const std::vector<double> influence_;
   const std::vector<double> similarity_;
   GoblinPrior goblin_;
@@ -216,6 +263,41 @@ absl::Status WriteGraphs(const Environment& environment, const std::string& fold
   return WriteFileDurably(
       absl::StrCat(folder, "/", kSimilarityFile),
       ToMatrixMarket(DenseGraph(environment.Similarity(), users, Graph::Kind::kEdgeWeights)), 0644);
+}
+
+// users.tsv with each user's groups.
+std::string UsersText(const KnownUsers& known, int users) {
+  std::string text = "user";
+  for (const std::string& name : LevelNames(known)) absl::StrAppend(&text, "\t", name);
+  text += '\n';
+  for (int user = 0; user < users; ++user) {
+    absl::StrAppend(&text, user);
+    for (int level = 0; level < known.levels(); ++level) {
+      absl::StrAppend(&text, "\t", known.GroupOf(static_cast<std::uint32_t>(user), level));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+// An edge list, as bandana-import graph reads it.
+std::string EdgesText(const KnownUsers& known, int users) {
+  std::string text;
+  std::vector<std::uint32_t> friends;
+  for (int user = 0; user < users; ++user) {
+    known.FriendsOf(static_cast<std::uint32_t>(user), friends);
+    for (const std::uint32_t other : friends) absl::StrAppend(&text, user, "\t", other, "\n");
+  }
+  return text;
+}
+
+absl::Status WriteKnownUsers(const Environment& environment, const std::string& folder) {
+  const KnownUsers* known = environment.known_users();
+  if (known == nullptr) return absl::OkStatus();
+  const int users = environment.info().users;
+  BANDANA_RETURN_IF_ERROR(
+      WriteFileDurably(absl::StrCat(folder, "/", kUsersFile), UsersText(*known, users), 0644));
+  return WriteFileDurably(absl::StrCat(folder, "/", kEdgesFile), EdgesText(*known, users), 0644);
 }
 
 }  // namespace
@@ -242,6 +324,7 @@ absl::Status WriteServerConfig(const Environment& environment, const std::string
       "# The fleet must run with the same environment and settings. Every seed fits.\n", text);
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
   BANDANA_RETURN_IF_ERROR(WriteGraphs(environment, folder));
+  BANDANA_RETURN_IF_ERROR(WriteKnownUsers(environment, folder));
   return WriteFileDurably(absl::StrCat(folder, "/server.textproto"), text, 0644);
 }
 

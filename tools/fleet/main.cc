@@ -32,10 +32,10 @@
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(std::string, model, "", "name of the model");
 ABSL_FLAG(std::string, environment, "",
-          "synthetic, banditlib, sphere, sparse, mab, points or hetrec:DIR[:replay]");
+          "synthetic, banditlib, crowd, sphere, sparse, mab, points or hetrec:DIR[:replay]");
 ABSL_FLAG(int, users, 0,
-          "simulated users; 0 stands for the environment's own number (10; 1 for sphere, sparse, "
-          "mab and points); "
+          "simulated users; 0 stands for the environment's own number (10; 100000 for crowd; 1 for "
+          "sphere, sparse, mab and points); "
           "ignored for hetrec");
 ABSL_FLAG(std::int64_t, rounds, 0, "decisions to make in total");
 ABSL_FLAG(std::string, set, "",

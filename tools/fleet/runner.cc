@@ -140,7 +140,7 @@ class Driver {
       return client_.SelectPointAsync(open.decision.user, std::move(done));
     }
     const Arms arms = environment_.info().form == ArmForm::kInline
-                          ? Arms::Inline(open.decision.features)
+                          ? Arms::Inline(open.decision.features, open.decision.arm_ids)
                           : Arms::Catalogue(open.decision.arm_ids);
     client_.SelectAsync(open.decision.user, arms, 1, std::move(done));
   }

@@ -41,8 +41,10 @@ struct ModelInfo {
 
 // The arms of one decision. Views: what they point to must live until the call returns.
 struct Arms {
-  // n x d, row-major.
-  static Arms Inline(std::span<const double> features) { return {features, {}, {}, Form::kInline}; }
+  // n x d, row-major. `ids`: none, or one per arm, by which a model with effects of arms knows it.
+  static Arms Inline(std::span<const double> features, std::span<const std::uint32_t> ids = {}) {
+    return {features, ids, {}, Form::kInline};
+  }
   // Ids in the model's catalogue.
   static Arms Catalogue(std::span<const std::uint32_t> ids) {
     return {{}, ids, {}, Form::kCatalogue};

@@ -68,9 +68,14 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
   request.set_shown(static_cast<std::uint32_t>(ranks.shown));
   switch (arms.form) {
     case Arms::Form::kInline: {
-      BANDANA_RETURN_IF_ERROR(CheckInlineArms(arms.features, dimension).status());
-      request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(arms.features.begin(),
-                                                                             arms.features.end());
+      BANDANA_ASSIGN_OR_RETURN(const int count, CheckInlineArms(arms.features, dimension));
+      if (!arms.ids.empty() && arms.ids.size() != static_cast<std::size_t>(count)) {
+        return InvalidArgument("arms.ids must be empty or have one id per arm, got ",
+                               arms.ids.size(), " for ", count, " arms");
+      }
+      v1::InlineArms& sent = *request.mutable_arms()->mutable_inline_arms();
+      sent.mutable_features()->Add(arms.features.begin(), arms.features.end());
+      sent.mutable_ids()->Add(arms.ids.begin(), arms.ids.end());
       break;
     }
     case Arms::Form::kCatalogue:
