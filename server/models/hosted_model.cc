@@ -28,6 +28,7 @@
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/model_stats.h"
+#include "server/models/users/user_table.h"
 
 namespace bandana::server {
 namespace {
@@ -86,6 +87,7 @@ class Model final : public HostedModel {
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
     if (path_->draws_noise() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
     BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
+    BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_)));
     return absl::OkStatus();
   }
 
@@ -96,6 +98,9 @@ class Model final : public HostedModel {
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
 
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
+  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
+    user_groups_->Parts(user, out);
+  }
   absl::Status RecordDecision(const Decision& decision) override;
   void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
     Submit(std::move(outcomes), std::move(done));
@@ -212,6 +217,7 @@ class Model final : public HostedModel {
   UserIndex users_;
   Counters counters_;
   std::unique_ptr<ArmCatalogue> arms_;
+  std::unique_ptr<UserTable> user_groups_;
   std::unique_ptr<UpdateLog> log_;
   std::unique_ptr<ApplyLoop> loop_;
   std::unique_ptr<CellCodec> cells_;

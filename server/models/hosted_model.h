@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/recommender.pb.h"
+#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/posterior.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
@@ -90,6 +91,10 @@ class HostedModel {
   // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT
   // on the id's length, NOT_FOUND unknown user of a graph model.
   virtual absl::StatusOr<int> ResolveUser(std::string_view user) const = 0;
+
+  // The parts of this user's key: the user, then the value of each declared group, kAbsent where
+  // there is none. Empty for models without effects.
+  virtual void UserParts(std::string_view user, std::vector<EffectKey>& out) const = 0;
 
   // Models whose windows the server closes (reward_window, mode not local): appends the decision,
   // with a cell beside the log that holds the default reward, without waiting for the disk. What

@@ -102,6 +102,7 @@ class FakeModel final : public server::HostedModel {
     if (found == users_.end()) return NotFound("user: not in the model's graph");
     return found->second;
   }
+  void UserParts(std::string_view, std::vector<EffectKey>& out) const override { out.clear(); }
   absl::Status RecordDecision(const Decision& decision) override {
     std::lock_guard lock(mutex_);
     recorded_.push_back(decision);

@@ -99,6 +99,7 @@ absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkp
 }  // namespace
 
 std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
+std::string UsersPath(const std::string& folder) { return folder + "/users.sqlite"; }
 
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal) {

@@ -20,8 +20,9 @@ namespace bandana::server {
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal);
 
-// A name inside a model's folder.
+// Names inside a model's folder.
 std::string ArmsPath(const std::string& folder);
+std::string UsersPath(const std::string& folder);
 
 absl::StatusOr<InstanceId> NewInstance();
 

@@ -28,6 +28,9 @@ class ForwardedModel : public server::HostedModel {
   absl::StatusOr<int> ResolveUser(std::string_view user) const override {
     return model_->ResolveUser(user);
   }
+  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
+    model_->UserParts(user, out);
+  }
   absl::Status RecordDecision(const Decision& decision) override {
     return model_->RecordDecision(decision);
   }

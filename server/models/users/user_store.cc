@@ -1,0 +1,151 @@
+#include "server/models/users/user_store.h"
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "server/log/wal_check.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kSchema[] =
+    "BEGIN IMMEDIATE; PRAGMA user_version = 1;"
+    "CREATE TABLE users(id BLOB PRIMARY KEY, cells BLOB NOT NULL) WITHOUT ROWID;"
+    // One row: number of users, and the digest of the users file that they came from.
+    "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), users INTEGER NOT NULL,"
+    " file BLOB NOT NULL);"
+    "INSERT INTO state VALUES(1, 0, zeroblob(32)); COMMIT;";
+
+constexpr std::size_t kCheckBytes = 8;
+
+// The first bytes of SHA-256 over id and values.
+std::span<const std::byte, kCheckBytes> CheckOf(std::string_view id, std::string_view values,
+                                                Sha256Digest& digest) {
+  std::string length;
+  ByteWriter(length).U64(id.size());
+  digest = Sha256().Update(length).Update(id).Update(values).Finish();
+  return std::span(digest).first<kCheckBytes>();
+}
+
+// Each value with its length, then the check.
+std::string EncodeCells(std::string_view id, std::span<const std::string_view> values) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  for (const std::string_view value : values) {
+    out.U8(static_cast<std::uint8_t>(value.size()));
+    out.Fixed(AsBytes(value));
+  }
+  Sha256Digest digest;
+  out.Fixed(CheckOf(id, bytes, digest));
+  return bytes;
+}
+
+// False: damaged, or another number of groups.
+bool DecodeCells(std::string_view id, std::string_view bytes, std::span<std::string_view> values) {
+  if (bytes.size() < kCheckBytes) return false;
+  const std::string_view body = bytes.substr(0, bytes.size() - kCheckBytes);
+  Sha256Digest digest;
+  if (std::memcmp(CheckOf(id, body, digest).data(), bytes.data() + body.size(), kCheckBytes) != 0) {
+    return false;
+  }
+  ByteReader in(body);
+  for (std::string_view& value : values) value = in.Take(in.U8());
+  return in.Done();
+}
+
+}  // namespace
+
+absl::StatusOr<UserStore> UserStore::Open(const std::string& path) {
+  BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, ""));
+  UserStore store(std::move(connection));
+  const absl::Status ready = store.MakeTables();
+  if (!ready.ok()) return Annotate(ready, path);
+  return store;
+}
+
+absl::Status UserStore::MakeTables() {
+  // Nothing here is hot: the commit that fills the write-ahead file may also empty it.
+  BANDANA_RETURN_IF_ERROR(
+      connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
+  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
+  const std::int64_t found = row ? version.Int(0) : -1;
+  version.Reset();
+  if (found == 0) BANDANA_RETURN_IF_ERROR(connection_.Exec(kSchema));
+  if (found > 1 || found < 0) return DataLoss("tables of unknown version ", found);
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state,
+                           connection_.Prepare("SELECT users, file FROM state"));
+  BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
+  if (!has_state || state.Blob(1).size() != file_.size()) return DataLoss("state is missing");
+  size_ = static_cast<std::uint64_t>(state.Int(0));
+  std::memcpy(file_.data(), state.Blob(1).data(), file_.size());
+  return absl::OkStatus();
+}
+
+absl::Status UserStore::ForEach(std::size_t groups, Take take) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
+                           connection_.Prepare("SELECT id, cells FROM users ORDER BY id"));
+  std::vector<std::string_view> values(groups);
+  std::uint64_t count = 0;
+  for (;; ++count) {
+    BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) break;
+    const std::string_view id = rows.Blob(0);
+    if (!DecodeCells(id, rows.Blob(1), values)) {
+      return DataLoss("user at position ", count, ": wrong content");
+    }
+    BANDANA_RETURN_IF_ERROR(take(id, values));
+  }
+  if (count == size_) return absl::OkStatus();
+  return DataLoss(count, " users found, another number stored");
+}
+
+absl::StatusOr<std::uint64_t> UserStore::PutRows(UserRows& rows) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement add,
+                           connection_.Prepare("INSERT OR IGNORE INTO users VALUES(?, ?)"));
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement replace,
+                           connection_.Prepare("UPDATE users SET cells = ?2 WHERE id = ?1"));
+  std::uint64_t added = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::span<const std::byte> id = AsBytes(rows.id(i));
+    const std::string cells = EncodeCells(rows.id(i), rows.Row(i));
+    BANDANA_RETURN_IF_ERROR(add.Bind(1, id).Bind(2, cells).Run());
+    if (connection_.Changes() > 0) {
+      ++added;
+    } else {
+      BANDANA_RETURN_IF_ERROR(replace.Bind(1, id).Bind(2, cells).Run());
+    }
+  }
+  return added;
+}
+
+absl::Status UserStore::PutState(std::uint64_t size, const Sha256Digest& file) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state,
+                           connection_.Prepare("UPDATE state SET users = ?, file = ?"));
+  return state.Bind(1, static_cast<std::int64_t>(size))
+      .Bind(2, std::span<const std::byte>(file))
+      .Run();
+}
+
+absl::StatusOr<std::uint64_t> UserStore::Put(UserRows& rows, const Sha256Digest& file) {
+  BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
+  absl::StatusOr<std::uint64_t> added = PutRows(rows);
+  absl::Status done = added.status();
+  if (done.ok()) done = PutState(size_ + *added, file);
+  if (done.ok()) done = connection_.Exec("COMMIT");
+  // A failed rollback shows at the next BEGIN.
+  if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
+  if (!done.ok()) return done;
+  size_ += *added;
+  file_ = file;
+  // A damaged last transaction of a write-ahead file looks like a torn one: none shall stand there.
+  // Where this fails, it is made good at the next one or at the next start.
+  connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
+  return added;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,30 @@
+// The users of a model with effects and the groups that they are in, in memory and on disk, changed
+// together.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/design/model_spec.h"
+
+namespace bandana::server {
+
+// Threads: safe; Parts waits for nobody's disk.
+class UserTable {
+ public:
+  // The table of a model with groups of users: the stored users, then the users file where it is
+  // due. Of any other model, one without users and without a file. `spec` must outlive it. Errors:
+  // DATA_LOSS; UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the users file.
+  static absl::StatusOr<std::unique_ptr<UserTable>> Open(const ModelSpec& spec,
+                                                         const std::string& path);
+  virtual ~UserTable() = default;
+
+  // As HostedModel::UserParts.
+  virtual void Parts(std::string_view user, std::vector<EffectKey>& out) const = 0;
+};
+
+}  // namespace bandana::server
