@@ -1,6 +1,5 @@
 #include "client/src/client_impl.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -30,19 +29,13 @@ absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetim
 
 Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options,
                               const ReportMessage& form) {
-  Outbox::Options outbox = {.model = spec.name,
-                            .form = &form,
-                            .policy_hash = HashOf(spec),
-                            .deadline = options.report_deadline,
-                            .backoff = BackoffOf(options),
-                            .in_flight_max = options.deliveries_in_flight_max,
-                            .batch_max = options.reports_per_delivery_max};
-  if (form.by_id) {
-    // An attempt must end before the server forgets the report's id.
-    outbox.deadline = std::min(options.report_deadline, spec.token_lifetime / 2);
-    outbox.lifetime = spec.token_lifetime - outbox.deadline;
-  }
-  return outbox;
+  return {.model = spec.name,
+          .form = &form,
+          .policy_hash = HashOf(spec),
+          .attempts = form.attempts(options.report_deadline, spec.token_lifetime),
+          .backoff = BackoffOf(options),
+          .in_flight_max = options.deliveries_in_flight_max,
+          .batch_max = options.reports_per_delivery_max};
 }
 
 StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOptions& options) {

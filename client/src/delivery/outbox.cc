@@ -121,8 +121,8 @@ void Outbox::Fill(Batch& batch) const {
 }
 
 bool Outbox::DropExpired(const BatchPtr& batch) {
-  if (!options_.lifetime) return true;
-  const absl::Time oldest = services_.clock->Now() - *options_.lifetime;
+  if (!options_.attempts.lifetime) return true;
+  const absl::Time oldest = services_.clock->Now() - *options_.attempts.lifetime;
   const auto expired = std::stable_partition(
       batch->reports.begin(), batch->reports.end(),
       [oldest](const OutboundReport& report) { return report.due_at > oldest; });
@@ -146,22 +146,15 @@ void Outbox::Start(const BatchPtr& batch) {
 }
 
 void Outbox::Send(const BatchPtr& batch) {
-  const CallOptions call = {.deadline = options_.deadline};
-  if (options_.form->submitted) {
-    services_.transport->Submit(batch->submit, call,
-                                [this, batch](const Answer& answer, v1::SubmitResponse& response) {
-                                  OnResults(batch, answer, response.results());
-                                });
-  } else {
-    services_.transport->Report(batch->report, call,
-                                [this, batch](const Answer& answer, v1::ReportResponse& response) {
-                                  OnResults(batch, answer, response.results());
-                                });
-  }
+  options_.form->send(*services_.transport, batch->submit, batch->report,
+                      {.deadline = options_.attempts.deadline},
+                      [this, batch](const Answer& answer, const auto& results) {
+                        TakeResults(batch, answer, results);
+                      });
 }
 
-void Outbox::OnResults(const BatchPtr& batch, const Answer& answer,
-                       const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results) {
+void Outbox::TakeResults(const BatchPtr& batch, const Answer& answer,
+                         const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results) {
   if (!answer.status.ok()) return OnFailure(batch, answer);
   if (results.size() != batch->reports.size()) {
     return Retry(batch, {Internal("as many results as reports are expected"), std::nullopt});
@@ -218,7 +211,7 @@ absl::Duration Outbox::Pause(int attempt, const Answer& answer) {
 
 void Outbox::FetchTokens(const BatchPtr& batch) {
   services_.transport->BatchSelect(
-      batch->selects, {.deadline = options_.deadline},
+      batch->selects, {.deadline = options_.attempts.deadline},
       [this, batch](const Answer& answer, v1::BatchSelectResponse& response) {
         OnTokens(batch, answer, response);
       });

@@ -43,11 +43,8 @@ class Outbox {
   struct Options {
     std::string model;
     const ReportMessage* form = nullptr;
-    // Reports by id: no attempt begins later than so long after a report was due, because the
-    // server may have forgotten by then that it has it.
-    std::optional<absl::Duration> lifetime;
     std::string policy_hash;  // of every report: one policy per client
-    absl::Duration deadline;
+    Attempts attempts;
     BackoffOptions backoff;
     int in_flight_max = 8;
     int batch_max = 32;
@@ -82,8 +79,8 @@ class Outbox {
   void Send(const BatchPtr& batch);
   void FetchTokens(const BatchPtr& batch);
   void OnTokens(const BatchPtr& batch, const Answer& answer, v1::BatchSelectResponse& response);
-  void OnResults(const BatchPtr& batch, const Answer& answer,
-                 const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results);
+  void TakeResults(const BatchPtr& batch, const Answer& answer,
+                   const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results);
   void OnFailure(const BatchPtr& batch, const Answer& answer);
   void Retry(const BatchPtr& batch, const Answer& answer);
   void PersistTokens(std::vector<OutboundReport> reports);

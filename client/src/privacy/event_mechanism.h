@@ -34,14 +34,20 @@ struct Draw {
   absl::Time forget_at;  // until when it is remembered that the decision has its report
 };
 
+// Who ranks the arms of a model.
+enum class RankedBy : std::uint8_t {
+  kServer,
+  // The same, and Select keeps the features: events are made with those of the arm shown.
+  kServerKept,
+  // The device: contexts are private, and nothing but reports leaves.
+  kDevice,
+};
+
 // What the rest of the client must know of a model's events.
 struct EventTraits {
   // How its reports travel.
   const ReportMessage* form = nullptr;
-  // Contexts are private: the device ranks, and nothing but reports leaves.
-  bool ranked_here = false;
-  // Events are made with the features of an arm that the server ranked, so Select keeps them.
-  bool keeps_features = false;
+  RankedBy ranked_by = RankedBy::kServer;
   // The server names a window in this range with every arm that it ranks. Rewards are clipped to
   // it.
   std::optional<RewardRange> windows_in;

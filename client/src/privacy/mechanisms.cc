@@ -35,29 +35,31 @@ Made MakeRandomized(const PublicSpec& spec, const EventOwner& owner) {
 }
 
 Made MakeCounter(const PublicSpec& spec, const EventOwner& owner) {
-  return StreamPrivatizer::Create({.mechanism = spec.made,
-                                   .range = spec.reward_range,
-                                   .default_reward = spec.default_reward(),
-                                   .model = spec.name,
-                                   .policy = owner.policy,
-                                   .owner = owner.owner,
-                                   .events_max = owner.events_max,
-                                   .bits = owner.bits,
-                                   .epoch = owner.epoch,
-                                   .traits = {.form = &kPerturbedForm, .keeps_features = true}});
+  return StreamPrivatizer::Create(
+      {.mechanism = spec.made,
+       .range = spec.reward_range,
+       .default_reward = spec.default_reward(),
+       .model = spec.name,
+       .policy = owner.policy,
+       .owner = owner.owner,
+       .events_max = owner.events_max,
+       .bits = owner.bits,
+       .epoch = owner.epoch,
+       .traits = {.form = &kPerturbedForm, .ranked_by = RankedBy::kServerKept}});
 }
 
 Made MakeContexts(const PublicSpec& spec, const EventOwner& owner) {
-  return ContextPrivatizer::Create({.mechanism = spec.made,
-                                    .range = spec.reward_range,
-                                    .link = spec.link,
-                                    .default_reward = spec.default_reward(),
-                                    .dimension = spec.dimension,
-                                    .model = spec.name,
-                                    .policy = owner.policy,
-                                    .events_max = owner.events_max,
-                                    .bits = owner.bits,
-                                    .traits = {.form = &kContextForm, .ranked_here = true}});
+  return ContextPrivatizer::Create(
+      {.mechanism = spec.made,
+       .range = spec.reward_range,
+       .link = spec.link,
+       .default_reward = spec.default_reward(),
+       .dimension = spec.dimension,
+       .model = spec.name,
+       .policy = owner.policy,
+       .events_max = owner.events_max,
+       .bits = owner.bits,
+       .traits = {.form = &kContextForm, .ranked_by = RankedBy::kDevice}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "client/src/privacy/features.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/mode.h"
@@ -105,6 +106,12 @@ absl::Status CheckStore(const PublicSpec& spec, bool durable) {
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
   if (!spec.reward_window || !ModeOf(spec.mode).is_private) return std::nullopt;
   return spec.reward_window->duration;
+}
+
+Arms ArmsToRank(const PublicSpec& spec, const Arms& arms, std::vector<double>& finite) {
+  if (!ModeOf(spec.mode).hides_contexts || arms.form != Arms::Form::kInline) return arms;
+  finite = ZerosForNonFinite(arms.features, spec.dimension);
+  return Arms::Inline(finite);
 }
 
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy) {

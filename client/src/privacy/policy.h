@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "bandana/client.h"
 #include "bandana/options.h"
 #include "common/design/model_spec.h"
 
@@ -24,6 +26,10 @@ absl::Status CheckStore(const PublicSpec& spec, bool durable);
 // The window that is waited for on this device: models without privacy report when the application
 // does, window or not.
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec);
+
+// The arms as a model's are ranked. Where contexts are private no feature decides whether there is
+// an event: rows that are not finite are zeros. `finite`: holds them, and must outlive the result.
+Arms ArmsToRank(const PublicSpec& spec, const Arms& arms, std::vector<double>& finite);
 
 // The smaller of the model's and the application's bound; 0 = none.
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy);

@@ -1,6 +1,7 @@
 #include "client/src/privacy/wire_reports.h"
 
-#include "bandana/v1/recommender.pb.h"
+#include <algorithm>
+#include <utility>
 
 namespace bandana::device {
 namespace {
@@ -29,6 +30,30 @@ void AddContext(std::string_view bytes, v1::SubmitRequest& submit, v1::ReportReq
 }
 void AddOutcome(std::string_view bytes, v1::SubmitRequest&, v1::ReportRequest& outcomes) {
   outcomes.add_outcomes()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+void BySubmit(Transport& transport, const v1::SubmitRequest& submit, const v1::ReportRequest&,
+              const CallOptions& options, OnResults done) {
+  transport.Submit(submit, options,
+                   [done = std::move(done)](const Answer& answer, v1::SubmitResponse& response) {
+                     done(answer, response.results());
+                   });
+}
+void ByReport(Transport& transport, const v1::SubmitRequest&, const v1::ReportRequest& outcomes,
+              const CallOptions& options, OnResults done) {
+  transport.Report(outcomes, options,
+                   [done = std::move(done)](const Answer& answer, v1::ReportResponse& response) {
+                     done(answer, response.results());
+                   });
+}
+
+Attempts UntilAnswered(absl::Duration deadline, absl::Duration) {
+  return {.deadline = deadline, .lifetime = std::nullopt};
+}
+// An attempt must end before the server forgets the report's id.
+Attempts WhileRemembered(absl::Duration deadline, absl::Duration token_lifetime) {
+  deadline = std::min(deadline, token_lifetime / 2);
+  return {.deadline = deadline, .lifetime = token_lifetime - deadline};
 }
 
 }  // namespace
@@ -65,9 +90,15 @@ std::string OutcomeBytes(std::string_view token, int shown, std::optional<double
   return outcome.SerializeAsString();
 }
 
-const ReportMessage kPerturbedForm = {
-    .submitted = true, .add = AddPerturbed, .with_token = ReplaceToken<v1::PerturbedReport>};
-const ReportMessage kOutcomeForm = {.add = AddOutcome, .with_token = ReplaceToken<v1::Outcome>};
-const ReportMessage kContextForm = {.submitted = true, .by_id = true, .add = AddContext};
+const ReportMessage kPerturbedForm = {.send = BySubmit,
+                                      .attempts = UntilAnswered,
+                                      .add = AddPerturbed,
+                                      .with_token = ReplaceToken<v1::PerturbedReport>};
+const ReportMessage kOutcomeForm = {.send = ByReport,
+                                    .attempts = UntilAnswered,
+                                    .add = AddOutcome,
+                                    .with_token = ReplaceToken<v1::Outcome>};
+const ReportMessage kContextForm = {
+    .send = BySubmit, .attempts = WhileRemembered, .by_id = true, .add = AddContext};
 
 }  // namespace bandana::device

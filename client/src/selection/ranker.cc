@@ -1,41 +1,23 @@
 #include "client/src/selection/ranker.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/src/base/once.h"
 #include "client/src/privacy/features.h"
+#include "client/src/privacy/policy.h"
 #include "client/src/selection/posterior_clock.h"
 #include "client/src/selection/posteriors.h"
+#include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
 namespace {
 
 using Run = Ranker::Run;
-
-// The arms of a request; Arms is a view, so what it shows must be kept.
-class OfferedArms {
- public:
-  // Where contexts are private no feature decides whether there is an event: rows that are not
-  // finite are zeros.
-  OfferedArms(const PublicSpec& spec, const Arms& arms) : arms_(arms) {
-    if (!spec.made->mode().hides_contexts || arms.form != Arms::Form::kInline) return;
-    finite_ = ZerosForNonFinite(arms.features, spec.dimension);
-    arms_ = Arms::Inline(finite_);
-  }
-  OfferedArms(const OfferedArms&) = delete;
-  OfferedArms& operator=(const OfferedArms&) = delete;
-
-  const Arms& view() const { return arms_; }
-
- private:
-  std::vector<double> finite_;
-  Arms arms_;
-};
 
 absl::StatusOr<std::vector<double>> Clipped(const PublicSpec& spec, const Arms& arms) {
   return ClipArms(arms.features, spec.dimension, spec.feature_l2_max, spec.reject_features);
@@ -47,10 +29,11 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   if (arms.form != Arms::Form::kInline) {
     return InvalidArgument("arms must be inline to be ranked on the device");
   }
-  const OfferedArms offered(spec, arms);
+  std::vector<double> finite;
+  const Arms offered = ArmsToRank(spec, arms, finite);
   BANDANA_RETURN_IF_ERROR(
-      MakeSelectRequest(spec.name, spec.dimension, user, offered.view(), ranks).status());
-  BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered.view()));
+      MakeSelectRequest(spec.name, spec.dimension, user, offered, ranks).status());
+  BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered));
   if (posterior == nullptr) {
     return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
   }
@@ -79,9 +62,10 @@ class ServerRanker : public Ranker {
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
-    const OfferedArms offered(spec(), arms);
-    BANDANA_ASSIGN_OR_RETURN(auto request, MakeSelectRequest(spec().name, spec().dimension, user,
-                                                             offered.view(), ranks));
+    std::vector<double> finite;
+    const Arms offered = ArmsToRank(spec(), arms, finite);
+    BANDANA_ASSIGN_OR_RETURN(
+        auto request, MakeSelectRequest(spec().name, spec().dimension, user, offered, ranks));
     return Asking(std::move(request));
   }
   absl::StatusOr<Run> PreparePoint(std::string_view user) override {
@@ -202,16 +186,29 @@ class ClockRanker final : public Ranker {
   PosteriorClock clock_;
 };
 
+template <typename Made>
+std::unique_ptr<Ranker> MakeOne(Ranker::Options options, Transport* transport,
+                                Scheduler* scheduler) {
+  return std::make_unique<Made>(std::move(options), transport, scheduler);
+}
+
+struct RankerRow {
+  RankedBy by;
+  std::unique_ptr<Ranker> (*make)(Ranker::Options options, Transport* transport,
+                                  Scheduler* scheduler);
+};
+constexpr RankerRow kRankers[] = {{RankedBy::kServer, MakeOne<ServerRanker>},
+                                  {RankedBy::kServerKept, MakeOne<CountingRanker>},
+                                  {RankedBy::kDevice, MakeOne<ClockRanker>}};
+
 }  // namespace
 
 std::unique_ptr<Ranker> Ranker::Make(Options options, Transport* transport, Scheduler* scheduler) {
-  if (options.traits.ranked_here) {
-    return std::make_unique<ClockRanker>(options, transport, scheduler);
-  }
-  if (options.traits.keeps_features) {
-    return std::make_unique<CountingRanker>(std::move(options), transport, scheduler);
-  }
-  return std::make_unique<ServerRanker>(std::move(options), transport, scheduler);
+  const auto* const row =
+      std::find_if(std::begin(kRankers), std::end(kRankers),
+                   [&options](const RankerRow& one) { return one.by == options.traits.ranked_by; });
+  BANDANA_CHECK(row != std::end(kRankers));
+  return row->make(std::move(options), transport, scheduler);
 }
 
 }  // namespace bandana::device
