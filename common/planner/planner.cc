@@ -248,6 +248,7 @@ using CoupledPrediction = PlanCandidate (*)(const PlanRequest& request);
 
 // What can run beside the counters, where devices draw and where the server does.
 struct ScopeRow {
+  v1::Mode mode;
   const char* name;
   std::span<const OwnPrediction> own;
   std::span<const CoupledPrediction> of_coupled_users;
@@ -255,9 +256,16 @@ struct ScopeRow {
 constexpr OwnPrediction kLocalOwn[] = {Randomizer, Centred};
 constexpr OwnPrediction kCentralOwn[] = {Randomizer};
 constexpr CoupledPrediction kCentralCoupled[] = {Shaped};
-// By scope.
-constexpr ScopeRow kScopes[] = {{"local", kLocalOwn, {}},
-                                {"central", kCentralOwn, kCentralCoupled}};
+constexpr ScopeRow kScopes[] = {
+    {v1::LOCAL_REWARD, "local", kLocalOwn, {}},
+    {v1::CENTRAL_REWARD, "central", kCentralOwn, kCentralCoupled},
+};
+
+const ScopeRow* FindScope(v1::Mode mode) {
+  const auto* const row = std::find_if(std::begin(kScopes), std::end(kScopes),
+                                       [mode](const ScopeRow& one) { return one.mode == mode; });
+  return row == std::end(kScopes) ? nullptr : row;
+}
 
 }  // namespace
 
@@ -278,16 +286,17 @@ absl::StatusOr<CounterOptions> CounterOptionsFor(const PlanRequest& request, Cou
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request) {
   BANDANA_RETURN_IF_ERROR(Check(request));
   const std::vector<double> spectrum = SpectrumOf(request);
-  const ScopeRow& scope = kScopes[static_cast<int>(request.scope)];
+  const ScopeRow* const scope = FindScope(request.mode);
+  if (scope == nullptr) return InvalidArgument("mode: must be LOCAL_REWARD or CENTRAL_REWARD");
   Plan plan{request, {}};
-  for (const auto predict : scope.own) plan.candidates.push_back(predict(request, spectrum));
+  for (const auto predict : scope->own) plan.candidates.push_back(predict(request, spectrum));
   for (const CounterKind kind : kCounterKinds) {
     // Toeplitz keeps the whole stream; hybrid is for streams without an expected length.
     if (kind == CounterKind::kToeplitz || kind == CounterKind::kHybrid) continue;
     plan.candidates.push_back(Counter(request, spectrum, kind));
   }
   if (!ComponentsOf(request).empty()) {
-    for (const auto predict : scope.of_coupled_users) plan.candidates.push_back(predict(request));
+    for (const auto predict : scope->of_coupled_users) plan.candidates.push_back(predict(request));
   }
   std::stable_sort(plan.candidates.begin(), plan.candidates.end(),
                    [](const PlanCandidate& a, const PlanCandidate& b) {
@@ -302,8 +311,7 @@ std::string ExplainPlan(const Plan& plan) {
   const PlanRequest& r = plan.request;
   std::string text = absl::StrFormat(
       "%s privacy of rewards, epsilon %g, delta %g, d = %d, %d events per user expected\n",
-      kScopes[static_cast<int>(r.scope)].name, r.epsilon.value, r.delta.value, r.dimension,
-      r.events_per_node);
+      FindScope(r.mode)->name, r.epsilon.value, r.delta.value, r.dimension, r.events_per_node);
   absl::StrAppendFormat(&text, "  %-22s %-18s %12s %12s\n", "mechanism", "guarantee",
                         "regret share", "noise sd");
   for (const PlanCandidate& c : plan.candidates) {

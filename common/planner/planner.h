@@ -19,10 +19,9 @@ namespace bandana {
 
 // What the choice depends on. Public configuration only.
 struct PlanRequest {
-  enum class Scope { kLocal, kCentral };
-  Scope scope = Scope::kLocal;
-  int dimension = 0;          // [1, kDimensionMax]
-  double feature_l2_max = 1;  // L, > 0
+  v1::Mode mode = v1::LOCAL_REWARD;  // or CENTRAL_REWARD
+  int dimension = 0;                 // [1, kDimensionMax]
+  double feature_l2_max = 1;         // L, > 0
   RewardRange rewards;
   bool rewards_binary = false;
   double reward_stddev = 1;              // sigma_r, > 0

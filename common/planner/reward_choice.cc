@@ -47,8 +47,7 @@ v1::Privacy Named(const PlanCandidate& choice, std::uint64_t planned, v1::Privac
 }  // namespace
 
 PlanRequest RewardPlanRequest(const PublicSpec& policy, const v1::ModelConfig& config) {
-  return {.scope = ModeOf(policy.mode).server_draws ? PlanRequest::Scope::kCentral
-                                                    : PlanRequest::Scope::kLocal,
+  return {.mode = policy.mode,
           .dimension = policy.dimension,
           .feature_l2_max = policy.feature_l2_max,
           .rewards = policy.reward_range,

@@ -50,7 +50,7 @@ const PlanCandidate& Of(const Plan& plan, const std::string& name_part) {
 
 // Without windows, which a central server does not give.
 PlanRequest Central(PlanRequest request) {
-  request.scope = PlanRequest::Scope::kCentral;
+  request.mode = v1::CENTRAL_REWARD;
   return request;
 }
 
@@ -136,13 +136,13 @@ TEST(Planner, BinaryRewardsAreRandomizedByOneBit) {
 // Ten users who are one share one counter; ten strangers gain nothing from sharing.
 TEST(Planner, ShapesCentralNoiseAcrossUsersWhoAreAlike) {
   PlanRequest request = OneUser(0.5, 2'000);
-  request.scope = PlanRequest::Scope::kCentral;
+  request.mode = v1::CENTRAL_REWARD;
   request.coupling = EvenInfluence(10);
   request.prior_stddev = 1;
   const Plan alike = MakePlan(request).value();
   EXPECT_EQ(alike.best().mechanism, v1::SHAPED_COUNTER);
   EXPECT_LT(Of(alike, "shaped").predicted, 0.8 * Of(alike, "counter (blt)").predicted);
-  request.scope = PlanRequest::Scope::kLocal;
+  request.mode = v1::LOCAL_REWARD;
   const Plan local = MakePlan(request).value();
   for (const PlanCandidate& candidate : local.candidates)
     EXPECT_NE(candidate.mechanism, v1::SHAPED_COUNTER);

@@ -13,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
+#include "common/design/user_nodes.h"
 #include "common/model/paths/make_path.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/stored_config.h"
@@ -32,11 +33,15 @@ constexpr char kChain[] =
     "graph { users: 3 rows: [0, 1, 2, 0, 1] columns: [0, 1, 2, 1, 2]"
     " weights: [1, 1, 1, 0.5, 0.5] } ";
 
+const CounterDesign& DesignOfRewards(const Mechanism& made) { return made.counter()->design; }
+const CounterDesign& DesignOfJoint(const Mechanism& made) { return made.joint()->design(); }
+
 struct Kind {
   const char* name;
   std::string config;
   ReleaseForm form = ReleaseForm::kLinear;
   int events = 24;
+  const CounterDesign& (*epochs)(const Mechanism& made) = nullptr;  // events end with one of its
 };
 
 std::string Central(const char* coupling, const char* counter, int dimension = 4) {
@@ -60,7 +65,7 @@ std::vector<Kind> Kinds() {
                "128 }")},
       {"central-epochs",
        Central("shared {}", "mechanism: COUNTER counter { kind: EPOCHS horizon: 64 }"),
-       ReleaseForm::kLinear, 0},
+       ReleaseForm::kLinear, 0, DesignOfRewards},
       {"central-shaped",
        Central(goblin.c_str(), "mechanism: SHAPED_COUNTER counter { horizon: 10000 }")},
       {"central-pooled",
@@ -76,7 +81,7 @@ std::vector<Kind> Kinds() {
       {"joint-epochs",
        "mode: JOINT dimension: 3 shared {} privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
        "counter { kind: EPOCHS horizon: 64 steps_max: 128 } } ",
-       ReleaseForm::kLinear, 0},
+       ReleaseForm::kLinear, 0, DesignOfJoint},
       {"joint-sparse",
        "mode: JOINT dimension: 8 sparse { sparsity: 8 } feature_l2_max: 9 privacy { epsilon: 6 "
        "delta: 1e-5 mechanism: SPARSE_RELEASE } ",
@@ -91,11 +96,9 @@ ModelSpec SpecOf(const v1::ModelConfig& config) {
 }
 
 // The least number of events from 20 on whose last one ends an epoch, the one before it none.
-int EventsOfEpochs(const v1::ModelConfig& config) {
+int EventsOfEpochs(const Kind& kind, const v1::ModelConfig& config) {
   const ModelSpec spec = SpecOf(config);
-  const Mechanism& made = *spec.public_spec.made;
-  const CounterDesign& design =
-      made.joint() != nullptr ? made.joint()->design() : made.counter()->design;
+  const CounterDesign& design = kind.epochs(*spec.public_spec.made);
   int events = 20;
   while (design.ReleaseSize(events) == 0 || design.ReleaseSize(events - 1) != 0) ++events;
   return events;
@@ -114,7 +117,7 @@ std::vector<ReplayModel> MakeModels() {
                               : "one_per_decision: true",
                        " }");
       BANDANA_CHECK(google::protobuf::TextFormat::ParseFromString(text, &model.config));
-      if (model.events == 0) model.events = EventsOfEpochs(model.config);
+      if (model.events == 0) model.events = EventsOfEpochs(kind, model.config);
       models.push_back(std::move(model));
     }
   }
@@ -157,12 +160,11 @@ Decision DecisionOf(const server::HostedModel& hosted, const Clock& clock, int i
   const std::uint64_t number = i + 1;
   std::memcpy(decision.id.data(), &number, sizeof number);
   decision.time = clock.Now();
-  const Coupling& coupling = hosted.spec().coupling;
-  if (coupling.independent()) {
-    decision.user = absl::StrCat("user", i % 2);
-  } else {
-    decision.node = i % coupling.nodes();
-  }
+  const std::string user = absl::StrCat("user", i % 2);
+  const int nodes = std::max(1, hosted.spec().coupling.nodes());
+  const auto address = UserNodesOf(hosted.spec()).AddressOf(i % nodes, user);
+  decision.node = address.node;
+  decision.user = std::string(address.user);
   decision.arms.push_back({.propensity = 1, .features = std::move(features)});
   return decision;
 }

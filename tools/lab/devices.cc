@@ -16,6 +16,7 @@
 #include "common/bandits/scoring.h"
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
+#include "common/design/user_nodes.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/model/entries/records.h"
@@ -255,8 +256,10 @@ constexpr FormRow kForms[] = {{ReportForm::kRewards, MakeRaw},
 }  // namespace
 
 NodeName NameOf(const ModelSpec& spec, int node) {
-  if (spec.coupling.independent()) return {-1, absl::StrCat(node)};
-  return {spec.coupling.nodes() == 1 ? 0 : node, {}};
+  const std::string user = absl::StrCat(node);
+  const int place = spec.coupling.nodes() == 1 ? 0 : node;
+  const UserNodes::Address address = UserNodesOf(spec).AddressOf(place, user);
+  return {address.node, std::string(address.user)};
 }
 
 std::string MechanismWords(const ModelSpec& spec) {

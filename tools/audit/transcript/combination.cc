@@ -14,6 +14,7 @@ namespace {
 struct Model {
   const char* name;
   const char* text;
+  const Asking& (*asking)() = AsksInline;
 };
 
 // Small counters: what is audited is who learns what, not how much noise there is.
@@ -44,10 +45,12 @@ constexpr Model kLocal[] = {
      "COUNTER " BANDANA_AUDIT_COUNTER("EPOCHS") "} "},
     {"arms",
      "arms { policy: TSALLIS_INF } mode: LOCAL_REWARD "
-     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksCatalogue},
     {"points",
      "points { domain: BALL } mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER "
-     "} "},
+     "} ",
+     AsksPoint},
     {"on-device",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
@@ -107,7 +110,8 @@ std::vector<Combination> MakeCombinations() {
       all.push_back({.name = absl::StrCat(ModeOf(model), " ", model.name, " ", reporting, " sdk"),
                      .model = model.text,
                      .window = window,
-                     .on_device = std::string_view(model.name) == "on-device"});
+                     .on_device = std::string_view(model.name) == "on-device",
+                     .asking = &model.asking()});
     }
     for (const Model& model : kCentral) {
       for (const bool raw : {false, true}) {
@@ -115,7 +119,8 @@ std::vector<Combination> MakeCombinations() {
                                             raw ? " raw" : " sdk"),
                        .model = model.text,
                        .window = window,
-                       .raw_caller = raw});
+                       .raw_caller = raw,
+                       .asking = &model.asking()});
       }
     }
   }

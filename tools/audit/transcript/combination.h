@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
+#include "tools/audit/transcript/asking.h"
 
 namespace bandana::audit {
 
@@ -15,6 +16,7 @@ struct Combination {
   bool window = true;       // else one_per_decision
   bool raw_caller = false;  // central modes: reports at the click, without the SDK
   bool on_device = false;   // SelectOnDevice instead of Select
+  const Asking* asking = &AsksInline();
 };
 
 // In an order that does not change within a version: seed s runs combination s mod size.

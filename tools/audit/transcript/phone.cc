@@ -137,23 +137,16 @@ absl::Status Phone::Kill() {
 }
 
 void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done) {
+  const Combination& combination = *options_.scenario->combination;
+  if (!combination.on_device) return combination.asking->Select(*client_, choice, std::move(done));
   const std::string user = absl::StrCat(choice.user);
-  const Arms arms = Arms::Inline(choice.features);
-  const Ranks ranks(choice.top_k, choice.shown);
-  const std::string& text = options_.scenario->combination->model;
-  if (text.starts_with("points")) return client_->SelectPointAsync(user, std::move(done));
-  if (text.starts_with("arms")) {
-    return client_->SelectAsync(user, Arms::Query({}), ranks, std::move(done));
-  }
-  if (!options_.scenario->combination->on_device) {
-    return client_->SelectAsync(user, arms, ranks, std::move(done));
-  }
   // It blocks until its decision is durable, and the store works only on this thread.
   absl::StatusOr<Selection> selection;
   std::atomic<bool> returned = false;
   std::thread caller([&, bits = ThreadBits::Current()] {
     const ThreadBits same(bits);
-    selection = client_->SelectOnDevice(user, arms, ranks);
+    selection = client_->SelectOnDevice(user, Arms::Inline(choice.features),
+                                        Ranks(choice.top_k, choice.shown));
     returned = true;
   });
   while (!returned) {

@@ -260,15 +260,7 @@ class World {
     v1::SelectRequest request;
     request.set_model("m");
     request.set_user(absl::StrCat(choice.user));
-    if (options_.spec->points) return request;
-    request.set_top_k(static_cast<std::uint32_t>(choice.top_k));
-    request.set_shown(static_cast<std::uint32_t>(choice.shown));
-    if (options_.spec->arms) {
-      request.mutable_arms()->mutable_catalogue_query();
-    } else {
-      request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(
-          choice.features.begin(), choice.features.end());
-    }
+    scenario_.combination->asking->Add(choice, request);
     return request;
   }
 

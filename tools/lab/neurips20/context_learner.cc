@@ -80,7 +80,7 @@ v1::ModelConfig ConfigOf(const ContextTask& task, v1::Mechanism mechanism) {
   v1::Privacy& privacy = *config.mutable_privacy();
   privacy.set_research(true);
   privacy.set_epsilon(task.epsilon.value);
-  if (mechanism != v1::PRIVUNIT) privacy.set_delta(task.delta.value);
+  privacy.set_delta(task.delta.value);  // allowed; a pure mechanism spends none
   privacy.set_mechanism(mechanism);
   privacy.set_planned_events_per_user(task.horizon);
   return config;

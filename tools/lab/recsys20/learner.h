@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,16 +34,21 @@ class Learner {
 // Who sees the rewards.
 enum class Scope { kNonPrivate, kCentral, kLocal };
 
-// What that is to a configuration, to the planner and to pictures. One row each, in their order.
+struct LearnerOptions;
+inline std::optional<Epsilon> NoEpsilon(const LearnerOptions& options);
+inline std::optional<Epsilon> OwnEpsilon(const LearnerOptions& options);
+
+// What that is to a configuration and to pictures. One row each, in their order.
 struct ScopeRow {
   v1::Mode mode = v1::NON_PRIVATE;
-  PlanRequest::Scope planned = PlanRequest::Scope::kLocal;  // not read without privacy
+  // What an event spends; nothing without privacy.
+  std::optional<Epsilon> (*epsilon)(const LearnerOptions& options) = NoEpsilon;
   std::string_view panel;
 };
 inline constexpr ScopeRow kScopes[] = {
-    {v1::NON_PRIVATE, PlanRequest::Scope::kLocal, ""},
-    {v1::CENTRAL_REWARD, PlanRequest::Scope::kCentral, "central privacy"},
-    {v1::LOCAL_REWARD, PlanRequest::Scope::kLocal, "local privacy"},
+    {v1::NON_PRIVATE, NoEpsilon, ""},
+    {v1::CENTRAL_REWARD, OwnEpsilon, "central privacy"},
+    {v1::LOCAL_REWARD, OwnEpsilon, "local privacy"},
 };
 constexpr const ScopeRow& RowOf(Scope scope) { return kScopes[static_cast<int>(scope)]; }
 
@@ -58,5 +64,8 @@ struct LearnerOptions {
   double prior_factor = 1;
   double clip_factor = 1;  // of the enforced reward range
 };
+
+inline std::optional<Epsilon> NoEpsilon(const LearnerOptions&) { return std::nullopt; }
+inline std::optional<Epsilon> OwnEpsilon(const LearnerOptions& options) { return options.epsilon; }
 
 }  // namespace bandana::lab

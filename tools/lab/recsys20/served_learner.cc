@@ -37,8 +37,7 @@ class Served final : public Learner {
 
 // The model's tuning: of a private model that of its epsilon.
 Tuning TuningOf(const World& world, const LearnerOptions& options) {
-  if (options.scope == Scope::kNonPrivate) return world.TuningOf(options.family, std::nullopt);
-  return world.TuningOf(options.family, options.epsilon);
+  return world.TuningOf(options.family, RowOf(options.scope).epsilon(options));
 }
 
 void SetCoupling(const World& world, Family family, double laplacian_weight,
@@ -79,7 +78,8 @@ void SetPrivacy(const World& world, const LearnerOptions& options, const ServedM
 }
 
 // A user's counter of each kind, best predicted first.
-absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOptions& options) {
+absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOptions& options,
+                                            const ServedMechanism& asked) {
   static constexpr std::pair<CounterKind, v1::CounterKind> kServed[] = {
       {CounterKind::kBlt, v1::BLT},
       {CounterKind::kEpochs, v1::EPOCHS},
@@ -88,23 +88,27 @@ absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOpt
   BANDANA_ASSIGN_OR_RETURN(const PlanRequest request, PlanRequestOf(world, options));
   BANDANA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
   for (const PlanCandidate& candidate : plan.candidates) {
-    if (candidate.mechanism != v1::COUNTER || !candidate.excluded.empty()) continue;
+    if (candidate.mechanism != asked.id || !candidate.excluded.empty()) continue;
     for (const auto& [kind, served] : kServed) {
-      if (kind == candidate.counter)
-        return ServedMechanism{.id = v1::COUNTER, .approximate = true, .counter = served};
+      if (kind != candidate.counter) continue;
+      ServedMechanism chosen = asked;
+      chosen.counter = served;
+      return chosen;
     }
   }
   return InvalidArgument("no counter can be used: ", plan.candidates.back().excluded);
 }
 
-absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options);
+absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options,
+                                        const ServedMechanism& asked);
 
 using Choose = absl::StatusOr<ServedMechanism> (*)(const World& world,
-                                                   const LearnerOptions& options);
+                                                   const LearnerOptions& options,
+                                                   const ServedMechanism& asked);
 struct LabelRow {
   std::string_view label;
   ServedMechanism mechanism;
-  Choose choose = nullptr;  // in its place
+  Choose choose = nullptr;  // in its place, from it
 };
 constexpr LabelRow kLabels[] = {
     {"non-private", {.whole_range = true}},
@@ -117,7 +121,8 @@ constexpr LabelRow kLabels[] = {
     {"proven", {.id = v1::AUTO, .approximate = true}, Planned},
 };
 
-absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options) {
+absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options,
+                                        const ServedMechanism&) {
   std::vector<ConfigError> errors;
   const v1::ModelConfig config =
       ConfigOf(world, options, {.id = v1::AUTO, .approximate = options.delta.value > 0});
@@ -138,7 +143,7 @@ absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptio
   const EnvironmentInfo& info = world.info();
   const Tuning tuning = world.TuningOf(options.family, options.epsilon);
   PlanRequest request;
-  request.scope = RowOf(options.scope).planned;
+  request.mode = RowOf(options.scope).mode;
   request.dimension = info.dimension;
   request.feature_l2_max = info.feature_l2_max;
   request.rewards = EnforcedRange(world, options);
@@ -180,7 +185,7 @@ v1::ModelConfig ConfigOf(const World& world, const LearnerOptions& options,
   config.mutable_refresh_interval();  // the host's rule
   SetCoupling(world, options.family, tuning.laplacian_weight, config);
   config.set_mode(RowOf(options.scope).mode);
-  if (options.scope != Scope::kNonPrivate) {
+  if (RowOf(options.scope).epsilon(options)) {
     SetPrivacy(world, options, mechanism, *config.mutable_privacy());
     config.mutable_reporting()->set_one_per_decision(true);
   }
@@ -191,7 +196,7 @@ absl::StatusOr<ServedMechanism> MechanismOf(std::string_view label, const World&
                                             const LearnerOptions& options) {
   for (const LabelRow& row : kLabels) {
     if (row.label != label) continue;
-    if (row.choose != nullptr) return row.choose(world, options);
+    if (row.choose != nullptr) return row.choose(world, options, row.mechanism);
     return row.mechanism;
   }
   return InvalidArgument("no served model is labelled `", ToAbsl(label), "`");
