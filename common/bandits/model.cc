@@ -88,6 +88,7 @@ class CoupledModel : public BanditModel {
   absl::Status SetReleased(int node, NodeStatistics statistics) override;
   void Refresh() override;
   void Rebuild() override;
+  void RemoveDrift() override { Rebuild(); }
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling coupling) override;
   NodePosterior Posterior(int node) const override;
@@ -381,6 +382,7 @@ class GrowingModel final : public CoupledModel {
     AddSingle(single_prior_);
     return nodes() - 1;
   }
+  void RemoveDrift() override {}
   absl::Status SetCoupling(Coupling) override { return NoGraph(); }
 
  protected:

@@ -106,6 +106,9 @@ class BanditModel {
   // Cost for D rows: 7/6 D^3 multiply-adds and D^2 doubles of memory beside K (1.1 s at D = 2500, 2
   // cores, 2026).
   virtual void Rebuild() = 0;
+  // Rebuild where a component takes the events of many nodes, or of all users. The components of
+  // independent users have few events each: nothing.
+  virtual void RemoveDrift() = 0;
 
   // Puts statistics in place of the present ones (recovery, import) and rebuilds. For the
   // independent coupling, nodes() becomes their number. Errors: INVALID_ARGUMENT on their number,

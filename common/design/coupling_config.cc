@@ -158,12 +158,8 @@ void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, Model
 
 absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,
                                       int dimension) {
-  const auto of_graph = CouplingOf(config).of_graph;
-  if (of_graph == nullptr) {
-    return InvalidArgument("graph: model ", config.name(), " has no graph");
-  }
   BANDANA_ASSIGN_OR_RETURN(const Graph parsed, GraphFromProto(graph));
-  return of_graph(config, parsed, dimension);
+  return CouplingOf(config).of_graph(config, parsed, dimension);
 }
 
 }  // namespace bandana

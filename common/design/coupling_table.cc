@@ -104,6 +104,10 @@ constexpr CouplingRow kCouplings[] = {
 
 }  // namespace
 
+absl::StatusOr<Coupling> NoGraph(const v1::ModelConfig& config, const Graph&, int) {
+  return InvalidArgument("graph: model ", config.name(), " has no graph");
+}
+
 std::span<const CouplingRow> Couplings() { return kCouplings; }
 
 const CouplingRow* FindCoupling(const v1::ModelConfig& config) {

@@ -12,6 +12,9 @@
 
 namespace bandana {
 
+// P of a coupling without a graph. Errors: INVALID_ARGUMENT, always.
+absl::StatusOr<Coupling> NoGraph(const v1::ModelConfig& config, const Graph& graph, int dimension);
+
 struct CouplingRow {
   v1::ModelConfig::CouplingCase id = v1::ModelConfig::COUPLING_NOT_SET;
   std::string_view name;  // of the field, and in identities
@@ -22,9 +25,9 @@ struct CouplingRow {
                 const FieldChecks& checks) = nullptr;
   // One line for people.
   std::string (*words)(const ModelSpec& spec) = nullptr;
-  // P with this graph, of the message's `graph`; nullptr: it has none. Errors: INVALID_ARGUMENT.
+  // P with this graph, of the message's `graph`. Errors: INVALID_ARGUMENT.
   absl::StatusOr<Coupling> (*of_graph)(const v1::ModelConfig& config, const Graph& graph,
-                                       int dimension) = nullptr;
+                                       int dimension) = NoGraph;
 };
 
 std::span<const CouplingRow> Couplings();

@@ -10,6 +10,8 @@
 #include "common/base/status.h"
 #include "common/design/coupling_message.h"
 #include "common/design/coupling_table.h"
+#include "common/design/event_rule.h"
+#include "common/design/family.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
 
@@ -19,7 +21,6 @@ namespace {
 constexpr char kHeader[] = "bandana-model 1";
 constexpr char kHeaderNoise[] = "bandana-model 2";  // with kNoise
 constexpr char kNoise[] = "noise";
-constexpr char kNoiseVersion[] = "2";  // addresses name the data: NoiseAddress::input
 constexpr char kFeatureBound[] = "feature_l2_max";
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
@@ -37,30 +38,11 @@ std::string WithChecksum(std::string text) {
   return text + "sha256 " + digest + "\n";
 }
 
-// What becomes an event on this server: a report, or a decision whose window closes.
-struct Events {
-  std::string_view name = "report";
-  std::string window = "none";
-};
-
-Events EventsOf(const PublicSpec& spec) {
-  if (!ClosesWindows(spec)) return {};
-  return {"window", absl::FormatDuration(spec.reward_window->duration)};
-}
-
 }  // namespace
-
-bool ClosesWindows(const PublicSpec& spec) {
-  return spec.reward_window.has_value() && !IsLocalMode(spec.mode);
-}
-
-bool HidesReports(const PublicSpec& spec) {
-  return ClosesWindows(spec) && IsPrivateMode(spec.mode);
-}
 
 Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   const PublicSpec& p = spec.public_spec;
-  const Events events = EventsOf(p);
+  const EventRule events = EventRuleOf(p);
   Identity identity{.instance = instance};
   identity.fixed = {
       {"dimension", absl::StrCat(p.dimension)},
@@ -75,9 +57,13 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
       {"reward_binary", p.reward_binary ? "true" : "false"},
       {"event", std::string(events.name)},
   };
+  for (auto& field : FamilyOf(spec).IdentityFields(spec)) {
+    identity.fixed.push_back(std::move(field));
+  }
   for (auto& field : p.made->IdentityFields(spec)) identity.fixed.push_back(std::move(field));
-  if (IsCentralMode(p.mode)) identity.fixed.emplace_back(kNoise, kNoiseVersion);
-  identity.reward_window = events.window;
+  for (const auto& [name, value] : ModeOf(p.mode).identity)
+    identity.fixed.emplace_back(name, value);
+  identity.reward_window = events.window_text;
   identity.graph = GraphDigest(spec.config);
   return identity;
 }
@@ -120,7 +106,7 @@ absl::StatusOr<Identity> Renew(const Identity& former, const Identity& configure
         "that made it, and import it here as a new model");
   }
   Identity renewed = former;
-  renewed.fixed.emplace_back(kNoise, kNoiseVersion);
+  renewed.fixed.emplace_back(kNoise, FieldOf(configured, kNoise));
   return renewed;
 }
 

@@ -28,13 +28,6 @@ struct Identity {
   std::string noise_key;
 };
 
-// Decisions become events when their reward window closes, on this server. Windows of local models
-// close on the device.
-bool ClosesWindows(const PublicSpec& spec);
-// ClosesWindows in a private mode: that a report came, when, and what it said is shown nowhere
-// before its decision is an event.
-bool HidesReports(const PublicSpec& spec);
-
 Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance);
 
 // Errors: INVALID_ARGUMENT naming every field that differs, stored and configured value.

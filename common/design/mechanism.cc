@@ -59,10 +59,17 @@ std::string Mechanism::Warning(const PublicSpec& spec) const {
   return "";
 }
 
+MadeMechanism MakeByRow(const MechanismRow& row, const PublicSpec& spec) {
+  return row.make(row, spec);
+}
+
+MadeMechanism MakeNamed(const MechanismRow& row, const PublicSpec& spec) {
+  return std::make_shared<NamedMechanism>(row, spec.mode);
+}
+
 MadeMechanism MakeMechanism(const PublicSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const MechanismRow* const row, RowOf(spec));
-  if (ModeOf(spec.mode).server_draws) return std::make_shared<NamedMechanism>(*row, spec.mode);
-  return row->make(*row, spec);
+  return ModeOf(spec.mode).make_on_device(*row, spec);
 }
 
 MadeMechanism MakeMechanism(const ModelSpec& spec) {

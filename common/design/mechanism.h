@@ -137,6 +137,11 @@ class Mechanism {
   const ModeRow& mode_;
 };
 
+// ModeRow::make_on_device: all of it; and where the server draws, an object that has its name
+// alone.
+MadeMechanism MakeByRow(const MechanismRow& row, const PublicSpec& spec);
+MadeMechanism MakeNamed(const MechanismRow& row, const PublicSpec& spec);
+
 // Makes the mechanism of a policy as its device needs it: where the server draws, an object that
 // has its name alone. Requires a mechanism for its mode (mechanism_table.h). Errors:
 // INVALID_ARGUMENT.

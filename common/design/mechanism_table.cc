@@ -11,6 +11,7 @@
 #include "common/design/mechanisms/reward_randomizer.h"
 #include "common/design/mechanisms/shaped_counter.h"
 #include "common/design/mechanisms/sparse_release.h"
+#include "common/design/privacy_rules.h"
 
 namespace bandana {
 
@@ -58,6 +59,7 @@ std::span<const MechanismRow> Mechanisms() {
        .modes = {v1::JOINT},
        .delta = &GaussianDelta(),
        .counter = &OwnCounter(),
+       .check = CheckThetaBound,
        .field = "privacy.counter",
        .make = MakeJoint},
       {.id = v1::SHAPED_COUNTER,
@@ -79,11 +81,13 @@ std::span<const MechanismRow> Mechanisms() {
       {.id = v1::PRIVUNIT,
        .modes = {v1::LOCAL_CONTEXT},
        .drawn = ReportForm::kContexts,
+       .check = CheckThetaBound,
        .make = MakePrivUnit},
       {.id = v1::JOINT_GAUSSIAN,
        .modes = {v1::LOCAL_CONTEXT},
        .drawn = ReportForm::kContexts,
        .delta = &GaussianDelta(),
+       .check = CheckThetaBound,
        .make = MakeJointGaussian},
       {.id = v1::SPARSE_RELEASE,
        .modes = {v1::JOINT},

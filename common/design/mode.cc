@@ -1,6 +1,9 @@
 #include "common/design/mode.h"
 
 #include "common/base/check.h"
+#include "common/design/mechanism.h"
+#include "common/design/privacy_config.h"
+#include "common/design/public_spec.h"
 
 namespace bandana {
 namespace {
@@ -8,16 +11,30 @@ namespace {
 constexpr std::string_view kJointCouplings[] = {"shared", "independent", "sparse"};
 constexpr std::string_view kContextCouplings[] = {"shared"};
 
+// Addresses of noise name the data: NoiseAddress::input.
+constexpr std::pair<std::string_view, std::string_view> kNoiseIdentity[] = {{"noise", "2"}};
+
 constexpr ModeRow kModes[] = {
-    {.mode = v1::NON_PRIVATE, .words = "the server sees raw rewards and promises nothing"},
+    {.mode = v1::NON_PRIVATE,
+     .words = "the server sees raw rewards and promises nothing",
+     .parse_privacy = RefusePrivacy,
+     .check_policy = CheckOpen,
+     .make_on_device = MakeByRow},
     {.mode = v1::LOCAL_REWARD,
      .is_private = true,
      .device_draws = true,
-     .words = "the server never sees a reward"},
+     .words = "the server never sees a reward",
+     .parse_privacy = ParsePrivate,
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeByRow},
     {.mode = v1::CENTRAL_REWARD,
      .is_private = true,
      .server_draws = true,
-     .words = "the server sees raw rewards and publishes noised statistics only"},
+     .words = "the server sees raw rewards and publishes noised statistics only",
+     .parse_privacy = ParsePrivate,
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeNamed,
+     .identity = kNoiseIdentity},
     {.mode = v1::JOINT,
      .is_private = true,
      .server_draws = true,
@@ -25,7 +42,11 @@ constexpr ModeRow kModes[] = {
      .couplings = kJointCouplings,
      .couplings_message = "must be shared, independent or sparse for mode JOINT",
      .words = "the server sees contexts and raw rewards; what others are served hides any one "
-              "round's"},
+              "round's",
+     .parse_privacy = ParsePrivate,
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeNamed,
+     .identity = kNoiseIdentity},
     {.mode = v1::LOCAL_CONTEXT,
      .is_private = true,
      .device_draws = true,
@@ -36,10 +57,13 @@ constexpr ModeRow kModes[] = {
      .no_users = "user: must be empty, the model is LOCAL_CONTEXT: nothing names a user",
      .couplings = kContextCouplings,
      .couplings_message = "must be shared for mode LOCAL_CONTEXT: no report names its user",
-     .words = "the server never sees a context, an arm or a reward"},
+     .words = "the server never sees a context, an arm or a reward",
+     .parse_privacy = ParsePrivate,
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeByRow},
 };
 
-constexpr ModeRow kUnknown;
+constexpr ModeRow kUnknown{.check_policy = CheckOpen};
 
 const ModeRow& KnownOr(v1::Mode mode) {
   const ModeRow* const row = FindMode(mode);
@@ -59,6 +83,11 @@ bool IsPrivateMode(v1::Mode mode) { return KnownOr(mode).is_private; }
 bool IsLocalMode(v1::Mode mode) { return KnownOr(mode).device_draws; }
 bool IsCentralMode(v1::Mode mode) { return KnownOr(mode).server_draws; }
 bool HidesContexts(v1::Mode mode) { return KnownOr(mode).hides_contexts; }
+
+void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,
+                       const FieldChecks& checks) {
+  KnownOr(response.mode()).check_policy(response, spec, checks);
+}
 
 const ModeRow& ModeOf(v1::Mode mode) {
   const ModeRow* const row = FindMode(mode);

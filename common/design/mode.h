@@ -1,12 +1,25 @@
 // What a model's mode says about who sees what and who draws.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 
+namespace bandana::v1 {
+class GetModelResponse;
+}  // namespace bandana::v1
+
 namespace bandana {
+
+class FieldChecks;
+class Mechanism;
+struct MechanismRow;
+struct ModelSpec;
+struct PublicSpec;
 
 // One row per mode.
 struct ModeRow {
@@ -24,6 +37,16 @@ struct ModeRow {
   std::span<const std::string_view> couplings;
   std::string_view couplings_message;
   std::string_view words;  // for people: what the server sees
+  // Takes what a configuration says of privacy.
+  void (*parse_privacy)(ModelSpec& spec, const FieldChecks& checks) = nullptr;
+  // Takes what a policy in force says of it.
+  void (*check_policy)(const v1::GetModelResponse& response, PublicSpec& spec,
+                       const FieldChecks& checks) = nullptr;
+  // Makes a mechanism as its devices need it. Errors: INVALID_ARGUMENT.
+  absl::StatusOr<std::shared_ptr<const Mechanism>> (*make_on_device)(
+      const MechanismRow& row, const PublicSpec& spec) = nullptr;
+  // Names and values that the identities of its models have.
+  std::span<const std::pair<std::string_view, std::string_view>> identity;
 };
 
 // nullptr: not one that this version knows.
@@ -36,5 +59,9 @@ bool IsPrivateMode(v1::Mode mode);
 bool IsLocalMode(v1::Mode mode);    // ModeRow::device_draws
 bool IsCentralMode(v1::Mode mode);  // ModeRow::server_draws
 bool HidesContexts(v1::Mode mode);
+
+// ModeRow::check_policy; a mistake where this version does not know the mode.
+void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,
+                       const FieldChecks& checks);
 
 }  // namespace bandana

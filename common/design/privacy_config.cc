@@ -52,6 +52,12 @@ void ParseMechanism(const v1::Privacy& privacy, ModelSpec& spec, const FieldChec
   row.check_policy(out, checks);
 }
 
+}  // namespace
+
+void RefusePrivacy(ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.config.has_privacy()) checks.Add("privacy", "is refused for mode NON_PRIVATE");
+}
+
 void ParsePrivate(ModelSpec& spec, const FieldChecks& checks) {
   PublicSpec& out = spec.public_spec;
   const v1::ModelConfig& config = spec.config;
@@ -72,6 +78,8 @@ void ParsePrivate(ModelSpec& spec, const FieldChecks& checks) {
   out.guarantee = "proven";
   out.events_per_user_max = privacy.events_per_user_max();
 }
+
+namespace {
 
 std::string ModeNames(const std::vector<v1::Mode>& modes) {
   return absl::StrJoin(modes, " or ",
@@ -108,11 +116,6 @@ void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
     checks.Add("arms_file", absl::StrCat("is refused for mode ", ToAbsl(mode.no_catalogue)));
   }
   CheckHiddenFeatures(spec.public_spec, checks);
-  if (mode.hides_contexts && !(spec.theta_l2_max <= kScaleMax)) {
-    checks.Add("prior_stddev",
-               absl::StrCat("must keep |theta| = sqrt(dimension) prior_stddev within ", kScaleMax,
-                            ", got ", spec.theta_l2_max));
-  }
 }
 
 }  // namespace
@@ -128,11 +131,9 @@ void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks) {
   if (mode == nullptr) {
     checks.Add("mode",
                "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
-  } else if (mode->is_private) {
-    ParsePrivate(spec, checks);
-  } else if (spec.config.has_privacy()) {
-    checks.Add("privacy", "is refused for mode NON_PRIVATE");
+    return;
   }
+  mode->parse_privacy(spec, checks);
 }
 
 void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {

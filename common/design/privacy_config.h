@@ -11,6 +11,10 @@ namespace bandana {
 // family; a server's planner names another one in the configuration, and this is called again.
 void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks);
 
+// ModeRow::parse_privacy of private modes; and of the one that has none.
+void ParsePrivate(ModelSpec& spec, const FieldChecks& checks);
+void RefusePrivacy(ModelSpec& spec, const FieldChecks& checks);
+
 // Whether the choice of the mechanism is left to AUTO.
 bool AsksForAuto(const v1::ModelConfig& config);
 

@@ -33,6 +33,13 @@ std::string MechanismNames(v1::Mode mode) {
   return names;
 }
 
+void CheckThetaBound(const ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.theta_l2_max <= kScaleMax) return;
+  checks.Add("prior_stddev",
+             absl::StrCat("must keep |theta| = sqrt(dimension) prior_stddev within ", kScaleMax,
+                          ", got ", spec.theta_l2_max));
+}
+
 CounterSpec CheckCounter(std::string_view field, const v1::CounterPolicy& policy,
                          const FieldChecks& checks) {
   const FieldChecks inside = checks.Inside(field);

@@ -27,6 +27,9 @@ int DimensionMax(v1::Mechanism mechanism);
 // The names of the mechanisms for the mode, as a list for messages.
 std::string MechanismNames(v1::Mode mode);
 
+// |theta| <= kScaleMax: noise in contexts is as large as theta in the residuals.
+void CheckThetaBound(const ModelSpec& spec, const FieldChecks& checks);
+
 // `kind` one that this version knows; `horizon` in [1, 2^30]; `steps_max` in [horizon, 2^30].
 // Mistakes are reported below `field`. Nothing is filled in.
 CounterSpec CheckCounter(std::string_view field, const v1::CounterPolicy& policy,

@@ -1,4 +1,6 @@
 // The public part of a model: between PublicSpec and GetModelResponse, and its hash.
+#include "common/design/public_spec.h"
+
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -96,6 +98,8 @@ std::string CanonicalText(const PublicSpec& spec) {
   return text + sections;
 }
 
+}  // namespace
+
 void CheckPrivate(const v1::GetModelResponse& response, PublicSpec& spec,
                   const FieldChecks& checks) {
   const MechanismRow* const row = FindMechanism(response.mechanism());
@@ -112,7 +116,7 @@ void CheckPrivate(const v1::GetModelResponse& response, PublicSpec& spec,
   if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
 }
 
-void CheckOpen(const v1::GetModelResponse& response, const FieldChecks& checks) {
+void CheckOpen(const v1::GetModelResponse& response, PublicSpec&, const FieldChecks& checks) {
   if (FindMode(response.mode()) == nullptr) {
     checks.Add("mode", "is not one that this version knows");
   }
@@ -124,6 +128,8 @@ void CheckOpen(const v1::GetModelResponse& response, const FieldChecks& checks) 
   }
 }
 
+namespace {
+
 void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
                   const FieldChecks& checks) {
   spec.mode = response.mode();
@@ -132,8 +138,7 @@ void CheckPrivacy(const v1::GetModelResponse& response, PublicSpec& spec,
   spec.guarantee = response.guarantee();
   spec.events_per_user_max = response.events_per_user_max();
   spec.research = response.research();
-  return IsPrivateMode(response.mode()) ? CheckPrivate(response, spec, checks)
-                                        : CheckOpen(response, checks);
+  CheckPolicyOfMode(response, spec, checks);
 }
 
 // The device's own design: where the server's differs, the hash does.

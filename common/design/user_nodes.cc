@@ -14,6 +14,16 @@ bool UserNodes::Fits(const ModelSpec& spec, const Address& address) const {
   return address.user.empty() && address.node >= 0 && address.node < spec.coupling.nodes();
 }
 
+absl::StatusOr<int> UserNodes::NodeOf(
+    const Address& address, absl::FunctionRef<absl::StatusOr<int>(std::string_view)>) const {
+  if (address.user.empty()) return address.node;
+  return DataLoss("an event's user in a model that has none");
+}
+
+absl::Status UserNodes::CheckGraphChange(std::string_view model) const {
+  return FailedPrecondition("model ", ToAbsl(model), " has no graph");
+}
+
 std::string UserNodes::Count(const ModelSpec& spec) const {
   return absl::StrCat(spec.coupling.nodes());
 }
@@ -41,6 +51,11 @@ class NodePerUser final : public UserNodes {
   bool Fits(const ModelSpec&, const Address& address) const override {
     return !address.user.empty() && address.user.size() <= kUserIdBytesMax;
   }
+  absl::StatusOr<int> NodeOf(
+      const Address& address,
+      absl::FunctionRef<absl::StatusOr<int>(std::string_view)> join) const override {
+    return address.user.empty() ? address.node : join(address.user);
+  }
   std::string Count(const ModelSpec&) const override { return "grows"; }
   std::string_view whose() const override { return "a user "; }
   std::vector<bool> Pooled(const ModelSpec&) const override { return {}; }
@@ -64,6 +79,7 @@ class GraphNodes final : public UserNodes {
     if (spec.cold_start_node) return *spec.cold_start_node;
     return NotFound("user: not a user of model ", spec.public_spec.name);
   }
+  absl::Status CheckGraphChange(std::string_view) const override { return absl::OkStatus(); }
   std::string Words(const ModelSpec& spec) const override {
     const std::string known = spec.users.empty() ? std::string("ids are node numbers")
                                                  : absl::StrCat(spec.users.size(), " mapped ids");

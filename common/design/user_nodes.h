@@ -32,6 +32,13 @@ class UserNodes {
   }
   // Whether this server can have said it.
   virtual bool Fits(const ModelSpec& spec, const Address& address) const;
+  // The node of an entry for that address. `join`: the node of a user, made where there is none
+  // yet. Errors: DATA_LOSS no such model names its users; those of `join`.
+  virtual absl::StatusOr<int> NodeOf(
+      const Address& address,
+      absl::FunctionRef<absl::StatusOr<int>(std::string_view user)> join) const;
+  // Why the model called so may have no other graph; OK where its nodes are a graph's.
+  virtual absl::Status CheckGraphChange(std::string_view model) const;
   // How many nodes there are, for identities.
   virtual std::string Count(const ModelSpec& spec) const;
   // For people: which users there may be; and whose stream one node's is, "" or a word and a space.

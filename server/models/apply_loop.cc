@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/design/event_rule.h"
 
 namespace bandana::server {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 // Log entries between two recomputations of a coupled posterior from its statistics. Rounding adds
 // about one part in 1e16 per event; at 2500 rows a recomputation costs as much as some 6000 events
-// in blocks. Nodes of independent models have few events each.
+// in blocks.
 constexpr std::uint64_t kRebuildEntries = 100'000;
 constexpr std::uint64_t kBlockEntries = 64;  // applied between two looks at what waits
 
@@ -22,8 +23,7 @@ constexpr absl::Duration kPublishRetry = absl::Seconds(1);
 // Windows close a sixteenth of their length late at most, so that a stream of decisions costs few
 // time entries.
 absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
-  if (!ClosesWindows(spec.public_spec)) return tick_max;
-  return std::clamp(spec.public_spec.reward_window->duration / 16, kTickMin,
+  return std::clamp(EventRuleOf(spec.public_spec).window / 16, kTickMin,
                     std::max(kTickMin, tick_max));
 }
 
@@ -211,9 +211,8 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
 }
 
 void ApplyLoop::RebuildIfDrifted() {
-  if (spec_.coupling.independent()) return;
   if (state_.position.sequence - rebuilt_sequence_ < kRebuildEntries) return;
-  learner_->Rebuild();
+  learner_->RemoveDrift();
   rebuilt_sequence_ = state_.position.sequence;
 }
 
@@ -232,12 +231,19 @@ absl::Status ApplyLoop::Refresh() {
   return Publish();
 }
 
-bool ApplyLoop::PersistPublication() {
+absl::Status ApplyLoop::PersistPublication() {
+  if (published_ == state_.position) return absl::OkStatus();
   absl::Status persisted;
   if (hooks_.publishing) persisted = hooks_.publishing(state_.position);
-  std::lock_guard lock(mutex_);
-  withheld_ = persisted.ok() ? persisted : absl::ResourceExhaustedError(persisted.message());
-  return persisted.ok();
+  if (!persisted.ok()) persisted = absl::ResourceExhaustedError(persisted.message());
+  {
+    std::lock_guard lock(mutex_);
+    withheld_ = persisted;
+  }
+  BANDANA_RETURN_IF_ERROR(persisted);
+  published_ = state_.position;
+  Trace("persisted");
+  return absl::OkStatus();
 }
 
 absl::Status ApplyLoop::Publish() {
@@ -251,13 +257,9 @@ absl::Status ApplyLoop::Publish() {
   const std::uint64_t sequence = state_.position.sequence;
   const auto current = posterior_.load();
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
-    if (path_.draws_noise() && published_ != state_.position) {
-      if (!PersistPublication()) {
-        unpublished_ = std::move(changed);
-        return absl::OkStatus();
-      }
-      published_ = state_.position;
-      Trace("persisted");
+    if (!path_.BeforeShown([this] { return PersistPublication(); }).ok()) {
+      unpublished_ = std::move(changed);
+      return absl::OkStatus();
     }
     std::vector<NodePosterior> posteriors;
     posteriors.reserve(changed.size());

@@ -121,8 +121,8 @@ class ApplyLoop {
   // Takes releases into the posterior and publishes it.
   absl::Status Refresh();
   absl::Status Publish();
-  // Whether what is to be published may be.
-  bool PersistPublication();
+  // Makes the position durable as published, unless it is.
+  absl::Status PersistPublication();
   void Tick();
   void ServeCaptures();
   Captured CaptureNow() const;

@@ -9,7 +9,6 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/coupling_table.h"
 #include "common/design/family.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
@@ -18,6 +17,7 @@
 #include "common/random/bit_source.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/gate_setup.h"
+#include "server/models/admission/open_counts.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/report_gate.h"
 #include "server/models/admission/verdict.h"
@@ -71,7 +71,6 @@ class Model final : public HostedModel {
     log_ = std::move(recovered.log);
     path_ = std::move(recovered.path);
     intake_ = MakeIntake(spec_);
-    if (!mode().is_private) rewards_.emplace();
     instance_ = recovered.stored.instance;
     BANDANA_RETURN_IF_ERROR(StartGate(recovered));
     const Identity stored = recovered.stored;
@@ -85,7 +84,7 @@ class Model final : public HostedModel {
     if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
     if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
-    if (path_->draws_noise() && log_->trimmed() < checkpoint_sequence) FinishTrimming();
+    if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
     BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
     BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_)));
     return absl::OkStatus();
@@ -111,11 +110,10 @@ class Model final : public HostedModel {
   void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override {
     Submit(std::move(reports), std::move(done));
   }
-  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override;
-  void CountFeaturesClipped(std::uint64_t count) override {
-    if (mode().hides_contexts) return;  // it would tell about contexts
-    counters_.Add(Counters::kFeaturesClipped, count);
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
+    counts_.Rejected(code, reason, count);
   }
+  void CountFeaturesClipped(std::uint64_t count) override { counts_.FeaturesClipped(count); }
 
   absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
     if (!mode().no_catalogue.empty()) {
@@ -133,10 +131,7 @@ class Model final : public HostedModel {
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
   absl::StatusOr<std::string> Export() override;
   v1::GetStatsResponse Stats() const override;
-  std::optional<RewardTotals> rewards() const override {
-    const std::lock_guard lock(rewards_mutex_);
-    return rewards_;
-  }
+  std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }
   v1::GetLedgerResponse Ledger() const override {
     return LedgerOf(spec_.public_spec,
                     {.events = counters_.Get()[Counters::kApplied],
@@ -196,14 +191,8 @@ class Model final : public HostedModel {
   void FinishTrimming();
   // The error of a call that the gate could not decide about.
   absl::Status Undecided(Admission admission) const;
-  // What the open windows hold that a report came for. Non-private models; on the writer's thread.
+  // What the open windows hold that a report came for.
   absl::StatusOr<WindowValues> ReportedValues();
-  void CountReward(double reward) {
-    if (!rewards_) return;
-    const std::lock_guard lock(rewards_mutex_);
-    ++rewards_->count;
-    rewards_->sum += reward;
-  }
 
   const ModelSpec spec_;
   const std::string folder_;
@@ -216,6 +205,7 @@ class Model final : public HostedModel {
   Intake intake_;
   UserIndex users_;
   Counters counters_;
+  OpenCounts counts_{spec_, counters_};
   std::unique_ptr<ArmCatalogue> arms_;
   std::unique_ptr<UserTable> user_groups_;
   std::unique_ptr<UpdateLog> log_;
@@ -223,9 +213,6 @@ class Model final : public HostedModel {
   std::unique_ptr<CellCodec> cells_;
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
-
-  mutable std::mutex rewards_mutex_;
-  std::optional<RewardTotals> rewards_;  // a private model has none
 
   std::mutex checkpoint_mutex_;  // for store_
   CheckpointStore store_;
@@ -353,8 +340,7 @@ void Model::Submit(std::vector<Reported> reports, ReportDone done) {
     (*shared)(status.ok() ? Answer(std::move(asked), verdicts) : status);
   };
   const absl::Status queued =
-      writer_->Submit(std::move(records), std::move(finish),
-                      HidesReports(spec_.public_spec) ? Notice::kHushed : Notice::kOpen);
+      writer_->Submit(std::move(records), std::move(finish), counts_.notice());
   if (!queued.ok()) (*shared)(queued);
 }
 
@@ -366,8 +352,8 @@ absl::StatusOr<std::vector<ReportResult>> Model::Answer(Asked asked,
     if (!result) return Undecided(verdicts[i]);
     asked.results[report.position] = *result;
     if (verdicts[i] != Admission::kAppend) continue;
-    if (report.reward_clipped) counters_.Add(Counters::kRewardsClipped, 1);
-    CountReward(report.reward);
+    if (report.reward_clipped) counts_.RewardClipped();
+    counts_.Reward(report.reward);
   }
   for (std::size_t i = 0; i < asked.streams.size(); ++i) {
     asked.results[i].acknowledged_step = gate_->AcknowledgedStep(asked.streams[i]);
@@ -387,11 +373,6 @@ absl::Status Model::Undecided(Admission admission) const {
                      " decisions are remembered; older ones must expire first");
 }
 
-void Model::CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
-  if (HidesReports(spec_.public_spec)) return;  // it would tell that a report came
-  counters_.Add(CounterOf(code, reason), count);
-}
-
 absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
   std::promise<absl::StatusOr<Admission>> promise;
   std::future<absl::StatusOr<Admission>> answer = promise.get_future();
@@ -408,9 +389,6 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
 }
 
 absl::Status Model::PutGraph(const v1::Graph& graph) {
-  if (CouplingOf(spec_.config).of_graph == nullptr) {
-    return FailedPrecondition("model ", spec_.public_spec.name, " has no graph");
-  }
   BANDANA_RETURN_IF_ERROR(path_->CheckGraphChange(spec_.public_spec.name));
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling,
                            MakeCoupling(spec_.config, graph, spec_.public_spec.dimension));
@@ -457,8 +435,6 @@ absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
 
 absl::StatusOr<WindowValues> Model::ReportedValues() {
   WindowValues values;
-  const PublicSpec& p = spec_.public_spec;
-  if (!ClosesWindows(p) || HidesReports(p)) return values;
   std::promise<absl::Status> done;
   BANDANA_RETURN_IF_ERROR(writer_->Submit({}, [&](const absl::Status& status, auto) {
     if (status.ok()) values = gate_->ReportedValues();
@@ -472,7 +448,8 @@ absl::StatusOr<WindowValues> Model::ReportedValues() {
 absl::StatusOr<std::string> Model::Export() {
   Step();
   // Before the state: a window that closes in between is an event in it.
-  BANDANA_ASSIGN_OR_RETURN(const WindowValues values, ReportedValues());
+  BANDANA_ASSIGN_OR_RETURN(const WindowValues values,
+                           path_->ReportsToCopy([this] { return ReportedValues(); }));
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
   v1::ModelConfig config = spec_.config;
   config.clear_arms_file();

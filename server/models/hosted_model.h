@@ -25,6 +25,7 @@
 #include "common/random/keyed_stream.h"
 #include "server/log/log_engine.h"
 #include "server/models/admission/budget_use.h"
+#include "server/models/admission/reward_totals.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint_seal.h"
 
@@ -34,12 +35,6 @@ namespace bandana::server {
 // other than OK means the log could not take the call: nothing is promised about any outcome (a
 // repeat is safe).
 using ReportDone = std::function<void(absl::StatusOr<std::vector<ReportResult>>)>;
-
-// Rewards of the reports accepted since the start.
-struct RewardTotals {
-  std::uint64_t count = 0;
-  double sum = 0;  // reward units
-};
 
 struct HostedModelOptions {
   std::shared_ptr<const LogEngine> log = DefaultLogEngine();

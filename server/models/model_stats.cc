@@ -28,8 +28,8 @@ namespace {
 double UserEpsilon(const PublicSpec& spec, const LedgerFacts& facts) {
   const std::uint64_t k = facts.events_of_one;
   if (k == 0) return 0;
-  if (facts.event.rho) {
-    const auto sum = ZcdpEpsilon({facts.event.rho->value * static_cast<double>(k)}, spec.delta);
+  if (facts.event && facts.event->rho) {
+    const auto sum = ZcdpEpsilon({facts.event->rho->value * static_cast<double>(k)}, spec.delta);
     return sum.ok() ? sum->value : std::numeric_limits<double>::infinity();
   }
   if (!facts.stream) return static_cast<double>(k) * spec.epsilon.value;
@@ -58,8 +58,8 @@ v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, const LedgerFacts& facts,
   ledger.set_research(spec.research);
   if (facts.debits.debits()) {
     debited.Fill(spec.delta.value, facts.debits.principal(), ledger);
-  } else if (spec.mode != v1::NON_PRIVATE) {
-    const auto totals = Compose(PrivacyTotals{}, facts.event, facts.events_of_one);
+  } else if (facts.event) {
+    const auto totals = Compose(PrivacyTotals{}, *facts.event, facts.events_of_one);
     if (totals.ok()) FillReadings(*totals, spec.delta.value, *ledger.mutable_user());
   }
   return ledger;

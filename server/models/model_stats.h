@@ -21,7 +21,8 @@ struct LedgerFacts {
   std::uint64_t epoch = 0;
   const DebitPolicy& debits;
   std::optional<Rho> stream;  // counters: cost of a stream
-  PrivacyCost event;          // of one event, where nothing is debited
+  // Of one event, where nothing is debited; nullopt: nothing is promised.
+  std::optional<PrivacyCost> event;
 };
 
 // Event-level reading: every event lies in one stream, or is randomized by itself, so that the

@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
+#include "common/design/event_rule.h"
 #include "common/design/mode.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"

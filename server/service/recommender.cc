@@ -6,7 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
-#include "common/design/identity.h"
+#include "common/design/event_rule.h"
 #include "server/service/posterior_page.h"
 #include "server/service/reports.h"
 #include "server/service/selection.h"

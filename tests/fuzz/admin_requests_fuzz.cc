@@ -6,7 +6,7 @@
 
 #include "bandana/v1/admin.pb.h"
 #include "common/base/check.h"
-#include "common/design/coupling_table.h"
+#include "common/design/coupling_message.h"
 #include "common/planner/served_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<bandana::ConfigError> errors;
   const auto spec = ParseServedModel(request.config(), "", /*allow_files=*/false, errors);
   BANDANA_CHECK(spec.has_value() == errors.empty());
-  if (!spec || bandana::CouplingOf(spec->config).of_graph == nullptr) return 0;
+  if (!spec || bandana::GraphOf(spec->config) == nullptr) return 0;
   bandana::v1::PutGraphRequest put;
   if (put.ParseFromArray(data, static_cast<int>(size))) {
     (void)bandana::MakeCoupling(spec->config, put.graph(), spec->public_spec.dimension);

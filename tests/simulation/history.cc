@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "common/base/status.h"
-#include "common/design/identity.h"
+#include "common/design/event_rule.h"
 
 namespace bandana::testing {
 namespace {

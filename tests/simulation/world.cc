@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/privacy/counter_stream.h"
 #include "common/base/status.h"
+#include "common/design/event_rule.h"
 #include "common/design/identity.h"
 #include "common/design/mechanism.h"
 #include "tests/support/crash_vfs.h"

@@ -10,7 +10,7 @@
 
 #include "common/base/file.h"
 #include "common/base/limits.h"
-#include "common/design/coupling_table.h"
+#include "common/design/coupling_message.h"
 #include "common/design/model_spec.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/status_matchers.h"
@@ -314,7 +314,7 @@ TEST(ParseModelConfig, ReadsGraphAndUsersFilesAndPutsThemInline) {
       SpecOf(std::string(kColin) +
                  "goblin { graph { file: 'g.mtx' } users { file: 'u.tsv' cold_start_node: 1 } }",
              folder.path());
-  EXPECT_NE(CouplingOf(spec.config).of_graph, nullptr);
+  EXPECT_NE(GraphOf(spec.config), nullptr);
   EXPECT_EQ(spec.coupling.nodes(), 3);
   EXPECT_EQ(spec.bandit.nodes_max, 3);
   EXPECT_EQ(spec.users.at("bob"), 2);

@@ -7,7 +7,6 @@
 #include "common/base/status.h"
 #include "common/design/counter_options.h"
 #include "common/design/coupling_message.h"
-#include "common/design/coupling_table.h"
 
 namespace bandana {
 namespace {
@@ -65,7 +64,7 @@ MadeMechanism MakeShaped(const MechanismRow& row, const ModelSpec& spec,
 
 void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks) {
   const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
-  if (CouplingOf(spec.config).of_graph == nullptr) {
+  if (GraphOf(spec.config) == nullptr) {
     checks.Add("privacy.mechanism", absl::StrCat(name, " is for colin and goblin models"));
     return;
   }

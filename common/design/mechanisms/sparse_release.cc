@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
+#include "common/design/privacy_rules.h"
 
 namespace bandana {
 namespace {
@@ -47,6 +48,7 @@ double ResidualAbsMax(const ModelSpec& spec) {
 }
 
 void CheckSparseModel(const ModelSpec& spec, const FieldChecks& checks) {
+  CheckThetaBound(spec, checks);
   if (&FamilyOf(spec) == &SparseFamily()) return;
   checks.Add("privacy.mechanism", "SPARSE_RELEASE is for sparse models");
 }

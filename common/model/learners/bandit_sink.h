@@ -18,7 +18,7 @@ class BanditLearner : public Learner {
   NodePosterior Prior() const override { return model_->Prior(); }
   NodePosterior Posterior(int node) const override { return model_->Posterior(node); }
   std::vector<int> TakeChangedNodes() override { return model_->TakeChangedNodes(); }
-  void Rebuild() override { model_->Rebuild(); }
+  void RemoveDrift() override { model_->RemoveDrift(); }
 
  protected:
   // `spec` must outlive the learner.

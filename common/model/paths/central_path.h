@@ -13,6 +13,9 @@ namespace bandana {
 class CentralPath : public SeenPath {
  public:
   bool draws_noise() const final { return true; }
+  absl::Status BeforeShown(absl::FunctionRef<absl::Status()> persist) const final {
+    return persist();
+  }
   absl::StatusOr<std::optional<CellKey>> MakeCellKey() const final;
   absl::StatusOr<std::string> KeyFingerprint() const final { return noise_.Fingerprint(); }
 

@@ -19,6 +19,10 @@ absl::Status EventIntake::Close(const SeenPath&, const CloseRecord&, const Apply
 absl::Status EventIntake::Shown(const ShownRecord&, const Applying&) const {
   return NoSuchEntry("a shown arm");
 }
+absl::StatusOr<WindowValues> EventIntake::ReportsToCopy(
+    absl::FunctionRef<absl::StatusOr<WindowValues>()>) const {
+  return WindowValues();
+}
 
 namespace {
 
@@ -76,6 +80,10 @@ class OpenlyWindows final : public Windows {
     if (window == nullptr) return DataLoss("an arm was shown in no decision that is open");
     window->features = record.features.bytes();
     return absl::OkStatus();
+  }
+  absl::StatusOr<WindowValues> ReportsToCopy(
+      absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const override {
+    return read();
   }
 };
 

@@ -21,14 +21,17 @@ class EventIntake {
   virtual absl::Status Close(const SeenPath& path, const CloseRecord& record,
                              const Applying& to) const;
   virtual absl::Status Shown(const ShownRecord& record, const Applying& to) const;
+  // As EventPath::ReportsToCopy.
+  virtual absl::StatusOr<WindowValues> ReportsToCopy(
+      absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const;
 };
 
 // An outcome is an event.
 const EventIntake& OnceIntake();
 // A decision becomes an event when its window closes, with the reward of the entry that closes it.
 const EventIntake& WindowIntake();
-// The same, and a report may say that another arm than the first was shown: of models that are not
-// private.
+// The same of models that are not private: a report may say that another arm than the first was
+// shown, and a copy may know what came.
 const EventIntake& OpenWindowIntake();
 
 // A path of events that the server sees, raw or noised on the device, one by one.
@@ -37,6 +40,10 @@ class SeenPath : public EventPath {
   // One event, with the reward as the log has it. features: d doubles, not aligned.
   virtual absl::Status Use(int node, std::string_view features, double reward,
                            const Applying& to) const = 0;
+  absl::StatusOr<WindowValues> ReportsToCopy(
+      absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const final {
+    return intake_.ReportsToCopy(read);
+  }
 
  protected:
   SeenPath(PathFacts facts, const EventIntake& intake)

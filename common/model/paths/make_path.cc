@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/design/coupling_table.h"
-#include "common/design/identity.h"
+#include "common/design/event_rule.h"
 #include "common/design/mechanism.h"
+#include "common/design/user_nodes.h"
 #include "common/model/learners/reward_learners.h"
 #include "common/model/paths/context_path.h"
 #include "common/model/paths/device_counter_path.h"
@@ -31,12 +31,10 @@ struct Parts {
   const PublicSpec& spec() const { return model.public_spec; }
   absl::StatusOr<KeyedNoise> Noise() const { return KeyedNoise::Create(instance, key, binding); }
   PathFacts Facts(std::unique_ptr<const DebitPolicy> debits) const {
-    const bool users_are_nodes = model.coupling.independent();
     return {.mechanism = spec().made,
             .dimension = spec().dimension,
-            .nodes = users_are_nodes ? 0 : model.coupling.nodes(),
-            .users_are_nodes = users_are_nodes,
-            .replaceable_graph = CouplingOf(model.config).of_graph != nullptr,
+            .nodes = model.coupling.nodes(),
+            .users = UserNodesOf(model),
             .debits = std::move(debits),
             .event_cost = PrivacyCost::Pure(spec().epsilon)};
   }
@@ -59,7 +57,9 @@ DebitRecord StreamDebit(const CounterDesign& design) {
 }
 
 Path MakePublic(const Parts& parts) {
-  return std::make_unique<PlainPath>(parts.Facts(MakeNoDebits()), parts.Intake(OpenWindowIntake()),
+  PathFacts facts = parts.Facts(MakeNoDebits());
+  facts.event_cost.reset();
+  return std::make_unique<PlainPath>(std::move(facts), parts.Intake(OpenWindowIntake()),
                                      /*variance=*/0, LearnerOf(parts.model));
 }
 
@@ -101,7 +101,6 @@ Path MakeShaped(const Parts& parts, const ShapedCounter& counter) {
   PathFacts facts =
       parts.Facts(MakeModelStreamDebits(StreamDebit(design), BoundOf(design, "all users")));
   facts.stream_cost = design.cost();
-  facts.replaceable_graph = false;  // the noise follows it
   return std::make_unique<ShapedPath>(std::move(facts), parts.Intake(WindowIntake()),
                                       std::move(noise), counter);
 }

@@ -19,7 +19,8 @@ class PlainPath final : public SeenPath {
   absl::Status Use(int node, std::string_view features, double reward,
                    const Applying& to) const override;
   // Nothing is drawn here and no stream ends: the epoch goes on in a copy, limits and all.
-  bool copies_begin_epoch() const override { return false; }
+  void BeginCopy(const WindowValues& reported, ModelState& state,
+                 std::vector<NodeStatistics>& statistics) const override;
   absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
       const ModelSpec& spec, const ModelState& state,
       std::vector<NodeStatistics> statistics) const override;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/base/aead.h"
 #include "common/design/instance_id.h"
@@ -19,6 +20,9 @@ struct WindowValue {
   double reward = 0;  // as it counts: the default until reported
   friend bool operator==(const WindowValue&, const WindowValue&) = default;
 };
+
+// By decision.
+using WindowValues = absl::flat_hash_map<EntryId, WindowValue>;
 
 using CellContent = std::array<std::byte, kCellBytes>;
 using CellKey = std::array<std::byte, kAeadKeyBytes>;

@@ -68,7 +68,8 @@ absl::Status EventPath::TakeShape(const ShapeRecord&, const Applying&) const {
 }
 
 absl::Status EventPath::TakeGraph(const GraphRecord& record, const Applying& to) const {
-  if (!facts_.replaceable_graph) return NoSuchEntry("a graph");
+  // What could not be put is in no log.
+  if (!CheckGraphChange("").ok()) return NoSuchEntry("a graph");
   BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).SetGraph(record.graph));
   to.state.graph = record.graph;
   return absl::OkStatus();
@@ -88,15 +89,16 @@ absl::Status EventPath::TakeEpoch(const EpochRecord& record, const Applying& to)
 
 absl::StatusOr<int> EventPath::NodeOf(std::int32_t node, std::string_view user,
                                       const Applying& to) const {
-  if (!user.empty()) {
-    if (!facts_.users_are_nodes) return NoSuchEntry("an event's user");
-    node = to.users.Add(user);
-    if (node == to.sink.nodes()) BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).AddNode());
+  const auto join = [&to](std::string_view name) -> absl::StatusOr<int> {
+    const int joined = to.users.Add(name);
+    if (joined == to.sink.nodes()) BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).AddNode());
+    return joined;
+  };
+  BANDANA_ASSIGN_OR_RETURN(const int found, facts_.users.NodeOf({node, user}, join));
+  if (found < 0 || found >= to.sink.nodes()) {
+    return DataLoss("an event's node is ", found, ", the model has ", to.sink.nodes());
   }
-  if (node < 0 || node >= to.sink.nodes()) {
-    return DataLoss("an event's node is ", node, ", the model has ", to.sink.nodes());
-  }
-  return node;
+  return found;
 }
 
 Released<NodeRelease> EventPath::ReleaseOf(const ModelState&, int) const {
@@ -115,7 +117,28 @@ absl::StatusOr<std::optional<std::string>> EventPath::Opening(const ModelSpec&,
   return std::optional<std::string>();
 }
 
-absl::Status EventPath::CheckGraphChange(std::string_view) const { return absl::OkStatus(); }
+absl::Status EventPath::CheckGraphChange(std::string_view model) const {
+  return facts_.users.CheckGraphChange(model);
+}
+
+absl::StatusOr<WindowValues> EventPath::ReportsToCopy(
+    absl::FunctionRef<absl::StatusOr<WindowValues>()>) const {
+  return WindowValues();
+}
+
+void EventPath::BeginCopy(const WindowValues&, ModelState& state,
+                          std::vector<NodeStatistics>& statistics) const {
+  CloseStreams(state);
+  state.windows = OpenWindows();
+  ++state.epoch;
+  for (std::size_t node = 0; node < statistics.size(); ++node) {
+    state.events_at_epoch[node] = statistics[node].events;
+  }
+}
+
+absl::Status EventPath::BeforeShown(absl::FunctionRef<absl::Status()>) const {
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::optional<CellKey>> EventPath::MakeCellKey() const {
   return std::optional<CellKey>();

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/accounting/composition.h"
 #include "common/accounting/types.h"
 #include "common/bandits/model.h"
 #include "common/design/mechanism.h"
 #include "common/design/model_spec.h"
+#include "common/design/user_nodes.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/released.h"
 #include "common/model/entries/user_index.h"
@@ -39,11 +41,11 @@ struct Applying {
 struct PathFacts {
   std::shared_ptr<const Mechanism> mechanism;
   int dimension = 0;
-  int nodes = 0;                   // at the start
-  bool users_are_nodes = false;    // users become nodes when first seen
-  bool replaceable_graph = false;  // a graph entry may come
+  int nodes = 0;  // at the start
+  const UserNodes& users;
   std::shared_ptr<const DebitPolicy> debits;
-  PrivacyCost event_cost;          // of one event, where nothing is debited
+  // Of one event, where nothing is debited; nullopt: nothing is promised.
+  std::optional<PrivacyCost> event_cost;
   std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
 };
 
@@ -78,14 +80,21 @@ class EventPath {
   // Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
   virtual absl::Status RestoreCentral(std::string_view, ModelState&) const;
   virtual absl::Status RestoreSparse(std::string_view, ModelState&) const;
-  // A copy of the model goes on in an epoch of its own.
-  virtual bool copies_begin_epoch() const { return true; }
+  // What reports have said of the decisions that are open, as far as a copy of the model has them:
+  // what `read` gives, or nothing where it is private. Errors: those of `read`.
+  virtual absl::StatusOr<WindowValues> ReportsToCopy(
+      absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const;
+  // Makes it the state of a copy, in an epoch of its own without streams and windows. Context
+  // reports name an epoch only: in the copy's they are foreign, and none counts in both. Requires
+  // that the streams are restored. `reported`: ReportsToCopy.
+  virtual void BeginCopy(const WindowValues& reported, ModelState& state,
+                         std::vector<NodeStatistics>& statistics) const;
 
   // The entry that must stand before the first event, encoded, where the state lacks it. Errors: as
   // ShapeOf.
   virtual absl::StatusOr<std::optional<std::string>> Opening(const ModelSpec& spec,
                                                              const ModelState& state) const;
-  // Why the graph may not be replaced; OK where nothing about the path forbids it.
+  // Why the graph may not be replaced.
   virtual absl::Status CheckGraphChange(std::string_view model) const;
 
   // The learner of the model, at `state`, whose statistics (those of its contexts, with a counter)
@@ -97,14 +106,16 @@ class EventPath {
 
   // Who pays for what the model releases.
   const std::shared_ptr<const DebitPolicy>& debits() const { return facts_.debits; }
-  // What one event costs where nothing is debited.
-  const PrivacyCost& event_cost() const { return facts_.event_cost; }
+  // What one event costs where nothing is debited; nullopt: nothing is promised.
+  const std::optional<PrivacyCost>& event_cost() const { return facts_.event_cost; }
   // zCDP cost of a stream; nullopt: there are no streams.
   const std::optional<Rho>& stream_cost() const { return facts_.stream_cost; }
 
-  // The server sees raw values and draws the noise. Entries go as soon as a checkpoint covers them,
-  // and the position of a release is durable before it is shown.
+  // The server sees raw values and draws the noise: entries go as soon as a checkpoint covers them.
   virtual bool draws_noise() const { return false; }
+  // Comes before anything is shown that the entries so far have changed. Where the server draws the
+  // noise, `persist` makes their position durable first. Errors: those of `persist`.
+  virtual absl::Status BeforeShown(absl::FunctionRef<absl::Status()> persist) const;
   // What the cells of open decisions are sealed with, of this instance; nullopt for models that
   // keep no rewards secret. Errors: UNAVAILABLE the cipher failed.
   virtual absl::StatusOr<std::optional<CellKey>> MakeCellKey() const;

@@ -1,7 +1,9 @@
 #include "common/model/state/window_book.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "common/bandits/statistics.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 
@@ -100,6 +102,19 @@ void WindowBook::Rollback() {
     Put(change->key, *change->before);
   }
   undo_.clear();
+}
+
+void CloseReported(const WindowValues& values, OpenWindows& windows,
+                   std::vector<NodeStatistics>& statistics) {
+  for (const auto& [key, window] : windows.all()) {
+    NodeStatistics& sums = statistics[window.node];
+    const auto value = values.find(window.id);
+    if (value == values.end() || !value->second.reported || sums.moment.empty()) continue;
+    std::vector<double> x(sums.moment.size());
+    std::memcpy(x.data(), window.features.data(), window.features.size());
+    AddEvent({.node = window.node, .features = x, .reward = value->second.reward}, sums);
+  }
+  windows = OpenWindows();
 }
 
 }  // namespace bandana

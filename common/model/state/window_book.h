@@ -18,9 +18,6 @@
 
 namespace bandana {
 
-// By decision.
-using WindowValues = absl::flat_hash_map<DecisionId, WindowValue>;
-
 // Order: as OpenWindows, of close, then of the decision. Changes stand with Commit or fall with
 // Rollback. Not thread-safe.
 class WindowBook {
@@ -71,5 +68,10 @@ class WindowBook {
   std::uint64_t order_ = 0;  // above that of every window so far
   std::vector<Change> undo_;
 };
+
+// Closes all windows. Those that `values` says a report came for are events, as a copy has them:
+// added to the sums of their node, where it has sums.
+void CloseReported(const WindowValues& values, OpenWindows& windows,
+                   std::vector<NodeStatistics>& statistics);
 
 }  // namespace bandana

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "common/base/sha256.h"
-#include "common/design/identity.h"
+#include "common/design/event_rule.h"
 #include "common/design/user_nodes.h"
 
 namespace bandana::server {

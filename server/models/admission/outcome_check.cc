@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/design/event_rule.h"
 #include "common/design/family.h"
-#include "common/design/identity.h"
 #include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
 #include "server/models/admission/report_check.h"

@@ -84,8 +84,8 @@ absl::StatusOr<std::uint64_t> CheckpointStore::Write(std::uint64_t sequence,
     bytes = sealed;
   }
   BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence}), bytes, 0600));
-  const bool twice = options_.kept == Kept::kNewestTwice;
-  if (twice) BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence, true}), bytes, 0600));
+  if (options_.newest_twice)
+    BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence, true}), bytes, 0600));
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
   if (files.size() < kKept) return 0;
   for (std::size_t i = 0; i + kKept < files.size(); ++i) {

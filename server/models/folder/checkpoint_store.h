@@ -29,15 +29,11 @@ struct CheckpointFile {
 // Not thread-safe.
 class CheckpointStore {
  public:
-  enum class Kept {
-    kNewestTwo,
-    // The newest alone, as two files: the log before it may go at once, as it does where entries
-    // hold raw rewards.
-    kNewestTwice,
-  };
   struct Options {
     std::string folder;
-    Kept kept = Kept::kNewestTwo;
+    // The newest alone, as two files, in place of the newest two: the log before it goes at once,
+    // as it does where entries hold raw rewards.
+    bool newest_twice = false;
     std::shared_ptr<const CheckpointSeal> seal;  // null: files are plain
   };
   CheckpointStore(Options options, WarningSink warn)
@@ -58,6 +54,10 @@ class CheckpointStore {
   // Writes durably and removes what is not kept. Returns the sequence up to which the log is not
   // needed any more. Errors: UNAVAILABLE I/O.
   absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes);
+  // The sequence up to which no entry may stand in the log beside this newest checkpoint.
+  std::uint64_t LogGoneBefore(std::uint64_t newest) const {
+    return options_.newest_twice ? newest : 0;
+  }
 
  private:
   const Options options_;

@@ -1,9 +1,7 @@
 #include "server/models/folder/export.h"
 
-#include <cstring>
 #include <utility>
 
-#include "common/bandits/statistics.h"
 #include "common/base/bytes.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -96,23 +94,6 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
   return model;
 }
 
-namespace {
-
-// No window is open any more; those with a report are events.
-void TakeReported(const WindowValues& values, Checkpoint& checkpoint) {
-  std::vector<double> x(checkpoint.dimension);
-  for (const auto& [key, window] : checkpoint.state.windows.all()) {
-    const auto value = values.find(window.id);
-    if (value == values.end() || !value->second.reported || checkpoint.events_only) continue;
-    std::memcpy(x.data(), window.features.data(), window.features.size());
-    AddEvent({.node = window.node, .features = x, .reward = value->second.reward},
-             checkpoint.statistics[window.node]);
-  }
-  checkpoint.state.windows = OpenWindows();
-}
-
-}  // namespace
-
 absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const EventPath& path,
                                                const WindowValues& values) {
   BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
@@ -121,24 +102,14 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Eve
   // stays here. The copy's log begins at its position with any hash; before the first entry it is
   // 0.
   if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
-  // Context reports name an epoch only: in the copy's they are foreign, and none counts in both.
-  if (!path.copies_begin_epoch()) {
-    TakeReported(values, checkpoint);
-    return EncodeAgain(checkpoint);
-  }
   BANDANA_RETURN_IF_ERROR(RestoreStreams(path, checkpoint));
-  path.CloseStreams(state);
-  state.windows = OpenWindows();
-  ++state.epoch;
-  for (std::size_t node = 0; node < checkpoint.statistics.size(); ++node) {
-    state.events_at_epoch[node] = checkpoint.statistics[node].events;
-  }
+  path.BeginCopy(values, state, checkpoint.statistics);
   checkpoint.published = {};
   return EncodeAgain(checkpoint);
 }
 
 std::string CheckpointOfCopy(Checkpoint& checkpoint, const InstanceId& instance) {
-  TakeReported(checkpoint.former, checkpoint);
+  CloseReported(checkpoint.former, checkpoint.state.windows, checkpoint.statistics);
   checkpoint.instance = instance;
   return EncodeAgain(checkpoint);
 }

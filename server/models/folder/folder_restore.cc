@@ -143,7 +143,7 @@ class Restorer {
       if (absl::IsUnavailable(sound)) return sound;
     }
     if (!sound.ok()) Note(sound);
-    if (sound.ok() && checkpoint_.state.position == (*log)->last()) TakeCells(**log);
+    if (sound.ok() && checkpoint_.state.position == (*log)->last()) TakeCells(path, **log);
     result_.through = checkpoint_.state.position.sequence;
     checkpoint_.statistics = sink.Take();
     BANDANA_RETURN_IF_ERROR(ChargeForLostEntries(path));
@@ -155,15 +155,20 @@ class Restorer {
     return absl::OkStatus();
   }
 
-  // What the windows that are still open hold; of private models they are not taken along.
-  void TakeCells(const UpdateLog& log) {
-    if (!ClosesWindows(spec_.public_spec) || HidesReports(spec_.public_spec)) return;
-    const CellCodec codec(checkpoint_.instance, std::nullopt, SystemBits());
-    const absl::Status read = log.ForEachCell([&](const Cell& cell) {
-      const auto value = codec.Decode(cell.id, cell.content);
-      if (cell.live && value.ok()) values_[cell.id] = *value;
+  // What the windows that are still open hold, where the copy may have it.
+  void TakeCells(const EventPath& path, const UpdateLog& log) {
+    const auto values = path.ReportsToCopy([&]() -> absl::StatusOr<WindowValues> {
+      WindowValues held;
+      const CellCodec codec(checkpoint_.instance, std::nullopt, SystemBits());
+      const absl::Status read = log.ForEachCell([&](const Cell& cell) {
+        const auto value = codec.Decode(cell.id, cell.content);
+        if (cell.live && value.ok()) held[cell.id] = *value;
+      });
+      if (!read.ok()) Note(read);
+      return held;
     });
-    if (!read.ok()) Note(read);
+    if (!values.ok()) return Note(values.status());
+    for (const auto& [id, value] : *values) values_[id] = value;
   }
 
   absl::Status ChargeForLostEntries(const EventPath& path) {

@@ -103,9 +103,8 @@ std::string UsersPath(const std::string& folder) { return folder + "/users.sqlit
 
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
                                       std::shared_ptr<const CheckpointSeal> seal) {
-  const bool central = ModeOf(spec.public_spec.mode).server_draws;
   return {.folder = folder,
-          .kept = central ? CheckpointStore::Kept::kNewestTwice : CheckpointStore::Kept::kNewestTwo,
+          .newest_twice = ModeOf(spec.public_spec.mode).server_draws,
           .seal = std::move(seal)};
 }
 

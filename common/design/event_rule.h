@@ -1,0 +1,29 @@
+// What becomes an event on the server: each report, or each decision when its window closes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "common/design/model_spec.h"
+
+namespace bandana {
+
+struct EventRule {
+  std::string_view name = "report";  // in identities
+  std::string window_text = "none";  // in identities
+  // Of a decision; infinite where no window is closed here.
+  absl::Duration window = absl::InfiniteDuration();
+  // That a report came, when, and what it said is shown nowhere before its decision is an event.
+  bool hides_reports = false;
+};
+
+// Windows of local models close on the device, and their reports are events here.
+EventRule EventRuleOf(const PublicSpec& spec);
+
+// Decisions become events when their reward window closes, on this server.
+bool ClosesWindows(const PublicSpec& spec);
+// EventRule::hides_reports
+bool HidesReports(const PublicSpec& spec);
+
+}  // namespace bandana

@@ -1,0 +1,43 @@
+// What is counted of a model's reports, and told, as far as the counts say nothing of a private
+// event.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "bandana/v1/recommender.pb.h"
+#include "common/design/model_spec.h"
+#include "common/model/entries/counters.h"
+#include "server/log/log_writer.h"
+#include "server/models/admission/reward_totals.h"
+
+namespace bandana::server {
+
+// Threads: safe.
+class OpenCounts {
+ public:
+  // `counters` must outlive it.
+  OpenCounts(const ModelSpec& spec, Counters& counters);
+
+  // What may tell that a report came is not counted.
+  void Rejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count);
+  // What may tell about contexts is not counted.
+  void FeaturesClipped(std::uint64_t count);
+  void RewardClipped() { counters_.Add(Counters::kRewardsClipped, 1); }
+  void Reward(double reward);
+  // The rewards since the start; a private model has none.
+  std::optional<RewardTotals> rewards() const;
+
+  // Whether others may notice the reports in the queue of the log.
+  Notice notice() const;
+
+ private:
+  Counters& counters_;
+  const bool hides_reports_;
+  const bool hides_contexts_;
+  mutable std::mutex mutex_;
+  std::optional<RewardTotals> rewards_;
+};
+
+}  // namespace bandana::server
