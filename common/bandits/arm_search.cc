@@ -99,10 +99,10 @@ double ArmSearch::WidestOf(double norm, double variance) const {
   return alpha_ * std::sqrt(largest_ * norm * norm + variance + common_.variance);
 }
 
-double ArmSearch::NarrowestOf(double norm, double variance) const {
+double ArmSearch::NarrowestOf(double norm) const {
   // Norms are rounded up.
   const double less = smallest_ > 0 ? norm * (1 - kFloatRounding) : norm;
-  return alpha_ * std::sqrt(std::max(0.0, smallest_ * less * less + variance + common_.variance));
+  return alpha_ * std::sqrt(std::max(0.0, smallest_ * less * less + common_.variance));
 }
 
 // A heap of the largest, the least of them on top.
@@ -126,10 +126,8 @@ void ArmSearch::Look(const ArmRun& run) {
   sums_.resize(static_cast<std::size_t>(sketch.padded()));
   const double slack = sketch.Products(mean_, sums_.data());
   for (std::size_t a = 0; a < run.means.size(); ++a) sums_[a] += run.means[a];
-  float variance = 0;
-  for (const float x : run.variances) variance = std::max(variance, x);
   // What any of the arms adds at most to its sum.
-  const double more = slack + (1 + kRounding) * WidestOf(sketch.norm_max(), variance);
+  const double more = slack + (1 + kRounding) * WidestOf(sketch.norm_max(), run.variance_max);
   const auto cut = [&] {
     if (at_least_.size() < top_k_) return -std::numeric_limits<float>::infinity();
     const double sum = at_least_.front() - common_.mean - more;
@@ -157,16 +155,15 @@ void ArmSearch::Look(const ArmRun& run) {
 
 void ArmSearch::LookAt(const ArmRun& run, const ArmPlace& place, double slack) {
   const double sum = sums_[place.row];
-  const double variance = run.variances.empty() ? 0 : run.variances[place.row];
   const double norm = run.sketch->norms()[place.row];
-  const double widest = WidestOf(norm, variance);
+  const double widest = WidestOf(norm, run.variance_max);
   const double either_way =
       slack + kFloatRounding * std::abs(sum) + kRounding * (std::abs(common_.mean) + widest);
   double bound = sum + common_.mean + widest + either_way;
   if (std::isnan(bound)) bound = kInfinity;
   if (at_least_.size() == top_k_ && bound < at_least_.front()) return;
   candidates_.push_back({.bound = bound, .place = place});
-  NoteScoreOfAtLeast(sum + common_.mean + NarrowestOf(norm, variance) - either_way);
+  NoteScoreOfAtLeast(sum + common_.mean + NarrowestOf(norm) - either_way);
 }
 
 std::vector<ArmPlace> ArmSearch::TakeBest(std::size_t count) {
@@ -192,8 +189,10 @@ std::vector<RankedArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& sco
   std::vector<RankedArm> best;
   ArmScores scores;
   if (at_least_.size() == top_k_) DropBelow(at_least_.front());
-  for (std::size_t count = kFirstScored; !candidates_.empty(); count *= 4) {
+  std::size_t count = kFirstScored;
+  while (!candidates_.empty()) {
     const std::vector<ArmPlace> places = TakeBest(count);
+    const std::size_t left = candidates_.size();
     score(places, scores);
     scored_ += places.size();
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -209,6 +208,8 @@ std::vector<RankedArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& sco
                       });
     best.resize(kept);
     if (kept == top_k_) DropBelow(best.back().score);
+    // Where scores drop hardly any of the others, more of them will not either.
+    count = candidates_.size() > left / 8 * 7 ? candidates_.size() : count * 4;
   }
   return best;
 }

@@ -17,9 +17,10 @@ namespace bandana {
 // Arms that are looked at together.
 struct ArmRun {
   const ArmSketch* sketch = nullptr;
-  // What each arm has of its own: a mean and a variance >= 0. Both of sketch->size(), or empty.
+  // What each arm has of its own: a mean, sketch->size() of them or none, and a variance from 0 to
+  // variance_max.
   std::span<const float> means;
-  std::span<const float> variances;
+  float variance_max = 0;
   // Positions in the sketch of the arms on offer, ascending; empty: all of them.
   std::span<const std::uint8_t> rows;
 };
@@ -70,7 +71,7 @@ class ArmSearch {
   };
   // Bounds of alpha times the width of an arm with so large a norm.
   double WidestOf(double norm, double variance) const;
-  double NarrowestOf(double norm, double variance) const;
+  double NarrowestOf(double norm) const;
   // `slack`: so far its sum may be from the true one.
   void LookAt(const ArmRun& run, const ArmPlace& place, double slack);
   void NoteScoreOfAtLeast(double score);

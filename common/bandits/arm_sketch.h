@@ -23,6 +23,7 @@ class ArmSketch {
   std::span<const float> norms() const { return norms_; }
   double norm_max() const { return norm_max_; }  // not less than any |x_a|_2
   std::size_t bytes() const;
+  void Prefetch() const { __builtin_prefetch(words_.data()); }
 
   // A vector v, made ready for sketches of one dimension.
   struct Vector {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "common/bandits/effects/effect_key.h"
@@ -23,6 +24,14 @@ struct ArmsOnOffer {
   std::span<const EffectKey> keys;
 };
 
+// Scores are x . m + means + alpha sqrt(x' P x + variances), where one mean and one variance are
+// every arm's, and others perhaps of the arm.
+struct ScoreLaw {
+  const NodePosterior* posterior = nullptr;  // m, P, alpha; as ServedPosterior::Of
+  double mean = 0;
+  double variance = 0;
+};
+
 // At one log position; what is read of it may hold more where the model learns in place. Threads:
 // all methods are safe.
 class ServedPosterior {
@@ -37,6 +46,9 @@ class ServedPosterior {
   // Means, widths and scores (ScoreArms), with what each arm has of its own. `scratch` is reused.
   virtual void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior& scratch,
                      ArmScores& out) const = 0;
+  // What Score makes scores of, for a search by bounds (arm_search.h). None where an arm may have
+  // more of its own than a mean and a variance: then every arm has to be scored.
+  virtual std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const = 0;
 };
 
 }  // namespace bandana

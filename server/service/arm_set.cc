@@ -140,12 +140,17 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
 
 }  // namespace
 
+void ArmBlock::Clear() {
+  arms.clear();
+  ids.clear();
+  keys.clear();
+  positions.clear();
+  clipped = 0;
+}
+
 absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
                       const Catalogue& catalogue, ArmBlock& block) {
-  block.arms.clear();
-  block.ids.clear();
-  block.keys.clear();
-  block.clipped = 0;
+  block.Clear();
   switch (arms.form_case()) {
     case v1::ArmSet::kInlineArms:
       return LoadInline(arms.inline_arms(), bounds, arms_max, catalogue, block);

@@ -30,8 +30,12 @@ struct ArmBlock {
   // Models with effects: n x parts of the catalogue (CatalogueEntry::keys); else empty. Inline arms
   // have a key where the request names their id, and no groups.
   std::vector<EffectKey> keys;
+  // Where the arms are a choice of those on offer: n positions among these. Else empty.
+  std::vector<int> positions;
   std::size_t clipped = 0;     // arms whose features were scaled to L
   std::vector<double> scaled;  // copies of inline arms, where one had to be scaled
+
+  void Clear();
 };
 
 // The id of an inline arm that has none.

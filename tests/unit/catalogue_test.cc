@@ -180,11 +180,8 @@ TEST(CataloguePagesTest, PagesKeepBeliefsOfTheirArms) {
   catalogue = catalogue->With(std::vector{MakeArm(8, rng)}, std::vector<std::uint32_t>{3});
   const auto found = *catalogue->Find(7);
   EXPECT_NE(found.page, seven.page);
-  std::vector<float> means(found.page->size());
-  std::vector<float> variances(found.page->size());
-  found.page->ReadBeliefs(means, variances);
-  EXPECT_EQ(means[found.row], 0.5);
-  EXPECT_EQ(variances[found.row], 0.25);
+  EXPECT_EQ(found.page->mean(found.row), 0.5);
+  EXPECT_EQ(found.page->variance_max(), 0.25);
   EXPECT_FALSE(Catalogue::Make(1, {{1, {1}, {}}})->At(0, 0).page->has_beliefs());
 }
 

@@ -30,6 +30,16 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// What Mix has made of it.
+std::uint64_t Unmix(std::uint64_t x) {
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089;
+  return x ^ (x >> 30) ^ (x >> 60);
+}
+
+// Keys of arms are mixed from 2^32 + id.
+constexpr std::uint64_t kArmBit = std::uint64_t{1} << 32;
+
 EffectKey PartOf(std::span<const EffectKey> parts, int position) {
   return static_cast<std::size_t>(position) < parts.size() ? parts[position] : kAbsent;
 }
@@ -39,7 +49,13 @@ EffectKey PartOf(std::span<const EffectKey> parts, int position) {
 EffectKey UserKey(std::string_view id) { return KeyOfName("user", "", id); }
 
 // Arms are numbers already: a bijection, so that no two arms share a key.
-EffectKey ArmKey(std::uint32_t id) { return Mix(id + 0x100000000); }
+EffectKey ArmKey(std::uint32_t id) { return Mix(id + kArmBit); }
+
+std::optional<std::uint32_t> ArmIdOf(EffectKey key) {
+  const std::uint64_t id = Unmix(key) - kArmBit;
+  if (id >= kArmBit) return std::nullopt;
+  return static_cast<std::uint32_t>(id);
+}
 
 EffectKey GroupKey(std::string_view name, std::string_view value) {
   return KeyOfName("group", name, value);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -18,6 +19,8 @@ inline constexpr EffectKey kEverybody = 1;
 
 EffectKey UserKey(std::string_view id);
 EffectKey ArmKey(std::uint32_t id);
+// The arm with this key; none where it is no arm's.
+std::optional<std::uint32_t> ArmIdOf(EffectKey key);
 // A value of the group `name`: of users or of arms.
 EffectKey GroupKey(std::string_view name, std::string_view value);
 // kAbsent where one of the two is.

@@ -13,6 +13,15 @@ namespace {
 
 bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone; }
 
+bool ArmsApart(const EffectsPosterior::Options& options) {
+  for (std::size_t t = 0; t < options.scopes.size(); ++t) {
+    const EffectScope& scope = options.scopes[t];
+    if (!IsOfArm(scope)) continue;
+    if (options.effects[t].vector || scope.user != EffectScope::kNone) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Options options) {
@@ -26,7 +35,7 @@ absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Optio
 }
 
 EffectsPosterior::EffectsPosterior(Options options, EffectsModel model)
-    : options_(std::move(options)), model_(std::move(model)) {}
+    : options_(std::move(options)), arms_apart_(ArmsApart(options_)), model_(std::move(model)) {}
 
 void EffectsPosterior::UserKeys(std::span<const EffectKey> user, Keys& keys) const {
   keys.resize(options_.scopes.size());
@@ -66,8 +75,10 @@ void EffectsPosterior::Learn(const EffectsEvent& event) {
 
 void EffectsPosterior::Show() {
   for (const EffectsEvent& event : queue_) {
-    const std::unique_lock lock(mutex_);  // per event, so that readers wait for one alone
+    std::unique_lock lock(mutex_);  // per event, so that readers wait for one alone
     Learn(event);
+    lock.unlock();
+    if (watch_) watch_(std::span(event.parts).last(static_cast<std::size_t>(options_.arm_parts)));
   }
   queue_.clear();
 }
@@ -92,6 +103,29 @@ void EffectsPosterior::SumLocked(std::span<const EffectKey> user, NodePosterior&
   out.covariance.resize(d * d);
   model_.SumVectors(keys, out.mean, out.covariance);
   out.alpha = Alpha();
+}
+
+std::optional<ScoreLaw> EffectsPosterior::Law(std::span<const EffectKey> user,
+                                              NodePosterior& scratch) const {
+  if (!arms_apart_) return std::nullopt;
+  thread_local Keys keys;
+  const std::shared_lock lock(mutex_);
+  SumLocked(user, scratch);
+  UserKeys(user, keys);
+  const EffectsModel::Belief common = model_.SumConstants(keys);
+  return ScoreLaw{
+      .posterior = &scratch, .mean = common.mean, .variance = std::max(0.0, common.variance)};
+}
+
+EffectsModel::Belief EffectsPosterior::PartBelief(int position, EffectKey key) const {
+  if (key == kAbsent) return {};
+  thread_local Keys keys;
+  keys.resize(options_.scopes.size());
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    keys[t] = options_.scopes[t].arm == position ? key : kAbsent;
+  }
+  const std::shared_lock lock(mutex_);
+  return model_.SumConstants(keys);
 }
 
 void EffectsPosterior::Sum(std::span<const EffectKey> user, NodePosterior& out) const {

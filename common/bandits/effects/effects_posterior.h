@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <vector>
@@ -59,6 +61,18 @@ class EffectsPosterior {
   // See ServedPosterior::Score.
   void Score(std::span<const EffectKey> user, const ArmsOnOffer& arms, NodePosterior& scratch,
              ArmScores& out) const;
+  // See ServedPosterior::Law.
+  std::optional<ScoreLaw> Law(std::span<const EffectKey> user, NodePosterior& scratch) const;
+  // Whether what an arm has of its own is a sum over its parts: each effect of arms is a constant
+  // and of one part alone.
+  bool arms_apart() const { return arms_apart_; }
+  // What part `position` of an arm (0 the arm itself, then its groups) adds to its reward, where
+  // arms are apart.
+  EffectsModel::Belief PartBelief(int position, EffectKey key) const;
+  // `watch` is told the parts of the arm of each event after it was shown, by the writer. Once,
+  // while nobody writes.
+  using ArmWatch = std::function<void(std::span<const EffectKey> arm)>;
+  void Watch(ArmWatch watch) { watch_ = std::move(watch); }
   // Memory of the blocks, bytes.
   std::size_t bytes() const;
   std::uint64_t events() const;
@@ -75,6 +89,8 @@ class EffectsPosterior {
   void Learn(const EffectsEvent& event);
 
   const Options options_;
+  const bool arms_apart_;
+  ArmWatch watch_;
   std::vector<EffectsEvent> queue_;
   mutable std::shared_mutex mutex_;
   EffectsModel model_;

@@ -77,7 +77,7 @@ absl::Status ArmCatalogue::LoadFile() {
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(arms, added));
   BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
-  catalogue_.store(catalogue()->With(arms, {}));
+  Change(arms, {});
   return absl::OkStatus();
 }
 
@@ -110,14 +110,38 @@ absl::Status ArmCatalogue::CheckSize(std::span<const CatalogueArm> arms, int& ad
                             now->size() + added, ", arms_max is ", spec_.arms_max);
 }
 
+void ArmCatalogue::Follow(EffectsPosterior& effects) {
+  if (!effects.arms_apart()) return;
+  std::lock_guard lock(mutex_);
+  beliefs_.Follow(&effects);
+  beliefs_.Begin();
+  effects.Watch([this](std::span<const EffectKey> arm) { beliefs_.Note(arm); });
+  beliefs_.Fill(*catalogue(), {});
+  beliefs_.End(catalogue());
+}
+
+std::shared_ptr<const Catalogue> ArmCatalogue::Change(std::span<const CatalogueArm> arms,
+                                                      std::span<const std::uint32_t> removed) {
+  const auto now = catalogue();
+  beliefs_.Begin();
+  auto next = now->With(arms, removed);
+  if (!next->HasNamesOf(*now)) {
+    beliefs_.Fill(*next, {});  // made anew
+  } else if (!arms.empty()) {
+    beliefs_.Fill(*next, arms);
+  }
+  beliefs_.End(next);
+  catalogue_.store(next);
+  return next;
+}
+
 absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response) {
   BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> checked, Check(arms));
   std::lock_guard lock(mutex_);
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(checked, added));
   BANDANA_RETURN_IF_ERROR(store_.Put(checked));
-  const auto next = catalogue()->With(checked, {});
-  catalogue_.store(next);
+  const auto next = Change(checked, {});
   response->set_added(static_cast<std::uint32_t>(added));
   response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
   response->set_arms(static_cast<std::uint32_t>(next->size()));
@@ -127,10 +151,9 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
 absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std::uint32_t> ids) {
   std::lock_guard lock(mutex_);
   BANDANA_RETURN_IF_ERROR(store_.Remove(ids));
-  const auto now = catalogue();
-  const auto next = now->With({}, ids);
-  const int removed = now->size() - next->size();
-  catalogue_.store(next);
+  const int before = catalogue()->size();
+  const auto next = Change({}, ids);
+  const int removed = before - next->size();
   v1::RemoveArmsResponse response;
   response.set_removed(static_cast<std::uint32_t>(removed));
   response.set_arms(static_cast<std::uint32_t>(next->size()));

@@ -13,6 +13,7 @@
 #include "common/base/shared_cell.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
+#include "server/models/catalogue/arm_beliefs.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/catalogue/catalogue.h"
 
@@ -28,6 +29,9 @@ class ArmCatalogue {
                                                             Counters& counters);
 
   std::shared_ptr<const Catalogue> catalogue() const { return catalogue_.load(); }
+  // Models of effects: pages say what is believed of their arms from now on. While no event is
+  // applied; `effects` must outlive this.
+  void Follow(EffectsPosterior& effects);
   // As HostedModel's methods of these names.
   absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
   absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
@@ -36,6 +40,9 @@ class ArmCatalogue {
   ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters);
   absl::Status LoadFile();
   // Arms that may enter, checked and clipped.
+  // The next catalogue, for all who read it.
+  std::shared_ptr<const Catalogue> Change(std::span<const CatalogueArm> arms,
+                                          std::span<const std::uint32_t> removed);
   absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
 
@@ -44,6 +51,7 @@ class ArmCatalogue {
   std::mutex mutex_;  // for the store and the order of changes
   ArmStore store_;
   SharedCell<const Catalogue> catalogue_;
+  ArmBeliefs beliefs_;
 };
 
 }  // namespace bandana::server

@@ -32,26 +32,44 @@ class ArmNames {
   std::uint32_t Find(std::string_view text) const;
   const std::string& text(std::uint32_t number) const { return At(number).text; }
   EffectKey key(std::uint32_t number) const { return At(number).key; }
+  // kNone when no name has this key.
+  std::uint32_t FindKey(EffectKey key) const;
+  // What is believed of a group (ArmPage::SetBelief).
+  void SetBelief(std::uint32_t number, float mean, float variance) const;
+  float mean(std::uint32_t number) const { return At(number).mean.load(std::memory_order_relaxed); }
+  // At least the variance of each name.
+  float variance_max() const { return variance_max_.load(std::memory_order_relaxed); }
   std::uint32_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
   struct Name {
     std::string text;
     EffectKey key = kAbsent;
+    std::atomic<float> mean = 0;
   };
   // Block b has 2^(b + kFirstBits) names, so none ever moves.
-  static constexpr int kFirstBits = 6;
-  const Name& At(std::uint32_t number) const {
-    const std::uint32_t from_one = number + (1u << kFirstBits);
-    const int block = std::bit_width(from_one) - 1 - kFirstBits;
-    return blocks_[block][from_one - (1u << (block + kFirstBits))];
+  static constexpr std::size_t kFirstBits = 6;
+  struct Place {
+    std::size_t block = 0;
+    std::size_t index = 0;
+  };
+  static Place PlaceOf(std::uint32_t number) {
+    const std::size_t from_one = number + (std::size_t{1} << kFirstBits);
+    const auto bits = static_cast<std::size_t>(63 - std::countl_zero(from_one));
+    return {.block = bits - kFirstBits, .index = from_one - (std::size_t{1} << bits)};
+  }
+  Name& At(std::uint32_t number) const {
+    const Place place = PlaceOf(number);
+    return blocks_[place.block][place.index];
   }
 
   const std::string group_;
   mutable std::shared_mutex mutex_;                               // for numbers_, and for who adds
   absl::flat_hash_map<std::string_view, std::uint32_t> numbers_;  // views of the names
-  std::array<std::unique_ptr<Name[]>, 32 - kFirstBits> blocks_;
+  absl::flat_hash_map<EffectKey, std::uint32_t> keys_;
+  std::array<std::unique_ptr<Name[]>, 64> blocks_;
   std::atomic<std::uint32_t> size_ = 0;
+  mutable std::atomic<float> variance_max_ = 0;
 };
 
 }  // namespace bandana::server

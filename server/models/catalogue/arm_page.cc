@@ -29,7 +29,7 @@ ArmPage::ArmPage(const CatalogueShape& shape, CatalogueNames& names,
   keys_.reserve(arms.size() * parts_);
   if (parts_ > 1) groups_.reserve(arms.size() * (parts_ - 1));
   tag_end_.reserve(arms.size());
-  if (shape.has_keys) beliefs_ = std::make_unique<Belief[]>(arms.size());
+  if (shape.has_keys) means_ = std::make_unique<std::atomic<float>[]>(arms.size());
   for (const ArmSource& arm : arms) {
     if (arm.page != nullptr) {
       AddFromPage(*arm.page, arm.row);
@@ -41,7 +41,9 @@ ArmPage::ArmPage(const CatalogueShape& shape, CatalogueNames& names,
   }
   tags_.shrink_to_fit();
   PostTags();
-  group_values_ = absl::flat_hash_set<std::uint32_t>(groups_.begin(), groups_.end()).size();
+  if (!groups_.empty()) {
+    group_values_ = absl::flat_hash_set<std::uint32_t>(groups_.begin(), groups_.end()).size();
+  }
   sketch_ = ArmSketch(features_, shape.dimension);
 }
 
@@ -54,11 +56,7 @@ void ArmPage::AddFromPage(const ArmPage& page, std::uint32_t row) {
   groups_.insert(groups_.end(), groups.begin(), groups.end());
   const std::span<const std::uint32_t> tags = page.tags(row);
   tags_.insert(tags_.end(), tags.begin(), tags.end());
-  if (beliefs_ != nullptr) {
-    const Belief& from = page.beliefs_[row];
-    SetBelief(size(), from.mean.load(std::memory_order_relaxed),
-              from.variance.load(std::memory_order_relaxed));
-  }
+  if (has_beliefs()) SetBelief(size(), page.mean(row), page.variance_max());
   ids_.push_back(page.ids_[row]);
 }
 
@@ -129,15 +127,19 @@ void ArmPage::FindTagged(std::span<const std::uint32_t> tags, Rows& rows) const 
 }
 
 void ArmPage::SetBelief(std::uint32_t row, float mean, float variance) const {
-  beliefs_[row].mean.store(mean, std::memory_order_relaxed);
-  beliefs_[row].variance.store(variance, std::memory_order_relaxed);
+  means_[row].store(mean, std::memory_order_relaxed);
+  float known = variance_max();
+  while (variance > known && !variance_max_.compare_exchange_weak(known, variance)) {
+  }
 }
 
-void ArmPage::ReadBeliefs(std::span<float> means, std::span<float> variances) const {
-  for (std::uint32_t row = 0; row < size(); ++row) {
-    means[row] = beliefs_[row].mean.load(std::memory_order_relaxed);
-    variances[row] = beliefs_[row].variance.load(std::memory_order_relaxed);
-  }
+void ArmPage::ReadMeans(std::span<float> means) const {
+  for (std::uint32_t row = 0; row < size(); ++row) means[row] = mean(row);
+}
+
+void ArmPage::Prefetch() const {
+  __builtin_prefetch(means_.get());
+  sketch_.Prefetch();
 }
 
 std::size_t ArmPage::bytes() const {
@@ -145,8 +147,7 @@ std::size_t ArmPage::bytes() const {
          keys_.capacity() * sizeof(EffectKey) + groups_.capacity() * sizeof groups_[0] +
          (tags_.capacity() + posted_.capacity()) * sizeof tags_[0] +
          (tag_end_.capacity() + posted_end_.capacity()) * sizeof tag_end_[0] +
-         posted_rows_.capacity() + sketch_.bytes() +
-         (beliefs_ == nullptr ? 0 : size() * sizeof(Belief));
+         posted_rows_.capacity() + sketch_.bytes() + (has_beliefs() ? size() * sizeof(float) : 0);
 }
 
 }  // namespace bandana::server

@@ -94,17 +94,18 @@ class ArmPage {
 
   const ArmSketch& sketch() const { return sketch_; }
   // What is believed of the arm itself: set after each event of it, and only a hint for bounds.
-  bool has_beliefs() const { return beliefs_ != nullptr; }
+  bool has_beliefs() const { return means_ != nullptr; }
   void SetBelief(std::uint32_t row, float mean, float variance) const;
-  void ReadBeliefs(std::span<float> means, std::span<float> variances) const;
+  void ReadMeans(std::span<float> means) const;
+  float mean(std::uint32_t row) const { return means_[row].load(std::memory_order_relaxed); }
+  // At least the variance of each arm.
+  float variance_max() const { return variance_max_.load(std::memory_order_relaxed); }
+  // Starts reading what a search reads first into the cache.
+  void Prefetch() const;
 
   std::size_t bytes() const;
 
  private:
-  struct Belief {
-    std::atomic<float> mean = 0;
-    std::atomic<float> variance = 0;
-  };
   void AddFromPage(const ArmPage& page, std::uint32_t row);
   void AddFromOutside(const CatalogueShape& shape, CatalogueNames& names, const CatalogueArm& arm);
   void PostTags();
@@ -124,7 +125,8 @@ class ArmPage {
   std::uint64_t tag_bits_ = 0;
   std::size_t group_values_ = 0;
   ArmSketch sketch_;
-  std::unique_ptr<Belief[]> beliefs_;
+  std::unique_ptr<std::atomic<float>[]> means_;
+  mutable std::atomic<float> variance_max_ = 0;
 };
 
 }  // namespace bandana::server

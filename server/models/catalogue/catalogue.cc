@@ -158,6 +158,21 @@ CatalogueArm Catalogue::ArmOf(const CatalogueEntry& entry) const {
   return arm;
 }
 
+float Catalogue::ReadBeliefs(std::size_t page, std::span<float> means) const {
+  const ArmPage& in = *pages_[page];
+  in.ReadMeans(means);
+  float variance = in.variance_max();
+  if (shape_.groups.empty()) return variance;
+  for (const auto& values : names_->groups) variance += values->variance_max();
+  for (std::uint32_t row = 0; row < in.size(); ++row) {
+    const std::span<const std::uint32_t> groups = in.groups(row);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g] != ArmNames::kNone) means[row] += names_->groups[g]->mean(groups[g]);
+    }
+  }
+  return variance;
+}
+
 std::vector<std::uint32_t> Catalogue::NumbersOf(const std::vector<std::string>& tags) const {
   std::vector<std::uint32_t> numbers;
   for (const std::string& tag : tags) {

@@ -69,7 +69,11 @@ class Catalogue {
     std::uint64_t bits = 0;
     for (const std::uint32_t tag : numbers) bits |= ArmPage::TagBit(tag);
     ArmPage::Rows rows;
+    // Pages lie anywhere in memory: what is read next is asked for in time.
+    constexpr std::size_t kAhead = 4;
     for (std::size_t page = 0; page < pages_.size(); ++page) {
+      if (page + 2 * kAhead < pages_.size()) __builtin_prefetch(pages_[page + 2 * kAhead].get());
+      if (tags.empty() && page + kAhead < pages_.size()) pages_[page + kAhead]->Prefetch();
       if (!tags.empty()) {
         if ((tag_bits_[page] & bits) == 0) continue;
         pages_[page]->FindTagged(numbers, rows);
@@ -78,6 +82,12 @@ class Catalogue {
       if (!body(page, std::span<const std::uint8_t>(rows))) return;
     }
   }
+  // The values of a group of the shape.
+  const ArmNames& group_values(std::size_t group) const { return *names_->groups[group]; }
+  bool HasNamesOf(const Catalogue& other) const { return names_ == other.names_; }
+  // Means of what the arms of a page have of their own, as last believed: of each arm and of its
+  // groups. Returns a bound of their variances. Requires keys.
+  float ReadBeliefs(std::size_t page, std::span<float> means) const;
   // Texts of arms that there are, and of some that there were.
   std::uint64_t names() const { return names_->size(); }
   std::size_t bytes() const;  // but for the names

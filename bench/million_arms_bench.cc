@@ -1,0 +1,325 @@
+// The best 10 of a million arms, each with an effect of its own, by the search and by a plain scan:
+//   ./dev bench million_arms [--users 1000000 --arms 1000000 --events 10000000]
+// The model learns from the events of `./dev bench effects`; another user per query, drawn by the
+// same law. The last line is `select_ms_p50=X select_ms_p99=X scanned_share=X`: the share of arms
+// whose width was computed. Every --plain_every-th query is also answered by a scan of all arms,
+// and must be the same. Then the same queries while 10,000 arms a second change.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "bench/zipf_events.h"
+#include "common/bandits/effects/effects_posterior.h"
+#include "common/base/check.h"
+#include "server/models/catalogue/arm_beliefs.h"
+#include "server/models/catalogue/catalogue.h"
+#include "server/service/catalogue_search.h"
+
+ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law");
+ABSL_FLAG(int, arms, 1'000'000, "arms, by Zipf's law");
+ABSL_FLAG(std::int64_t, events, 10'000'000, "learnt before the first query");
+ABSL_FLAG(int, dimension, 25, "of the features");
+ABSL_FLAG(int, levels, 8, "of groups of users");
+ABSL_FLAG(int, queries, 500, "of each kind");
+ABSL_FLAG(int, plain_every, 25, "queries between two plain scans");
+ABSL_FLAG(int, changes_per_second, 10'000, "arms put again while queries run");
+ABSL_FLAG(int, changes_together, 100, "arms of one change");
+
+namespace bandana::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using server::Catalogue;
+using server::CatalogueArm;
+
+constexpr int kTopK = 10;
+
+double Milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// Of this thread: other programs on the core do not count.
+double CpuMilliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+double Percentile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1,
+                         static_cast<std::size_t>(part * static_cast<double>(values.size())))];
+}
+
+double ResidentMib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+// Shared, constant, one per level, user, arm; default scales for rewards in [0, 1].
+EffectsPosterior::Options StandardModel(const ZipfOptions& zipf) {
+  EffectsPosterior::Options options;
+  options.dimension = zipf.dimension;
+  const auto add = [&](const std::string& name, bool vector, double prior, EffectScope scope) {
+    Effect effect;
+    effect.name = name;
+    effect.vector = vector;
+    effect.prior_variance = prior;
+    options.effects.push_back(effect);
+    options.scopes.push_back(scope);
+  };
+  add("shared", true, 0.1, {});
+  add("constant", false, 0.1, {});
+  for (int level = 0; level < zipf.levels; ++level) {
+    add("level" + std::to_string(level), true, 0.08 / zipf.levels, {.user = 1 + level});
+  }
+  add("user", true, 0.02, {.user = 0});
+  add("arm", false, 0.03, {.arm = 0});
+  options.user_parts = 1 + zipf.levels;
+  options.arm_parts = 1;
+  options.reward_variance = 0.1;
+  options.exploration.kind = ExplorationRule::Kind::kConstant;
+  options.exploration.alpha = 0.2;
+  return options;
+}
+
+class Served final : public ServedPosterior {
+ public:
+  explicit Served(const EffectsPosterior& effects) : effects_(effects) {}
+  std::uint64_t version() const override { return 0; }
+  int nodes() const override { return 1; }
+  const NodePosterior& Of(const Whom& whom, NodePosterior& scratch) const override {
+    effects_.Sum(whom.keys, scratch);
+    return scratch;
+  }
+  void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior& scratch,
+             ArmScores& out) const override {
+    effects_.Score(whom.keys, arms, scratch, out);
+  }
+  std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
+    return effects_.Law(whom.keys, scratch);
+  }
+
+ private:
+  const EffectsPosterior& effects_;
+};
+
+class Bench {
+ public:
+  explicit Bench(const ZipfOptions& zipf)
+      : zipf_(zipf), events_(zipf), effects_(*EffectsPosterior::Create(StandardModel(zipf))) {
+    const double before = ResidentMib();
+    const auto start = Clock::now();
+    std::vector<CatalogueArm> arms;
+    for (int id = 0; id < zipf.arms; ++id) arms.push_back(RandomArm(id));
+    const auto drawn = Clock::now();
+    const server::CatalogueShape shape{.dimension = zipf.dimension, .has_keys = true, .groups = {}};
+    catalogue_ = Catalogue::Make(shape, arms);
+    std::printf("catalogue: drawn in %.0f ms, made in %.0f ms, %.0f bytes per arm\n",
+                Milliseconds(drawn - start), Milliseconds(Clock::now() - drawn),
+                static_cast<double>(catalogue_->bytes()) / zipf.arms);
+    arms = {};
+    std::printf("rss_mib of the catalogue: %.0f\n", ResidentMib() - before);
+    beliefs_.Follow(effects_.get());
+    beliefs_.Begin();
+    effects_->Watch([this](std::span<const EffectKey> arm) { beliefs_.Note(arm); });
+    beliefs_.Fill(*catalogue_, {});
+    beliefs_.End(catalogue_);
+  }
+
+  void Learn(std::int64_t events) {
+    ZipfEvent event;
+    double total = 0;
+    for (std::int64_t done = 0; done < events; done += 1000) {
+      for (int i = 0; i < 1000; ++i) {
+        events_.Next(event);
+        EffectsEvent next;
+        next.parts = event.user;
+        next.parts.insert(next.parts.end(), event.arm.begin(), event.arm.end());
+        next.features = event.x;
+        next.reward = event.reward;
+        effects_->Add(std::move(next));
+      }
+      const auto start = Clock::now();
+      effects_->Show();
+      total += Milliseconds(Clock::now() - start);
+    }
+    if (events > 0) {
+      std::printf("learnt %lld events, %.2f us each with its arm's page told\n",
+                  static_cast<long long>(events), 1e3 * total / static_cast<double>(events));
+    }
+  }
+
+  struct Figures {
+    std::vector<double> search_ms;
+    std::vector<double> plain_ms;
+    std::vector<double> search_cpu_ms;
+    std::vector<double> plain_cpu_ms;
+    double scored = 0;
+  };
+
+  Figures Query(int queries, int plain_every) {
+    Figures figures;
+    const Served served(*effects_);
+    server::ArmBlock block;
+    ArmScores scores;
+    NodePosterior scratch;
+    std::vector<EffectKey> user;
+    const v1::CatalogueQuery everything;
+    for (int i = 0; i < queries; ++i) {
+      events_.DrawUser(user);
+      const std::shared_ptr<const Catalogue> catalogue = Now();
+      const server::CatalogueSearch search{.query = everything,
+                                           .catalogue = *catalogue,
+                                           .posterior = served,
+                                           .whom = {.node = 0, .keys = user},
+                                           .top_k = kTopK,
+                                           .tie_key = static_cast<std::uint64_t>(i)};
+      const auto start = Clock::now();
+      const double start_cpu = CpuMilliseconds();
+      const auto count = server::SearchArms(search, scratch, block, scores);
+      figures.search_ms.push_back(Milliseconds(Clock::now() - start));
+      figures.search_cpu_ms.push_back(CpuMilliseconds() - start_cpu);
+      BANDANA_CHECK(count.has_value());
+      figures.scored += static_cast<double>(count->scored) / count->arms / queries;
+      if (plain_every == 0 || i % plain_every != 0) continue;
+      const std::vector<std::uint32_t> found = block.ids;
+      const auto again = Clock::now();
+      const double again_cpu = CpuMilliseconds();
+      block.Clear();
+      catalogue->ForEach([&](const server::CatalogueEntry& arm) {
+        block.ids.push_back(arm.id);
+        block.arms.push_back(arm.features.data());
+        block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
+        return true;
+      });
+      served.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, scores);
+      const std::vector<int> ranking = RankArms(scores.scores, kTopK, search.tie_key);
+      figures.plain_ms.push_back(Milliseconds(Clock::now() - again));
+      figures.plain_cpu_ms.push_back(CpuMilliseconds() - again_cpu);
+      for (int rank = 0; rank < kTopK; ++rank) {
+        BANDANA_CHECK(block.ids[ranking[rank]] == found[rank]);
+      }
+    }
+    return figures;
+  }
+
+  // Puts random arms again until told to stop; returns the CPU milliseconds of each change.
+  std::vector<double> Change(int per_second, int together, const std::atomic<bool>& stop) {
+    std::vector<double> times;
+    SeededStream stream(7, StreamPurpose::kArrival, 1);
+    const auto begin = Clock::now();
+    for (int n = 0; !stop; ++n) {
+      std::vector<CatalogueArm> arms;
+      for (int i = 0; i < together; ++i) {
+        const int id = std::min(zipf_.arms - 1, static_cast<int>(stream.Uniform() * zipf_.arms));
+        arms.push_back({.id = static_cast<std::uint32_t>(id),
+                        .features = std::vector<double>(zipf_.dimension, 0.2),
+                        .tags = {}});
+      }
+      const double start = CpuMilliseconds();
+      beliefs_.Begin();
+      const auto next = Now()->With(arms, {});
+      beliefs_.Fill(*next, arms);
+      beliefs_.End(next);
+      Publish(next);
+      times.push_back(CpuMilliseconds() - start);
+      std::this_thread::sleep_until(
+          begin + std::chrono::duration_cast<Clock::duration>(
+                      std::chrono::duration<double>((n + 1.0) * together / per_second)));
+    }
+    return times;
+  }
+
+ private:
+  CatalogueArm RandomArm(int id) {
+    CatalogueArm arm;
+    arm.id = static_cast<std::uint32_t>(id);
+    events_.DrawFeatures(arm.features);
+    return arm;
+  }
+  std::shared_ptr<const Catalogue> Now() {
+    const std::lock_guard lock(mutex_);
+    return catalogue_;
+  }
+  void Publish(std::shared_ptr<const Catalogue> next) {
+    const std::lock_guard lock(mutex_);
+    catalogue_.swap(next);
+  }
+
+  const ZipfOptions zipf_;
+  ZipfEvents events_;
+  std::shared_ptr<EffectsPosterior> effects_;
+  server::ArmBeliefs beliefs_;
+  std::mutex mutex_;
+  std::shared_ptr<const Catalogue> catalogue_;
+};
+
+void Print(const char* when, const Bench::Figures& figures) {
+  std::printf(
+      "%s: search p50=%.2f ms p99=%.2f ms (CPU %.2f, %.2f), plain scan p50=%.1f ms (CPU %.1f), the "
+      "same arms, scored %.6f\n",
+      when, Percentile(figures.search_ms, 0.5), Percentile(figures.search_ms, 0.99),
+      Percentile(figures.search_cpu_ms, 0.5), Percentile(figures.search_cpu_ms, 0.99),
+      Percentile(figures.plain_ms, 0.5), Percentile(figures.plain_cpu_ms, 0.5), figures.scored);
+}
+
+int Main() {
+  ZipfOptions zipf;
+  zipf.users = absl::GetFlag(FLAGS_users);
+  zipf.arms = absl::GetFlag(FLAGS_arms);
+  zipf.dimension = absl::GetFlag(FLAGS_dimension);
+  zipf.levels = absl::GetFlag(FLAGS_levels);
+  const int queries = absl::GetFlag(FLAGS_queries);
+  Bench bench(zipf);
+  const auto untouched = bench.Query(std::min(queries, 5), 1);
+  Print("before the first event", untouched);
+  bench.Learn(absl::GetFlag(FLAGS_events));
+  const auto figures = bench.Query(queries, absl::GetFlag(FLAGS_plain_every));
+  Print("learnt", figures);
+  std::atomic<bool> stop = false;
+  std::vector<double> changes;
+  std::thread changer([&] {
+    changes = bench.Change(absl::GetFlag(FLAGS_changes_per_second),
+                           absl::GetFlag(FLAGS_changes_together), stop);
+  });
+  const auto beside = bench.Query(queries, 0);
+  stop = true;
+  changer.join();
+  std::printf(
+      "beside changes of arms: search p50=%.2f ms p99=%.2f ms (CPU %.2f, %.2f), %.2f times as long "
+      "(CPU %.2f); a change of %d arms takes %.2f ms of CPU, p99 %.2f\n",
+      Percentile(beside.search_ms, 0.5), Percentile(beside.search_ms, 0.99),
+      Percentile(beside.search_cpu_ms, 0.5), Percentile(beside.search_cpu_ms, 0.99),
+      Percentile(beside.search_ms, 0.5) / Percentile(figures.search_ms, 0.5),
+      Percentile(beside.search_cpu_ms, 0.5) / Percentile(figures.search_cpu_ms, 0.5),
+      absl::GetFlag(FLAGS_changes_together), Percentile(changes, 0.5), Percentile(changes, 0.99));
+  std::printf("select_ms_p50=%.2f select_ms_p99=%.2f scanned_share=%.6f\n",
+              Percentile(figures.search_ms, 0.5), Percentile(figures.search_ms, 0.99),
+              figures.scored);
+  return 0;
+}
+
+}  // namespace
+}  // namespace bandana::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return bandana::bench::Main();
+}

@@ -1,0 +1,87 @@
+#include "server/service/catalogue_search.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/bandits/arm_search.h"
+
+namespace bandana::server {
+namespace {
+
+std::vector<std::string> TagsOf(const v1::CatalogueQuery& query) {
+  return {query.tags_any().begin(), query.tags_any().end()};
+}
+
+// Pages are the runs of the search; `pages` tells which.
+void LookAtPages(const CatalogueSearch& search, ArmSearch& arms, std::vector<std::size_t>& pages) {
+  std::array<float, ArmPage::kArmsMax> means;
+  const Catalogue& catalogue = search.catalogue;
+  const std::vector<std::string> tags = TagsOf(search.query);
+  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+    const ArmPage& in = *catalogue.pages()[page];
+    ArmRun run;
+    run.sketch = &in.sketch();
+    run.rows = rows;
+    if (in.has_beliefs()) {
+      run.means = std::span(means).first(in.size());
+      run.variance_max = catalogue.ReadBeliefs(page, std::span(means).first(in.size()));
+    }
+    arms.Look(run);
+    pages.push_back(page);
+    return true;
+  });
+}
+
+void Add(const CatalogueEntry& arm, ArmBlock& block) {
+  block.ids.push_back(arm.id);
+  block.arms.push_back(arm.features.data());
+  block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
+}
+
+}  // namespace
+
+bool MatchesMany(const v1::CatalogueQuery& query, const Catalogue& catalogue) {
+  if (catalogue.size() < kSearchArmsMin) return false;
+  std::size_t arms = 0;
+  const auto tags = TagsOf(query);
+  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+    arms += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+    return arms < kSearchArmsMin;
+  });
+  return arms >= kSearchArmsMin;
+}
+
+std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosterior& scratch,
+                                      ArmBlock& block, ArmScores& scores) {
+  const std::optional<ScoreLaw> law = search.posterior.Law(search.whom, scratch);
+  if (!law) return std::nullopt;
+  ArmSearch arms(*law->posterior, {.mean = law->mean, .variance = law->variance}, search.top_k);
+  std::vector<std::size_t> pages;
+  LookAtPages(search, arms, pages);
+  const Catalogue& catalogue = search.catalogue;
+  const auto found = arms.Finish(search.tie_key, [&](std::span<const ArmPlace> places,
+                                                     ArmScores& out) {
+    block.Clear();
+    for (const ArmPlace& place : places) {
+      Add(catalogue.At(pages[place.run], place.row), block);
+    }
+    search.posterior.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, out);
+  });
+  block.Clear();
+  scores.means.clear();
+  scores.widths.clear();
+  scores.scores.clear();
+  for (const RankedArm& arm : found) {
+    Add(catalogue.At(pages[arm.place.run], arm.place.row), block);
+    block.positions.push_back(arm.place.position);
+    scores.means.push_back(arm.mean);
+    scores.widths.push_back(arm.width);
+    scores.scores.push_back(arm.score);
+  }
+  return SearchCount{.arms = arms.arms(), .scored = arms.scored()};
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,43 @@
+// The best arms of a query to the catalogue, without scoring every arm that it matches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/bandits/posterior.h"
+#include "common/bandits/scoring.h"
+#include "common/bandits/served_posterior.h"
+#include "server/models/catalogue/catalogue.h"
+#include "server/service/arm_set.h"
+
+namespace bandana::server {
+
+// From so many matching arms on a search costs less than scoring them all (bench/million_arms).
+inline constexpr int kSearchArmsMin = 2000;
+
+struct CatalogueSearch {
+  const v1::CatalogueQuery& query;
+  const Catalogue& catalogue;
+  const ServedPosterior& posterior;
+  Whom whom;
+  int top_k = 1;
+  std::uint64_t tie_key = 0;
+};
+
+// Whether a search is worth it.
+bool MatchesMany(const v1::CatalogueQuery& query, const Catalogue& catalogue);
+
+struct SearchCount {
+  int arms = 0;            // that the query matches
+  std::size_t scored = 0;  // of them
+};
+// Fills `block` and `scores` with the best arms, best first: those that LoadArms, Score and
+// RankArms would find. None where every arm has to be scored (ServedPosterior::Law); then both are
+// as before.
+std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosterior& scratch,
+                                      ArmBlock& block, ArmScores& scores);
+
+}  // namespace bandana::server
