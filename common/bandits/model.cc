@@ -55,7 +55,9 @@ absl::Status CheckCoupling(const Coupling& coupling, int dimension) {
     if (component.nodes.size() * dimension > static_cast<std::size_t>(kComponentRowsMax)) {
       return InvalidArgument("coupling: a component of ", component.nodes.size(),
                              " nodes at dimension ", dimension,
-                             " exceeds nodes x dimension <= ", kComponentRowsMax);
+                             " exceeds nodes x dimension <= ", kComponentRowsMax,
+                             "; effects { standard {} } takes any number of users, with the "
+                             "clusters of the graph as a user group (docs/design/effects.md)");
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 
 namespace bandana {
@@ -54,6 +55,11 @@ std::shared_ptr<const PosteriorSnapshot> PosteriorSnapshot::With(
         std::make_shared<const NodePosterior>(std::move(changed[i]));
   }
   return next;
+}
+
+void PosteriorSnapshot::Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior&,
+                              ArmScores& out) const {
+  ScoreArms(node(whom.node), arms.features, out);
 }
 
 }  // namespace bandana

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/bandits/served_posterior.h"
+
 namespace bandana {
 
 // Posterior of one node's parameter. m_u and K_uu of equation (3),
@@ -23,17 +25,25 @@ struct NodePosterior {
 // leaves of 64 nodes are shared between consecutive snapshots, so publishing after one event of an
 // independent user costs O(nodes / 64 + 64). Threads: immutable, share freely through
 // std::shared_ptr<const PosteriorSnapshot>.
-class PosteriorSnapshot {
+class PosteriorSnapshot final : public ServedPosterior {
  public:
   // A snapshot of `nodes` equal posteriors at version 0.
   PosteriorSnapshot(int dimension, const NodePosterior& prior, int nodes);
 
   int dimension() const { return dimension_; }
-  int nodes() const { return nodes_; }
-  // Log sequence of the last entry in it.
-  std::uint64_t version() const { return version_; }
+  int nodes() const override { return nodes_; }
+  std::uint64_t version() const override { return version_; }
   // The node's posterior; for node == -1 or beyond nodes() (a user never seen), the prior.
   const NodePosterior& node(int node) const;
+
+  const NodePosterior& Of(const Whom& whom, NodePosterior&) const override {
+    return node(whom.node);
+  }
+  void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior& scratch,
+             ArmScores& out) const override;
+  std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior&) const override {
+    return ScoreLaw{.posterior = &node(whom.node)};
+  }
 
   // The next snapshot: `changed[i]` replaces node `indices[i]`; indices may reach past nodes(),
   // which then grows (gaps hold the prior).

@@ -6,10 +6,11 @@
 #include <span>
 
 #include "common/bandits/effects/effect_key.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
 
 namespace bandana {
+
+struct ArmScores;      // common/bandits/scoring.h
+struct NodePosterior;  // common/bandits/posterior.h
 
 // Whose posterior is asked for.
 struct Whom {

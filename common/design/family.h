@@ -13,6 +13,7 @@
 #include "common/base/limits.h"
 #include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
+#include "common/design/reward_reports.h"
 
 namespace bandana {
 
@@ -61,6 +62,17 @@ class Family {
   // this probability and has these features.
   virtual bool FitsToken(std::size_t arms, double probability,
                          std::span<const double> features) const;
+  // How an event is in the log of what a mechanism released.
+  struct Weighed {
+    double reward = 0;
+    double scale = 1;     // of the features
+    double variance = 0;  // of the reward's noise, where the log says it
+  };
+  virtual Weighed Weigh(const RewardEvent& event) const {
+    return {.reward = event.scale * event.value, .scale = event.scale};
+  }
+  // How many key parts an event has.
+  virtual std::size_t key_parts(const ModelSpec&) const { return 0; }
   // The reward as the event has it.
   virtual double EventReward(const ModelSpec& spec, double reward, double probability) const;
 

@@ -23,11 +23,13 @@ struct RewardReport {
   std::optional<RewardRange> window;
 };
 
-// What a report is to the posterior: an event whose reward is `value` and whose features are the
-// decision's times `scale`.
+// What a report is to the posterior: `value` is the released reward, of which the noise has at most
+// `variance`. To a model whose events all have one variance it is an event whose reward and
+// features are both multiplied by `scale` (EventScale).
 struct RewardEvent {
   double value = 0;
   double scale = 1;
+  double variance = 0;
 };
 
 // Immutable. Threads: const methods are safe, given a source each.

@@ -14,6 +14,7 @@ absl::StatusOr<std::unique_ptr<ModelCore>> ModelCore::Create(ModelSpec spec,
   std::unique_ptr<ModelCore> core(new ModelCore(std::move(spec)));
   const ModelSpec& model = core->spec_;
   BANDANA_ASSIGN_OR_RETURN(core->path_, MakePath(model, instance, std::move(key), binding));
+  BANDANA_RETURN_IF_ERROR(core->path_->Begin(core->state_));
   BANDANA_ASSIGN_OR_RETURN(
       core->learner_, core->path_->MakeLearner(model, core->state_, core->path_->NoStatistics()));
   return core;
@@ -42,6 +43,11 @@ std::vector<int> ModelCore::TakeChangedNodes() {
 NodePosterior ModelCore::Posterior(int node) {
   learner_->Flush(state_);
   return learner_->Posterior(node);
+}
+
+std::shared_ptr<const ServedPosterior> ModelCore::Served() {
+  const std::vector<int> changed = TakeChangedNodes();
+  return learner_->Show(state_.position.sequence, changed);
 }
 
 }  // namespace bandana

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/posterior.h"
+#include "common/bandits/served_posterior.h"
 #include "common/design/instance_id.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/log_entry.h"
@@ -48,6 +49,8 @@ class ModelCore {
 
   // Reads events and releases up to the last refresh. Requires node < nodes().
   NodePosterior Posterior(int node);
+  // What a server would read for Select, with all that Posterior reads.
+  std::shared_ptr<const ServedPosterior> Served();
   NodePosterior Prior() const { return learner_->Prior(); }  // of a user never seen
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.
   std::vector<int> TakeChangedNodes();

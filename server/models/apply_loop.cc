@@ -261,10 +261,7 @@ absl::Status ApplyLoop::Publish() {
       unpublished_ = std::move(changed);
       return absl::OkStatus();
     }
-    std::vector<NodePosterior> posteriors;
-    posteriors.reserve(changed.size());
-    for (const int node : changed) posteriors.push_back(learner_->Posterior(node));
-    posterior_.store(current->With(sequence, changed, std::move(posteriors)));
+    posterior_.store(learner_->Show(sequence, changed));
     Trace("published");
   }
   nodes_.store(learner_->nodes(), std::memory_order_relaxed);

@@ -72,7 +72,7 @@ class ApplyLoop {
   // Everything up to the sequence is durable.
   void Committed(std::uint64_t sequence);
 
-  std::shared_ptr<const PosteriorSnapshot> posterior() const { return posterior_.load(); }
+  std::shared_ptr<const ServedPosterior> posterior() const { return posterior_.load(); }
   std::uint64_t applied() const { return applied_.load(std::memory_order_acquire); }
   // The ledger as of applied().
   std::shared_ptr<const Ledger> ledger() const { return ledger_.load(); }
@@ -153,7 +153,7 @@ class ApplyLoop {
 
   std::atomic<bool> posterior_fresh_{true};  // it holds all that is applied
   std::atomic<bool> time_in_flight_{false};
-  SharedCell<const PosteriorSnapshot> posterior_;
+  SharedCell<const ServedPosterior> posterior_;
   SharedCell<const Ledger> ledger_;
   std::atomic<std::uint64_t> applied_{0};
   std::atomic<int> nodes_{0};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "common/bandits/mab/arm_event.h"
@@ -17,6 +18,7 @@ namespace {
 // What a thread reuses from decision to decision.
 struct Scratch {
   ArmBlock arms;
+  NodePosterior posterior;
   ArmScores scores;
 };
 
@@ -57,7 +59,8 @@ absl::StatusOr<Chosen> Draw(const Scratch& scratch, const v1::SelectRequest&, in
 
 void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const Decision& decision,
                   v1::SelectResponse& response) {
-  const auto& [arms, scores] = scratch;
+  const ArmBlock& arms = scratch.arms;
+  const ArmScores& scores = scratch.scores;
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const auto position = static_cast<std::size_t>(ranking[rank]);
     response.add_positions(static_cast<std::uint32_t>(position));
@@ -88,8 +91,10 @@ absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decisi
       LoadArms(select.request.arms(), bounds, select.arms_max, *catalogue, scratch.arms));
   if (scratch.arms.clipped > 0) select.model.CountFeaturesClipped(scratch.arms.clipped);
 
-  const std::shared_ptr<const PosteriorSnapshot> posterior = select.model.posterior();
-  ScoreArms(posterior->node(select.node), scratch.arms.arms, scratch.scores);
+  const std::shared_ptr<const ServedPosterior> posterior = select.model.posterior();
+  posterior->Score({.node = select.node, .keys = select.keys},
+                   {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
+                   scratch.scores);
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
   BANDANA_ASSIGN_OR_RETURN(const Chosen chosen,
@@ -101,6 +106,7 @@ absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decisi
   }
   decision.arms.resize(ranking.size());
   const auto d = static_cast<std::size_t>(rules.dimension);
+  const std::size_t parts = scratch.arms.keys.size() / scratch.arms.arms.size();
   const RewardReports* const rewards = rules.made->rewards();
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const auto position = static_cast<std::size_t>(ranking[rank]);
@@ -108,6 +114,9 @@ absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decisi
     SealedArm& arm = decision.arms[rank];
     arm.propensity = rank == 0 ? chosen.probability : 0;
     arm.features.assign(x, x + d);
+    arm.keys.assign(select.keys.begin(), select.keys.end());
+    const auto own = std::span(scratch.arms.keys).subspan(position * parts, parts);
+    arm.keys.insert(arm.keys.end(), own.begin(), own.end());
     arm.window.reset();
     if (rewards == nullptr) continue;
     arm.window = rewards->WindowFor(scratch.scores.means[position], scratch.scores.widths[position],

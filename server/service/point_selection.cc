@@ -18,8 +18,9 @@ absl::Status PlayPoint(const Selecting& select, Decision& decision, v1::SelectRe
     return InvalidArgument("top_k: must be 0 or 1 for a model of points, got ",
                            select.request.top_k());
   }
-  const std::shared_ptr<const PosteriorSnapshot> posterior = select.model.posterior();
-  const NodePosterior& state = posterior->node(select.node);
+  const std::shared_ptr<const ServedPosterior> posterior = select.model.posterior();
+  NodePosterior scratch;
+  const NodePosterior& state = posterior->Of({.node = select.node}, scratch);
   RealSampler sampler(BufferedBits());
   BANDANA_ASSIGN_OR_RETURN(ConvexPlay play,
                            PlayOnEllipsoid(spec.points->domain, state.mean, state.alpha, sampler));

@@ -31,8 +31,9 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
   BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckRankedByDevices(model.spec()));
   const std::string_view no_users = ModeOf(model.spec().public_spec.mode).no_users;
   if (!no_users.empty() && !request.user().empty()) return InvalidArgument(ToAbsl(no_users));
-  const std::shared_ptr<const PosteriorSnapshot> posterior = model.posterior();
-  const int d = posterior->dimension();
+  const std::shared_ptr<const ServedPosterior> posterior = model.posterior();
+  const int d = model.spec().public_spec.dimension;
+  NodePosterior scratch;
   int user_node = 0;
   if (!request.user().empty()) {
     BANDANA_ASSIGN_OR_RETURN(user_node, model.ResolveUser(request.user()));
@@ -47,7 +48,7 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
   }
   if (!request.user().empty()) {
     response.set_first_node(static_cast<std::uint32_t>(std::max(user_node, 0)));
-    AppendNode(posterior->node(user_node), d, response);
+    AppendNode(posterior->Of({.node = user_node}, scratch), d, response);
     return absl::OkStatus();
   }
   const int first = static_cast<int>(request.first_node());
@@ -56,7 +57,9 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
   const int doubles = d * (d + 1) / 2;
   response.mutable_means()->Reserve((end - first) * d);
   response.mutable_covariances()->Reserve((end - first) * doubles);
-  for (int node = first; node < end; ++node) AppendNode(posterior->node(node), d, response);
+  for (int node = first; node < end; ++node) {
+    AppendNode(posterior->Of({.node = node}, scratch), d, response);
+  }
   response.set_next_node(end < posterior->nodes() ? static_cast<std::uint32_t>(end) : 0);
   return absl::OkStatus();
 }

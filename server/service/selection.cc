@@ -60,7 +60,9 @@ absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int ar
   if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));
   BANDANA_RETURN_IF_ERROR(CheckRequest(request, spec.public_spec.dimension));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
-  const Selecting select{model, request, node, arms_max};
+  thread_local std::vector<EffectKey> keys;
+  model.UserParts(request.user(), keys);
+  const Selecting select{model, request, node, keys, arms_max};
   thread_local Decision decision;
   BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
   const auto choice = static_cast<std::size_t>(FamilyOf(spec).choice());

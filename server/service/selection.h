@@ -1,6 +1,8 @@
 // One decision: validate, score against the published posterior, choose, seal.
 #pragma once
 
+#include <span>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
@@ -13,7 +15,8 @@ namespace bandana::server {
 struct Selecting {
   HostedModel& model;
   const v1::SelectRequest& request;
-  int node = 0;  // what ResolveUser says of its user
+  int node = 0;                     // what ResolveUser says of its user
+  std::span<const EffectKey> keys;  // what UserParts says
   int arms_max = 0;
 };
 

@@ -7,6 +7,7 @@ set(model_deps bandana::model_harness bandana::server_models bandana::test_suppo
 bandana_test(NAME ledger_readings_test SRCS unit/ledger_readings_test.cc DEPS ${model_deps} bandana::accounting)
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
+bandana_test(NAME effects_served_test SRCS unit/effects_served_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})

@@ -3,6 +3,8 @@ bandana_test(NAME coupling_message_test SRCS unit/coupling_message_test.cc
   DEPS bandana::design bandana::test_support)
 bandana_test(NAME model_config_test SRCS unit/model_config_test.cc
   DEPS bandana::design bandana::test_support)
+bandana_test(NAME effects_config_test SRCS unit/effects_config_test.cc
+  DEPS bandana::design bandana::test_support)
 bandana_test(NAME public_spec_test SRCS unit/public_spec_test.cc
   DEPS bandana::design bandana::accounting bandana::test_support)
 bandana_test(NAME context_policy_test SRCS unit/context_policy_test.cc

@@ -79,7 +79,7 @@ struct Published {
     }
     const auto posterior = model.posterior();
     Published published{.version = posterior->version()};
-    for (int i = 0; i < 2; ++i) published.mean[i] = posterior->node(0).mean[i];
+    for (int i = 0; i < 2; ++i) published.mean[i] = NodeOf(*posterior, 0).mean[i];
     if (::write(pipe, &published, sizeof published) != sizeof published) _exit(6);
   }
 }

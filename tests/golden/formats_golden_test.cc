@@ -216,7 +216,7 @@ TEST_F(FormatsTest, ASparseModelOfFormat6) {
   ASSERT_THAT(model, IsOk());
   EXPECT_EQ(StatisticsOf(**model)[0].events, 40);
   EXPECT_EQ((*model)->Ledger().entries_size(), 1);
-  const std::vector<double> mean = (*model)->posterior()->node(0).mean;
+  const std::vector<double> mean = NodeOf(*(*model)->posterior(), 0).mean;
   ASSERT_EQ(mean.size(), 5);
   EXPECT_NEAR(mean[2], 1.284814, 1e-6);
   // The episode goes on where it was: its 32nd event is the 63rd of all.

@@ -93,7 +93,7 @@ class FakeModel final : public server::HostedModel {
   const ModelSpec& spec() const override { return spec_; }
   const std::array<std::byte, 16>& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return epoch_; }
-  std::shared_ptr<const PosteriorSnapshot> posterior() const override { return posterior_; }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return posterior_; }
   std::shared_ptr<const server::Catalogue> catalogue() const override { return catalogue_; }
   absl::StatusOr<int> ResolveUser(std::string_view user) const override {
     if (spec_.coupling.independent()) return -1;
@@ -162,6 +162,10 @@ class FakeModel final : public server::HostedModel {
   }
 
   // Admin's side is not faked.
+  absl::StatusOr<server::UserBatch> NewUsers() const override {
+    return NotFaked();
+  }
+  absl::Status PutUsers(server::UserBatch&, v1::PutUsersResponse*) override { return NotFaked(); }
   absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
     return NotFaked();
   }

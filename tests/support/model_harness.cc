@@ -104,6 +104,11 @@ std::vector<NodeStatistics> StatisticsOf(server::HostedModel& model) {
   return std::move(exported->checkpoint.statistics);
 }
 
+NodePosterior NodeOf(const ServedPosterior& posterior, int node) {
+  NodePosterior scratch;
+  return posterior.Of({.node = node}, scratch);
+}
+
 bool Eventually(const std::function<bool()>& condition) {
   for (int i = 0; i < 10'000; ++i) {
     if (condition()) return true;

@@ -25,23 +25,23 @@ ModelSpec LocalColinSpec(const std::string& more = "");
 ModelSpec WindowSpec(const std::string& more = "");
 
 // A decision of this model now, with one arm. `number` makes the id.
-Decision DecisionOf(const server::HostedModel& model, const Clock& clock,
-                            std::uint64_t number, std::vector<double> features,
-                            const std::string& user = "");
+Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::uint64_t number,
+                    std::vector<double> features, const std::string& user = "");
 
 // Reports and waits for the answer.
-absl::StatusOr<std::vector<ReportResult>> ReportAll(
-    server::HostedModel& model, std::vector<ReportedOutcome> outcomes);
-absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model,
-                                                const Decision& decision,
-                                                std::optional<double> reward,
-                                                std::uint32_t shown = 0);
+absl::StatusOr<std::vector<ReportResult>> ReportAll(server::HostedModel& model,
+                                                    std::vector<ReportedOutcome> outcomes);
+absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model, const Decision& decision,
+                                       std::optional<double> reward, std::uint32_t shown = 0);
 // The code, or UNSPECIFIED when the call failed.
 v1::OutcomeCode CodeOf(const absl::StatusOr<ReportResult>& result);
 v1::RejectReason ReasonOf(const absl::StatusOr<ReportResult>& result);
 
 // Events and moments of every node, from a checkpoint of the model: what the statistics are.
 std::vector<NodeStatistics> StatisticsOf(server::HostedModel& model);
+
+// The posterior of a node, copied.
+NodePosterior NodeOf(const ServedPosterior& posterior, int node);
 
 // Waits until the condition holds, at most ten seconds; its last value.
 bool Eventually(const std::function<bool()>& condition);

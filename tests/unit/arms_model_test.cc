@@ -40,7 +40,7 @@ class ArmsModelTest : public HostedModelTest {
 
 TEST_F(ArmsModelTest, TsallisAddsWhatTheProbabilityIsWorth) {
   const auto model = Open(ArmsSpecOf("", kOpen));
-  EXPECT_THAT(model->posterior()->node(0).mean,
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean,
               ElementsAre(DoubleEq(1.0 / 3), DoubleEq(1.0 / 3), DoubleEq(1.0 / 3)));
   ASSERT_EQ(CodeOf(ReportOne(*model, Drawn(*model, 1, 1, 0.25), 1.0)), v1::APPLIED);
   ASSERT_EQ(CodeOf(ReportOne(*model, Drawn(*model, 2, 2, 0.5), 0.0)), v1::APPLIED);
@@ -49,7 +49,7 @@ TEST_F(ArmsModelTest, TsallisAddsWhatTheProbabilityIsWorth) {
   EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(0, 2, -1));
   std::vector<double> law;
   TsallisProbabilities(std::vector<double>{0, -2, 1}, 2 / (0.5 * std::sqrt(3.0)), law);
-  const NodePosterior posterior = model->posterior()->node(0);
+  const NodePosterior posterior = NodeOf(*model->posterior(), 0);
   for (int a = 0; a < 3; ++a) EXPECT_NEAR(posterior.mean[a], law[a], 1e-12);
   EXPECT_EQ(posterior.alpha, 0);
   EXPECT_GT(posterior.mean[1], posterior.mean[0]);
@@ -82,7 +82,7 @@ TEST_F(ArmsModelTest, LocalReportsCountByTheRandomizersValue) {
               ElementsAre(DoubleEq(2 * randomizer.Value(0)), DoubleEq(randomizer.Value(1)),
                           DoubleEq(randomizer.Value(0))));
   // One good event: the law lies on it.
-  EXPECT_THAT(model->posterior()->node(0).mean, ElementsAre(0, 1, 0));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, ElementsAre(0, 1, 0));
 }
 
 TEST_F(ArmsModelTest, StateSurvivesARestart) {
@@ -94,17 +94,17 @@ TEST_F(ArmsModelTest, StateSurvivesARestart) {
       ASSERT_EQ(CodeOf(ReportOne(*model, Drawn(*model, i, i % 3, 0.4), i % 3 == 2 ? 1.0 : 0.0)),
                 v1::APPLIED);
     WaitApplied(*model);
-    law = model->posterior()->node(0).mean;
+    law = NodeOf(*model->posterior(), 0).mean;
     EXPECT_GT(law[2], 0.5);
   }
-  EXPECT_EQ(Open(spec)->posterior()->node(0).mean, law);
+  EXPECT_EQ(NodeOf(*Open(spec)->posterior(), 0).mean, law);
 }
 
 TEST_F(ArmsModelTest, IdentifiesTheBestArm) {
   const auto model = Open(ArmsSpecOf("policy: LIL_UCB failure_probability: 0.1", kOpen));
   EXPECT_FALSE(model->Stats().has_best_arm());
   for (int i = 0; i < 3000 && !model->Stats().has_best_arm(); ++i) {
-    const std::vector<double> law = model->posterior()->node(0).mean;
+    const std::vector<double> law = NodeOf(*model->posterior(), 0).mean;
     const int arm = static_cast<int>(std::max_element(law.begin(), law.end()) - law.begin());
     ASSERT_EQ(CodeOf(ReportOne(*model, Drawn(*model, i, arm, 1), arm == 1 ? 1.0 : 0.0)),
               v1::APPLIED);
@@ -112,7 +112,7 @@ TEST_F(ArmsModelTest, IdentifiesTheBestArm) {
   }
   ASSERT_TRUE(model->Stats().has_best_arm());
   EXPECT_EQ(model->Stats().best_arm(), 1u);
-  EXPECT_THAT(model->posterior()->node(0).mean, ElementsAre(0, 1, 0));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, ElementsAre(0, 1, 0));
 }
 
 TEST_F(ArmsModelTest, RefusesTokensThatAreNoDrawOfAnArm) {

@@ -50,7 +50,7 @@ class CentralModelTest : public HostedModelTest {
   }
   std::vector<double> MeanOf(const HostedModel& model) {
     WaitApplied(model);
-    return model.posterior()->node(0).mean;
+    return NodeOf(*model.posterior(), 0).mean;
   }
 };
 
@@ -104,7 +104,7 @@ TEST_F(CentralModelTest, ThePosteriorIsNotThatOfTheRawRewards) {
   const std::vector<double> mean = MeanOf(*model);
   EXPECT_NE(mean, same->Posterior(0).mean);
   // Widths read the public contexts and the public variance: they agree.
-  const auto width = model->posterior()->node(0).covariance;
+  const auto width = NodeOf(*model->posterior(), 0).covariance;
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(width[i], same->Posterior(0).covariance[i], 1e-12);
   // The state that leaves by Export holds the release, and contexts with mid for every reward.
   EXPECT_NEAR(StatisticsOf(*model)[0].moment[0], 20 * 0.6 * 1, 1e-9);
@@ -169,7 +169,7 @@ TEST_F(CentralModelTest, WindowsCloseThroughTheCounter) {
   clock_.Advance(absl::Seconds(61));  // not the grace
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 3)), v1::APPLIED);
   clock_.Advance(absl::Seconds(17));
-  EXPECT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
+  EXPECT_TRUE(Eventually([&] { return NodeOf(*model->posterior(), 0).mean[0] != 0; }));
   EXPECT_EQ(StatisticsOf(*model)[0].events, 2);
   EXPECT_EQ(model->Ledger().entries_size(), 1);
 }
@@ -212,7 +212,7 @@ TEST_F(CentralModelTest, EpochsMoveThePosteriorAtTheirEndsWithTheContextsThatThe
   auto same = *BanditModel::Create(spec.bandit, spec.coupling);
   ASSERT_THAT(same->SetReleased(0, covered), IsOk());
   same->Refresh();
-  ExpectNear(model->posterior()->node(0).covariance, same->Posterior(0).covariance);
+  ExpectNear(NodeOf(*model->posterior(), 0).covariance, same->Posterior(0).covariance);
   // The model's epoch ends the counter inside its own: what is held is never released.
   EXPECT_EQ(*model->OpenEpoch(), 2);
   for (std::uint64_t step = 1; step <= 32; ++step) Event(*model, 100 + step, 3);
@@ -311,7 +311,7 @@ TEST_F(CentralModelTest, ACopyPaysAndDrawsForItself) {
   const std::vector<double> mean = MeanOf(*model);
   const auto copy = *registry->Import("copy", *model->Export());
   EXPECT_EQ(copy->epoch(), 2);
-  ExpectNear(copy->posterior()->node(0).mean, mean);  // what was released stands
+  ExpectNear(NodeOf(*copy->posterior(), 0).mean, mean);  // what was released stands
   EXPECT_EQ(Event(*copy, 100, 1), v1::APPLIED);
   EXPECT_EQ(Event(*model, 100, 1), v1::APPLIED);
   WaitApplied(*copy);

@@ -89,7 +89,7 @@ class ContextModelTest : public HostedModelTest {
   }
   std::vector<double> MeanOf(const HostedModel& model) {
     WaitApplied(model);
-    return model.posterior()->node(0).mean;
+    return NodeOf(*model.posterior(), 0).mean;
   }
   // Events about theta = (0.8, -0.4): enough to see it.
   void Fill(HostedModel& model, const ModelSpec& spec, int count, std::uint64_t first = 1) {
@@ -202,7 +202,7 @@ TEST_F(ContextModelTest, GramsThatAreNotSemidefiniteAreRepairedAndCounted) {
     WaitApplied(*model);
   }
   EXPECT_GE(model->Stats().grams_repaired(), 1);
-  for (const double value : model->posterior()->node(0).mean) EXPECT_TRUE(std::isfinite(value));
+  for (const double value : NodeOf(*model->posterior(), 0).mean) EXPECT_TRUE(std::isfinite(value));
   EXPECT_THAT(MeanOf(*model), Pointwise(Near(), Expected(spec)));
 }
 

@@ -56,7 +56,7 @@ class CounterModelTest : public HostedModelTest {
   }
   std::vector<double> MeanOf(const HostedModel& model) {
     WaitApplied(model);
-    return model.posterior()->node(0).mean;
+    return NodeOf(*model.posterior(), 0).mean;
   }
 };
 
@@ -296,12 +296,12 @@ TEST_F(CounterModelTest, ThePosteriorFollowsAtTheRefreshInterval) {
   spec.refresh_interval = absl::Minutes(1);
   const auto model = Open(spec);
   ExpectResult(Send(*model, Report(*model, 1, 1, 1, {5, 1})), v1::APPLIED, 1);
-  ASSERT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
+  ASSERT_TRUE(Eventually([&] { return NodeOf(*model->posterior(), 0).mean[0] != 0; }));
   const std::vector<double> first = MeanOf(*model);
   ExpectResult(Send(*model, Report(*model, 1, 2, 2, {9, 3})), v1::APPLIED, 2);
   EXPECT_EQ(MeanOf(*model), first);
   clock_.Advance(absl::Minutes(1));
-  EXPECT_TRUE(Eventually([&] { return model->posterior()->node(0).mean != first; }));
+  EXPECT_TRUE(Eventually([&] { return NodeOf(*model->posterior(), 0).mean != first; }));
 }
 
 }  // namespace

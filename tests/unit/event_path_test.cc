@@ -169,7 +169,7 @@ TEST_F(ModelCoreTest, TheSameLogGivesThePosteriorOfTheServer) {
   const ModelSpec spec = SpecOf(
       absl::StrCat("name: 'm' dimension: 2 refresh_interval {} mode: CENTRAL_REWARD independent {}",
                    kCounter, kOnce));
-  std::shared_ptr<const PosteriorSnapshot> served;
+  std::shared_ptr<const ServedPosterior> served;
   InstanceId instance{};
   {
     const auto model = Open(spec);
@@ -203,7 +203,7 @@ TEST_F(ModelCoreTest, TheSameLogGivesThePosteriorOfTheServer) {
     EXPECT_EQ(core->events(node), recovered.statistics[node].events);
     EXPECT_EQ(appended->Posterior(node).mean, core->Posterior(node).mean);
     for (int i = 0; i < 2; ++i) {
-      EXPECT_NEAR(core->Posterior(node).mean[i], served->node(node).mean[i], 1e-9);
+      EXPECT_NEAR(core->Posterior(node).mean[i], NodeOf(*served, node).mean[i], 1e-9);
     }
   }
 }

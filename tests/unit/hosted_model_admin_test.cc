@@ -28,7 +28,7 @@ using HostedModelAdminTest = HostedModelTest;
 
 TEST_F(HostedModelAdminTest, AGraphIsReplacedAndStaysReplaced) {
   auto model = Open(LocalColinSpec());
-  const double coupled = model->posterior()->node(0).covariance[0];
+  const double coupled = NodeOf(*model->posterior(), 0).covariance[0];
   v1::Graph graph;
   graph.set_users(3);
   for (int i = 0; i < 3; ++i) {
@@ -38,14 +38,14 @@ TEST_F(HostedModelAdminTest, AGraphIsReplacedAndStaysReplaced) {
   }
   ASSERT_THAT(model->PutGraph(graph), IsOk());
   EXPECT_NE(coupled, 1);
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);  // W = I
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).covariance[0], 1);  // W = I
   model.reset();
   model = Open(LocalColinSpec());
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).covariance[0], 1);
   ASSERT_THAT(model->Checkpoint(), IsOk());
   model.reset();
   model = Open(LocalColinSpec());
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).covariance[0], 1);
 
   graph.set_users(2);
   EXPECT_THAT(model->PutGraph(graph), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -59,20 +59,20 @@ TEST_F(HostedModelAdminTest, AGraphIsReplacedAndStaysReplaced) {
 
 TEST_F(HostedModelAdminTest, AConfigurationWithAnotherGraphReplacesIt) {
   auto model = Open(LocalColinSpec());
-  const double coupled = model->posterior()->node(0).covariance[0];
+  const double coupled = NodeOf(*model->posterior(), 0).covariance[0];
   model.reset();
   const std::string other =
       "name: 'm' dimension: 2 mode: LOCAL_REWARD colin { graph { users: 3"
       " rows: [0, 1, 2] columns: [0, 1, 2] weights: [1, 1, 1] } }"
       " privacy { epsilon: 1 events_per_user_max: 3 } reporting { one_per_decision: true }";
   model = Open(SpecOf(other));
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).covariance[0], 1);
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).covariance[0], 1);
   const std::uint64_t sequence = model->Stats().log_sequence();
   model.reset();
   model = Open(SpecOf(other));
   EXPECT_EQ(model->Stats().log_sequence(), sequence);  // adopted once
   model.reset();
-  EXPECT_DOUBLE_EQ(Open(LocalColinSpec())->posterior()->node(0).covariance[0], coupled);
+  EXPECT_DOUBLE_EQ(NodeOf(*Open(LocalColinSpec())->posterior(), 0).covariance[0], coupled);
 }
 
 TEST_F(HostedModelAdminTest, ASharedModelHasNoGraph) {
@@ -101,8 +101,8 @@ TEST_F(HostedModelAdminTest, LegalChangesOfTheConfigurationAreAccepted) {
   model =
       Open(SharedSpec("exploration { alpha: 2 } checkpoint { events: 10 } prior_stddev: 2"
                       " feature_l2_max: 3 arms_max: 5"));
-  EXPECT_EQ(model->posterior()->node(0).alpha, 2);
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 0.8);  // (1/4 + 1)^-1
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).alpha, 2);
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).mean[0], 0.8);  // (1/4 + 1)^-1
 }
 
 // Checkpoints.
@@ -238,7 +238,7 @@ TEST_F(HostedModelAdminTest, AFullDiskIsUnavailableAndHealsByItself) {
   const Decision decision = DecisionOf(*model, clock_, 2, {1, 0});
   EXPECT_THAT(ReportOne(*model, decision, 1), StatusIs(absl::StatusCode::kUnavailable, "no space"));
   EXPECT_THAT(model->Health(), StatusIs(absl::StatusCode::kResourceExhausted, "no space"));
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 0.5);  // Select goes on
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).mean[0], 0.5);  // Select goes on
   faults.disk_full = false;
   EXPECT_TRUE(Eventually([&] { return model->Health().ok(); }));
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 1)), v1::APPLIED);

@@ -29,7 +29,7 @@ TEST_F(HostedModelTest, AppliesAReportAndPublishesThePosterior) {
   WaitApplied(*model);
   // K = (I + x x')^-1 and m = K x r with x = (1, 0), r = 1/2.
   const auto snapshot = model->posterior();
-  const NodePosterior& posterior = snapshot->node(0);
+  const NodePosterior& posterior = NodeOf(*snapshot, 0);
   EXPECT_THAT(posterior.mean, ElementsAre(DoubleEq(0.25), 0));
   EXPECT_THAT(posterior.covariance, ElementsAre(DoubleEq(0.5), 0, 0, 1));
   EXPECT_EQ(model->Stats().reports_applied(), 1);
@@ -168,7 +168,7 @@ TEST_F(HostedModelTest, IndependentUsersBecomeNodesAtTheirFirstAcceptedReport) {
   EXPECT_THAT(model->ResolveUser("ann"), IsOkAndHolds(0));
   EXPECT_THAT(model->ResolveUser("bob"), IsOkAndHolds(1));
   EXPECT_THAT(model->ResolveUser("cid"), IsOkAndHolds(-1));
-  EXPECT_DOUBLE_EQ(model->posterior()->node(0).mean[0], 2.0 / 3);
+  EXPECT_DOUBLE_EQ(NodeOf(*model->posterior(), 0).mean[0], 2.0 / 3);
   EXPECT_EQ(model->Stats().nodes(), 2);
   ASSERT_THAT(model->Checkpoint(), IsOk());
   ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 5, {1, 0}, "bob"), 1)),

@@ -113,7 +113,7 @@ TEST_F(JointServedTest, ServesThePureMechanismOnTheKeyedNoise) {
   {
     const auto model = Open(spec);
     TakeMany(*model, 0, 40);
-    served = model->posterior()->node(0);
+    served = NodeOf(*model->posterior(), 0);
   }
   const JointSums sums = ByHand(spec, Recover(spec));
   const auto repaired = *RepairStatistics({.gram = sums.gram,
@@ -165,7 +165,7 @@ TEST_F(JointServedTest, AFewEventsLeaveGramsThatAreRepairedAndCounted) {
   WaitApplied(*model);
   EXPECT_GE(model->Stats().grams_repaired(), 1);
   EXPECT_LE(model->Stats().grams_repaired(), 5);
-  const NodePosterior posterior = model->posterior()->node(0);
+  const NodePosterior posterior = NodeOf(*model->posterior(), 0);
   for (const double value : posterior.covariance) EXPECT_TRUE(std::isfinite(value));
   EXPECT_GT(posterior.covariance[0], 0);
 }
@@ -173,15 +173,15 @@ TEST_F(JointServedTest, AFewEventsLeaveGramsThatAreRepairedAndCounted) {
 // Epochs end at 32, 34, ..
 TEST_F(JointServedTest, EpochsMoveThePosteriorAtTheirEnds) {
   const auto model = Open(SpecOf(JointText(kEpochs, "shared {}", kOnce, kLittleNoise)));
-  const NodePosterior prior = model->posterior()->node(0);
+  const NodePosterior prior = NodeOf(*model->posterior(), 0);
   TakeMany(*model, 0, 31);
-  EXPECT_EQ(model->posterior()->node(0).mean, prior.mean);
-  EXPECT_EQ(model->posterior()->node(0).covariance, prior.covariance);
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, prior.mean);
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).covariance, prior.covariance);
   TakeMany(*model, 31, 1);
-  EXPECT_NE(model->posterior()->node(0).mean, prior.mean);
-  const std::vector<double> mean = model->posterior()->node(0).mean;
+  EXPECT_NE(NodeOf(*model->posterior(), 0).mean, prior.mean);
+  const std::vector<double> mean = NodeOf(*model->posterior(), 0).mean;
   TakeMany(*model, 32, 1);
-  EXPECT_EQ(model->posterior()->node(0).mean, mean);
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, mean);
 }
 
 TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
@@ -222,7 +222,7 @@ TEST_F(JointServedTest, EveryUserOfIndependentModelsHasAStreamOfTheirOwn) {
   WaitApplied(*model);
   EXPECT_EQ(model->Ledger().entries_size(), 2);
   EXPECT_EQ(model->Stats().nodes(), 2);
-  EXPECT_NE(model->posterior()->node(0).mean, model->posterior()->node(1).mean);
+  EXPECT_NE(NodeOf(*model->posterior(), 0).mean, NodeOf(*model->posterior(), 1).mean);
 }
 
 TEST_F(JointServedTest, TheLedgerHoldsOneDebitOfTheCounterAndItsExactReading) {
@@ -251,7 +251,7 @@ TEST_F(JointServedTest, WindowsCloseThroughTheCounter) {
   ASSERT_THAT(model->RecordDecision(decision), IsOk());
   // The answer comes once both are durable: the clock must not move before.
   EXPECT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
-  EXPECT_THAT(model->posterior()->node(0).mean, Each(0));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, Each(0));
   clock_.Advance(absl::Seconds(78));  // window and grace
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(*model)[0].events == 1; }));
 }

@@ -57,7 +57,7 @@ TEST_F(ModelRegistryTest, CreatedModelsComeBackConfiguredOnesAreGivenAnew) {
   EXPECT_THAT(Names(), ElementsAre("b"));
   EXPECT_EQ(registry_->Find("a"), nullptr);
   EXPECT_EQ(registry_->Find("b")->Stats().reports_applied(), 5);
-  EXPECT_EQ(registry_->Find("b")->posterior()->node(0).alpha, 0.75);
+  EXPECT_EQ(NodeOf(*registry_->Find("b")->posterior(), 0).alpha, 0.75);
   ASSERT_THAT(registry_->AddConfigured(Named("a")), IsOk());
   EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
 }

@@ -241,9 +241,9 @@ TEST_P(OpenWindowsTest, TheArmThatCountsIsFixedAtTheDecision) {
   EXPECT_EQ(silent.model->posterior()->version(), loud.model->posterior()->version());
   if (!std::string_view(GetParam().name).starts_with("Central")) return;
   // Features are published as they are there.
-  EXPECT_EQ(silent.model->posterior()->node(0).covariance,
-            loud.model->posterior()->node(0).covariance);
-  EXPECT_LT(loud.model->posterior()->node(0).covariance[3], 1);
+  EXPECT_EQ(NodeOf(*silent.model->posterior(), 0).covariance,
+            NodeOf(*loud.model->posterior(), 0).covariance);
+  EXPECT_LT(NodeOf(*loud.model->posterior(), 0).covariance[3], 1);
 }
 
 TEST_P(OpenWindowsTest, AnAcknowledgedReportSurvivesAKill) {

@@ -39,7 +39,7 @@ class PointsModelTest : public HostedModelTest {
   // The published state's next play, as Select draws it.
   ConvexPlay Play(const HostedModel& model) {
     const auto posterior = model.posterior();
-    const NodePosterior& state = posterior->node(0);
+    const NodePosterior& state = NodeOf(*posterior, 0);
     return *PlayOnEllipsoid(model.spec().points->domain, state.mean, state.alpha, sampler_);
   }
   Decision Of(const HostedModel& model, const std::vector<double>& factor) {
@@ -50,7 +50,7 @@ class PointsModelTest : public HostedModelTest {
   }
   static void ExpectState(const HostedModel& model, const ConvexPolicy& policy) {
     const auto posterior = model.posterior();
-    const NodePosterior& state = posterior->node(0);
+    const NodePosterior& state = NodeOf(*posterior, 0);
     EXPECT_EQ(state.mean, policy.Center());
     EXPECT_EQ(state.alpha, policy.Distance());
     EXPECT_TRUE(state.covariance.empty());
@@ -78,7 +78,7 @@ TEST_F(PointsModelTest, EqualsThePolicyFedTheSamePlays) {
       ExpectState(*model, *policy);
     }
     EXPECT_EQ(model->Stats().reports_applied(), 60u);
-    EXPECT_NE(model->posterior()->node(0).mean[0], 0);
+    EXPECT_NE(NodeOf(*model->posterior(), 0).mean[0], 0);
   }
 }
 
@@ -141,8 +141,8 @@ TEST_F(PointsModelTest, StateSurvivesRestartsBitByBit) {
       EXPECT_EQ(recovered.moment, statistics.moment);
       EXPECT_EQ(recovered.gram, statistics.gram);
       EXPECT_EQ(recovered.events, statistics.events);
-      EXPECT_EQ(model->posterior()->node(0).mean, posterior.mean);
-      EXPECT_EQ(model->posterior()->node(0).alpha, posterior.alpha);
+      EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, posterior.mean);
+      EXPECT_EQ(NodeOf(*model->posterior(), 0).alpha, posterior.alpha);
     }
     for (int t = 0; t < 25; ++t) {
       const ConvexPlay play = Play(*model);
@@ -154,7 +154,7 @@ TEST_F(PointsModelTest, StateSurvivesRestartsBitByBit) {
       }
     }
     statistics = StatisticsOf(*model)[0];
-    posterior = model->posterior()->node(0);
+    posterior = NodeOf(*model->posterior(), 0);
     EXPECT_EQ(statistics.events, 25u * (run + 1));
   }
 }
@@ -172,8 +172,8 @@ TEST_F(PointsModelTest, ExportsAndImports) {
   const auto copy = registry->Import("copy", *model->Export());
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ((*copy)->spec().points->horizon, 9u);
-  EXPECT_EQ((*copy)->posterior()->node(0).mean, model->posterior()->node(0).mean);
-  EXPECT_EQ((*copy)->posterior()->node(0).alpha, model->posterior()->node(0).alpha);
+  EXPECT_EQ(NodeOf(*(*copy)->posterior(), 0).mean, NodeOf(*model->posterior(), 0).mean);
+  EXPECT_EQ(NodeOf(*(*copy)->posterior(), 0).alpha, NodeOf(*model->posterior(), 0).alpha);
 }
 
 TEST_F(PointsModelTest, WindowsCloseWithTheDefaultLessTheMiddle) {
@@ -187,7 +187,7 @@ TEST_F(PointsModelTest, WindowsCloseWithTheDefaultLessTheMiddle) {
   ASSERT_THAT(model->RecordDecision(kept), IsOk());
   ASSERT_EQ(CodeOf(ReportOne(*model, kept, 0.5)), v1::APPLIED);
   clock_.Advance(absl::Seconds(61));
-  ASSERT_TRUE(Eventually([&] { return model->posterior()->node(0).mean[0] != 0; }));
+  ASSERT_TRUE(Eventually([&] { return NodeOf(*model->posterior(), 0).mean[0] != 0; }));
   WaitApplied(*model);
   // The middle of [-2, 1] is -0.5: -1 times (4, -2), and 1 times (0, 1).
   EXPECT_THAT(StatisticsOf(*model)[0].moment, ElementsAre(DoubleEq(-4), DoubleEq(3)));
@@ -223,7 +223,7 @@ TEST_F(PointsModelTest, RefusesTokensThatAreNoPlay) {
   EXPECT_EQ(model->Stats().log_sequence(), 0u);
   EXPECT_EQ(CodeOf(ReportOne(*model, Of(*model, {1e30, -1e30}), 1)), v1::APPLIED);
   WaitApplied(*model);
-  for (const double x : model->posterior()->node(0).mean) EXPECT_LT(std::abs(x), 1);
+  for (const double x : NodeOf(*model->posterior(), 0).mean) EXPECT_LT(std::abs(x), 1);
 }
 
 TEST_F(PointsModelTest, HasNoCatalogueAndNoGraph) {
@@ -238,7 +238,7 @@ TEST_F(PointsModelTest, HasNoCatalogueAndNoGraph) {
 
 TEST_F(PointsModelTest, TheDomainMayChangeTheFamilyNot) {
   { Open(PointsSpecOf("", kOpen)); }
-  { EXPECT_EQ(Open(PointsSpecOf("domain: BOX radius: 2", kOpen))->posterior()->node(0).alpha, 1); }
+  { EXPECT_EQ(NodeOf(*Open(PointsSpecOf("domain: BOX radius: 2", kOpen))->posterior(), 0).alpha, 1); }
   EXPECT_THAT(TryOpen(SpecOf("name: 'm' dimension: 2 reward_min: -2 reward_max: 1 shared {} "
                              "mode: NON_PRIVATE")),
               StatusIs(absl::StatusCode::kInvalidArgument, "coupling is points"));

@@ -133,7 +133,7 @@ TEST_F(ShapedModelTest, ServesThePureMechanismOnTheKeyedNoise) {
   {
     const auto model = Open(spec);
     Take(*model, 0, 30);
-    for (int u = 0; u < 3; ++u) served[u] = model->posterior()->node(u);
+    for (int u = 0; u < 3; ++u) served[u] = NodeOf(*model->posterior(), u);
   }
   const server::Recovered recovered = Recover(spec);
   const PureRelease pure = ByHand(spec, recovered);
@@ -193,10 +193,10 @@ TEST_F(ShapedModelTest, EpochsReleaseTheContextsOfEveryUserTogether) {
   const ModelSpec spec = ShapedSpec("SHAPED_COUNTER", kEpochs);
   const auto model = Open(spec);
   Take(*model, 0, 31);
-  EXPECT_THAT(model->posterior()->node(0).mean, ::testing::Each(0));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, ::testing::Each(0));
   for (const NodeStatistics& s : StatisticsOf(*model)) EXPECT_THAT(s.gram, ::testing::Each(0));
   Take(*model, 31, 1);
-  for (int u = 0; u < 3; ++u) EXPECT_NE(model->posterior()->node(u).mean[0], 0);
+  for (int u = 0; u < 3; ++u) EXPECT_NE(NodeOf(*model->posterior(), u).mean[0], 0);
   double trace = 0;
   for (const NodeStatistics& s : StatisticsOf(*model)) trace += s.gram[0] + s.gram[2];
   EXPECT_NEAR(trace, 32 * 0.81, 1e-9);
@@ -262,7 +262,7 @@ TEST_F(ShapedModelTest, APooledCounterOfUsersWhoAreOneIsThatOfOneUser) {
                 v1::APPLIED);
     }
     WaitApplied(*model);
-    served = model->posterior()->node(1);
+    served = NodeOf(*model->posterior(), 1);
   }
   const server::Recovered recovered = Recover(spec);
   const NodeRelease release = recovered.path->ReleaseOf(recovered.state, 0).value();

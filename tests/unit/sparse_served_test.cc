@@ -135,7 +135,7 @@ TEST_F(SparseServedTest, ServesThePureAlgorithmOnTheKeyedNoise) {
   {
     const auto model = Open(spec);
     TakeMany(*model, 0, 270);
-    served = model->posterior()->node(0).mean;
+    served = NodeOf(*model->posterior(), 0).mean;
   }
   const SparseBelief belief = ByHand(spec, Recover(spec, folder_.path()));
   EXPECT_EQ(served, Dense(belief.estimate));
@@ -146,15 +146,15 @@ TEST_F(SparseServedTest, ServesThePureAlgorithmOnTheKeyedNoise) {
 
 TEST_F(SparseServedTest, ThePosteriorIsAMeanThatMovesAtTheEndsOfEpisodes) {
   const auto model = Open(SpecOf(SparseText()));
-  EXPECT_THAT(model->posterior()->node(0).mean, AllOf(SizeIs(kDimension), Each(0)));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, AllOf(SizeIs(kDimension), Each(0)));
   std::vector<std::uint64_t> moved;
   std::uint64_t version = model->posterior()->version();
   for (std::uint64_t i = 0; i < 40; ++i) {
     TakeMany(*model, i, 1);
     if (model->posterior()->version() != version) moved.push_back(i + 1);
     version = model->posterior()->version();
-    EXPECT_THAT(model->posterior()->node(0).covariance, IsEmpty());
-    EXPECT_EQ(model->posterior()->node(0).alpha, 0);
+    EXPECT_THAT(NodeOf(*model->posterior(), 0).covariance, IsEmpty());
+    EXPECT_EQ(NodeOf(*model->posterior(), 0).alpha, 0);
   }
   EXPECT_EQ(moved, (std::vector<std::uint64_t>{1, 3, 7, 15, 31}));
 }
@@ -174,7 +174,7 @@ TEST_F(SparseServedTest, KeepsNoContextBesideTheLogAndTheEpisode) {
   const ModelState& state = exported.checkpoint.state;
   EXPECT_EQ(state.sparse.rows(), 0);
   EXPECT_EQ(state.sparse.episodes(), 0);
-  EXPECT_EQ(Dense(state.sparse.estimate().value()), model->posterior()->node(0).mean);
+  EXPECT_EQ(Dense(state.sparse.estimate().value()), NodeOf(*model->posterior(), 0).mean);
 }
 
 TEST_F(SparseServedTest, AnExportBeforeTheFirstEventHasNoState) {
@@ -240,11 +240,11 @@ TEST_F(SparseServedTest, AnEpochEndsTheOpenEpisodeWithoutARelease) {
   const ModelSpec spec = SpecOf(SparseText());
   const auto model = Open(spec);
   TakeMany(*model, 0, 300);
-  const std::vector<double> mean = model->posterior()->node(0).mean;
+  const std::vector<double> mean = NodeOf(*model->posterior(), 0).mean;
   EXPECT_THAT(mean, Not(Each(0)));
   EXPECT_EQ(model->Ledger().entries_size(), 1);
   EXPECT_EQ(*model->OpenEpoch(), 2);
-  EXPECT_EQ(model->posterior()->node(0).mean, mean);
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, mean);
   EXPECT_EQ(model->Ledger().entries_size(), 1);
   std::uint64_t sequence = model->posterior()->version();
   // The first episode again: one event, behind a debit of its own. So short an episode says nothing
@@ -252,7 +252,7 @@ TEST_F(SparseServedTest, AnEpochEndsTheOpenEpisodeWithoutARelease) {
   TakeMany(*model, 300, 1);
   EXPECT_EQ(model->Ledger().entries_size(), 2);
   EXPECT_GT(model->posterior()->version(), sequence);
-  EXPECT_EQ(model->posterior()->node(0).mean, mean);
+  EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, mean);
   TakeMany(*model, 301, 1);
   sequence = model->Stats().log_sequence();
   EXPECT_EQ(model->posterior()->version(), sequence - 1);
@@ -305,7 +305,7 @@ TEST_F(SparseServedTest, AModelOf4096FeaturesStaysSmall) {
   const auto model = Open(spec);
   take(*model, 5, 5);
   EXPECT_EQ(StatisticsOf(*model)[0].events, 10);
-  EXPECT_THAT(model->posterior()->node(0).mean, SizeIs(4096));
+  EXPECT_THAT(NodeOf(*model->posterior(), 0).mean, SizeIs(4096));
 }
 
 TEST_F(SparseServedTest, WhatCalibratesTheNoiseIsFixed) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 
@@ -60,6 +61,7 @@ double EffectsPosterior::Alpha() const {
   return rule.alpha * std::sqrt(std::log(static_cast<double>(events_) + 2));
 }
 
+// PROOF: effects begin
 void EffectsPosterior::Learn(const EffectsEvent& event) {
   const std::span<const EffectKey> parts(event.parts);
   const auto users = static_cast<std::size_t>(options_.user_parts);
@@ -82,6 +84,7 @@ void EffectsPosterior::Show() {
   }
   queue_.clear();
 }
+// PROOF: effects end
 
 void EffectsPosterior::Encode(ByteWriter& out) const {
   BANDANA_CHECK(queue_.empty());

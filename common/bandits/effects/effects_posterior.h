@@ -56,7 +56,7 @@ class EffectsPosterior {
 
   // For readers.
   const Options& options() const { return options_; }
-  // Of the user's coefficients: those of arms are left out.
+  // The posterior of the user's coefficients: those of arms are left out.
   void Sum(std::span<const EffectKey> user, NodePosterior& out) const;
   // See ServedPosterior::Score.
   void Score(std::span<const EffectKey> user, const ArmsOnOffer& arms, NodePosterior& scratch,

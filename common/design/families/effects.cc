@@ -50,16 +50,21 @@ class Effects final : public Family {
   }
   std::vector<std::pair<std::string, std::string>> IdentityFields(
       const ModelSpec& spec) const override {
-    std::vector<std::pair<std::string, std::string>> fields = {
-        {"user_groups", absl::StrJoin(spec.effects->user_groups, ",")},
-        {"arm_groups", absl::StrJoin(spec.effects->arm_groups, ",")}};
-    for (const EffectTerm& term : spec.effects->terms) {
-      fields.emplace_back(
-          absl::StrCat("effect_", term.effect.name),
-          absl::StrFormat("%d:%d %s %.17g", term.scope.user, term.scope.arm,
-                          term.effect.vector ? "vector" : "constant", term.effect.prior_variance));
-    }
-    return fields;
+    const EffectsSpec& effects = *spec.effects;
+    const auto one = [](std::string* out, const EffectTerm& term) {
+      absl::StrAppendFormat(out, "%s/%d:%d/%s/%.17g", term.effect.name, term.scope.user,
+                            term.scope.arm, term.effect.vector ? "vector" : "constant",
+                            term.effect.prior_variance);
+    };
+    return {{"effects", absl::StrJoin(effects.terms, ",", one)},
+            {"user_groups", absl::StrJoin(effects.user_groups, ",")},
+            {"arm_groups", absl::StrJoin(effects.arm_groups, ",")}};
+  }
+  Weighed Weigh(const RewardEvent& event) const override {
+    return {.reward = event.value, .variance = event.variance};
+  }
+  std::size_t key_parts(const ModelSpec& spec) const override {
+    return 2 + spec.effects->user_groups.size() + spec.effects->arm_groups.size();
   }
   absl::Status CheckRankedByDevices(const ModelSpec&) const override {
     return FailedPrecondition("a model of effects is ranked by the server");

@@ -48,11 +48,14 @@ class WholeRange : public RewardReports {
   std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
                                                    double) const override {
     if (report.whole_range || report.output >= outputs()) return v1::OUTPUT_OUT_OF_RANGE;
-    return RewardEvent{.value = randomizer_.Value(report.output)};
+    return WholeEvent(report.output);
   }
 
  protected:
   const RewardRandomizer& randomizer() const { return randomizer_; }
+  RewardEvent WholeEvent(std::uint32_t output) const {
+    return {.value = randomizer_.Value(output), .variance = randomizer_.VarianceMax()};
+  }
 
  private:
   const RewardRandomizer randomizer_;
@@ -83,11 +86,11 @@ class Windowed final : public WholeRange {
   std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
                                                    double reward_stddev) const override {
     if (report.output >= outputs()) return v1::OUTPUT_OUT_OF_RANGE;
-    if (report.whole_range) return RewardEvent{.value = randomizer().Value(report.output)};
+    if (report.whole_range) return WholeEvent(report.output);
     if (IsWholeRange(report.window)) return v1::TOKEN_INVALID;
-    const double scale = EventScale(randomizer(), *report.window, reward_stddev);
-    return RewardEvent{.value = scale * randomizer().ValueIn(*report.window, report.output),
-                       .scale = scale};
+    return RewardEvent{.value = randomizer().ValueIn(*report.window, report.output),
+                       .scale = EventScale(randomizer(), *report.window, reward_stddev),
+                       .variance = randomizer().VarianceMaxIn(*report.window)};
   }
 };
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
+#include "common/bandits/served_posterior.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
@@ -26,6 +27,11 @@ class Learner : public EventSink {
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.
   virtual std::vector<int> TakeChangedNodes() = 0;
 
+  // What readers see from now on, at `version`. `changed`: what TakeChangedNodes has given since
+  // the last call.
+  virtual std::shared_ptr<const ServedPosterior> Show(std::uint64_t version,
+                                                      const std::vector<int>& changed);
+
   // Takes in what was held back for speed, and what the state has released that needs no Refresh.
   virtual void Flush(const ModelState&) {}
   // Removes what rounding has added in many updates, where it adds up.
@@ -39,6 +45,9 @@ class Learner : public EventSink {
   virtual std::uint64_t grams_repaired() const { return 0; }
   // Models of arms with LIL_UCB: the arm, once it is identified.
   virtual std::optional<int> best_arm() const { return std::nullopt; }
+
+ private:
+  std::shared_ptr<const PosteriorSnapshot> shown_;
 };
 
 // `read`: a learner's verdict on statistics that came from a file, as an error of the file.

@@ -9,8 +9,8 @@
 namespace bandana {
 
 // PROOF: central begin
-absl::StatusOr<Released<double>> DrawnPath::Draw(double reward, const Event& event,
-                                                 const NoiseOrigin& origin) const {
+absl::StatusOr<RewardEvent> DrawnPath::Draw(double reward, const Event& event,
+                                            const NoiseOrigin& origin) const {
   const ClippedReward clipped =
       rewards_.Clip(RawReward(binding().RewardOf(reward)), default_reward_, std::nullopt);
   const NoiseAddress address{.instance = origin.instance,
@@ -25,21 +25,21 @@ absl::StatusOr<Released<double>> DrawnPath::Draw(double reward, const Event& eve
   const auto read = rewards_.Read({.output = perturbed.output()}, /*reward_stddev=*/0);
   const auto* const event_read = std::get_if<RewardEvent>(&read);
   if (event_read == nullptr) return Internal("an output that its own mechanism does not read");
-  return Released<double>(event_read->value);
+  return *event_read;
 }
 
-absl::Status DrawnPath::Use(int node, std::string_view features, double reward,
-                            const Applying& to) const {
-  const Event event{.node = node, .index = to.sink.events(node) + 1};
-  BANDANA_ASSIGN_OR_RETURN(const Released<double> released, Draw(reward, event, OriginOf(to)));
-  PartOf<RewardSums>(to.sink).Add(node, features, released);
-  return absl::OkStatus();
+absl::Status DrawnPath::Use(const SeenEvent& seen, double reward, const Applying& to) const {
+  const Event event{.node = seen.node, .index = to.sink.events(seen.node) + 1};
+  BANDANA_ASSIGN_OR_RETURN(const RewardEvent drawn, Draw(reward, event, OriginOf(to)));
+  SeenEvent released = seen;
+  released.variance = drawn.variance;
+  return events().Add(released, Released<double>(drawn.value), to.state, to.sink);
 }
 // PROOF: central end
 
 absl::StatusOr<std::unique_ptr<Learner>> DrawnPath::MakeLearner(
     const ModelSpec& spec, const ModelState& state, std::vector<NodeStatistics> statistics) const {
-  return make_learner_(spec, state, rewards_.VarianceMax(), std::move(statistics));
+  return events().MakeLearner(spec, state, rewards_.VarianceMax(), std::move(statistics));
 }
 
 }  // namespace bandana

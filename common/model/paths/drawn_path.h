@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/base/sha256.h"
-#include "common/model/learners/reward_learners.h"
 #include "common/model/paths/central_path.h"
 
 namespace bandana {
@@ -15,15 +14,13 @@ class DrawnPath final : public CentralPath {
  public:
   // `rewards`: of the mechanism that `facts` has. `default_reward`: of missing ones.
   DrawnPath(PathFacts facts, const EventIntake& intake, KeyedNoise noise,
-            const RewardReports& rewards, double default_reward, RewardLearner make_learner)
+            const RewardReports& rewards, double default_reward)
       : CentralPath(std::move(facts), intake, std::move(noise)),
         rewards_(rewards),
         parameters_(rewards.parameters()),
-        default_reward_(default_reward),
-        make_learner_(make_learner) {}
+        default_reward_(default_reward) {}
 
-  absl::Status Use(int node, std::string_view features, double reward,
-                   const Applying& to) const override;
+  absl::Status Use(const SeenEvent& event, double reward, const Applying& to) const override;
   absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
       const ModelSpec& spec, const ModelState& state,
       std::vector<NodeStatistics> statistics) const override;
@@ -35,13 +32,12 @@ class DrawnPath final : public CentralPath {
     std::uint64_t index = 0;
   };
   // Errors: UNAVAILABLE the keyed stream failed.
-  absl::StatusOr<Released<double>> Draw(double reward, const Event& event,
-                                        const NoiseOrigin& origin) const;
+  absl::StatusOr<RewardEvent> Draw(double reward, const Event& event,
+                                   const NoiseOrigin& origin) const;
 
   const RewardReports& rewards_;
   const Sha256Digest parameters_;
   const double default_reward_;
-  const RewardLearner make_learner_;
 };
 
 }  // namespace bandana

@@ -31,7 +31,11 @@ class Once final : public EventIntake {
   absl::Status Outcome(const SeenPath& path, const OutcomeRecord& record,
                        const Applying& to) const override {
     BANDANA_ASSIGN_OR_RETURN(const int node, path.NodeOf(record.event.node, record.event.user, to));
-    return path.Use(node, record.event.features.bytes(), record.reward, to);
+    return path.Use({.node = node,
+                     .features = record.event.features.bytes(),
+                     .keys = record.event.keys.bytes(),
+                     .variance = record.variance},
+                    record.reward, to);
   }
 };
 
@@ -44,7 +48,10 @@ class Windows : public EventIntake {
     if (windows.Find(event.id) != nullptr) return DataLoss("a decision is open twice");
     BANDANA_ASSIGN_OR_RETURN(const int node, path.NodeOf(event.node, event.user, to));
     windows.Open({record.close, to.position.sequence},
-                 {.id = event.id, .node = node, .features = std::string(event.features.bytes())});
+                 {.id = event.id,
+                  .node = node,
+                  .features = std::string(event.features.bytes()),
+                  .keys = std::string(event.keys.bytes())});
     return absl::OkStatus();
   }
 
@@ -63,7 +70,9 @@ class Windows : public EventIntake {
           !std::isfinite(closed.reward)) {
         return DataLoss("windows close that are not the next ones");
       }
-      BANDANA_RETURN_IF_ERROR(path.Use(window.node, window.features, closed.reward, to));
+      BANDANA_RETURN_IF_ERROR(
+          path.Use({.node = window.node, .features = window.features, .keys = window.keys},
+                   closed.reward, to));
     }
     const bool all = record.windows.size() < kClosedWindowsMax;
     if (all && windows.next_close() <= through && !windows.all().empty()) {
@@ -79,6 +88,7 @@ class OpenlyWindows final : public Windows {
     OpenWindow* const window = to.state.windows.Find(record.id);
     if (window == nullptr) return DataLoss("an arm was shown in no decision that is open");
     window->features = record.features.bytes();
+    window->keys = record.keys.bytes();
     return absl::OkStatus();
   }
   absl::StatusOr<WindowValues> ReportsToCopy(

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "common/model/entries/records.h"
 #include "common/model/state/event_path.h"
+#include "common/model/state/reward_events.h"
 
 namespace bandana {
 
@@ -37,9 +38,8 @@ const EventIntake& OpenWindowIntake();
 // A path of events that the server sees, raw or noised on the device, one by one.
 class SeenPath : public EventPath {
  public:
-  // One event, with the reward as the log has it. features: d doubles, not aligned.
-  virtual absl::Status Use(int node, std::string_view features, double reward,
-                           const Applying& to) const = 0;
+  // One event, with the reward as the log has it.
+  virtual absl::Status Use(const SeenEvent& event, double reward, const Applying& to) const = 0;
   absl::StatusOr<WindowValues> ReportsToCopy(
       absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const final {
     return intake_.ReportsToCopy(read);

@@ -8,7 +8,7 @@
 #include "common/design/event_rule.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
-#include "common/model/learners/reward_learners.h"
+#include "common/model/learners/make_reward_events.h"
 #include "common/model/paths/context_path.h"
 #include "common/model/paths/device_counter_path.h"
 #include "common/model/paths/drawn_path.h"
@@ -35,6 +35,7 @@ struct Parts {
             .dimension = spec().dimension,
             .nodes = model.coupling.nodes(),
             .users = UserNodesOf(model),
+            .events = MakeRewardEvents(model),
             .debits = std::move(debits),
             .event_cost = PrivacyCost::Pure(spec().epsilon)};
   }
@@ -42,11 +43,6 @@ struct Parts {
     return ClosesWindows(spec()) ? of_windows : OnceIntake();
   }
 };
-
-RewardLearner LearnerOf(const ModelSpec& model) {
-  if (model.arms) return MakeArmsLearner;
-  return model.points ? MakePointsLearner : MakeLinearLearner;
-}
 
 DebitPolicy::Bound BoundOf(const CounterDesign& design, std::string_view whose) {
   return {design.step_cap(), "privacy.counter.steps_max", std::string(whose)};
@@ -60,12 +56,12 @@ Path MakePublic(const Parts& parts) {
   PathFacts facts = parts.Facts(MakeNoDebits());
   facts.event_cost.reset();
   return std::make_unique<PlainPath>(std::move(facts), parts.Intake(OpenWindowIntake()),
-                                     /*variance=*/0, LearnerOf(parts.model));
+                                     /*variance=*/0);
 }
 
 Path MakeReported(const Parts& parts, const RewardReports& rewards) {
   return std::make_unique<PlainPath>(parts.Facts(MakeNoDebits()), OnceIntake(),
-                                     rewards.VarianceMax(), LearnerOf(parts.model));
+                                     rewards.VarianceMax());
 }
 
 Path MakeDrawn(const Parts& parts, const RewardReports& rewards) {
@@ -73,8 +69,7 @@ Path MakeDrawn(const Parts& parts, const RewardReports& rewards) {
   PathFacts facts =
       parts.Facts(MakeBlockDebits({.releases = kDebitBlock, .pure = parts.spec().epsilon.value}));
   return std::make_unique<DrawnPath>(std::move(facts), parts.Intake(WindowIntake()),
-                                     std::move(noise), rewards, parts.spec().default_reward(),
-                                     LearnerOf(parts.model));
+                                     std::move(noise), rewards, parts.spec().default_reward());
 }
 
 Path MakeDeviceCounter(const Parts& parts, const RewardCounter& counter) {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/learners/reward_learners.h"
 #include "common/model/paths/intake.h"
 
 namespace bandana {
@@ -13,21 +12,19 @@ namespace bandana {
 class PlainPath final : public SeenPath {
  public:
   // `variance`: the largest of what the devices draw, 0 without privacy.
-  PlainPath(PathFacts facts, const EventIntake& intake, double variance, RewardLearner make_learner)
-      : SeenPath(std::move(facts), intake), variance_(variance), make_learner_(make_learner) {}
+  PlainPath(PathFacts facts, const EventIntake& intake, double variance)
+      : SeenPath(std::move(facts), intake), variance_(variance) {}
 
-  absl::Status Use(int node, std::string_view features, double reward,
-                   const Applying& to) const override;
+  absl::Status Use(const SeenEvent& event, double reward, const Applying& to) const override;
   // Nothing is drawn here and no stream ends: the epoch goes on in a copy, limits and all.
-  void BeginCopy(const WindowValues& reported, ModelState& state,
-                 std::vector<NodeStatistics>& statistics) const override;
+  absl::Status BeginCopy(const WindowValues& reported, ModelState& state,
+                         std::vector<NodeStatistics>& statistics) const override;
   absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
       const ModelSpec& spec, const ModelState& state,
       std::vector<NodeStatistics> statistics) const override;
 
  private:
   const double variance_;
-  const RewardLearner make_learner_;
 };
 
 }  // namespace bandana

@@ -10,15 +10,14 @@ namespace bandana {
 
 // PROOF: sparse_served begin
 // That there was an event is all that is kept beside the open episode.
-absl::Status SparsePath::Use(int node, std::string_view features, double reward,
-                             const Applying& to) const {
+absl::Status SparsePath::Use(const SeenEvent& event, double reward, const Applying& to) const {
   std::vector<double> x(dimension());
-  std::memcpy(x.data(), features.data(), features.size());
+  std::memcpy(x.data(), event.features.data(), event.features.size());
   BANDANA_ASSIGN_OR_RETURN(const bool released,
                            to.state.sparse.Step(x, reward, model_, OriginOf(to)));
   auto& events = PartOf<StreamEvents>(to.sink);
-  events.Count(node);
-  if (released) events.Touch(node);
+  events.Count(event.node);
+  if (released) events.Touch(event.node);
   return absl::OkStatus();
 }
 // PROOF: sparse_served end

@@ -16,8 +16,7 @@ class SparsePath final : public CentralPath {
       : CentralPath(std::move(facts), intake, std::move(noise)), model_(model) {}
 
   int statistics_dimension() const override { return 0; }
-  absl::Status Use(int node, std::string_view features, double reward,
-                   const Applying& to) const override;
+  absl::Status Use(const SeenEvent& event, double reward, const Applying& to) const override;
   void CloseStreams(ModelState& state) const override;
   absl::Status RestoreSparse(std::string_view sparse, ModelState& state) const override;
   absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(

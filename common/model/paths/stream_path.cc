@@ -8,16 +8,16 @@
 namespace bandana {
 
 // PROOF: central begin
-absl::Status StreamPath::Use(int node, std::string_view features, double reward,
-                             const Applying& to) const {
+absl::Status StreamPath::Use(const SeenEvent& event, double reward, const Applying& to) const {
+  const int node = event.node;
   std::vector<double> x(dimension());
-  std::memcpy(x.data(), features.data(), features.size());
+  std::memcpy(x.data(), event.features.data(), event.features.size());
   BANDANA_ASSIGN_OR_RETURN(const ClippedIncrement increment,
                            IncrementOf(node, std::move(x), binding().RewardOf(reward), to.state));
   const int stream = StreamOf(node);
   CentralStreams& streams = to.state.central;
   BANDANA_RETURN_IF_ERROR(streams.Step(stream, increment, design_, OriginOf(to)));
-  Enter(node, features, design_.ReleaseSize(streams.steps(stream)) > 0, to);
+  Enter(node, event.features, design_.ReleaseSize(streams.steps(stream)) > 0, to);
   return absl::OkStatus();
 }
 // PROOF: central end

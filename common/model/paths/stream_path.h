@@ -12,8 +12,7 @@ namespace bandana {
 // One event is one step of one stream.
 class StreamPath : public CentralPath {
  public:
-  absl::Status Use(int node, std::string_view features, double reward,
-                   const Applying& to) const final;
+  absl::Status Use(const SeenEvent& event, double reward, const Applying& to) const final;
   Released<NodeRelease> ReleaseOf(const ModelState& state, int stream) const final;
   void CloseStreams(ModelState& state) const final;
   absl::Status RestoreCentral(std::string_view central, ModelState& state) const final;

@@ -126,14 +126,15 @@ absl::StatusOr<WindowValues> EventPath::ReportsToCopy(
   return WindowValues();
 }
 
-void EventPath::BeginCopy(const WindowValues&, ModelState& state,
-                          std::vector<NodeStatistics>& statistics) const {
+absl::Status EventPath::BeginCopy(const WindowValues&, ModelState& state,
+                                  std::vector<NodeStatistics>& statistics) const {
   CloseStreams(state);
   state.windows = OpenWindows();
   ++state.epoch;
   for (std::size_t node = 0; node < statistics.size(); ++node) {
     state.events_at_epoch[node] = statistics[node].events;
   }
+  return absl::OkStatus();
 }
 
 absl::Status EventPath::BeforeShown(absl::FunctionRef<absl::Status()>) const {

@@ -23,6 +23,7 @@
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/event_sink.h"
+#include "common/model/state/reward_events.h"
 
 namespace bandana {
 
@@ -43,6 +44,7 @@ struct PathFacts {
   int dimension = 0;
   int nodes = 0;  // at the start
   const UserNodes& users;
+  std::shared_ptr<const RewardEvents> events;  // of paths that read rewards
   std::shared_ptr<const DebitPolicy> debits;
   // Of one event, where nothing is debited; nullopt: nothing is promised.
   std::optional<PrivacyCost> event_cost;
@@ -66,7 +68,9 @@ class EventPath {
 
   int dimension() const { return facts_.dimension; }
   // Dimension of the sums that are kept for a node: 0 where only its events are counted.
-  virtual int statistics_dimension() const { return facts_.dimension; }
+  virtual int statistics_dimension() const {
+    return facts_.events->statistics_dimension(facts_.dimension);
+  }
   // Statistics of a model without events, by node.
   std::vector<NodeStatistics> NoStatistics() const;
 
@@ -80,15 +84,24 @@ class EventPath {
   // Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
   virtual absl::Status RestoreCentral(std::string_view, ModelState&) const;
   virtual absl::Status RestoreSparse(std::string_view, ModelState&) const;
+  // The same of ModelState::effects; a state that comes from no checkpoint begins. Errors:
+  // DATA_LOSS; INVALID_ARGUMENT the model's options.
+  absl::Status RestoreEffects(std::string_view effects, ModelState& state) const {
+    return facts_.events->Restore(effects, state);
+  }
+  absl::Status Begin(ModelState& state) const { return facts_.events->Begin(state); }
+  // Lets what was applied take effect while nobody reads the model.
+  void Settle(ModelState& state) const { facts_.events->Settle(state); }
   // What reports have said of the decisions that are open, as far as a copy of the model has them:
   // what `read` gives, or nothing where it is private. Errors: those of `read`.
   virtual absl::StatusOr<WindowValues> ReportsToCopy(
       absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const;
   // Makes it the state of a copy, in an epoch of its own without streams and windows. Context
   // reports name an epoch only: in the copy's they are foreign, and none counts in both. Requires
-  // that the streams are restored. `reported`: ReportsToCopy.
-  virtual void BeginCopy(const WindowValues& reported, ModelState& state,
-                         std::vector<NodeStatistics>& statistics) const;
+  // that the streams are restored. `reported`: ReportsToCopy. Errors: DATA_LOSS an open window has
+  // not the shape of the model.
+  virtual absl::Status BeginCopy(const WindowValues& reported, ModelState& state,
+                                 std::vector<NodeStatistics>& statistics) const;
 
   // The entry that must stand before the first event, encoded, where the state lacks it. Errors: as
   // ShapeOf.
@@ -130,6 +143,7 @@ class EventPath {
   absl::StatusOr<int> NodeOf(std::int32_t node, std::string_view user, const Applying& to) const;
 
  protected:
+  const RewardEvents& events() const { return *facts_.events; }
   virtual absl::Status TakeDecision(const DecisionRecord&, const Applying&) const;
   virtual absl::Status TakeOutcome(const OutcomeRecord&, const Applying&) const;
   virtual absl::Status TakeClose(const CloseRecord&, const Applying&) const;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/bandits/effects/effects_posterior.h"
 #include "common/model/entries/log_entry.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
@@ -32,6 +34,7 @@ struct OpenWindow {
   DecisionId id{};
   int node = 0;
   std::string features;  // d doubles of the arm that counts
+  std::string keys;      // models of effects: its key parts, 8 bytes each
 };
 
 // Open windows in order of their close, then of their decision's log entry. Not thread-safe.
@@ -62,10 +65,11 @@ struct ModelState {
   std::optional<UserShape> shape;  // one counter over all users: from its first entry on
   OpenWindows windows;
   Ledger ledger;
-  LocalStreams local;      // models with a counter on the devices
-  CentralStreams central;  // models with a counter here
-  SparseStream sparse;     // sparse models
-  HeldContexts held;       // of events that no release covers yet
+  LocalStreams local;                         // models with a counter on the devices
+  CentralStreams central;                     // models with a counter here
+  SparseStream sparse;                        // sparse models
+  std::shared_ptr<EffectsPosterior> effects;  // models of effects: the blocks
+  HeldContexts held;                          // of events that no release covers yet
 
   // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.
   // Errors: DATA_LOSS the entry does not parse; as EventPath::Apply.

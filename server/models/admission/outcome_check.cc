@@ -19,8 +19,7 @@ namespace {
 
 // What a report says of its event.
 struct Reading {
-  double reward = 0;
-  double scale = 1;      // of the features
+  Family::Weighed event;
   bool clipped = false;  // moved into the range, and may be told
 };
 using ReadingOr = std::variant<Reading, v1::RejectReason>;
@@ -44,12 +43,12 @@ class RawRewards final : public RewardReader {
   ReadingOr Read(const ReportedOutcome& outcome) const override {
     if (!outcome.reward || std::isnan(*outcome.reward)) {
       if (!otherwise_) return v1::REWARD_MISSING;
-      return Reading{.reward = *otherwise_};
+      return Reading{.event = {.reward = *otherwise_}};
     }
     const double reward = std::clamp(*outcome.reward, range_.min, range_.max);
     const bool clipped = reward != *outcome.reward;
     if (clipped && rejects_) return v1::REWARD_OUT_OF_RANGE;
-    return Reading{.reward = reward, .clipped = clipped && tells_clipping_};
+    return Reading{.event = {.reward = reward}, .clipped = clipped && tells_clipping_};
   }
 
  private:
@@ -70,7 +69,7 @@ class RawRewards final : public RewardReader {
 class DrawnRewards final : public RewardReader {
  public:
   DrawnRewards(const ModelSpec& spec, const RewardReports& rewards)
-      : rewards_(rewards), reward_stddev_(spec.reward_stddev) {}
+      : rewards_(rewards), reward_stddev_(spec.reward_stddev), family_(FamilyOf(spec)) {}
 
   ReadingOr Read(const ReportedOutcome& outcome) const override {
     if (!outcome.output) return v1::REWARD_MISSING;
@@ -79,13 +78,13 @@ class DrawnRewards final : public RewardReader {
                               .window = outcome.decision.arms[outcome.shown].window};
     const auto read = rewards_.Read(report, reward_stddev_);
     if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
-    const RewardEvent& event = std::get<RewardEvent>(read);
-    return Reading{.reward = event.value, .scale = event.scale};
+    return Reading{.event = family_.Weigh(std::get<RewardEvent>(read))};
   }
 
  private:
   const RewardReports& rewards_;
   const double reward_stddev_;
+  const Family& family_;
 };
 
 class OutcomeCheck : public ReportCheck<ReportedOutcome> {
@@ -105,18 +104,20 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
     const ReadingOr read = reader_->Read(outcome);
     if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
     const Reading& reading = std::get<Reading>(read);
+    const Family::Weighed& weighed = reading.event;
     OutcomeRecord record{.event = EventOf(decision, outcome.shown), .received = now};
     record.deadline = record.event.time + spec_.public_spec.token_lifetime;
-    record.reward = family_.EventReward(spec_, reading.reward, first.propensity);
+    record.reward = family_.EventReward(spec_, weighed.reward, first.propensity);
+    record.variance = weighed.variance;
     std::vector<double> scaled;
-    if (reading.scale != 1) {
+    if (weighed.scale != 1) {
       scaled = record.event.features.Values();
-      for (double& value : scaled) value *= reading.scale;
+      for (double& value : scaled) value *= weighed.scale;
       record.event.features = scaled;
     }
     return CheckedReport{.request = Request(record, outcome.shown != decision.shown),
                          .reward_clipped = reading.clipped,
-                         .reward = reading.reward};
+                         .reward = weighed.reward};
   }
 
  protected:
@@ -157,7 +158,10 @@ class CellCheck final : public OutcomeCheck {
                         .epoch = record.event.epoch,
                         .received = record.received,
                         .reward = record.reward};
-    if (other_arm) report.features = record.event.features;
+    if (other_arm) {
+      report.features = record.event.features;
+      report.keys = record.event.keys;
+    }
     return Encode(report);
   }
 };

@@ -146,7 +146,8 @@ Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
   }
   windows_.Set(record.id, value);
   if (!record.features.empty()) {
-    batch.AddOwned(Encode(ShownRecord{.id = record.id, .features = record.features}));
+    batch.AddOwned(
+        Encode(ShownRecord{.id = record.id, .features = record.features, .keys = record.keys}));
   }
   return Admission::kAppend;
 }

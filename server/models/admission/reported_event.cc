@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/design/family.h"
 #include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 
@@ -18,12 +19,16 @@ EventRecord EventOf(const Decision& decision, std::uint32_t shown) {
           .time = TokenTime(decision),
           .node = decision.user.empty() ? decision.node : -1,
           .user = decision.user,
-          .features = decision.arms[shown].features};
+          .features = decision.arms[shown].features,
+          .keys = decision.arms[shown].keys};
 }
 
 bool FitsModel(const ModelSpec& spec, const Decision& decision) {
   const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
-  const auto right_size = [&](const SealedArm& arm) { return arm.features.size() == d; };
+  const std::size_t keys = FamilyOf(spec).key_parts(spec);
+  const auto right_size = [&](const SealedArm& arm) {
+    return arm.features.size() == d && arm.keys.size() == keys;
+  };
   if (!std::all_of(decision.arms.begin(), decision.arms.end(), right_size)) return false;
   return UserNodesOf(spec).Fits(spec, {decision.node, decision.user});
 }

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
 constexpr std::uint32_t kVersion = 6;
-constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
+constexpr std::uint32_t kVersionOfEffects = 7;  // written of models of effects alone
+constexpr std::uint32_t kVersionOfCells = 6;    // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
 
@@ -21,7 +22,7 @@ constexpr std::uint32_t kVersionOfNoise =
 constexpr std::uint8_t kNamed = 1;
 constexpr std::uint8_t kEventsOnly = 2;
 
-void PutWindows(ByteWriter& out, const OpenWindows& windows) {
+void PutWindows(ByteWriter& out, const OpenWindows& windows, bool keyed) {
   out.U64(windows.all().size());
   for (const auto& [key, window] : windows.all()) {
     out.I64(absl::ToUnixNanos(key.first));
@@ -29,6 +30,7 @@ void PutWindows(ByteWriter& out, const OpenWindows& windows) {
     out.Fixed(window.id);
     out.I32(window.node);
     out.Block(window.features);
+    if (keyed) out.Block(window.keys);
   }
 }
 
@@ -47,6 +49,7 @@ absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
       value.reward = in.F64();
     }
     window.features = in.Block();
+    if (checkpoint.version >= kVersionOfEffects) window.keys = in.Block();
     if (window.features.size() != static_cast<std::size_t>(checkpoint.dimension) * sizeof(double)) {
       return DataLoss("checkpoint: an open window has a wrong shape");
     }
@@ -122,6 +125,13 @@ void PutSparse(ByteWriter& out, const CheckpointSource& source) {
   out.Block(sparse);
 }
 
+void PutEffects(ByteWriter& out, const CheckpointSource& source) {
+  std::string effects(source.effects);
+  ByteWriter effects_out(effects);
+  if (effects.empty()) source.state->effects->Encode(effects_out);
+  out.Block(effects);
+}
+
 absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
   BANDANA_RETURN_IF_ERROR(checkpoint.state.ledger.Decode(in));
   BANDANA_RETURN_IF_ERROR(checkpoint.state.local.Decode(in, checkpoint.dimension));
@@ -160,7 +170,8 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
   bytes.reserve(1024 + source.nodes * (64 + (d * (d + 1) / 2 + d) * sizeof(double)));
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
-  out.U32(kVersion);
+  const bool has_effects = state.effects != nullptr || !source.effects.empty();
+  out.U32(has_effects ? kVersionOfEffects : kVersion);
   out.Fixed(source.instance);
   out.Fixed(source.fixed);
   out.U64(state.position.sequence);
@@ -171,11 +182,12 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
   out.Block(source.counters);
   out.U32(static_cast<std::uint32_t>(source.dimension));
   PutNodes(out, source);
-  PutWindows(out, state.windows);
+  PutWindows(out, state.windows, has_effects);
   PutStreams(out, source);
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
+  if (has_effects) PutEffects(out, source);
   out.Fixed(Sha256Of(bytes));
   return bytes;
 }
@@ -189,7 +201,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   ByteReader in(body);
   if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
   const std::uint32_t version = in.U32();
-  if (version < 1 || version > kVersion) {
+  if (version < 1 || version > kVersionOfEffects) {
     return DataLoss("checkpoint: unknown version ", version);
   }
   Checkpoint checkpoint;
@@ -216,6 +228,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
   }
   if (version >= 5) checkpoint.sparse = in.Block();
+  if (version >= kVersionOfEffects) checkpoint.effects = in.Block();
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }
@@ -226,9 +239,12 @@ bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity) {
 }
 
 absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint) {
-  if (checkpoint.state.position.sequence == 0) return absl::OkStatus();  // nothing has happened
+  // Nothing has happened.
+  if (checkpoint.state.position.sequence == 0) return path.Begin(checkpoint.state);
   BANDANA_RETURN_IF_ERROR(path.RestoreCentral(checkpoint.central, checkpoint.state));
   BANDANA_RETURN_IF_ERROR(path.RestoreSparse(checkpoint.sparse, checkpoint.state));
+  BANDANA_RETURN_IF_ERROR(path.RestoreEffects(checkpoint.effects, checkpoint.state));
+  checkpoint.effects.clear();
   checkpoint.central.clear();
   checkpoint.sparse.clear();
   return absl::OkStatus();
@@ -246,6 +262,7 @@ std::string EncodeAgain(const Checkpoint& checkpoint) {
                           .counters = checkpoint.counters,
                           .central = checkpoint.central,
                           .sparse = checkpoint.sparse,
+                          .effects = checkpoint.effects,
                           .published = checkpoint.published};
   source.statistics = [&](int node) -> const NodeStatistics& {
     return checkpoint.statistics[node];

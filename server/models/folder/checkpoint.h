@@ -28,6 +28,7 @@ struct CheckpointSource {
   std::string counters;
   std::string_view central;  // state->central where it is still encoded
   std::string_view sparse;   // state->sparse where it is still encoded
+  std::string_view effects;  // state->effects where it is still encoded
   LogPosition published;     // central models: the newest position that a release was published at
 };
 // The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
@@ -45,20 +46,21 @@ struct Checkpoint {
   std::string counters;
   std::string central;  // state.central, encoded: RestoreStreams
   std::string sparse;   // state.sparse, encoded
+  std::string effects;  // state.effects, encoded; "" of other models
   LogPosition published;
   WindowValues former;  // of versions before 6: what the open windows hold
 };
 // Reads version 1 as well, which has no ledger and no streams, 2, which holds no contexts back, and
 // 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
-// `state.central` and `state.sparse` stay empty. Errors: DATA_LOSS unknown version, truncated, or
-// checksum mismatch.
+// Version 7 is 6 with effects. `state.central`, `state.sparse` and `state.effects` stay empty.
+// Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
 // (IsFormer), which did not say all.
 bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
-// Moves `central` and `sparse` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of another
-// design.
+// Moves `central`, `sparse` and `effects` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of
+// another design.
 absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint);
 // Encodes a checkpoint that was decoded, and restored where it has a central counter or an
 // episode.

@@ -71,7 +71,9 @@ absl::Status Replay(PublishedCheck& check, UserIndex& users, StatisticsSink& sin
   BANDANA_RETURN_IF_ERROR(
       ForEachEntry(*recovered.log, recovered.state.position, [&](const LogEntry& entry) {
         BANDANA_RETURN_IF_ERROR(check.See(entry.position));
-        return recovered.state.Apply(entry, *recovered.path, users, sink);
+        BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
+        recovered.path->Settle(recovered.state);
+        return absl::OkStatus();
       }));
   return check.Finish(recovered.state.position);
 }
@@ -192,6 +194,8 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     recovered.state = std::move(start->state);
     recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);
+  } else {
+    BANDANA_RETURN_IF_ERROR(recovered.path->Begin(recovered.state));
   }
   StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics));
   BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));

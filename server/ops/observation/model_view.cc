@@ -13,13 +13,14 @@ namespace {
 constexpr int kNodesLookedAt = 64;
 
 // A released figure: what is learnt moves it away from 0.
-std::optional<double> MeanNorm(const PosteriorSnapshot& posterior) {
+std::optional<double> MeanNorm(const ServedPosterior& posterior) {
   const int nodes = std::min(posterior.nodes(), kNodesLookedAt);
   if (nodes == 0) return std::nullopt;
   double sum = 0;
+  NodePosterior scratch;
   for (int node = 0; node < nodes; ++node) {
     double square = 0;
-    for (const double entry : posterior.node(node).mean) square += entry * entry;
+    for (const double entry : posterior.Of({.node = node}, scratch).mean) square += entry * entry;
     sum += std::sqrt(square);
   }
   return sum / nodes;

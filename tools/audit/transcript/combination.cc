@@ -51,6 +51,12 @@ constexpr Model kLocal[] = {
      "points { domain: BALL } mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER "
      "} ",
      AsksPoint},
+    {"effects",
+     "effects { standard {} user_groups: 'plan' } mode: LOCAL_REWARD "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+    {"effects-centred",
+     "effects { standard {} } mode: LOCAL_REWARD "
+     "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
     {"on-device",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
@@ -64,6 +70,9 @@ constexpr Model kLocal[] = {
 constexpr Model kCentral[] = {
     {"randomizer",
      "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects",
+     "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"blt",
      "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
      "COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} "},

@@ -19,7 +19,7 @@ class ForwardedModel : public server::HostedModel {
   const ModelSpec& spec() const override { return model_->spec(); }
   const std::array<std::byte, 16>& instance() const override { return model_->instance(); }
   std::uint64_t epoch() const override { return model_->epoch(); }
-  std::shared_ptr<const PosteriorSnapshot> posterior() const override {
+  std::shared_ptr<const ServedPosterior> posterior() const override {
     return model_->posterior();
   }
   std::shared_ptr<const server::Catalogue> catalogue() const override {
@@ -55,6 +55,10 @@ class ForwardedModel : public server::HostedModel {
   }
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
     return model_->RemoveArms(ids);
+  }
+  absl::StatusOr<server::UserBatch> NewUsers() const override { return model_->NewUsers(); }
+  absl::Status PutUsers(server::UserBatch& batch, v1::PutUsersResponse* response) override {
+    return model_->PutUsers(batch, response);
   }
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }

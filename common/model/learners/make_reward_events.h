@@ -1,0 +1,13 @@
+// What becomes of the events of a model whose rewards may be read, by its family.
+#pragma once
+
+#include <memory>
+
+#include "common/design/model_spec.h"
+#include "common/model/state/reward_events.h"
+
+namespace bandana {
+
+std::unique_ptr<const RewardEvents> MakeRewardEvents(const ModelSpec& spec);
+
+}  // namespace bandana

@@ -1,0 +1,172 @@
+// What a configuration of a model of effects may say, and what it means.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/design/identity.h"
+#include "common/design/model_spec.h"
+#include "google/protobuf/text_format.h"
+
+namespace bandana {
+namespace {
+
+using ::testing::Contains;
+using ::testing::DoubleEq;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+v1::ModelConfig ConfigOf(const std::string& text) {
+  v1::ModelConfig config;
+  EXPECT_TRUE(
+      google::protobuf::TextFormat::ParseFromString("name: 'm' dimension: 3 " + text, &config))
+      << text;
+  return config;
+}
+
+std::vector<ConfigError> ErrorsOf(const std::string& text) {
+  std::vector<ConfigError> errors;
+  ParseModelConfig(ConfigOf(text), "", false, errors);
+  return errors;
+}
+
+ModelSpec SpecOf(const std::string& text) {
+  std::vector<ConfigError> errors;
+  auto spec = ParseModelConfig(ConfigOf(text), "", false, errors);
+  for (const auto& error : errors) ADD_FAILURE() << error.field << ": " << error.message;
+  return spec ? *std::move(spec) : ModelSpec{};
+}
+
+constexpr char kOpen[] = "mode: NON_PRIVATE ";
+constexpr char kOnce[] = "reporting { one_per_decision: true } ";
+
+std::vector<std::string> NamesOf(const ModelSpec& spec) {
+  std::vector<std::string> names;
+  for (const EffectTerm& term : spec.effects->terms) names.push_back(term.effect.name);
+  return names;
+}
+
+TEST(EffectsConfig, TheStandardListHasEveryUserGroup) {
+  const ModelSpec spec =
+      SpecOf(std::string(kOpen) + "effects { standard {} user_groups: ['country', 'plan'] }");
+  EXPECT_THAT(NamesOf(spec),
+              ElementsAre("shared", "constant", "group_country", "group_plan", "user", "arm"));
+  const std::vector<EffectTerm>& terms = spec.effects->terms;
+  EXPECT_EQ(terms[3].scope, (EffectScope{.user = 2}));
+  EXPECT_EQ(terms[5].scope, (EffectScope{.arm = 0}));
+  EXPECT_TRUE(terms[4].effect.vector);
+  EXPECT_FALSE(terms[5].effect.vector);
+}
+
+TEST(EffectsConfig, DefaultsGrowWithTheSquareOfTheRewardRange) {
+  const ModelSpec spec = SpecOf(std::string(kOpen) +
+                                "reward_min: -1 reward_max: 1 "
+                                "effects { standard {} user_groups: ['country', 'plan'] }");
+  const std::vector<EffectTerm>& terms = spec.effects->terms;
+  EXPECT_THAT(terms[0].effect.prior_variance, DoubleNear(0.4, 1e-12));
+  EXPECT_THAT(terms[2].effect.prior_variance, DoubleNear(4 * 0.08 / 2, 1e-12));
+  EXPECT_THAT(terms[4].effect.prior_variance, DoubleNear(0.08, 1e-12));
+  EXPECT_THAT(terms[5].effect.prior_variance, DoubleNear(0.12, 1e-12));
+  EXPECT_THAT(spec.reward_stddev * spec.reward_stddev, DoubleNear(0.4, 1e-12));
+  EXPECT_THAT(spec.bandit.exploration.alpha, DoubleEq(0.2));
+}
+
+TEST(EffectsConfig, AListIsTakenAsItIsGiven) {
+  const ModelSpec spec = SpecOf(
+      std::string(kOpen) +
+      "reward_stddev: 2 exploration { alpha: 1 } effects { user_groups: 'plan' arm_groups: 'genre' "
+      "effects { name: 'all' } "
+      "effects { name: 'plan-genre' keys { user_group: 'plan' } keys { arm_group: 'genre' } "
+      "          features: CONSTANT prior_variance: 0.5 } }");
+  ASSERT_THAT(spec.effects->terms, SizeIs(2));
+  EXPECT_TRUE(spec.effects->terms[0].effect.vector);
+  EXPECT_EQ(spec.effects->terms[1].scope, (EffectScope{.user = 1, .arm = 1}));
+  EXPECT_EQ(spec.effects->terms[1].effect.prior_variance, 0.5);
+  EXPECT_TRUE(spec.effects->terms[1].effect.bounded);
+  EXPECT_EQ(spec.reward_stddev, 2);
+  EXPECT_EQ(spec.bandit.exploration.alpha, 1);
+}
+
+struct Mistake {
+  std::string effects;
+  std::string field;
+  std::string message;  // a part of it
+};
+
+TEST(EffectsConfig, EveryMistakeIsNamed) {
+  const Mistake mistakes[] = {
+      {"", "effects.effects", "one of them is required"},
+      {"standard {} effects { name: 'a' }", "effects.effects", "exclude each other"},
+      {"effects { name: 'a' } effects { name: 'a' }", "effects.effects[1].name", "as another"},
+      {"effects { name: 'A' }", "effects.effects[0].name", "lower-case"},
+      {"effects { name: 'a' keys { user_group: 'plan' } }", "effects.effects[0].keys.user_group",
+       "must be one of user_groups, got plan"},
+      {"effects { name: 'a' keys { arm_group: 'genre' } }", "effects.effects[0].keys.arm_group",
+       "must be one of arm_groups"},
+      {"effects { name: 'a' keys { user: true } keys { user: true } }",
+       "effects.effects[0].keys.of", "a pair is of a user's and an arm's"},
+      {"effects { name: 'a' keys {} }", "effects.effects[0].keys.of", "must name a user"},
+      {"effects { name: 'a' keys { user: false } }", "effects.effects[0].keys.user",
+       "must be true"},
+      {"effects { name: 'a' prior_variance: -1 }", "effects.effects[0].prior_variance", "(0, "},
+      {"effects { name: 'a' prior_variance: nan }", "effects.effects[0].prior_variance", "(0, "},
+      {"standard {} user_groups: 'Plan'", "effects.user_groups", "lower-case"},
+      {"standard {} user_groups: ['plan', 'plan']", "effects.user_groups", "twice"},
+      {"standard {} users_max: 20000000", "effects.users_max", "[1, 10000000]"},
+      {"standard {} pairs_max: 200000000", "effects.pairs_max", "[1, 100000000]"},
+      {"standard {} users_file: 'users.tsv'", "effects.users_file", "PutUsers"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const auto errors = ErrorsOf(std::string(kOpen) + "effects { " + mistake.effects + " }");
+    EXPECT_THAT(errors, Contains(::testing::AllOf(
+                            ::testing::Field(&ConfigError::field, mistake.field),
+                            ::testing::Field(&ConfigError::message, HasSubstr(mistake.message)))))
+        << mistake.effects;
+  }
+}
+
+TEST(EffectsConfig, TellsWhatItIsNotFor) {
+  const std::string standard = "effects { standard {} } ";
+  EXPECT_THAT(ErrorsOf(kOpen + standard + "prior_stddev: 2"), SizeIs(1));
+  EXPECT_THAT(ErrorsOf(kOpen + standard + "exploration { confidence {} }"), SizeIs(1));
+  const std::string counter =
+      standard + kOnce + "privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER } ";
+  EXPECT_THAT(ErrorsOf("mode: LOCAL_REWARD " + counter), Not(IsEmpty()));
+  EXPECT_THAT(ErrorsOf("mode: CENTRAL_REWARD " + counter), Not(IsEmpty()));
+  EXPECT_THAT(ErrorsOf("mode: JOINT " + counter), Not(IsEmpty()));
+  EXPECT_THAT(ErrorsOf("mode: LOCAL_CONTEXT " + standard + kOnce + "privacy { epsilon: 1 }"),
+              Not(IsEmpty()));
+}
+
+TEST(EffectsConfig, PrivateModelsReleaseOneValuePerEvent) {
+  for (const char* const mode : {"LOCAL_REWARD", "CENTRAL_REWARD"}) {
+    const ModelSpec spec = SpecOf(std::string("mode: ") + mode + " " + kOnce +
+                                  "effects { standard {} } privacy { epsilon: 2 }");
+    EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER) << mode;
+  }
+  const ModelSpec centred =
+      SpecOf(std::string("mode: LOCAL_REWARD ") + kOnce +
+             "effects { standard {} } privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER }");
+  EXPECT_EQ(centred.public_spec.mechanism, v1::CENTRED_RANDOMIZER);
+}
+
+TEST(EffectsConfig, AnotherListOfEffectsIsAnotherModel) {
+  const ModelSpec one = SpecOf(std::string(kOpen) + "effects { standard {} }");
+  const ModelSpec grouped =
+      SpecOf(std::string(kOpen) + "effects { standard {} user_groups: 'plan' }");
+  const ModelSpec scaled =
+      SpecOf(std::string(kOpen) + "effects { effects { name: 'shared' prior_variance: 0.2 } }");
+  const InstanceId instance{};
+  EXPECT_TRUE(CheckSameModel(IdentityOf(one, instance), IdentityOf(one, instance)).ok());
+  EXPECT_FALSE(CheckSameModel(IdentityOf(one, instance), IdentityOf(grouped, instance)).ok());
+  EXPECT_FALSE(CheckSameModel(IdentityOf(one, instance), IdentityOf(scaled, instance)).ok());
+  EXPECT_FALSE(CheckSameModel(IdentityOf(grouped, instance), IdentityOf(one, instance)).ok());
+}
+
+}  // namespace
+}  // namespace bandana
