@@ -126,6 +126,10 @@ class Model final : public HostedModel {
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
     return arms_->Remove(ids);
   }
+  absl::StatusOr<UserBatch> NewUsers() const override { return user_groups_->NewBatch(); }
+  absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override {
+    return user_groups_->Put(batch, out);
+  }
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
@@ -455,7 +459,8 @@ absl::StatusOr<std::string> Model::Export() {
   config.clear_arms_file();
   BANDANA_ASSIGN_OR_RETURN(const std::string checkpoint,
                            CheckpointToExport(captured.bytes, *path_, values));
-  return EncodeExport(config, checkpoint, *catalogue());
+  BANDANA_ASSIGN_OR_RETURN(const std::string users, user_groups_->Encode());
+  return EncodeExport(config, checkpoint, *catalogue(), users);
 }
 
 v1::GetStatsResponse Model::Stats() const {
@@ -471,6 +476,7 @@ v1::GetStatsResponse Model::Stats() const {
   stats.set_decisions_open(gate_->ids());
   stats.set_grams_repaired(loop_->grams_repaired());
   if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
+  user_groups_->FillStats(stats);
   return stats;
 }
 

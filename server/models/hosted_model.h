@@ -28,6 +28,7 @@
 #include "server/models/admission/reward_totals.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint_seal.h"
+#include "server/models/users/user_batch.h"
 
 namespace bandana::server {
 
@@ -154,6 +155,12 @@ class HostedModel {
                                v1::PutArmsResponse* response) = 0;
   // Ids that are not in the catalogue are ignored. Errors: UNAVAILABLE I/O.
   virtual absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) = 0;
+  // An empty batch for PutUsers. Errors: FAILED_PRECONDITION a model without groups of users.
+  virtual absl::StatusOr<UserBatch> NewUsers() const = 0;
+  // All users or none: durable on return, and in the decisions from then on. Groups that the batch
+  // leaves to friends are filled in. Errors: FAILED_PRECONDITION beyond users_max, or too many
+  // values of one group; RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
+  virtual absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* response) = 0;
   // Returns when durable and in the posterior. Errors: FAILED_PRECONDITION not a graph model;
   // INVALID_ARGUMENT the graph; UNAVAILABLE the log.
   virtual absl::Status PutGraph(const v1::Graph& graph) = 0;
@@ -163,7 +170,7 @@ class HostedModel {
   virtual absl::StatusOr<std::uint64_t> OpenEpoch() = 0;
   // Waits until everything durable is applied, writes the checkpoint, trims the log.
   virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint() = 0;
-  // Configuration, state and catalogue in one self-checking string (docs/formats.md), for
+  // Configuration, state, catalogue and users in one self-checking string (docs/formats.md), for
   // ModelRegistry::Import.
   virtual absl::StatusOr<std::string> Export() = 0;
   virtual v1::GetStatsResponse Stats() const = 0;

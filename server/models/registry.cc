@@ -20,6 +20,7 @@
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
+#include "server/models/users/user_copy.h"
 
 namespace bandana::server {
 namespace {
@@ -252,6 +253,7 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
       MakeModelFolder(folder, identity, &exported.checkpoint, bytes, *log_, checkpoint_seal_));
   BANDANA_ASSIGN_OR_RETURN(ArmStore arms, ArmStore::Open(ArmsPath(folder)));
   BANDANA_RETURN_IF_ERROR(arms.Put(exported.arms));
+  BANDANA_RETURN_IF_ERROR(MakeUsers(spec, exported.users, UsersPath(folder)));
   return WriteStoredConfig(folder, spec.config);
 }
 

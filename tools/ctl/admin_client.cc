@@ -67,22 +67,30 @@ class GrpcAdminClient final : public AdminClient {
     Prepare(context);
     v1::PutArmsResponse response;
     const auto writer = stub_->PutArms(&context, &response);
-    auto message = Of<v1::PutArmsRequest>(model);
-    std::size_t bytes = 0;
-    bool open = true;
-    for (const v1::Arm& arm : arms) {
-      *message.add_arms() = arm;
-      bytes += arm.ByteSizeLong();
-      if (bytes < kMessageBytes) continue;
-      open = writer->Write(message);
-      if (!open) break;
-      message.Clear();
-      bytes = 0;
-    }
-    message.set_last(true);
-    if (open) writer->Write(message);
-    writer->WritesDone();
-    const grpc::Status status = writer->Finish();  // fills the response
+    auto arm = arms.begin();
+    const grpc::Status status = WriteAll(Of<v1::PutArmsRequest>(model), *writer,
+                                         [&](v1::PutArmsRequest& message) -> const v1::Arm* {
+                                           if (arm == arms.end()) return nullptr;
+                                           *message.add_arms() = *arm;
+                                           return &*arm++;
+                                         });
+    return ResultOf(status, std::move(response));
+  }
+
+  absl::StatusOr<v1::PutUsersResponse> PutUsers(
+      const std::string& model, const std::function<bool(v1::User&)>& next) override {
+    grpc::ClientContext context;
+    Prepare(context);
+    v1::PutUsersResponse response;
+    const auto writer = stub_->PutUsers(&context, &response);
+    v1::User user;
+    const grpc::Status status = WriteAll(Of<v1::PutUsersRequest>(model), *writer,
+                                         [&](v1::PutUsersRequest& message) -> const v1::User* {
+                                           user.Clear();
+                                           if (!next(user)) return nullptr;
+                                           *message.add_users() = user;
+                                           return &user;
+                                         });
     return ResultOf(status, std::move(response));
   }
 
@@ -128,6 +136,25 @@ class GrpcAdminClient final : public AdminClient {
     Request request;
     request.set_model(model);
     return request;
+  }
+
+  // Messages of about kMessageBytes, of which the first has the model. `add` puts one thing more
+  // into a message and points to it; null: there is none. Fills the response.
+  template <typename Request, typename Add>
+  static grpc::Status WriteAll(Request message, grpc::ClientWriter<Request>& writer, Add add) {
+    bool open = true;
+    std::size_t bytes = 0;
+    while (const auto* const added = open ? add(message) : nullptr) {
+      bytes += added->ByteSizeLong();
+      if (bytes < kMessageBytes) continue;
+      open = writer.Write(message);
+      message.Clear();
+      bytes = 0;
+    }
+    message.set_last(true);
+    if (open) writer.Write(message);
+    writer.WritesDone();
+    return writer.Finish();
   }
 
   template <typename T>

@@ -34,6 +34,9 @@ class AdminClient {
       const std::string& model, const std::vector<std::uint32_t>& ids) = 0;
   virtual absl::Status ListArms(const std::string& model,
                                 const std::function<void(const v1::Arm&)>& each) = 0;
+  // As PutArms. `next` fills in one user after another; false: there are no more.
+  virtual absl::StatusOr<v1::PutUsersResponse> PutUsers(
+      const std::string& model, const std::function<bool(v1::User&)>& next) = 0;
   virtual absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
                                                         const v1::Graph& graph) = 0;
   virtual absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) = 0;

@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/wire/graph_proto.h"
+#include "common/wire/users_tsv.h"
 #include "tools/ctl/explain.h"
 #include "tools/ctl/json.h"
 #include "tools/ctl/model_file.h"
@@ -77,6 +78,21 @@ absl::Status PutArms(Context& context, const std::string& model, const std::stri
   return absl::OkStatus();
 }
 
+absl::Status PutUsers(Context& context, const std::string& model, const std::string& path,
+                      v1::PutUsersResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kAdminStreamBytesMax));
+  const auto users = ParseUserGroupsTsv(text, text.size());
+  BANDANA_RETURN_IF_ERROR(Annotate(users.status(), path));
+  std::size_t position = 0;
+  const auto next = [&](v1::User& user) {
+    if (position == users->ids.size()) return false;
+    FillUser(*users, position++, user);
+    return true;
+  };
+  BANDANA_ASSIGN_OR_RETURN(response, context.client.PutUsers(model, next));
+  return absl::OkStatus();
+}
+
 absl::Status ModelsCreate(Context& context) {
   BANDANA_ASSIGN_OR_RETURN(const ModelFile file, ReadModelFile(context.arguments[0]));
   BANDANA_ASSIGN_OR_RETURN(auto description, context.client.CreateModel(file.config));
@@ -86,6 +102,11 @@ absl::Status ModelsCreate(Context& context) {
                                              static_cast<int>(file.config.dimension()), put),
                                      "the model was created, but its arms were not put"));
     description.set_arms(put.arms());
+  }
+  if (!file.users_file.empty()) {
+    v1::PutUsersResponse put;
+    BANDANA_RETURN_IF_ERROR(Annotate(PutUsers(context, file.config.name(), file.users_file, put),
+                                     "the model was created, but its users were not put"));
   }
   return Print(description, context);
 }
@@ -124,6 +145,12 @@ absl::Status ArmsRemove(Context& context) {
     ids.push_back(id);
   }
   return Print(context.client.RemoveArms(context.line.model, ids), context);
+}
+
+absl::Status UsersPut(Context& context) {
+  v1::PutUsersResponse response;
+  BANDANA_RETURN_IF_ERROR(PutUsers(context, context.line.model, context.arguments[0], response));
+  return Print(response, context);
 }
 
 absl::Status GraphPut(Context& context) {
@@ -185,6 +212,8 @@ constexpr Command kCommands[] = {
     {"arms put", "FILE", 1, 1, true, ArmsPut, "add or replace the arms of an arms.tsv"},
     {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},
     {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
+    {"users put", "FILE", 1, 1, true, UsersPut,
+     "add or replace the groups of the users of a users.tsv with a header"},
     {"graph put", "FILE", 1, 1, true, GraphPut,
      "replace the graph by a Matrix Market file (--influence: it is W itself)"},
     {"ledger", "", 0, 0, true, Ledger, "what the accepted reports add up to"},

@@ -41,7 +41,10 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
   std::vector<ConfigError> errors;
   auto spec = ParseModelConfig(config, std::filesystem::path(path).parent_path().string(),
                                /*allow_files=*/true, errors);
-  if (spec) return ModelFile{std::move(spec->config), std::move(spec->arms_file)};
+  if (spec) {
+    std::string users_file = spec->effects ? std::move(spec->effects->users_file) : "";
+    return ModelFile{std::move(spec->config), std::move(spec->arms_file), std::move(users_file)};
+  }
   std::string mistakes;
   for (const ConfigError& error : errors) {
     absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", path, ": ", error.field, ": ",
@@ -64,6 +67,15 @@ absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimen
     for (const auto& [name, value] : arm.groups) (*out.mutable_groups())[name] = value;
   }
   return arms;
+}
+
+void FillUser(const UserGroups& users, std::size_t position, v1::User& user) {
+  user.set_id(std::string(users.ids[position]));
+  for (std::size_t g = 0; g < users.names.size(); ++g) {
+    const std::uint32_t value = users.cell(position, g);
+    if (value == UserGroups::kNone) continue;
+    (*user.mutable_groups())[std::string(users.names[g])] = std::string(users.values[g][value]);
+  }
 }
 
 }  // namespace bandana

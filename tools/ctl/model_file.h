@@ -7,12 +7,14 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/config.pb.h"
+#include "common/wire/users_tsv.h"
 
 namespace bandana {
 
 struct ModelFile {
   v1::ModelConfig config;  // graph and users inline
   std::string arms_file;   // resolved path, or empty
+  std::string users_file;  // of a model with effects; resolved path, or empty
 };
 
 // Reads a textproto of ModelConfig, checks it, and takes the files it names in. Errors:
@@ -21,5 +23,8 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path);
 
 // Arms of an arms.tsv. Errors: INVALID_ARGUMENT with file and line; ReadFile's.
 absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension);
+
+// The user at this position of a users.tsv with groups.
+void FillUser(const UserGroups& users, std::size_t position, v1::User& user);
 
 }  // namespace bandana

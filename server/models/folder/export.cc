@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDEXPT";
 constexpr std::uint32_t kVersion = 1;
-// Arms have groups. A model without groups of arms keeps the first form.
+// Arms have groups, and users follow them. A model without groups keeps the first form.
 constexpr std::uint32_t kVersionWithGroups = 2;
 
 void PutArm(ByteWriter& out, bool groups, const CatalogueArm& arm) {
@@ -58,15 +58,16 @@ std::vector<CatalogueArm> TakeArms(ByteReader& in, bool groups, int dimension) {
 }  // namespace
 
 std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
-                         const Catalogue& catalogue) {
+                         const Catalogue& catalogue, std::string_view users) {
   std::string bytes;
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
-  const bool groups = catalogue.parts() > 1;
+  const bool groups = catalogue.parts() > 1 || !users.empty();
   out.U32(groups ? kVersionWithGroups : kVersion);
   out.Block(config.SerializeAsString());
   out.Block(checkpoint);
   PutArms(out, groups, catalogue);
+  if (groups) out.Block(users);
   out.Fixed(Sha256Of(bytes));
   return bytes;
 }
@@ -89,7 +90,9 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
     return DataLoss("export: the configuration does not parse");
   }
   BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(in.Block()));
-  model.arms = TakeArms(in, version == kVersionWithGroups, model.checkpoint.dimension);
+  const bool groups = version == kVersionWithGroups;
+  model.arms = TakeArms(in, groups, model.checkpoint.dimension);
+  if (groups) model.users = in.Block();
   if (!in.Done()) return DataLoss("export: length mismatch");
   return model;
 }

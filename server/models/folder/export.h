@@ -1,4 +1,4 @@
-// A whole model in one self-checking string: configuration, checkpoint, catalogue. Layout:
+// A whole model in one self-checking string: configuration, checkpoint, catalogue, users. Layout:
 // docs/formats.md.
 #pragma once
 
@@ -13,13 +13,15 @@
 
 namespace bandana::server {
 
+// `users`: as EncodeUsers has them; empty where there are none.
 std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
-                         const Catalogue& catalogue);
+                         const Catalogue& catalogue, std::string_view users = {});
 
 struct ExportedModel {
   v1::ModelConfig config;
   Checkpoint checkpoint;
   std::vector<CatalogueArm> arms;
+  std::string users;
 };
 // Errors: DATA_LOSS damaged, truncated, or of an unknown version.
 absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);

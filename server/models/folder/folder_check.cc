@@ -18,6 +18,7 @@
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
+#include "server/models/users/user_store.h"
 
 namespace bandana::server {
 namespace {
@@ -153,6 +154,14 @@ struct Check {
     const auto arms = store->Load();
     Add("arms.sqlite", arms.status(), arms.ok() ? absl::StrCat(arms->size(), " arms") : "");
   }
+
+  void Users() {
+    if (!Exists(UsersPath(folder))) return;
+    absl::StatusOr<UserStore> store = UserStore::Open(UsersPath(folder));
+    if (!store.ok()) return Add("users.sqlite", store.status());
+    const absl::Status whole = store->ForEach([](auto, auto) { return absl::OkStatus(); });
+    Add("users.sqlite", whole, whole.ok() ? absl::StrCat(store->size(), " users") : "");
+  }
 };
 
 }  // namespace
@@ -169,6 +178,7 @@ FolderVerdict CheckModelFolder(const std::string& folder,
   check.Published();
   check.Log();
   check.Arms();
+  check.Users();
   if (HasStoredConfig(folder)) check.Add("config.binpb", ReadStoredConfig(folder).status());
   for (const FileVerdict& file : check.verdict.files) {
     // A checkpoint may be damaged as long as another one reaches the log.

@@ -16,6 +16,7 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
+#include "server/models/users/user_copy.h"
 
 namespace bandana::server {
 namespace {
@@ -199,6 +200,7 @@ class Restorer {
     BANDANA_RETURN_IF_ERROR(MakeModelFolder(half_made_, identity, &copy, bytes, *options_.log,
                                             options_.checkpoint_seal));
     if (const absl::Status arms = CopyArms(); !arms.ok()) Note(arms);
+    if (const absl::Status users = CopyUsers(); !users.ok()) Note(users);
     if (!HasStoredConfig(folder_)) return absl::OkStatus();
     return WriteStoredConfig(half_made_, spec_.config);
   }
@@ -210,6 +212,12 @@ class Restorer {
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CatalogueArm> arms, from.Load());
     BANDANA_ASSIGN_OR_RETURN(ArmStore to, ArmStore::Open(ArmsPath(half_made_)));
     return to.PutFromFile(arms, from.file());
+  }
+
+  absl::Status CopyUsers() const {
+    std::error_code error;
+    if (!fs::exists(UsersPath(folder_), error)) return absl::OkStatus();
+    return CopyUserFile(UsersPath(folder_), UsersPath(half_made_));
   }
 
   absl::Status Swap() {

@@ -33,6 +33,12 @@ std::span<const std::string_view> UserRows::Row(std::size_t user) {
   return row_;
 }
 
+absl::Status UserRows::ForEach(
+    absl::FunctionRef<absl::Status(std::string_view, std::span<const std::string_view>)> take) {
+  for (std::size_t i = 0; i < size(); ++i) BANDANA_RETURN_IF_ERROR(take(id(i), Row(i)));
+  return absl::OkStatus();
+}
+
 std::span<const std::string_view> UserRows::values(std::size_t group) const {
   const auto column = columns_[group];
   if (!column) return {};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/wire/users_tsv.h"
 
@@ -27,6 +28,9 @@ class UserRows {
   std::string_view value(std::size_t user, std::size_t group) const;
   // Until the next call.
   std::span<const std::string_view> Row(std::size_t user);
+  // Calls `take` with every user: id and row. Ends with its first error.
+  absl::Status ForEach(
+      absl::FunctionRef<absl::Status(std::string_view, std::span<const std::string_view>)> take);
   // All values of the group that are in the rows.
   std::span<const std::string_view> values(std::size_t group) const;
 

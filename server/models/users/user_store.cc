@@ -1,7 +1,6 @@
 #include "server/models/users/user_store.h"
 
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -43,17 +42,19 @@ std::string EncodeCells(std::string_view id, std::span<const std::string_view> v
   return bytes;
 }
 
-// False: damaged, or another number of groups.
-bool DecodeCells(std::string_view id, std::string_view bytes, std::span<std::string_view> values) {
+// False: damaged.
+bool DecodeCells(std::string_view id, std::string_view bytes,
+                 std::vector<std::string_view>& values) {
   if (bytes.size() < kCheckBytes) return false;
   const std::string_view body = bytes.substr(0, bytes.size() - kCheckBytes);
   Sha256Digest digest;
   if (std::memcmp(CheckOf(id, body, digest).data(), bytes.data() + body.size(), kCheckBytes) != 0) {
     return false;
   }
+  values.clear();
   ByteReader in(body);
-  for (std::string_view& value : values) value = in.Take(in.U8());
-  return in.Done();
+  while (in.remaining() > 0) values.push_back(in.Take(in.U8()));
+  return in.ok();
 }
 
 }  // namespace
@@ -86,10 +87,10 @@ absl::Status UserStore::MakeTables() {
   return absl::OkStatus();
 }
 
-absl::Status UserStore::ForEach(std::size_t groups, Take take) {
+absl::Status UserStore::ForEach(Take take) {
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
                            connection_.Prepare("SELECT id, cells FROM users ORDER BY id"));
-  std::vector<std::string_view> values(groups);
+  std::vector<std::string_view> values;
   std::uint64_t count = 0;
   for (;; ++count) {
     BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
@@ -104,22 +105,19 @@ absl::Status UserStore::ForEach(std::size_t groups, Take take) {
   return DataLoss(count, " users found, another number stored");
 }
 
-absl::StatusOr<std::uint64_t> UserStore::PutRows(UserRows& rows) {
+absl::StatusOr<std::uint64_t> UserStore::PutRows(Source source) {
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement add,
                            connection_.Prepare("INSERT OR IGNORE INTO users VALUES(?, ?)"));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement replace,
                            connection_.Prepare("UPDATE users SET cells = ?2 WHERE id = ?1"));
   std::uint64_t added = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::span<const std::byte> id = AsBytes(rows.id(i));
-    const std::string cells = EncodeCells(rows.id(i), rows.Row(i));
+  BANDANA_RETURN_IF_ERROR(source([&](std::string_view id, auto values) -> absl::Status {
+    const std::string cells = EncodeCells(id, values);
     BANDANA_RETURN_IF_ERROR(add.Bind(1, id).Bind(2, cells).Run());
-    if (connection_.Changes() > 0) {
-      ++added;
-    } else {
-      BANDANA_RETURN_IF_ERROR(replace.Bind(1, id).Bind(2, cells).Run());
-    }
-  }
+    if (connection_.Changes() == 0) return replace.Bind(1, id).Bind(2, cells).Run();
+    ++added;
+    return absl::OkStatus();
+  }));
   return added;
 }
 
@@ -131,9 +129,9 @@ absl::Status UserStore::PutState(std::uint64_t size, const Sha256Digest& file) {
       .Run();
 }
 
-absl::StatusOr<std::uint64_t> UserStore::Put(UserRows& rows, const Sha256Digest& file) {
+absl::StatusOr<std::uint64_t> UserStore::Put(Source source, const Sha256Digest& file) {
   BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
-  absl::StatusOr<std::uint64_t> added = PutRows(rows);
+  absl::StatusOr<std::uint64_t> added = PutRows(source);
   absl::Status done = added.status();
   if (done.ok()) done = PutState(size_ + *added, file);
   if (done.ok()) done = connection_.Exec("COMMIT");

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "server/log/sqlite.h"
-#include "server/models/users/user_rows.h"
 
 namespace bandana::server {
 
@@ -22,26 +21,26 @@ class UserStore {
   // Opens or makes the file. Errors: DATA_LOSS damaged; UNAVAILABLE I/O.
   static absl::StatusOr<UserStore> Open(const std::string& path);
 
-  // One value for each group, empty for none; in the order in which they were put.
+  // What takes users, with one value per group, empty for none; and what gives them.
   using Take = absl::FunctionRef<absl::Status(std::string_view id,
                                               std::span<const std::string_view> values)>;
-  // Every user, in the order of the ids' bytes. Errors: DATA_LOSS, also where a user does not have
-  // a place for each of `groups` groups; those of `take`.
-  absl::Status ForEach(std::size_t groups, Take take);
+  using Source = absl::FunctionRef<absl::Status(Take)>;
+
+  // Every user, in the order of the ids' bytes. Errors: DATA_LOSS; those of `take`.
+  absl::Status ForEach(Take take);
   std::uint64_t size() const { return size_; }
 
-  // One transaction, durable on return: adds or replaces. Returns how many were added. Errors:
-  // RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O; DATA_LOSS.
-  absl::StatusOr<std::uint64_t> Put(UserRows& rows) { return Put(rows, file_); }
-  // As Put, and remembers the digest of the file that the users came from.
-  absl::StatusOr<std::uint64_t> Put(UserRows& rows, const Sha256Digest& file);
-  // Digest of the last such file, zero when there was none.
+  // One transaction, durable on return: adds or replaces all users of `source`. Remembers the
+  // digest of the file that they came from. Returns how many were added. Errors: RESOURCE_EXHAUSTED
+  // no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
+  absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file);
+  // The last such digest, zero when there was none.
   const Sha256Digest& file() const { return file_; }
 
  private:
   explicit UserStore(SqliteConnection connection) : connection_(std::move(connection)) {}
   absl::Status MakeTables();
-  absl::StatusOr<std::uint64_t> PutRows(UserRows& rows);
+  absl::StatusOr<std::uint64_t> PutRows(Source source);
   absl::Status PutState(std::uint64_t size, const Sha256Digest& file);
 
   SqliteConnection connection_;

@@ -9,8 +9,11 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/coupling_table.h"
 #include "common/wire/users_tsv.h"
+#include "server/models/users/friends.h"
 #include "server/models/users/known_users.h"
+#include "server/models/users/user_copy.h"
 #include "server/models/users/user_rows.h"
 #include "server/models/users/user_store.h"
 
@@ -20,9 +23,27 @@ namespace {
 // Ten million users with 32 groups.
 constexpr std::uint64_t kFileBytesMax = std::uint64_t{8} << 30;
 
+// Of models whose users are in no groups.
 class NoTable final : public UserTable {
  public:
-  void Parts(std::string_view, std::vector<EffectKey>& out) const override { out.clear(); }
+  // `why`: the end of a sentence. With `has_user`, effects may be of the user alone.
+  NoTable(const ModelSpec& spec, std::string why, bool has_user)
+      : refusal_(
+            FailedPrecondition("model ", spec.public_spec.name, " has no groups of users: ", why)),
+        has_user_(has_user) {}
+
+  void Parts(std::string_view user, std::vector<EffectKey>& out) const override {
+    out.clear();
+    if (has_user_) out.push_back(UserKey(user));
+  }
+  absl::StatusOr<UserBatch> NewBatch() const override { return refusal_; }
+  absl::Status Put(UserBatch&, v1::PutUsersResponse*) override { return refusal_; }
+  void FillStats(v1::GetStatsResponse&) const override {}
+  absl::StatusOr<std::string> Encode() override { return std::string(); }
+
+ private:
+  const absl::Status refusal_;
+  const bool has_user_;
 };
 
 class Table final : public UserTable {
@@ -30,17 +51,27 @@ class Table final : public UserTable {
   Table(const EffectsSpec& spec, UserStore store)
       : spec_(spec), known_(spec.user_groups), store_(std::move(store)) {}
 
-  absl::Status Load() {
-    BANDANA_RETURN_IF_ERROR(
-        store_.ForEach(known_.groups(), [&](std::string_view id, auto values) -> absl::Status {
-          for (std::size_t g = 0; g < values.size(); ++g) {
-            if (known_.values(g) < kGroupValuesMax || values[g].empty()) continue;
-            return DataLoss("more values of one group than there may be");
-          }
-          known_.Set(UserKey(id), values);
-          return absl::OkStatus();
-        }));
-    return Annotate(LoadFile(), spec_.users_file);
+  absl::Status LoadStored() {
+    return store_.ForEach([&](std::string_view id, auto values) -> absl::Status {
+      if (values.size() != known_.groups()) return DataLoss("a user with other groups");
+      for (std::size_t g = 0; g < values.size(); ++g) {
+        if (known_.values(g) < kGroupValuesMax || values[g].empty()) continue;
+        if (known_.ValuesOf(g).Find(values[g]) != GroupValues::kNone) continue;
+        return DataLoss("more values of one group than there may be");
+      }
+      known_.Set(UserKey(id), values);
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status LoadFile() {
+    if (spec_.users_file.empty()) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(spec_.users_file, kFileBytesMax));
+    const Sha256Digest digest = Sha256Of(text);
+    if (digest == store_.file() && known_.size() > 0) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const UserGroups users,
+                             ParseUserGroupsTsv(text, static_cast<std::uint64_t>(spec_.users_max)));
+    return PutAll(users, digest).status();
   }
 
   void Parts(std::string_view user, std::vector<EffectKey>& out) const override {
@@ -50,25 +81,42 @@ class Table final : public UserTable {
     unknown_.fetch_add(1, std::memory_order_relaxed);
   }
 
- private:
-  absl::Status LoadFile() {
-    if (spec_.users_file.empty()) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(spec_.users_file, kFileBytesMax));
-    const Sha256Digest digest = Sha256Of(text);
-    if (digest == store_.file() && known_.size() > 0) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const UserGroups users,
-                             ParseUserGroupsTsv(text, static_cast<std::uint64_t>(spec_.users_max)));
-    BANDANA_ASSIGN_OR_RETURN(UserRows rows, UserRows::Of(users, spec_.user_groups));
-    return Put(rows, digest).status();
+  absl::StatusOr<UserBatch> NewBatch() const override { return UserBatch(spec_.user_groups); }
+
+  absl::Status Put(UserBatch& batch, v1::PutUsersResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    JoinFriends(known_, batch);
+    BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, PutAll(batch.users(), store_.file()));
+    response->set_added(static_cast<std::uint32_t>(added));
+    response->set_replaced(static_cast<std::uint32_t>(batch.size() - added));
+    response->set_users(static_cast<std::uint32_t>(known_.size()));
+    return absl::OkStatus();
   }
 
+  void FillStats(v1::GetStatsResponse& stats) const override {
+    v1::UserGroupsStats& groups = *stats.mutable_user_groups();
+    groups.set_users(known_.size());
+    groups.set_decisions_without_groups(unknown_.load(std::memory_order_relaxed));
+    for (std::size_t g = 0; g < known_.groups(); ++g) {
+      (*groups.mutable_values())[spec_.user_groups[g]] = known_.values(g);
+    }
+  }
+
+  absl::StatusOr<std::string> Encode() override {
+    const std::lock_guard lock(mutex_);
+    return EncodeUsers(store_);
+  }
+
+ private:
   // Durable first, then visible. Returns how many were added.
-  absl::StatusOr<std::uint64_t> Put(UserRows& rows, const Sha256Digest& file) {
+  absl::StatusOr<std::uint64_t> PutAll(const UserGroups& users, const Sha256Digest& file) {
+    BANDANA_ASSIGN_OR_RETURN(UserRows rows, UserRows::Of(users, spec_.user_groups));
     std::vector<EffectKey> keys(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) keys[i] = UserKey(rows.id(i));
     BANDANA_RETURN_IF_ERROR(CheckSize(keys));
     BANDANA_RETURN_IF_ERROR(CheckValues(rows));
-    BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, store_.Put(rows, file));
+    const auto all = [&](UserStore::Take take) { return rows.ForEach(take); };
+    BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, store_.Put(all, file));
     for (std::size_t i = 0; i < rows.size(); ++i) known_.Set(keys[i], rows.Row(i));
     return added;
   }
@@ -76,7 +124,8 @@ class Table final : public UserTable {
   absl::Status CheckSize(std::span<const EffectKey> keys) const {
     std::size_t size = known_.size();
     for (const EffectKey key : keys) size += known_.Contains(key) ? 0 : 1;
-    if (size <= static_cast<std::size_t>(spec_.users_max)) return absl::OkStatus();
+    if (size == known_.size() || size <= static_cast<std::size_t>(spec_.users_max))
+      return absl::OkStatus();
     return FailedPrecondition("the groups of ", known_.size(), " users are kept and would be of ",
                               size, ", users_max is ", spec_.users_max);
   }
@@ -106,10 +155,18 @@ class Table final : public UserTable {
 
 absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec,
                                                            const std::string& path) {
-  if (!spec.effects) return std::make_unique<NoTable>();
+  if (!spec.effects) {
+    const std::string_view coupling = CouplingOf(spec.config).name;
+    return std::make_unique<NoTable>(spec, absl::StrCat("its coupling is ", ToAbsl(coupling)),
+                                     /*has_user=*/false);
+  }
+  if (spec.effects->user_groups.empty()) {
+    return std::make_unique<NoTable>(spec, "its user_groups is empty", /*has_user=*/true);
+  }
   BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(path));
   auto table = std::make_unique<Table>(*spec.effects, std::move(store));
-  BANDANA_RETURN_IF_ERROR(table->Load());
+  BANDANA_RETURN_IF_ERROR(Annotate(table->LoadStored(), path));
+  BANDANA_RETURN_IF_ERROR(Annotate(table->LoadFile(), spec.effects->users_file));
   return table;
 }
 

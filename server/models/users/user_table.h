@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/admin.pb.h"
 #include "common/bandits/effects/effect_key.h"
 #include "common/design/model_spec.h"
+#include "server/models/users/user_batch.h"
 
 namespace bandana::server {
 
-// Threads: safe; Parts waits for nobody's disk.
+// Threads: safe. Parts and FillStats wait for nobody's disk.
 class UserTable {
  public:
   // The table of a model with groups of users: the stored users, then the users file where it is
@@ -23,8 +25,14 @@ class UserTable {
                                                          const std::string& path);
   virtual ~UserTable() = default;
 
-  // As HostedModel::UserParts.
+  // As HostedModel's methods.
   virtual void Parts(std::string_view user, std::vector<EffectKey>& out) const = 0;
+  virtual absl::StatusOr<UserBatch> NewBatch() const = 0;
+  virtual absl::Status Put(UserBatch& batch, v1::PutUsersResponse* response) = 0;
+
+  virtual void FillStats(v1::GetStatsResponse& stats) const = 0;
+  // All users, for an export; empty where there are none. Errors: DATA_LOSS, UNAVAILABLE the file.
+  virtual absl::StatusOr<std::string> Encode() = 0;
 };
 
 }  // namespace bandana::server

@@ -118,14 +118,12 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status PutArms(grpc::ServerContext* context, grpc::ServerReader<v1::PutArmsRequest>* reader,
                        v1::PutArmsResponse* response) override {
-    return ServeStream(*context, "PutArms", [&](Visit& visit) {
-      v1::PutArmsRequest first;
-      if (!reader->Read(&first)) return InvalidArgument("PutArms needs a first message");
-      const std::string name = first.model();
-      return WithModel(visit, name, [&](HostedModel& model) {
-        return ReadArms(*context, std::move(first), *reader, model, *response);
-      });
-    });
+    return ServePut(*context, "PutArms", ReadArms, *reader, *response);
+  }
+  grpc::Status PutUsers(grpc::ServerContext* context,
+                        grpc::ServerReader<v1::PutUsersRequest>* reader,
+                        v1::PutUsersResponse* response) override {
+    return ServePut(*context, "PutUsers", ReadUsers, *reader, *response);
   }
   grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
                         grpc::ServerWriter<v1::Arm>* writer) override {
@@ -176,6 +174,22 @@ class AdminService::Impl final : public v1::Admin::Service {
     return Serve(context, method, [&](Visit& visit) {
       const auto lease = streams_.Enter(context);
       return lease.ok() ? function(visit) : lease.status();
+    });
+  }
+
+  // A stream that puts things into the model that its first message names.
+  template <typename Request, typename Response>
+  grpc::Status ServePut(grpc::ServerContext& context, std::string_view method,
+                        absl::Status (*read)(grpc::ServerContext&, Request,
+                                             grpc::ServerReader<Request>&, HostedModel&, Response&),
+                        grpc::ServerReader<Request>& reader, Response& response) {
+    return ServeStream(context, method, [&](Visit& visit) {
+      Request first;
+      if (!reader.Read(&first)) return InvalidArgument(ToAbsl(method), " needs a first message");
+      const std::string name = first.model();
+      return WithModel(visit, name, [&](HostedModel& model) {
+        return read(context, std::move(first), reader, model, response);
+      });
     });
   }
 

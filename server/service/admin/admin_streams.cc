@@ -36,6 +36,32 @@ absl::Status AppendArms(const v1::PutArmsRequest& message, int arms_max,
   return absl::OkStatus();
 }
 
+// Reads all messages of a call that puts things of one model, `first` and those after it. Errors:
+// those of `take`, which gets each; CANCELLED; INVALID_ARGUMENT; RESOURCE_EXHAUSTED.
+template <typename Request, typename Take>
+absl::Status ReadAll(grpc::ServerContext& context, Request first,
+                     grpc::ServerReader<Request>& reader, Take take) {
+  const std::string name = first.model();
+  std::uint64_t bytes = 0;
+  bool complete = false;
+  Request message = std::move(first);
+  do {
+    if (complete) return InvalidArgument("last: a message follows the last one");
+    if (!message.model().empty() && message.model() != name) {
+      return InvalidArgument("model: one call is about one model");
+    }
+    bytes += message.ByteSizeLong();
+    if (bytes > kAdminStreamBytesMax) return TooLarge();
+    BANDANA_RETURN_IF_ERROR(take(message));
+    complete = message.last();
+    message.Clear();
+  } while (reader.Read(&message));
+  if (context.IsCancelled()) return BrokenOff();
+  // A client that died may look like one that has ended its stream.
+  if (!complete) return InvalidArgument("last: the stream ended without its last message");
+  return absl::OkStatus();
+}
+
 absl::Status CheckName(const std::string& name) {
   std::vector<ConfigError> errors;
   CheckModelName("model", name, FieldChecks(errors));
@@ -47,26 +73,24 @@ absl::Status CheckName(const std::string& name) {
 absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       grpc::ServerReader<v1::PutArmsRequest>& reader, HostedModel& model,
                       v1::PutArmsResponse& response) {
-  const std::string name = first.model();
   std::vector<CatalogueArm> arms;
-  std::uint64_t bytes = 0;
-  bool complete = false;
-  v1::PutArmsRequest message = std::move(first);
-  do {
-    if (complete) return InvalidArgument("last: a message follows the last one");
-    if (!message.model().empty() && message.model() != name) {
-      return InvalidArgument("model: one call puts arms of one model");
-    }
-    bytes += message.ByteSizeLong();
-    if (bytes > kAdminStreamBytesMax) return TooLarge();
-    BANDANA_RETURN_IF_ERROR(AppendArms(message, model.spec().arms_max, arms));
-    complete = message.last();
-    message.Clear();
-  } while (reader.Read(&message));
-  if (context.IsCancelled()) return BrokenOff();
-  // A client that died may look like one that has ended its stream.
-  if (!complete) return InvalidArgument("last: the stream ended without its last message");
+  BANDANA_RETURN_IF_ERROR(
+      ReadAll(context, std::move(first), reader, [&](const v1::PutArmsRequest& message) {
+        return AppendArms(message, model.spec().arms_max, arms);
+      }));
   return model.PutArms(arms, &response);
+}
+
+absl::Status ReadUsers(grpc::ServerContext& context, v1::PutUsersRequest first,
+                       grpc::ServerReader<v1::PutUsersRequest>& reader, HostedModel& model,
+                       v1::PutUsersResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(UserBatch batch, model.NewUsers());
+  BANDANA_RETURN_IF_ERROR(ReadAll(
+      context, std::move(first), reader, [&](const v1::PutUsersRequest& message) -> absl::Status {
+        for (const v1::User& user : message.users()) BANDANA_RETURN_IF_ERROR(batch.Add(user));
+        return batch.bytes() > kAdminStreamBytesMax ? TooLarge() : absl::OkStatus();
+      }));
+  return model.PutUsers(batch, &response);
 }
 
 absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& writer) {

@@ -21,6 +21,12 @@ absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       grpc::ServerReader<v1::PutArmsRequest>& reader, HostedModel& model,
                       v1::PutArmsResponse& response);
 
+// The same of users. Errors: as ReadArms, and those of HostedModel::NewUsers, before any more is
+// read, UserBatch::Add and HostedModel::PutUsers.
+absl::Status ReadUsers(grpc::ServerContext& context, v1::PutUsersRequest first,
+                       grpc::ServerReader<v1::PutUsersRequest>& reader, HostedModel& model,
+                       v1::PutUsersResponse& response);
+
 // Errors: CANCELLED the peer went away.
 absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& writer);
 

@@ -52,6 +52,7 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/RemoveArms", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/ListArms", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutGraph", Role::kAdmin, Scope::kNamedModel),
+    OffQueues("bandana.v1.Admin/PutUsers", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/GetLedger", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Checkpoint", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Export", Role::kAdmin, Scope::kNamedModel),

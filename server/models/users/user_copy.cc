@@ -1,0 +1,69 @@
+#include "server/models/users/user_copy.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "server/models/users/user_batch.h"
+#include "server/models/users/user_table.h"
+
+namespace bandana::server {
+namespace {
+
+void PutText(ByteWriter& out, std::string_view text) {
+  out.U8(static_cast<std::uint8_t>(text.size()));
+  out.Fixed(AsBytes(text));
+}
+
+absl::Status DecodeUsers(std::string_view bytes, const std::vector<std::string>& groups,
+                         UserBatch& batch) {
+  ByteReader in(bytes);
+  const std::uint64_t count = in.U64();
+  v1::User user;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    user.Clear();
+    user.set_id(std::string(in.Take(in.U8())));
+    for (const std::string& group : groups) {
+      const std::string_view value = in.Take(in.U8());
+      if (!value.empty()) (*user.mutable_groups())[group] = std::string(value);
+    }
+    if (!in.ok()) return DataLoss("users: truncated");
+    const absl::Status added = batch.Add(user);
+    if (!added.ok()) return DataLoss(added.message());
+  }
+  return in.Done() ? absl::OkStatus() : DataLoss("users: length mismatch");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeUsers(UserStore& store) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.U64(store.size());
+  BANDANA_RETURN_IF_ERROR(store.ForEach([&](std::string_view id, auto values) {
+    PutText(out, id);
+    for (const std::string_view value : values) PutText(out, value);
+    return absl::OkStatus();
+  }));
+  return bytes;
+}
+
+absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path) {
+  if (users.empty()) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const auto table, UserTable::Open(spec, path));
+  BANDANA_ASSIGN_OR_RETURN(UserBatch batch, table->NewBatch());
+  BANDANA_RETURN_IF_ERROR(Annotate(DecodeUsers(users, spec.effects->user_groups, batch), "export"));
+  v1::PutUsersResponse response;
+  return table->Put(batch, &response);
+}
+
+absl::Status CopyUserFile(const std::string& from, const std::string& to) {
+  BANDANA_ASSIGN_OR_RETURN(UserStore source, UserStore::Open(from));
+  BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(to));
+  const auto all = [&](UserStore::Take take) { return source.ForEach(take); };
+  return store.Put(all, source.file()).status();
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,24 @@
+// The users of a model on their way into a copy of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/design/model_spec.h"
+#include "server/models/users/user_store.h"
+
+namespace bandana::server {
+
+// As exports carry them (docs/formats.md). Errors: those of UserStore::ForEach.
+absl::StatusOr<std::string> EncodeUsers(UserStore& store);
+
+// Makes the file `path` with the users of an export; no file where there are none. Errors:
+// DATA_LOSS damaged, or users that no call could put; those of UserTable.
+absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path);
+
+// Copies a file's users, and the digest of the file that they came from. Errors: those of
+// UserStore.
+absl::Status CopyUserFile(const std::string& from, const std::string& to);
+
+}  // namespace bandana::server
