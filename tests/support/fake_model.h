@@ -166,10 +166,6 @@ class FakeModel final : public server::HostedModel {
     return NotFaked();
   }
   absl::Status PutUsers(server::UserBatch&, v1::PutUsersResponse*) override { return NotFaked(); }
-  absl::StatusOr<server::UserBatch> NewUsers() const override {
-    return NotFaked();
-  }
-  absl::Status PutUsers(server::UserBatch&, v1::PutUsersResponse*) override { return NotFaked(); }
   absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
     return NotFaked();
   }

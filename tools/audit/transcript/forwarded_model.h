@@ -60,10 +60,6 @@ class ForwardedModel : public server::HostedModel {
   absl::Status PutUsers(server::UserBatch& batch, v1::PutUsersResponse* response) override {
     return model_->PutUsers(batch, response);
   }
-  absl::StatusOr<server::UserBatch> NewUsers() const override { return model_->NewUsers(); }
-  absl::Status PutUsers(server::UserBatch& batch, v1::PutUsersResponse* response) override {
-    return model_->PutUsers(batch, response);
-  }
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }
