@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
+#include "common/bandits/effects/block_kernels.h"
+#include "common/bandits/effects/block_table.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
@@ -318,6 +321,119 @@ TEST(EffectsModelTest, DamagedBytesAreRefusedAndLeaveTheModelEmpty) {
   EXPECT_THAT(Decode(bytes, stranger), StatusIs(absl::StatusCode::kDataLoss));
   EffectsModel wider = Make(world.d + 1, world.effects);
   EXPECT_THAT(Decode(bytes, wider), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// Learns y = x'theta + noise with one block per key, as the model does.
+void LearnBlock(BlockTable& table, EffectKey key, int events, std::uint64_t seed) {
+  TestRng rng(seed);
+  const int d = table.dimension();
+  std::vector<float> y(table.lanes());
+  for (int event = 0; event < events; ++event) {
+    const std::vector<double> x = rng.UnitVector(d);
+    std::vector<float> z(table.lanes());
+    std::copy(x.begin(), x.end(), z.begin());
+    BlockTable::Place& place = table.Open(key);
+    const float mean = table.Project(place, z.data(), y.data());
+    const float variance = 0.1f + std::inner_product(z.begin(), z.end(), y.begin(), 0.0f);
+    const auto reward = static_cast<float>(x[0] + 0.3 * rng.Normal());
+    table.Learn(place, y.data(), (reward - mean) / variance, variance);
+  }
+}
+
+// Lists and triangles under another prior are what they had been under it from the start.
+TEST(BlockTableTest, ABlockTakesOverAnotherPrior) {
+  for (const int d : {4, 13, 25}) {
+    for (const int events : {0, 1, 3, 5, 60}) {
+      for (const float prior : {0.001f, 0.05f, 0.3f, 4.0f}) {
+        BlockTable moved = *BlockTable::Create(d, 0.1f);
+        LearnBlock(moved, 7, events, d + events);
+        moved.SetPrior(prior);
+        BlockTable fresh = *BlockTable::Create(d, prior);
+        LearnBlock(fresh, 7, events, d + events);
+        std::vector<float> mean(moved.lanes());
+        std::vector<float> rows(PackedFloats(d));
+        std::vector<float> fresh_mean(mean.size());
+        std::vector<float> fresh_rows(rows.size());
+        moved.AddTo(moved.Open(7), mean.data(), rows.data());
+        fresh.AddTo(fresh.Open(7), fresh_mean.data(), fresh_rows.data());
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+          EXPECT_NEAR(mean[i], fresh_mean[i], 2e-5 * (1 + prior)) << d << " " << events;
+        }
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          EXPECT_NEAR(rows[i], fresh_rows[i], 2e-5 * prior) << d << " " << events << " " << prior;
+        }
+      }
+    }
+  }
+}
+
+struct ScaleWorld {
+  double group_deviation = 0;  // of a group's coefficients from 0, and of a user's from the group's
+  double user_deviation = 0;
+};
+
+// Squared prediction errors of the second half of 20,000 events of 2,000 users in 40 groups.
+double ErrorIn(const ScaleWorld& world, EffectsModel& model) {
+  constexpr int kDimension = 4;
+  TestRng rng(11);
+  std::vector<double> group(40 * kDimension);
+  std::vector<double> user(2000 * kDimension);
+  for (double& value : group) value = world.group_deviation * rng.Normal();
+  for (std::size_t i = 0; i < user.size(); ++i) {
+    user[i] = group[i / kDimension % 40 * kDimension + i % kDimension] +
+              world.user_deviation * rng.Normal();
+  }
+  double error = 0;
+  for (int event = 0; event < 20'000; ++event) {
+    const int u = rng.Index(2000);
+    const std::vector<double> x = rng.UnitVector(kDimension);
+    double expected = 0;
+    for (int i = 0; i < kDimension; ++i) expected += x[i] * user[u * kDimension + i];
+    const auto belief =
+        model.Learn(Keys{1, static_cast<EffectKey>(u % 40 + 1), static_cast<EffectKey>(u + 1)}, x,
+                    expected + 0.2 * rng.Normal(), 0);
+    if (event >= 10'000) error += std::pow(belief.mean - expected, 2) / 10'000;
+  }
+  return error;
+}
+
+const std::vector<Effect> kScaleEffects = {
+    {"shared", true, 0.1}, {"group", true, 0.08}, {"user", true, 0.02}};
+
+TEST(LearntScalesTest, UselessGroupsShrinkAndUsefulOnesStay) {
+  const ScaleWorld personal{.group_deviation = 0, .user_deviation = 0.4};
+  EffectsModel fixed = Make(4, kScaleEffects);
+  EffectsModel learnt =
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  const double error = ErrorIn(personal, learnt);
+  EXPECT_LT(error, 0.8 * ErrorIn(personal, fixed));
+  EXPECT_LT(learnt.prior_variance(1), 0.02);
+  EXPECT_GT(learnt.prior_variance(2), 0.05);
+  EXPECT_EQ(learnt.prior_variance(0), static_cast<float>(0.1));  // of one block
+  EXPECT_EQ(fixed.prior_variance(1), static_cast<float>(0.08));
+
+  const ScaleWorld social{.group_deviation = 0.4, .user_deviation = 0.02};
+  EffectsModel fixed_social = Make(4, kScaleEffects);
+  EffectsModel learnt_social =
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  EXPECT_LT(ErrorIn(social, learnt_social), 0.8 * ErrorIn(social, fixed_social));
+  EXPECT_GT(learnt_social.prior_variance(1), 0.03);
+  EXPECT_LT(learnt_social.prior_variance(2), 0.01);
+}
+
+TEST(LearntScalesTest, ADecodedModelContinuesBitForBit) {
+  const ScaleWorld world{.group_deviation = 0.2, .user_deviation = 0.3};
+  EffectsModel model = *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  ErrorIn(world, model);
+  const std::string bytes = Encoded(model);
+  EffectsModel again = *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  ASSERT_THAT(Decode(bytes, again), IsOk());
+  EXPECT_EQ(Encoded(again), bytes);
+  ErrorIn(world, model);
+  ErrorIn(world, again);
+  EXPECT_EQ(Encoded(again), Encoded(model));
+  EffectsModel fixed = Make(4, kScaleEffects);
+  EXPECT_THAT(Decode(bytes, fixed), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 // The user's side summed once, and each arm's side added, is the prediction.

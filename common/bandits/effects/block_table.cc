@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/bandits/effects/block_kernels.h"
+#include "common/bandits/effects/block_rebase.h"
 #include "common/bandits/effects/float_bytes.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kPrefetched = 2048;  // bytes
 // In a file: the form of a block whose covariance is a triangle; others have their number of
 // vectors.
 constexpr std::uint32_t kTriangle = 0xffffffff;
-constexpr std::size_t kEntryBytes = sizeof(EffectKey) + sizeof(std::uint32_t);
+constexpr std::size_t kEntryBytes = sizeof(EffectKey) + 2 * sizeof(std::uint32_t);
+constexpr std::uint32_t kPriorsMax = 1001;
 
 }  // namespace
 
@@ -39,7 +41,7 @@ BlockTable::BlockTable(std::size_t dimension, float prior_variance)
     : dimension_(dimension),
       lanes_(BlockLanes(dimension)),
       rows_(PackedFloats(dimension)),
-      prior_variance_(prior_variance) {
+      priors_{prior_variance} {
   const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, rows_ / lanes_));
   for (std::uint32_t vectors = 1; vectors < most; vectors *= 2) {
     pools_.push_back({.floats = lanes_ * (1 + vectors), .capacity = vectors});
@@ -90,7 +92,8 @@ void BlockTable::Give(std::uint32_t handle) {
 
 // The same block with room for another vector.
 void BlockTable::Grow(Place& place) {
-  Place grown{.handle = Take(place.handle & 15), .vectors = place.vectors};  // of the next pool
+  Place grown = place;
+  grown.handle = Take(place.handle & 15);  // of the next pool
   const float* from = At(place);
   float* to = At(grown);
   std::copy(from, from + lanes_, to);
@@ -110,6 +113,24 @@ BlockTable::Place BlockTable::Find(EffectKey key) const {
   return found != places_.end() ? found->second : Place{};
 }
 
+BlockTable::Place& BlockTable::Open(EffectKey key) {
+  Place& place = places_[key];
+  if (place.prior + std::size_t{1} != priors_.size()) Rebase(place);
+  return place;
+}
+
+void BlockTable::Rebase(Place& place) {
+  const float before = priors_[place.prior];
+  place.prior = static_cast<std::uint16_t>(priors_.size() - 1);
+  if (place.handle == 0) return;
+  float* mean = At(place);
+  if (has_rows(place)) {
+    RebaseRows(mean, mean + lanes_, dimension_, before, priors_.back());
+  } else {
+    RebaseVectors(mean, mean + lanes_, place.vectors, lanes_, before, priors_.back());
+  }
+}
+
 void BlockTable::Prefetch(Place place) const {
   if (place.handle == 0) return;
   const auto* bytes = reinterpret_cast<const char*>(At(place));
@@ -121,7 +142,7 @@ void BlockTable::Prefetch(Place place) const {
 
 float BlockTable::Project(Place place, const float* z, float* y) const {
   if (place.handle == 0) {
-    for (std::size_t i = 0; i < lanes_; ++i) y[i] = prior_variance_ * z[i];
+    for (std::size_t i = 0; i < lanes_; ++i) y[i] = prior_variance() * z[i];
     return 0;
   }
   const float* mean = At(place);
@@ -129,9 +150,13 @@ float BlockTable::Project(Place place, const float* z, float* y) const {
   if (has_rows(place)) {
     ProjectThroughRows(covariance, z, y, dimension_);
   } else {
-    ProjectThroughVectors(covariance, place.vectors, prior_variance_, z, y, lanes_);
+    ProjectThroughVectors(covariance, place.vectors, priors_[place.prior], z, y, lanes_);
   }
   return Dot(mean, z, lanes_);
+}
+
+float BlockTable::AlongMean(Place place, const float* y) const {
+  return place.handle == 0 ? 0 : Dot(At(place), y, lanes_);
 }
 
 void BlockTable::Learn(Place& place, const float* y, float gain, float variance) {
@@ -168,7 +193,7 @@ void BlockTable::AddCovariance(Place place, float* rows) const {
     for (std::size_t i = 0; i < rows_; ++i) rows[i] += covariance[i];
     return;
   }
-  AddDiagonal(rows, prior_variance_, dimension_);
+  AddDiagonal(rows, place.handle == 0 ? prior_variance() : priors_[place.prior], dimension_);
   for (std::uint32_t c = 0; c < place.vectors; ++c) {
     SubtractOuter(rows, covariance + c * lanes_, dimension_);
   }
@@ -183,6 +208,7 @@ void BlockTable::Erase(EffectKey key) {
 
 void BlockTable::Clear() {
   places_.clear();
+  priors_.resize(1);
   for (Pool& pool : pools_) {
     pool.chunks.clear();
     pool.used = 0;
@@ -194,10 +220,13 @@ void BlockTable::Encode(ByteWriter& out) const {
   std::vector<std::pair<EffectKey, Place>> sorted(places_.begin(), places_.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
+  out.U32(static_cast<std::uint32_t>(priors_.size()));
+  WriteFloats(out, priors_);
   out.U64(sorted.size());
   for (const auto& [key, place] : sorted) {
     out.U64(key);
     out.U32(has_rows(place) ? kTriangle : place.vectors);
+    out.U32(place.prior);
   }
   for (const auto& [key, place] : sorted) {
     const float* block = At(place);
@@ -220,7 +249,21 @@ absl::Status BlockTable::Decode(ByteReader& in) {
   return decoded;
 }
 
+absl::Status BlockTable::DecodePriors(ByteReader& in) {
+  const float first = priors_[0];
+  const std::uint32_t count = in.U32();
+  if (count == 0 || count > kPriorsMax) return DataLoss("an effect has ", count, " priors");
+  std::vector<float> priors(count);
+  const bool read = ReadFloats(in, priors);
+  if (!read || priors[0] != first || *std::min_element(priors.begin(), priors.end()) <= 0) {
+    return DataLoss("the priors of an effect are cut short or not its own");
+  }
+  priors_ = std::move(priors);
+  return absl::OkStatus();
+}
+
 absl::Status BlockTable::DecodeBlocks(ByteReader& in) {
+  BANDANA_RETURN_IF_ERROR(DecodePriors(in));
   const std::uint64_t count = in.U64();
   if (!in.ok() || count > in.remaining() / kEntryBytes) {
     return DataLoss("an effect's list of blocks is cut short");
@@ -231,8 +274,9 @@ absl::Status BlockTable::DecodeBlocks(ByteReader& in) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const EffectKey key = entries.U64();
     const std::uint32_t form = entries.U32();
+    const std::uint32_t prior = entries.U32();
     if (key <= last) return DataLoss("block ", i, " of an effect has no key after the one before");
-    if (!DecodeBlock(in, form, places_[key])) {
+    if (!DecodeBlock(in, form, prior, places_[key])) {
       return DataLoss("block ", i, " of an effect is cut short or no belief");
     }
     last = key;
@@ -240,7 +284,9 @@ absl::Status BlockTable::DecodeBlocks(ByteReader& in) {
   return absl::OkStatus();
 }
 
-bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, Place& place) {
+bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t prior,
+                             Place& place) {
+  if (prior >= priors_.size()) return false;
   const std::uint32_t most = pools_[pools_.size() - 2].capacity;
   if (form != kTriangle && (form == 0 || form > most)) return false;
   const std::size_t triangle = dimension_ * (dimension_ + 1) / 2;
@@ -250,7 +296,9 @@ bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, Place& place) {
   while (form == kTriangle ? pools_[number].capacity != 0 : pools_[number].capacity < form) {
     ++number;
   }
-  place = {.handle = Take(number), .vectors = form == kTriangle ? 0 : form};
+  place = {.handle = Take(number),
+           .vectors = static_cast<std::uint16_t>(form == kTriangle ? 0 : form),
+           .prior = static_cast<std::uint16_t>(prior)};
   float* block = At(place);
   std::fill(block, block + pools_[number].floats, 0.0f);
   if (!ReadFloats(in, {block, dimension_})) return false;

@@ -23,7 +23,8 @@ class BlockTable {
   // Where a key's block lies; without a block the prior.
   struct Place {
     std::uint32_t handle = 0;   // 0 nowhere, else pool + 1 in the low 4 bits, its index above
-    std::uint32_t vectors = 0;  // in the list; 0 once there is a triangle
+    std::uint16_t vectors = 0;  // in the list; 0 once there is a triangle
+    std::uint16_t prior = 0;    // under which it was learnt: position in priors_
   };
 
   // `dimension` in [1, kDimensionMax]; `prior_variance` > 0, finite. Errors: INVALID_ARGUMENT.
@@ -31,7 +32,10 @@ class BlockTable {
 
   int dimension() const { return static_cast<int>(dimension_); }
   std::size_t lanes() const { return lanes_; }
-  float prior_variance() const { return prior_variance_; }
+  float prior_variance() const { return priors_.back(); }
+  // Another prior for what is learnt from now on, > 0, finite. A block takes it over when it is
+  // opened next; until then it is read as it is. No more than 1,000 times.
+  void SetPrior(float prior_variance) { priors_.push_back(prior_variance); }
   std::uint64_t blocks() const { return places_.size(); }  // that an event has touched
   std::size_t bytes() const;                               // held
 
@@ -41,11 +45,14 @@ class BlockTable {
 
   bool Has(EffectKey key) const { return places_.contains(key); }
   Place Find(EffectKey key) const;
-  // The same, kept from now on. The reference lives until the next call of Open, Erase or Decode.
-  Place& Open(EffectKey key) { return places_[key]; }
+  // The same, kept from now on and under the present prior. The reference lives until the next call
+  // of Open, Erase or Decode.
+  Place& Open(EffectKey key);
 
   // y = P z; returns z'm.
   float Project(Place place, const float* z, float* y) const;
+  // m'y.
+  float AlongMean(Place place, const float* y) const;
   // m += gain y and P -= y y' / variance, for the y of Project. `place`: of Open.
   void Learn(Place& place, const float* y, float gain, float variance);
   // mean += m, packed rows of the covariance (block_kernels.h) += P.
@@ -53,7 +60,7 @@ class BlockTable {
   // Back to the prior.
   void Erase(EffectKey key);
 
-  // The keys and forms of all blocks in the order of the keys, then each block.
+  // The priors; the keys, forms and priors of all blocks in the order of the keys; then each block.
   void Encode(ByteWriter& out) const;
   // Errors: DATA_LOSS, and the table is empty.
   absl::Status Decode(ByteReader& in);
@@ -77,16 +84,18 @@ class BlockTable {
   std::uint32_t Take(std::size_t pool);
   void Give(std::uint32_t handle);
   void Grow(Place& place);
+  void Rebase(Place& place);
   absl::Status DecodeBlocks(ByteReader& in);
   void AddCovariance(Place place, float* rows) const;
   bool DecodeTriangle(ByteReader& in, float* rows) const;
-  bool DecodeBlock(ByteReader& in, std::uint32_t form, Place& place);
+  absl::Status DecodePriors(ByteReader& in);
+  bool DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t prior, Place& place);
   void Clear();
 
   std::size_t dimension_;
   std::size_t lanes_;
-  std::size_t rows_;  // floats of a packed covariance
-  float prior_variance_;
+  std::size_t rows_;           // floats of a packed covariance
+  std::vector<float> priors_;  // all so far; the last one is the present one
   std::vector<Pool> pools_;
   absl::flat_hash_map<EffectKey, Place> places_;
 };

@@ -1,6 +1,7 @@
 #include "common/bandits/effects/effects_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -12,6 +13,12 @@
 
 namespace bandana {
 namespace {
+
+// Scales that are learnt: the first step after so many events, the next ones at their doublings; of
+// effects with so many blocks; taken over when they change by more than this factor.
+constexpr std::uint64_t kFirstStep = 1000;
+constexpr std::uint64_t kLearntBlocksMin = 4;
+constexpr double kChangeMin = 1.1;
 
 // x in float, padded with zeros.
 struct PaddedFeatures {
@@ -28,8 +35,8 @@ float Width(float projected) { return std::max(projected, 0.0f); }
 }  // namespace
 
 absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Effect> effects,
-                                                  double noise_variance,
-                                                  std::uint64_t bounded_max) {
+                                                  double noise_variance, std::uint64_t bounded_max,
+                                                  bool learn_scales) {
   if (dimension < 1 || dimension > kDimensionMax) {
     return InvalidArgument("dimension is ", dimension, ", must be in [1, ", kDimensionMax, "]");
   }
@@ -50,15 +57,16 @@ absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Eff
                              effect.prior_variance, ", must be above 0 and finite");
     }
   }
-  return EffectsModel(dimension, std::move(effects), noise_variance, bounded_max);
+  return EffectsModel(dimension, std::move(effects), noise_variance, bounded_max, learn_scales);
 }
 
 EffectsModel::EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
-                           std::uint64_t bounded_max)
+                           std::uint64_t bounded_max, bool learn_scales)
     : dimension_(dimension),
       effects_(std::move(effects)),
       noise_variance_(noise_variance),
       bounded_max_(bounded_max),
+      learn_scales_(learn_scales),
       places_(effects_.size()),
       cells_(effects_.size()),
       projected_(effects_.size() * BlockLanes(dimension)) {
@@ -66,6 +74,8 @@ EffectsModel::EffectsModel(int dimension, std::vector<Effect> effects, double no
 }
 
 void EffectsModel::Clear() {
+  events_ = 0;
+  scales_.assign(effects_.size(), {});
   table_.clear();
   vectors_.clear();
   scalars_.clear();
@@ -120,19 +130,74 @@ EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::s
       mean += vectors_[table_[t]].Project(*places_[t], padded.z, y);
       variance += Width(Dot(y, padded.z, lanes));
     } else if (cells_[t] != nullptr) {
-      mean += cells_[t]->mean;
-      variance += cells_[t]->variance;
+      const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
+      mean += belief.mean;
+      variance += belief.variance;
     }
   }
-  const float gain = (static_cast<float>(reward) - mean) / variance;
+  const float error = static_cast<float>(reward) - mean;
+  if (learn_scales_) LearnScales(error, variance);
+  const float gain = error / variance;
   for (std::size_t t = 0; t < keys.size(); ++t) {
     if (places_[t] != nullptr) {
       vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], gain, variance);
     } else if (cells_[t] != nullptr) {
-      ScalarTable::Learn(*cells_[t], gain, variance);
+      // What the event says of this number alone: the others' widths are noise.
+      const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
+      ScalarTable::Learn(*cells_[t], error + belief.mean, variance - belief.variance);
     }
   }
+  ++events_;
+  if (learn_scales_ && events_ % kFirstStep == 0 && std::has_single_bit(events_ / kFirstStep)) {
+    StepScales();
+  }
   return {.mean = mean, .variance = variance};
+}
+
+// An effect's mean for z is z'P b with what its events said, b; dP/deta = P P / p, so the
+// prediction moves by z'P P b / p = y'm / p.
+void EffectsModel::LearnScales(double error, double variance) {
+  const std::size_t lanes = BlockLanes(dimension_);
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    if (places_[t] != nullptr) {
+      const BlockTable& table = vectors_[table_[t]];
+      const float along = table.AlongMean(*places_[t], &projected_[t * lanes]);
+      scales_[t].Add(error, variance, along / table.prior_variance());
+    } else if (cells_[t] != nullptr) {
+      const ScalarTable& table = scalars_[table_[t]];
+      const ScalarTable::Belief belief = table.BeliefOf(*cells_[t]);
+      scales_[t].Add(error, variance, belief.variance * belief.mean / table.prior_variance());
+    }
+  }
+}
+
+// One block says nothing of a scale: with as few, the declared one stays.
+void EffectsModel::StepScales() {
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    if (blocks(static_cast<int>(t)) < kLearntBlocksMin) {
+      scales_[t] = {};
+      continue;
+    }
+    scales_[t].Step();
+    SetPrior(t);
+  }
+}
+
+// A small change is not worth going over the blocks.
+void EffectsModel::SetPrior(std::size_t effect) {
+  const double target = effects_[effect].prior_variance * scales_[effect].factor();
+  const double change = target / prior_variance(static_cast<int>(effect));
+  if (change > 1 / kChangeMin && change < kChangeMin) return;
+  const auto prior = static_cast<float>(target);
+  if (!(prior > 0 && std::isfinite(prior))) return;
+  const std::size_t table = table_[effect];
+  effects_[effect].vector ? vectors_[table].SetPrior(prior) : scalars_[table].SetPrior(prior);
+}
+
+double EffectsModel::prior_variance(int effect) const {
+  const std::size_t table = table_[effect];
+  return effects_[effect].vector ? vectors_[table].prior_variance()
+                                 : scalars_[table].prior_variance();
 }
 
 EffectsModel::Belief EffectsModel::Predict(std::span<const EffectKey> keys,
@@ -190,9 +255,10 @@ EffectsModel::Belief EffectsModel::SumConstants(std::span<const EffectKey> keys)
   Belief belief;
   for (std::size_t t = 0; t < keys.size(); ++t) {
     if (effects_[t].vector || Leaves(t, keys[t])) continue;
-    const ScalarTable::Cell cell = scalars_[table_[t]].Find(keys[t]);
-    belief.mean += cell.mean;
-    belief.variance += cell.variance;
+    const ScalarTable& table = scalars_[table_[t]];
+    const ScalarTable::Belief one = table.BeliefOf(table.Find(keys[t]));
+    belief.mean += one.mean;
+    belief.variance += one.variance;
   }
   return belief;
 }
@@ -225,11 +291,14 @@ std::size_t EffectsModel::bytes() const {
 void EffectsModel::Encode(ByteWriter& out) const {
   out.U32(static_cast<std::uint32_t>(dimension_));
   out.F64(noise_variance_);
+  out.U8(learn_scales_ ? 1 : 0);
+  out.U64(events_);
   out.U32(static_cast<std::uint32_t>(effects_.size()));
   for (std::size_t t = 0; t < effects_.size(); ++t) {
     out.Block(effects_[t].name);
     out.U8(effects_[t].vector ? 1 : 0);
     out.F64(effects_[t].prior_variance);
+    scales_[t].Encode(out);
     effects_[t].vector ? vectors_[table_[t]].Encode(out) : scalars_[table_[t]].Encode(out);
   }
 }
@@ -242,15 +311,18 @@ absl::Status EffectsModel::Decode(ByteReader& in) {
 
 absl::Status EffectsModel::DecodeTables(ByteReader& in) {
   if (in.U32() != static_cast<std::uint32_t>(dimension_) || in.F64() != noise_variance_ ||
-      in.U32() != effects_.size()) {
-    return DataLoss("the state of effects is of another dimension, noise or number of effects");
+      in.U8() != (learn_scales_ ? 1 : 0)) {
+    return DataLoss("the state of effects is of another dimension, noise or way with scales");
   }
+  events_ = in.U64();
+  if (in.U32() != effects_.size()) return DataLoss("the state has another number of effects");
   for (std::size_t t = 0; t < effects_.size(); ++t) {
     const Effect& effect = effects_[t];
     if (in.Block() != effect.name || in.U8() != (effect.vector ? 1 : 0) ||
         in.F64() != effect.prior_variance) {
       return DataLoss("the state of effect ", effect.name, " is of another effect");
     }
+    BANDANA_RETURN_IF_ERROR(scales_[t].Decode(in));
     BANDANA_RETURN_IF_ERROR(effect.vector ? vectors_[table_[t]].Decode(in)
                                           : scalars_[table_[t]].Decode(in));
   }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/effects/block_table.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/learnt_scale.h"
 #include "common/bandits/effects/scalar_table.h"
 #include "common/base/bytes.h"
 
@@ -44,11 +45,15 @@ class EffectsModel {
   static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
   // `noise_variance`: of a reward, without its randomizer. `bounded_max`: blocks that the bounded
-  // effects may have together. Errors: INVALID_ARGUMENT names the effect: two of one name, a scale
-  // that is not above 0 and finite, none at all.
+  // effects may have together. `learn_scales`: the priors are where the scales begin, and move to
+  // what predicts better, 1,000, 2,000, 4,000 and so on events after the start. Not where rewards
+  // were clipped to windows that the widths set: windows and scales would feed each other. Errors:
+  // INVALID_ARGUMENT names the effect: two of one name, a scale that is not above 0 and finite,
+  // none at all.
   static absl::StatusOr<EffectsModel> Create(int dimension, std::vector<Effect> effects,
                                              double noise_variance,
-                                             std::uint64_t bounded_max = kUnbounded);
+                                             std::uint64_t bounded_max = kUnbounded,
+                                             bool learn_scales = false);
 
   const std::vector<Effect>& effects() const { return effects_; }
   int dimension() const { return dimension_; }
@@ -78,8 +83,9 @@ class EffectsModel {
   // Back to the prior; its memory is free for others.
   void Erase(int effect, EffectKey key);
 
-  std::uint64_t blocks(int effect) const;  // that an event has touched
-  std::size_t bytes() const;               // held
+  std::uint64_t blocks(int effect) const;   // that an event has touched
+  double prior_variance(int effect) const;  // the present one
+  std::size_t bytes() const;                // held
 
   // The whole state: the same bytes for the same sequence of calls.
   void Encode(ByteWriter& out) const;
@@ -89,7 +95,7 @@ class EffectsModel {
 
  private:
   EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
-               std::uint64_t bounded_max);
+               std::uint64_t bounded_max, bool learn_scales);
 
   // Whether an event or a prediction leaves the effect out.
   bool Leaves(std::size_t effect, EffectKey key) const {
@@ -97,6 +103,9 @@ class EffectsModel {
   }
   bool IsBeyond(std::size_t effect, EffectKey key) const;
   std::uint64_t BoundedBlocks() const;
+  void LearnScales(double error, double variance);
+  void StepScales();
+  void SetPrior(std::size_t effect);
   absl::Status DecodeTables(ByteReader& in);
   void Clear();
 
@@ -104,6 +113,9 @@ class EffectsModel {
   std::vector<Effect> effects_;
   double noise_variance_;
   std::uint64_t bounded_max_;
+  bool learn_scales_;
+  std::uint64_t events_ = 0;
+  std::vector<LearntScale> scales_;  // one per effect
   // Each effect's table: position in one of the two lists.
   std::vector<std::size_t> table_;
   std::vector<BlockTable> vectors_;

@@ -20,31 +20,26 @@ std::size_t ScalarTable::bytes() const { return cells_.capacity() * (kCellBytes 
 
 ScalarTable::Cell ScalarTable::Find(EffectKey key) const {
   const auto found = cells_.find(key);
-  return found != cells_.end() ? found->second : Cell{.mean = 0, .variance = prior_variance_};
-}
-
-ScalarTable::Cell& ScalarTable::Open(EffectKey key) {
-  return cells_.try_emplace(key, Cell{.mean = 0, .variance = prior_variance_}).first->second;
-}
-
-void ScalarTable::Learn(Cell& cell, float gain, float variance) {
-  cell.mean += gain * cell.variance;
-  cell.variance = std::max(cell.variance - cell.variance * (cell.variance / variance), 0.0f);
+  return found != cells_.end() ? found->second : Cell{};
 }
 
 void ScalarTable::Encode(ByteWriter& out) const {
   std::vector<std::pair<EffectKey, Cell>> sorted(cells_.begin(), cells_.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
+  WriteFloats(out, std::array{prior_variance_});
   out.U64(sorted.size());
   for (const auto& [key, cell] : sorted) {
     out.U64(key);
-    WriteFloats(out, std::array{cell.mean, cell.variance});
+    WriteFloats(out, std::array{cell.sum, cell.weight});
   }
 }
 
 absl::Status ScalarTable::Decode(ByteReader& in) {
   cells_.clear();
+  std::array<float, 1> prior;
+  if (!ReadFloats(in, prior) || prior[0] <= 0) return DataLoss("an effect has no prior");
+  prior_variance_ = prior[0];
   const std::uint64_t count = in.U64();
   if (!in.ok() || count > in.remaining() / kCellBytes) {
     return DataLoss("an effect's list of cells is cut short");
@@ -58,7 +53,7 @@ absl::Status ScalarTable::Decode(ByteReader& in) {
     if (!ReadFloats(in, values) || values[1] < 0 || key <= last) {
       return DataLoss("cell ", i, " of an effect is no belief of a key after the one before");
     }
-    cells.emplace(key, Cell{.mean = values[0], .variance = values[1]});
+    cells.emplace(key, Cell{.sum = values[0], .weight = values[1]});
     last = key;
   }
   cells_ = std::move(cells);

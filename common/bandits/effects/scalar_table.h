@@ -14,9 +14,14 @@ namespace bandana {
 // Not thread-safe; const methods are while nobody writes.
 class ScalarTable {
  public:
-  struct Cell {
+  struct Belief {
     float mean = 0;
     float variance = 0;
+  };
+  // What the events said: N(m, V) with 1/V = 1/p + weight and m = V sum. The prior is not in it.
+  struct Cell {
+    float sum = 0;
+    float weight = 0;
   };
 
   // `prior_variance` > 0, finite.
@@ -27,16 +32,25 @@ class ScalarTable {
 
   void Prefetch(EffectKey key) const { cells_.prefetch(key); }
   bool Has(EffectKey key) const { return cells_.contains(key); }
-  // The prior for a key without events.
   Cell Find(EffectKey key) const;
   // The same, kept from now on. The reference lives until the next call of Open, Erase or Decode.
-  Cell& Open(EffectKey key);
-  // The update for an error of `gain` times the `variance` that was believed of it.
-  static void Learn(Cell& cell, float gain, float variance);
+  Cell& Open(EffectKey key) { return cells_[key]; }
+  Belief BeliefOf(const Cell& cell) const {
+    const float variance = 1 / (1 / prior_variance_ + cell.weight);
+    return {.mean = variance * cell.sum, .variance = variance};
+  }
+  // An observation of the cell's number with a noise of `variance`.
+  static void Learn(Cell& cell, float observed, float variance) {
+    cell.sum += observed / variance;
+    cell.weight += 1 / variance;
+  }
+  float prior_variance() const { return prior_variance_; }
+  // Another prior for all cells from now on.
+  void SetPrior(float prior_variance) { prior_variance_ = prior_variance; }
   // Back to the prior.
   void Erase(EffectKey key) { cells_.erase(key); }
 
-  // All cells in the order of their keys.
+  // The prior, then all cells in the order of their keys.
   void Encode(ByteWriter& out) const;
   // Errors: DATA_LOSS, and the table is empty.
   absl::Status Decode(ByteReader& in);
