@@ -131,6 +131,7 @@ struct EffectsSpec {
   std::string users_file;  // resolved path or empty
   int users_max = 0;       // whose groups are kept
   std::uint64_t pairs_max = 0;
+  bool learn_scales = false;  // the prior variances are where the scales begin
 };
 
 struct ModelSpec {

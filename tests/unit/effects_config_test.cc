@@ -139,6 +139,10 @@ TEST(EffectsConfig, TellsWhatItIsNotFor) {
   EXPECT_THAT(ErrorsOf("mode: LOCAL_REWARD " + counter), Not(IsEmpty()));
   EXPECT_THAT(ErrorsOf("mode: CENTRAL_REWARD " + counter), Not(IsEmpty()));
   EXPECT_THAT(ErrorsOf("mode: JOINT " + counter), Not(IsEmpty()));
+  EXPECT_THAT(
+      ErrorsOf(std::string("mode: LOCAL_REWARD effects { standard {} learn_scales: true } ") +
+               kOnce + "privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }"),
+      SizeIs(1));
   EXPECT_THAT(ErrorsOf("mode: LOCAL_CONTEXT " + standard + kOnce + "privacy { epsilon: 1 }"),
               Not(IsEmpty()));
 }

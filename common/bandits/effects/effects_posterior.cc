@@ -28,9 +28,10 @@ bool ArmsApart(const EffectsPosterior::Options& options) {
 absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Options options) {
   BANDANA_CHECK(options.effects.size() == options.scopes.size());
   BANDANA_CHECK(options.exploration.kind != ExplorationRule::Kind::kConfidence);
-  BANDANA_ASSIGN_OR_RETURN(EffectsModel model,
-                           EffectsModel::Create(options.dimension, options.effects,
-                                                options.reward_variance, options.pairs_max));
+  BANDANA_ASSIGN_OR_RETURN(
+      EffectsModel model,
+      EffectsModel::Create(options.dimension, options.effects, options.reward_variance,
+                           options.pairs_max, options.learn_scales));
   return std::shared_ptr<EffectsPosterior>(
       new EffectsPosterior(std::move(options), std::move(model)));
 }

@@ -40,6 +40,7 @@ class EffectsPosterior {
     int arm_parts = 1;
     double reward_variance = 1;  // s2 of a reward, without what a mechanism adds
     std::uint64_t pairs_max = EffectsModel::kUnbounded;
+    bool learn_scales = false;
     ExplorationRule exploration;  // kConstant or kLog
   };
   // Errors: as EffectsModel::Create.

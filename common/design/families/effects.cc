@@ -9,6 +9,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
+#include "common/design/mechanism.h"
 #include "common/wire/group_names.h"
 
 namespace bandana {
@@ -48,6 +49,13 @@ class Effects final : public Family {
                  "is not for models of effects, whose widths are no bounds: use alpha");
     }
   }
+  void CheckMade(const ModelSpec& spec, const FieldChecks& checks) const override {
+    const RewardReports* const rewards = spec.public_spec.made->rewards();
+    if (spec.effects->learn_scales && rewards != nullptr && rewards->uses_windows()) {
+      checks.Add("effects.learn_scales",
+                 "is not for CENTRED_RANDOMIZER: windows and scales would feed each other");
+    }
+  }
   std::vector<std::pair<std::string, std::string>> IdentityFields(
       const ModelSpec& spec) const override {
     const EffectsSpec& effects = *spec.effects;
@@ -57,6 +65,7 @@ class Effects final : public Family {
                             term.effect.prior_variance);
     };
     return {{"effects", absl::StrJoin(effects.terms, ",", one)},
+            {"scales", effects.learn_scales ? "learnt" : "declared"},
             {"user_groups", absl::StrJoin(effects.user_groups, ",")},
             {"arm_groups", absl::StrJoin(effects.arm_groups, ",")}};
   }
@@ -228,6 +237,7 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
   } else {
     AddListed(given, out, checks);
   }
+  out.learn_scales = given.learn_scales();
   const RewardRange& range = spec.public_spec.reward_range;
   FillScales((range.max - range.min) * (range.max - range.min), out);
   out.users_max = static_cast<int>(checks.Count(
@@ -247,7 +257,8 @@ std::string EffectsWords(const ModelSpec& spec) {
   const auto word = [](std::string* out, const EffectTerm& term) {
     absl::StrAppendFormat(out, "%s %.3g", term.effect.name, term.effect.prior_variance);
   };
-  return absl::StrCat("effects and their prior variances: ",
+  return absl::StrCat("effects and their prior variances",
+                      spec.effects->learn_scales ? " at the start: " : ": ",
                       absl::StrJoin(spec.effects->terms, ", ", word));
 }
 

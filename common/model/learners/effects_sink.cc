@@ -41,6 +41,7 @@ EffectsPosterior::Options OptionsOf(const ModelSpec& spec) {
                                     .arm_parts = 1 + static_cast<int>(effects.arm_groups.size()),
                                     .reward_variance = spec.reward_stddev * spec.reward_stddev,
                                     .pairs_max = effects.pairs_max,
+                                    .learn_scales = effects.learn_scales,
                                     .exploration = spec.bandit.exploration};
   for (const EffectTerm& term : effects.terms) {
     options.effects.push_back(term.effect);
