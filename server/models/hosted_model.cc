@@ -79,13 +79,14 @@ class Model final : public HostedModel {
     const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
     BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
                              path_->Opening(spec_, recovered.state));
+    BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
+    arms_->Follow(recovered.state.effects);
     BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
     // What a former checkpoint says of its windows is nowhere else.
     if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
     if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
     if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
-    BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
     BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_)));
     return absl::OkStatus();
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
 #include "server/service/arm_set.h"
+#include "server/service/catalogue_search.h"
 
 namespace bandana::server {
 namespace {
@@ -24,17 +26,20 @@ struct Scratch {
 
 // What is chosen of the arms on offer, best first.
 struct Chosen {
-  std::vector<int> ranking;  // positions
+  std::vector<int> ranking;  // positions in the scratch
   double probability = 1;    // of the first
 };
 // `key`: random bits of the decision.
 using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
                                           int dimension, std::uint64_t key);
 
+int TopK(const v1::SelectRequest& request) {
+  return request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
+}
+
 absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
                             std::uint64_t key) {
-  const int top_k = request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
-  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, top_k, key)};
+  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, TopK(request), key)};
 }
 
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
@@ -63,7 +68,8 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const
   const ArmScores& scores = scratch.scores;
   for (std::size_t rank = 0; rank < ranking.size(); ++rank) {
     const auto position = static_cast<std::size_t>(ranking[rank]);
-    response.add_positions(static_cast<std::uint32_t>(position));
+    response.add_positions(static_cast<std::uint32_t>(
+        arms.positions.empty() ? ranking[rank] : arms.positions[position]));
     if (!arms.ids.empty()) response.add_arm_ids(arms.ids[position]);
     response.add_scores(scores.scores[position]);
     response.add_means(scores.means[position]);
@@ -76,29 +82,68 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const
   }
 }
 
-absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decision,
+// Scores every arm on offer, and chooses of them.
+absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
+                                   const Catalogue& catalogue, const ServedPosterior& posterior,
+                                   std::uint64_t key, Scratch& scratch) {
+  const PublicSpec& rules = select.model.spec().public_spec;
+  const FeatureBounds bounds{.dimension = rules.dimension,
+                             .l2_max = rules.feature_l2_max,
+                             .reject = rules.reject_features,
+                             .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
+  BANDANA_RETURN_IF_ERROR(
+      LoadArms(select.request.arms(), bounds, select.arms_max, catalogue, scratch.arms));
+  if (scratch.arms.clipped > 0) select.model.CountFeaturesClipped(scratch.arms.clipped);
+  posterior.Score({.node = select.node, .keys = select.keys},
+                  {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
+                  scratch.scores);
+  return choose(scratch, select.request, rules.dimension, key);
+}
+
+// The same as ranking all, where a search finds the best: they fill the scratch, in order.
+std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catalogue,
+                                 const ServedPosterior& posterior, std::uint64_t key,
+                                 Scratch& scratch) {
+  const v1::ArmSet& arms = select.request.arms();
+  if (!IsForSearch(arms, select.arms_max, catalogue)) return std::nullopt;
+  const auto found = SearchArms({.query = arms.catalogue_query(),
+                                 .catalogue = catalogue,
+                                 .posterior = posterior,
+                                 .whom = {.node = select.node, .keys = select.keys},
+                                 .top_k = TopK(select.request),
+                                 .tie_key = key},
+                                scratch.posterior, scratch.arms, scratch.scores);
+  if (!found) return std::nullopt;
+  Chosen best;
+  for (std::size_t i = 0; i < scratch.arms.arms.size(); ++i) {
+    best.ranking.push_back(static_cast<int>(i));
+  }
+  return best;
+}
+
+using Search = decltype(&SearchBest);
+
+std::optional<Chosen> SearchNothing(const Selecting&, const Catalogue&, const ServedPosterior&,
+                                    std::uint64_t, Scratch&) {
+  return std::nullopt;
+}
+
+absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, Decision& decision,
                         v1::SelectResponse& response) {
   thread_local Scratch scratch;
   const ModelSpec& spec = select.model.spec();
   const PublicSpec& rules = spec.public_spec;
   // Held until the end: an ArmBlock may point into it.
   const std::shared_ptr<const Catalogue> catalogue = select.model.catalogue();
-  const FeatureBounds bounds{.dimension = rules.dimension,
-                             .l2_max = rules.feature_l2_max,
-                             .reject = rules.reject_features,
-                             .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
-  BANDANA_RETURN_IF_ERROR(
-      LoadArms(select.request.arms(), bounds, select.arms_max, *catalogue, scratch.arms));
-  if (scratch.arms.clipped > 0) select.model.CountFeaturesClipped(scratch.arms.clipped);
-
   const std::shared_ptr<const ServedPosterior> posterior = select.model.posterior();
-  posterior->Score({.node = select.node, .keys = select.keys},
-                   {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
-                   scratch.scores);
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
-  BANDANA_ASSIGN_OR_RETURN(const Chosen chosen,
-                           choose(scratch, select.request, rules.dimension, key));
+  std::optional<Chosen> found = search(select, *catalogue, *posterior, key, scratch);
+  if (!found) {
+    BANDANA_ASSIGN_OR_RETURN(found,
+                             ChooseOfAll(choose, select, *catalogue, *posterior, key, scratch));
+  }
+  const Chosen& chosen = *found;
   const std::vector<int>& ranking = chosen.ranking;
   if (select.request.shown() >= ranking.size()) {
     return InvalidArgument("shown: must be below the number of arms, ", ranking.size(), ", got ",
@@ -130,11 +175,11 @@ absl::Status ChooseArms(Choose choose, const Selecting& select, Decision& decisi
 }  // namespace
 
 absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
-  return ChooseArms(Rank, select, decision, response);
+  return ChooseArms(SearchBest, Rank, select, decision, response);
 }
 
 absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
-  return ChooseArms(Draw, select, decision, response);
+  return ChooseArms(SearchNothing, Draw, select, decision, response);
 }
 
 }  // namespace bandana::server

@@ -43,15 +43,17 @@ void Add(const CatalogueEntry& arm, ArmBlock& block) {
 
 }  // namespace
 
-bool MatchesMany(const v1::CatalogueQuery& query, const Catalogue& catalogue) {
-  if (catalogue.size() < kSearchArmsMin) return false;
-  std::size_t arms = 0;
-  const auto tags = TagsOf(query);
-  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
-    arms += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
-    return arms < kSearchArmsMin;
+bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue) {
+  if (!arms.has_catalogue_query() || catalogue.size() < kSearchArmsMin) return false;
+  const v1::CatalogueQuery& query = arms.catalogue_query();
+  if (query.tags_any_size() > kQueryTagsMax) return false;
+  std::size_t found = 0;
+  const auto most = static_cast<std::size_t>(arms_max);
+  catalogue.ForEachTagged(TagsOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
+    found += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+    return found <= most;
   });
-  return arms >= kSearchArmsMin;
+  return found >= kSearchArmsMin && found <= most;
 }
 
 std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosterior& scratch,

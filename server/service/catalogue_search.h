@@ -27,8 +27,8 @@ struct CatalogueSearch {
   std::uint64_t tie_key = 0;
 };
 
-// Whether a search is worth it.
-bool MatchesMany(const v1::CatalogueQuery& query, const Catalogue& catalogue);
+// Whether a search is worth it: the query matches many arms, and at most arms_max.
+bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue);
 
 struct SearchCount {
   int arms = 0;            // that the query matches

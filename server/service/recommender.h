@@ -12,7 +12,7 @@
 namespace bandana::server {
 
 struct RecommenderOptions {
-  int arms_per_request_max = kArmsPerRequestMaxDefault;  // [1, kArmsPerRequestMaxMax]
+  int arms_per_request_max = kArmsPerRequestMaxDefault;  // [1, kArmsMaxMax]
   int batch_decisions_max =
       kBatchDecisionsMax;  // decisions or outcomes in one call, [1, kBatchDecisionsMax]
 };

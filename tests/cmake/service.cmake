@@ -7,6 +7,7 @@ bandana_test(NAME token_keys_test SRCS unit/token_keys_test.cc
   DEPS bandana::server_service bandana::proto bandana::test_support)
 bandana_test(NAME random_buffer_test SRCS unit/random_buffer_test.cc
   DEPS bandana::server_service bandana::test_support)
+bandana_test(NAME catalogue_search_test SRCS unit/catalogue_search_test.cc DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME point_selection_test SRCS unit/point_selection_test.cc

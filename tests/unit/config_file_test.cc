@@ -156,7 +156,7 @@ TEST(ParseConfig, ReportsServerLevelMistakes) {
       {"listen: 'example.org:70'", "listen", "not a loopback address"},
       {"http_listen: '[::]:70'", "http_listen", "not a loopback address"},
       {"limits { calls_in_flight_max: 4097 }", "limits.calls_in_flight_max", "[1, 4096]"},
-      {"limits { arms_per_request_max: 10001 }", "limits.arms_per_request_max", "[1, 10000]"},
+      {"limits { arms_per_request_max: 1000001 }", "limits.arms_per_request_max", "[1, 1000000]"},
       {"limits { batch_decisions_max: 65 }", "limits.batch_decisions_max", "[1, 64]"},
       {"limits { models_max: 1001 }", "limits.models_max", "[1, 1000]"},
       {"limits { watches_max: 1025 }", "limits.watches_max", "[1, 1024]"},

@@ -110,12 +110,13 @@ absl::Status ArmCatalogue::CheckSize(std::span<const CatalogueArm> arms, int& ad
                             now->size() + added, ", arms_max is ", spec_.arms_max);
 }
 
-void ArmCatalogue::Follow(EffectsPosterior& effects) {
-  if (!effects.arms_apart()) return;
+void ArmCatalogue::Follow(std::shared_ptr<EffectsPosterior> effects) {
+  if (effects == nullptr || !effects->arms_apart()) return;
   std::lock_guard lock(mutex_);
-  beliefs_.Follow(&effects);
+  effects_ = std::move(effects);
+  beliefs_.Follow(effects_.get());
   beliefs_.Begin();
-  effects.Watch([this](std::span<const EffectKey> arm) { beliefs_.Note(arm); });
+  effects_->Watch([this](std::span<const EffectKey> arm) { beliefs_.Note(arm); });
   beliefs_.Fill(*catalogue(), {});
   beliefs_.End(catalogue());
 }

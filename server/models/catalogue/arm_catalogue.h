@@ -29,9 +29,9 @@ class ArmCatalogue {
                                                             Counters& counters);
 
   std::shared_ptr<const Catalogue> catalogue() const { return catalogue_.load(); }
-  // Models of effects: pages say what is believed of their arms from now on. While no event is
-  // applied; `effects` must outlive this.
-  void Follow(EffectsPosterior& effects);
+  // Pages say what is believed of their arms from now on. While no event is applied. Null for
+  // models without effects: nothing.
+  void Follow(std::shared_ptr<EffectsPosterior> effects);
   // As HostedModel's methods of these names.
   absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
   absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
@@ -51,7 +51,8 @@ class ArmCatalogue {
   std::mutex mutex_;  // for the store and the order of changes
   ArmStore store_;
   SharedCell<const Catalogue> catalogue_;
-  ArmBeliefs beliefs_;
+  std::shared_ptr<EffectsPosterior> effects_;
+  ArmBeliefs beliefs_;  // of effects_
 };
 
 }  // namespace bandana::server

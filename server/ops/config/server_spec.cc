@@ -98,7 +98,7 @@ LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks
       .calls_in_flight_max = bounded("calls_in_flight_max", limits.calls_in_flight_max(),
                                      kCallsInFlightMaxDefault, kCallsInFlightMaxMax),
       .arms_per_request_max = bounded("arms_per_request_max", limits.arms_per_request_max(),
-                                      kArmsPerRequestMaxDefault, kArmsPerRequestMaxMax),
+                                      kArmsPerRequestMaxDefault, kArmsMaxMax),
       .batch_decisions_max = bounded("batch_decisions_max", limits.batch_decisions_max(),
                                      kBatchDecisionsMax, kBatchDecisionsMax),
       .models_max = bounded("models_max", limits.models_max(), kModelsMaxDefault, kModelsMaxMax),
