@@ -94,7 +94,7 @@ class Model final : public HostedModel {
   const ModelSpec& spec() const override { return spec_; }
   const InstanceId& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return gate_->epoch(); }
-  std::shared_ptr<const PosteriorSnapshot> posterior() const override { return loop_->posterior(); }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
 
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;

@@ -81,7 +81,7 @@ class HostedModel {
   virtual const ModelSpec& spec() const = 0;
   virtual const std::array<std::byte, 16>& instance() const = 0;
   virtual std::uint64_t epoch() const = 0;
-  virtual std::shared_ptr<const PosteriorSnapshot> posterior() const = 0;
+  virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;
 
   // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT

@@ -106,7 +106,7 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Eve
   // 0.
   if (state.position.sequence > 0) BANDANA_RETURN_IF_ERROR(SystemBits().Fill(state.position.hash));
   BANDANA_RETURN_IF_ERROR(RestoreStreams(path, checkpoint));
-  path.BeginCopy(values, state, checkpoint.statistics);
+  BANDANA_RETURN_IF_ERROR(path.BeginCopy(values, state, checkpoint.statistics));
   checkpoint.published = {};
   return EncodeAgain(checkpoint);
 }
