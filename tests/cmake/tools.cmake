@@ -30,6 +30,9 @@ bandana_test(NAME hetrec_data_test SRCS integration/hetrec_data_test.cc LABELS i
 bandana_test(NAME hetrec_reward_test SRCS integration/hetrec_reward_test.cc LABELS integration slow TIMEOUT 3000
   DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::design)
 add_dependencies(hetrec_reward_test bandana-import)
+bandana_test(NAME hetrec_effects_test SRCS integration/hetrec_effects_test.cc LABELS integration slow TIMEOUT 3000
+  DEPS bandana::environments bandana::effects bandana::test_server bandana::test_support bandana::design)
+add_dependencies(hetrec_effects_test bandana-import)
 
 # bandana-lab and the planner.
 bandana_test(NAME planner_test SRCS unit/planner_test.cc DEPS bandana::planner bandana::test_support)

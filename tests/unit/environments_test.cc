@@ -295,7 +295,7 @@ TEST(CrowdTest, UsersOfAGroupAgree) {
     EXPECT_LT(group, 2000u);
     const auto [found, fresh] = of_group.emplace(group, decision.expected[0]);
     EXPECT_EQ(found->second, decision.expected[0]) << "all that differs is the group";
-    square += (decision.expected[0] - 0.5) * (decision.expected[0] - 0.5);
+    square += decision.expected[0] * decision.expected[0];
   }
   EXPECT_GT(of_group.size(), 1000u);
   // Groups 0.15 and one arm's popularity: between 0.02 and 0.04.

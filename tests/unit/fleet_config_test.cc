@@ -73,8 +73,11 @@ TEST(FleetConfigTest, ACrowdGetsEffectsAndItsGroups) {
   const TempDir folder;
   const auto models = WriteAndParse("crowd", {"users=300", "levels=2", "dimension=4"}, folder);
   EXPECT_THAT(Names(models),
-              ElementsAre("effects", "ldp-effects", "ldp-effects-eps1", "ldp-effects-eps5",
-                          "ldp-linucb-reward", "linucb", "linucb-shared"));
+              ElementsAre("colin", "effects", "goblin", "ldp-effects", "ldp-effects-eps1",
+                          "ldp-effects-eps5", "ldp-linucb-reward", "linucb", "linucb-shared"));
+  EXPECT_EQ(models.at("colin").coupling.nodes(), 6) << "the groups of level2";
+  EXPECT_EQ(models.at("colin").users.at("299"), 5);
+  EXPECT_EQ(models.at("goblin").coupling.nodes(), 6);
   ASSERT_TRUE(models.at("effects").effects.has_value());
   EXPECT_THAT(models.at("effects").effects->user_groups, ElementsAre("level1", "level2"));
   EXPECT_EQ(models.at("effects").effects->users_max, 300);
@@ -88,6 +91,18 @@ TEST(FleetConfigTest, ACrowdGetsEffectsAndItsGroups) {
   EXPECT_EQ(groups->values[0].size(), 3u);
   EXPECT_EQ(groups->values[1].size(), 6u);
   EXPECT_FALSE(ReadFile(folder.File("edges.txt"), 1 << 20)->empty());
+}
+
+TEST(FleetConfigTest, GroupsBeyondAGraphsNodesGetNoGraph) {
+  // 201 groups; and 101 of 100 features, 10,100 rows.
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{"users=10050", "levels=1", "dimension=2"},
+        std::vector<std::string>{"users=5050", "levels=1", "dimension=100"}}) {
+    const auto models = WriteAndParse("crowd", settings);
+    EXPECT_THAT(Names(models),
+                ElementsAre("effects", "ldp-effects", "ldp-effects-eps1", "ldp-effects-eps5",
+                            "ldp-linucb-reward", "linucb", "linucb-shared"));
+  }
 }
 
 TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/made_up_hetrec.h"
 #include "tests/support/status_matchers.h"
+#include "tools/environments/cluster_graph.h"
 #include "tools/import/hetrec_import.h"
 #include "tools/import/import_text.h"
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int kUsersMax = 10'000'000;
 constexpr int kCrowdArmsMax = 100'000'000;
 constexpr int kLevelsMax = 20;
-constexpr double kMiddle = 0.5;  // of the rewards
+constexpr double kRewardAbsMax = 0.5;
 
 struct Shape {
   int users = 0;
@@ -80,8 +80,8 @@ class Crowd final : public Environment, public KnownUsers {
     info_.users = shape.users;
     info_.pool = shape.pool;
     info_.feature_l2_max = 1;
-    info_.reward_min = 0;
-    info_.reward_max = 1;
+    info_.reward_min = -kRewardAbsMax;
+    info_.reward_max = kRewardAbsMax;
     info_.reward_stddev = shape.noise;
     info_.theta_stddev = std::sqrt(shape.shared * shape.shared + shape.groups * shape.groups +
                                    shape.own * shape.own);
@@ -102,7 +102,7 @@ class Crowd final : public Environment, public KnownUsers {
     for (std::size_t a = 0; a < out.arm_ids.size(); ++a) {
       const auto x = std::span(out.features).subspan(a * d, d);
       const double popularity = DrawArm(out.arm_ids[a], x);
-      out.expected.push_back(Clip(kMiddle + Dot(x, taste) + popularity));
+      out.expected.push_back(Clip(Dot(x, taste) + popularity));
     }
   }
 
@@ -139,7 +139,7 @@ class Crowd final : public Environment, public KnownUsers {
   }
 
  private:
-  static double Clip(double reward) { return std::clamp(reward, 0.0, 1.0); }
+  static double Clip(double reward) { return std::clamp(reward, -kRewardAbsMax, kRewardAbsMax); }
 
   // Of the level, 0 for the largest groups.
   std::uint64_t GroupUsers(int level) const {

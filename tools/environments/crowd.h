@@ -10,8 +10,8 @@
 
 namespace bandana {
 
-// Reward of arm a with features x_a, |x_a| = 1, for user u, clipped to [0, 1]:
-//   1/2 + x_a . (theta + sum over levels l of theta_l,group + theta_u) + b_a + N(0, noise^2).
+// Reward of arm a with features x_a, |x_a| = 1, for user u, clipped to [-1/2, 1/2]:
+//   x_a . (theta + sum over levels l of theta_l,group + theta_u) + b_a + N(0, noise^2).
 // Each theta has independent normal entries, b_a is normal. Nothing is stored: 10^7 users cost what
 // one does. Arms go by inline features and ids.
 //

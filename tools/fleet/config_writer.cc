@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,9 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/mechanisms/shaped_counter.h"
+#include "tools/environments/cluster_graph.h"
 #include "tools/environments/prior_fit.h"
+#include "tools/fleet/known_users.h"
 
 namespace bandana {
 namespace {
@@ -31,14 +34,6 @@ constexpr std::uint64_t kPlannedEvents = 100'000;  // of the joint model
 // Posterior standard deviations added to the mean. Found on `synthetic` over 10,000 decisions, see
 // docs/fleet.md.
 constexpr double kAlpha = 0.3;
-
-std::vector<std::string> LevelNames(const KnownUsers& users) {
-  std::vector<std::string> names;
-  for (int level = 1; level <= users.levels(); ++level) {
-    names.push_back(absl::StrCat("level", level));
-  }
-  return names;
-}
 
 class ConfigBuilder {
  public:
@@ -117,13 +112,20 @@ class ConfigBuilder {
     return model;
   }
 
-  // Very many users in groups: effects, and each user alone where a server hosts so many.
+  // Very many users in groups: effects; each user alone where a server hosts so many; graph models
+  // whose nodes are the groups of one level.
   void AddCrowd() {
     if (info_.users <= kIndependentUsersMax) {
       AddModel("linucb", OwnVariance()).mutable_independent()->set_users_max(info_.users);
       AddLocal(AddModel("ldp-linucb-reward", OwnVariance()), kStandardEpsilon)
           .mutable_independent()
           ->set_users_max(info_.users);
+    }
+    if (const std::optional<int> level = ClusterLevel(*known_users_, info_); level) {
+      // The graph counts friendships, which grow with the groups; the weight takes that out.
+      goblin_.laplacian_weight = 1.0 / UsersPerGroup(*known_users_, info_.users, *level);
+      AddColin("colin").mutable_colin()->mutable_users()->set_file(kUsersFile);
+      AddGoblin("goblin").mutable_goblin()->mutable_users()->set_file(kUsersFile);
     }
     AddEffects("effects");
     AddLocal(AddEffects("ldp-effects-eps1"), 1);
@@ -265,38 +267,23 @@ absl::Status WriteGraphs(const Environment& environment, const std::string& fold
       ToMatrixMarket(DenseGraph(environment.Similarity(), users, Graph::Kind::kEdgeWeights)), 0644);
 }
 
-// users.tsv with each user's groups.
-std::string UsersText(const KnownUsers& known, int users) {
-  std::string text = "user";
-  for (const std::string& name : LevelNames(known)) absl::StrAppend(&text, "\t", name);
-  text += '\n';
-  for (int user = 0; user < users; ++user) {
-    absl::StrAppend(&text, user);
-    for (int level = 0; level < known.levels(); ++level) {
-      absl::StrAppend(&text, "\t", known.GroupOf(static_cast<std::uint32_t>(user), level));
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-// An edge list, as bandana-import graph reads it.
-std::string EdgesText(const KnownUsers& known, int users) {
-  std::string text;
-  std::vector<std::uint32_t> friends;
-  for (int user = 0; user < users; ++user) {
-    known.FriendsOf(static_cast<std::uint32_t>(user), friends);
-    for (const std::uint32_t other : friends) absl::StrAppend(&text, user, "\t", other, "\n");
-  }
-  return text;
+absl::Status WriteClusterGraphs(const Graph& graph, const std::string& folder) {
+  BANDANA_RETURN_IF_ERROR(WriteFileDurably(absl::StrCat(folder, "/", kInfluenceFile),
+                                           ToMatrixMarket(InfluenceOf(graph)), 0644));
+  return WriteFileDurably(absl::StrCat(folder, "/", kSimilarityFile), ToMatrixMarket(graph), 0644);
 }
 
 absl::Status WriteKnownUsers(const Environment& environment, const std::string& folder) {
   const KnownUsers* known = environment.known_users();
   if (known == nullptr) return absl::OkStatus();
   const int users = environment.info().users;
-  BANDANA_RETURN_IF_ERROR(
-      WriteFileDurably(absl::StrCat(folder, "/", kUsersFile), UsersText(*known, users), 0644));
+  const std::optional<int> clusters = ClusterLevel(*known, environment.info());
+  if (clusters) {
+    BANDANA_RETURN_IF_ERROR(
+        WriteClusterGraphs(FriendsBetweenGroups(*known, users, *clusters), folder));
+  }
+  BANDANA_RETURN_IF_ERROR(WriteFileDurably(absl::StrCat(folder, "/", kUsersFile),
+                                           UsersText(*known, users, clusters), 0644));
   return WriteFileDurably(absl::StrCat(folder, "/", kEdgesFile), EdgesText(*known, users), 0644);
 }
 

@@ -14,8 +14,9 @@ namespace bandana {
 // for `sparse` fliphat (mode JOINT; above 256 features alone); where users influence each other
 // dp-colin-shaped (one central counter over all users) and also DIR/graph.mtx (W, for CoLin) and
 // DIR/similarity.mtx (edge weights, for GOBLin). For `crowd` linucb-shared, linucb,
-// ldp-linucb-reward and effects with its local private forms, DIR/users.tsv (each user's groups)
-// and DIR/edges.txt (friends, for bandana-import graph). `command` is quoted in a comment at the
+// ldp-linucb-reward, effects with its local private forms, colin and goblin over the groups of one
+// level, with their graphs, DIR/users.tsv (each user's groups) and DIR/edges.txt (friends, for
+// bandana-import graph). `command` is quoted in a comment at the
 // top. Errors: INVALID_ARGUMENT what no server hosts (a dimension above its limit), or a recorded
 // data set, whose configuration bandana-import writes; UNAVAILABLE I/O.
 absl::Status WriteServerConfig(const Environment& environment, const std::string& command,

@@ -6,6 +6,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "tools/environments/cluster_graph.h"
 #include "tools/import/partition.h"
 #include "tools/import/pca.h"
 #include "tools/import/tfidf.h"
@@ -65,21 +66,6 @@ absl::StatusOr<std::vector<ImportedArm>> MakeArms(
   return arms;
 }
 
-Graph CountEdges(std::span<const Pair> edges, std::span<const int> nodes, int clusters) {
-  std::map<Pair, int> counts;
-  for (const auto& [a, b] : edges) {
-    ++counts[{nodes[a], nodes[b]}];
-    if (nodes[a] != nodes[b]) ++counts[{nodes[b], nodes[a]}];
-  }
-  Graph graph;
-  graph.kind = Graph::Kind::kEdgeWeights;
-  graph.nodes = clusters;
-  for (const auto& [cell, count] : counts) {
-    graph.entries.push_back({cell.first, cell.second, static_cast<double>(count)});
-  }
-  return graph;
-}
-
 bool HasArm(std::span<const ImportedArm> arms, int id) {
   const auto arm = std::lower_bound(arms.begin(), arms.end(), id,
                                     [](const ImportedArm& a, int wanted) { return a.id < wanted; });
@@ -133,33 +119,6 @@ absl::Status CheckOptions(const HetrecImportOptions& options) {
 
 }  // namespace
 
-Graph InfluenceOf(const Graph& graph) {
-  Graph influence = graph;
-  influence.kind = Graph::Kind::kInfluence;
-  std::vector<double> sums(graph.nodes, 1);
-  for (const Graph::Entry& entry : graph.entries) sums[entry.column] += entry.weight;
-  std::vector<bool> has_diagonal(graph.nodes, false);
-  for (Graph::Entry& entry : influence.entries) {
-    if (entry.row == entry.column && !has_diagonal[entry.column]) {
-      has_diagonal[entry.column] = true;
-      entry.weight += 1;
-    }
-    entry.weight /= sums[entry.column];
-  }
-  for (int node = 0; node < graph.nodes; ++node) {
-    if (!has_diagonal[node]) influence.entries.push_back({node, node, 1 / sums[node]});
-  }
-  return influence;
-}
-
-Graph IdentityInfluence(int nodes) {
-  Graph identity;
-  identity.kind = Graph::Kind::kInfluence;
-  identity.nodes = nodes;
-  for (int node = 0; node < nodes; ++node) identity.entries.push_back({node, node, 1});
-  return identity;
-}
-
 std::string CleanTag(std::string_view utf8) {
   std::string clean(utf8);
   for (char& c : clean) {
@@ -202,7 +161,7 @@ absl::StatusOr<HetrecImport> ImportHetrec(const HetrecFiles& files,
         result.levels,
         CutLevels(users, edges, LevelParts(users, options.levels), options.seed, progress));
   }
-  result.graph = CountEdges(edges, result.nodes, options.clusters);
+  result.graph = ClusterGraph(edges, result.nodes, options.clusters);
   result.influence = InfluenceOf(result.graph);
 
   step("events");

@@ -50,14 +50,6 @@ struct HetrecImport {
   std::vector<Listening> items;       // who listened to which arm; by user, then artist
 };
 
-// CoLin's W: one is added to each diagonal entry of the graph, then each column is divided by its
-// sum. The one lets a cluster count for itself even when its users have no friends at all, where a
-// plain normalisation would divide by zero. Requires a graph of kind kEdgeWeights.
-Graph InfluenceOf(const Graph& graph);
-
-// The graph of kind kInfluence in which every node counts for itself alone: P = I.
-Graph IdentityInfluence(int nodes);
-
 // A tag as arms.tsv can hold it: commas, tabs and other control characters become spaces, blanks at
 // the ends go, cut to kTagBytesMax bytes between two characters. May become empty, or "-", which
 // stands for no tags: such a tag is left out.

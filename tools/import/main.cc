@@ -17,6 +17,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "tools/environments/cluster_graph.h"
 #include "tools/import/graph_import.h"
 #include "tools/import/hetrec_files.h"
 #include "tools/import/hetrec_import.h"
