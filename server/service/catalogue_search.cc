@@ -49,10 +49,14 @@ bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogu
   if (query.tags_any_size() > kQueryTagsMax) return false;
   std::size_t found = 0;
   const auto most = static_cast<std::size_t>(arms_max);
-  catalogue.ForEachTagged(TagsOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
-    found += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
-    return found <= most;
-  });
+  if (query.tags_any().empty()) {
+    found = static_cast<std::size_t>(catalogue.size());
+  } else {
+    catalogue.ForEachTagged(TagsOf(query), [&](std::size_t, std::span<const std::uint8_t> rows) {
+      found += rows.size();
+      return found <= most;
+    });
+  }
   return found >= kSearchArmsMin && found <= most;
 }
 

@@ -15,6 +15,13 @@ constexpr std::size_t kArmsPerPageMin = 32;
 // Texts without an arm that are kept in any case.
 constexpr std::uint64_t kNamesSpare = 1024;
 
+// A catalogue's pages lie anywhere in memory, and each has a count of those who share it.
+constexpr std::size_t kCountsAhead = 16;
+void PrefetchCount(std::span<const std::shared_ptr<const ArmPage>> pages, std::size_t i) {
+  // It stands before the page, by make_shared.
+  if (i < pages.size()) __builtin_prefetch(reinterpret_cast<const char*>(pages[i].get()) - 16, 1);
+}
+
 // What becomes of one id.
 struct Change {
   std::uint32_t id = 0;
@@ -60,6 +67,13 @@ void Merge(const ArmPage* page, std::uint64_t end, std::span<const Change>& chan
 Catalogue::Catalogue(CatalogueShape shape)
     : shape_(std::move(shape)), names_(std::make_shared<CatalogueNames>(shape_)) {}
 
+Catalogue::~Catalogue() {
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    PrefetchCount(pages_, i + kCountsAhead);
+    pages_[i].reset();
+  }
+}
+
 std::shared_ptr<const Catalogue> Catalogue::Make(int dimension,
                                                  const std::vector<CatalogueArm>& arms) {
   return Make({.dimension = dimension, .has_keys = false, .groups = {}}, arms);
@@ -76,7 +90,12 @@ std::shared_ptr<const Catalogue> Catalogue::With(std::span<const CatalogueArm> a
   std::span<const Change> changes(sorted);
   auto next = std::make_shared<Catalogue>(shape_);
   next->names_ = names_;
-  next->pages_.reserve(pages_.size() + sorted.size() / kArmsPerPage + 2);
+  const std::size_t most = pages_.size() + sorted.size() / kArmsPerPage + 2;
+  next->pages_.reserve(most);
+  next->first_ids_.reserve(most);
+  next->first_rows_.reserve(most + 1);
+  next->tag_bits_.reserve(most);
+  next->page_names_.reserve(most);
   std::vector<ArmSource> pending;  // arms for which there is no page yet
   const auto make_pages = [&] {
     if (pending.empty()) return;
@@ -94,7 +113,8 @@ std::shared_ptr<const Catalogue> Catalogue::With(std::span<const CatalogueArm> a
     const std::uint64_t end = i + 1 < pages_.size() ? first_ids_[i + 1] : std::uint64_t{1} << 32;
     const bool changed = !changes.empty() && changes.front().id < end;
     if (!changed && pending.empty()) {
-      next->Append(pages_[i]);
+      PrefetchCount(pages_, i + kCountsAhead);
+      next->AppendShared(*this, i);
       continue;
     }
     Merge(pages_[i].get(), end, changes, pending);
@@ -116,8 +136,19 @@ void Catalogue::Append(std::shared_ptr<const ArmPage> page) {
   first_ids_.push_back(page->ids().front());
   first_rows_.push_back(first_rows_.back() + page->size());
   tag_bits_.push_back(page->tag_bits());
-  names_in_pages_ += page->names();
+  page_names_.push_back(static_cast<std::uint32_t>(page->names()));
+  names_in_pages_ += page_names_.back();
   pages_.push_back(std::move(page));
+}
+
+void Catalogue::AppendShared(const Catalogue& from, std::size_t i) {
+  if (first_rows_.empty()) first_rows_.push_back(0);
+  first_ids_.push_back(from.first_ids_[i]);
+  first_rows_.push_back(first_rows_.back() + from.first_rows_[i + 1] - from.first_rows_[i]);
+  tag_bits_.push_back(from.tag_bits_[i]);
+  page_names_.push_back(from.page_names_[i]);
+  names_in_pages_ += from.page_names_[i];
+  pages_.push_back(from.pages_[i]);
 }
 
 bool Catalogue::HasTooManyNames() const {

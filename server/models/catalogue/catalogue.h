@@ -29,6 +29,7 @@ struct CatalogueEntry {
 class Catalogue {
  public:
   explicit Catalogue(CatalogueShape shape);
+  ~Catalogue();
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
   // Of arms with equal ids the last one stays. Requires features of the shape's dimension, and
@@ -94,6 +95,8 @@ class Catalogue {
 
  private:
   void Append(std::shared_ptr<const ArmPage> page);
+  // Page `i` of `from`, without a look at it.
+  void AppendShared(const Catalogue& from, std::size_t i);
   // Those that are known.
   std::vector<std::uint32_t> NumbersOf(const std::vector<std::string>& tags) const;
   bool HasTooManyNames() const;
@@ -104,6 +107,7 @@ class Catalogue {
   std::vector<std::uint32_t> first_ids_;               // by page
   std::vector<std::uint32_t> first_rows_;              // by page, and after the last one
   std::vector<std::uint64_t> tag_bits_;                // by page
+  std::vector<std::uint32_t> page_names_;              // by page
   std::uint64_t names_in_pages_ = 0;
 };
 
