@@ -372,15 +372,15 @@ struct ScaleWorld {
   double user_deviation = 0;
 };
 
-// Squared prediction errors of the second half of 20,000 events of 2,000 users in 40 groups.
+// Squared prediction errors of the second half of 20,000 events of 2,000 users in 200 groups.
 double ErrorIn(const ScaleWorld& world, EffectsModel& model) {
   constexpr int kDimension = 4;
   TestRng rng(11);
-  std::vector<double> group(40 * kDimension);
+  std::vector<double> group(200 * kDimension);
   std::vector<double> user(2000 * kDimension);
   for (double& value : group) value = world.group_deviation * rng.Normal();
   for (std::size_t i = 0; i < user.size(); ++i) {
-    user[i] = group[i / kDimension % 40 * kDimension + i % kDimension] +
+    user[i] = group[i / kDimension % 200 * kDimension + i % kDimension] +
               world.user_deviation * rng.Normal();
   }
   double error = 0;
@@ -390,7 +390,7 @@ double ErrorIn(const ScaleWorld& world, EffectsModel& model) {
     double expected = 0;
     for (int i = 0; i < kDimension; ++i) expected += x[i] * user[u * kDimension + i];
     const auto belief =
-        model.Learn(Keys{1, static_cast<EffectKey>(u % 40 + 1), static_cast<EffectKey>(u + 1)}, x,
+        model.Learn(Keys{1, static_cast<EffectKey>(u % 200 + 1), static_cast<EffectKey>(u + 1)}, x,
                     expected + 0.2 * rng.Normal(), 0);
     if (event >= 10'000) error += std::pow(belief.mean - expected, 2) / 10'000;
   }
