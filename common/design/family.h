@@ -55,6 +55,8 @@ class Family {
   // made.
   virtual void Check(const ModelSpec&, const FieldChecks&) const {}
   virtual void CheckMade(const ModelSpec&, const FieldChecks&) const {}
+  // What who configures a model should know, one line for people; "" for nothing.
+  virtual std::string Note(const ModelSpec&) const { return ""; }
   // One line for people: what a decision has for features.
   virtual std::string Features(const ModelSpec& spec) const;
 

@@ -225,6 +225,14 @@ absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes) {
   return users;
 }
 
+absl::Status CheckDeclared(const UserGroups& users, const std::vector<std::string>& declared) {
+  for (const std::string_view name : users.names) {
+    if (std::ranges::find(declared, name) != declared.end()) continue;
+    return InvalidArgument("the group ", ToAbsl(name), " is not one of user_groups");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<UserGroups> ParseUserGroupsTsv(std::string_view text, std::uint64_t users_max) {
   std::string_view rest = text;
   const std::string_view first_line = TakeLine(rest);

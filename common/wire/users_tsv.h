@@ -51,4 +51,10 @@ struct UserGroups {
 // kGroupValuesMax values of one group.
 absl::StatusOr<UserGroups> ParseUserGroupsTsv(std::string_view text, std::uint64_t users_max);
 
+// What such a file may have: ten million users with all groups.
+inline constexpr std::uint64_t kUserGroupsFileBytesMax = 8ull << 30;
+
+// Errors: INVALID_ARGUMENT a group that is not among the `declared` ones of a model.
+absl::Status CheckDeclared(const UserGroups& users, const std::vector<std::string>& declared);
+
 }  // namespace bandana

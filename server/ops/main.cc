@@ -71,7 +71,7 @@ ConfigOptions OptionsFromFlags() {
   return {.listen = given(absl::GetFlag(FLAGS_listen)),
           .http_listen = given(absl::GetFlag(FLAGS_http_listen)),
           .data_dir = given(absl::GetFlag(FLAGS_data_dir)),
-          .check_arms_files = absl::GetFlag(FLAGS_check_config)};
+          .check_model_files = absl::GetFlag(FLAGS_check_config)};
 }
 
 // The checked configuration, or nullopt with every mistake on `out`.

@@ -240,14 +240,35 @@ TEST(LoadConfig, ReadsArmsFilesOnlyWhenAsked) {
   const std::string text =
       "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE\n  arms_file: 'arms.tsv' }\n";
   EXPECT_TRUE(ParseConfig(text, folder.path(), {}).spec);
-  const ConfigResult checked = ParseConfig(text, folder.path(), {.check_arms_files = true});
+  const ConfigResult checked = ParseConfig(text, folder.path(), {.check_model_files = true});
   ASSERT_THAT(checked.mistakes, SizeIs(1));
   EXPECT_EQ(checked.mistakes[0].field, "models[0].arms_file");
   EXPECT_EQ(checked.mistakes[0].line, 2);
   EXPECT_THAT(checked.mistakes[0].message, HasSubstr("arms.tsv: line 2"));
-  const ConfigResult absent = ParseConfig(text, "/nonexistent", {.check_arms_files = true});
+  const ConfigResult absent = ParseConfig(text, "/nonexistent", {.check_model_files = true});
   ASSERT_THAT(absent.mistakes, SizeIs(1));
   EXPECT_THAT(absent.mistakes[0].message, HasSubstr("/nonexistent/arms.tsv"));
+}
+
+TEST(LoadConfig, ReadsUsersFilesOfEffectsOnlyWhenAsked) {
+  const TempDir folder;
+  const std::string text =
+      "models { name: 'm' dimension: 2 mode: NON_PRIVATE\n"
+      "  effects { standard {} user_groups: 'plan' users_max: 2 users_file: 'users.tsv' } }\n";
+  const auto mistake = [&](std::string_view users) -> std::string {
+    EXPECT_THAT(WriteFileDurably(folder.File("users.tsv"), users, 0600), IsOk());
+    EXPECT_TRUE(ParseConfig(text, folder.path(), {}).spec);
+    const ConfigResult checked = ParseConfig(text, folder.path(), {.check_model_files = true});
+    if (checked.mistakes.empty()) return "";
+    EXPECT_THAT(checked.mistakes, SizeIs(1));
+    EXPECT_EQ(checked.mistakes[0].field, "models[0].effects.users_file");
+    EXPECT_EQ(checked.mistakes[0].line, 2);
+    return checked.mistakes[0].message;
+  };
+  EXPECT_EQ(mistake("user\tplan\na\tx\nb\t-\n"), "");
+  EXPECT_THAT(mistake("user\tplan\na\n"), HasSubstr("users.tsv: line 2"));
+  EXPECT_THAT(mistake("user\tcity\na\tx\n"), HasSubstr("group city is not one of user_groups"));
+  EXPECT_THAT(mistake("user\tplan\na\tx\nb\tx\nc\tx\n"), HasSubstr("users_max = 2"));
 }
 
 TEST(Summary, SaysWhatEachModelPromisesAndWhy) {
@@ -265,6 +286,19 @@ TEST(Summary, SaysWhatEachModelPromisesAndWhy) {
   EXPECT_THAT(summary, HasSubstr("epsilon 30, delta 0 per event, guarantee proven"));
   EXPECT_THAT(summary, HasSubstr("WARNING    research: true"));
   EXPECT_EQ(Warning(result.spec->models[0]), "");
+}
+
+TEST(Summary, SaysWhatGroupsOfAPrivateModelMustNotBe) {
+  const std::string effects = "dimension: 2 effects { standard {} user_groups: 'plan' } mode: ";
+  const ConfigResult result =
+      Parse("models { name: 'a' " + effects + "NON_PRIVATE }\nmodels { name: 'b' " + effects +
+            "LOCAL_REWARD reporting { one_per_decision: true } privacy { epsilon: 1 } }");
+  ASSERT_TRUE(result.spec);
+  const std::string summary = Summary(*result.spec);
+  const std::size_t note = summary.find("must not be computed from private reactions");
+  ASSERT_NE(note, std::string::npos);
+  EXPECT_GT(note, summary.find("model b\n"));
+  EXPECT_EQ(summary.find("private reactions", note + 50), std::string::npos);
 }
 
 TEST(Summary, NamesTheFamiliesWithoutFeatures) {

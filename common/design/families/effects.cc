@@ -75,6 +75,11 @@ class Effects final : public Family {
   std::size_t key_parts(const ModelSpec& spec) const override {
     return 2 + spec.effects->user_groups.size() + spec.effects->arm_groups.size();
   }
+  std::string Note(const ModelSpec& spec) const override {
+    if (spec.public_spec.guarantee.empty()) return "";
+    return "groups of users and arms, and fields of the catalogue, must not be computed from "
+           "private reactions: nothing protects what they say";
+  }
   absl::Status CheckRankedByDevices(const ModelSpec&) const override {
     return FailedPrecondition("a model of effects is ranked by the server");
   }

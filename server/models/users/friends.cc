@@ -10,7 +10,7 @@
 namespace bandana::server {
 namespace {
 
-// Of the numbers of one group, which are put in order.
+// The text of the most frequent of the numbers of one group, which are put in order.
 std::string_view MostFrequent(const GroupValues& values, std::vector<std::uint32_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
   std::string_view best;

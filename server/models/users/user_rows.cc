@@ -8,14 +8,12 @@ namespace bandana::server {
 
 absl::StatusOr<UserRows> UserRows::Of(const UserGroups& users,
                                       const std::vector<std::string>& declared) {
+  BANDANA_RETURN_IF_ERROR(CheckDeclared(users, declared));
   UserRows rows(users);
   rows.columns_.resize(declared.size());
   rows.row_.resize(declared.size());
   for (std::size_t i = 0; i < users.names.size(); ++i) {
     const auto group = std::ranges::find(declared, users.names[i]);
-    if (group == declared.end()) {
-      return InvalidArgument("the group ", ToAbsl(users.names[i]), " is not one of user_groups");
-    }
     rows.columns_[static_cast<std::size_t>(group - declared.begin())] = i;
   }
   return rows;

@@ -20,10 +20,7 @@
 namespace bandana::server {
 namespace {
 
-// Ten million users with 32 groups.
-constexpr std::uint64_t kFileBytesMax = std::uint64_t{8} << 30;
-
-// Of models whose users are in no groups.
+// For models whose users are in no groups.
 class NoTable final : public UserTable {
  public:
   // `why`: the end of a sentence. With `has_user`, effects may be of the user alone.
@@ -66,7 +63,8 @@ class Table final : public UserTable {
 
   absl::Status LoadFile() {
     if (spec_.users_file.empty()) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(spec_.users_file, kFileBytesMax));
+    BANDANA_ASSIGN_OR_RETURN(const std::string text,
+                             ReadFile(spec_.users_file, kUserGroupsFileBytesMax));
     const Sha256Digest digest = Sha256Of(text);
     if (digest == store_.file() && known_.size() > 0) return absl::OkStatus();
     BANDANA_ASSIGN_OR_RETURN(const UserGroups users,

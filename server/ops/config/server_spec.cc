@@ -11,6 +11,7 @@
 #include "common/design/field_checks.h"
 #include "common/planner/served_config.h"
 #include "common/wire/arms_tsv.h"
+#include "common/wire/users_tsv.h"
 #include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
@@ -120,7 +121,20 @@ void CheckArmsFile(const ModelSpec& model, const FieldChecks& checks) {
   }
 }
 
-void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool check_arms_files,
+void CheckUsersFile(const ModelSpec& model, const FieldChecks& checks) {
+  if (!model.effects || model.effects->users_file.empty()) return;
+  const EffectsSpec& effects = *model.effects;
+  const auto text = ReadFile(effects.users_file, kUserGroupsFileBytesMax);
+  absl::Status status = text.status();
+  if (text.ok()) {
+    const auto users = ParseUserGroupsTsv(*text, static_cast<std::uint64_t>(effects.users_max));
+    status = users.ok() ? CheckDeclared(*users, effects.user_groups) : users.status();
+    status = Annotate(status, effects.users_file);
+  }
+  if (!status.ok()) checks.Add("effects.users_file", std::string(status.message()));
+}
+
+void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool check_files,
                  ServerSpec& spec, std::vector<ConfigError>& errors) {
   const FieldChecks checks(errors);
   if (config.models_size() > spec.limits.models_max) {
@@ -140,7 +154,10 @@ void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool c
     for (const ConfigError& error : found) {
       checks.Add(absl::StrCat(path, ".", error.field), error.message);
     }
-    if (model && check_arms_files) CheckArmsFile(*model, checks.Inside(path));
+    if (model && check_files) {
+      CheckArmsFile(*model, checks.Inside(path));
+      CheckUsersFile(*model, checks.Inside(path));
+    }
     if (model) spec.models.push_back(*std::move(model));
   }
 }
@@ -189,7 +206,7 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
     checks.Add("log", std::string(log.status().message()));
   }
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
-  ParseModels(config, folder, options.check_arms_files, spec, found);
+  ParseModels(config, folder, options.check_model_files, spec, found);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
   if (!config.checkpoint_key_file().empty()) {
     spec.checkpoint_key_file = ResolvePath(config.checkpoint_key_file(), folder);

@@ -48,8 +48,9 @@ struct ConfigOptions {
   std::optional<std::string> listen;
   std::optional<std::string> http_listen;
   std::optional<std::string> data_dir;  // relative to the working folder
-  // Also read every arms_file. A server that starts reads it only when it makes the model.
-  bool check_arms_files = false;
+  // Also read every arms_file, and every users_file of a model with effects. A server that starts
+  // reads them only when it opens the model.
+  bool check_model_files = false;
 };
 
 // Validates everything and reports every mistake; reads the files that models name, relative to

@@ -108,6 +108,29 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.failure.empty() ? 1.0 : 0.0; }},
 };
 
+void AppendUserGroups(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family users(MetricType::Gauge, "bandana_model_users_with_groups",
+               "Users whose groups are kept, of models with groups of users");
+  Family limit(MetricType::Gauge, "bandana_model_users_with_groups_max",
+               "users_max of these models; PutUsers is refused beyond it");
+  Family without(MetricType::Counter, "bandana_model_decisions_without_groups_total",
+                 "Decisions for users whose groups are not kept, since the start");
+  Family values(MetricType::Gauge, "bandana_model_group_values",
+                "Values of a group of users that somebody has, by group");
+  for (const ModelView& model : models) {
+    if (!model.user_groups) continue;
+    const UserGroupsView& groups = *model.user_groups;
+    const Labels labels = {{"model", model.name}};
+    users.Add(labels, static_cast<double>(groups.users));
+    limit.Add(labels, static_cast<double>(groups.users_max));
+    without.Add(labels, static_cast<double>(groups.decisions_without_groups));
+    for (const auto& [name, count] : groups.values) {
+      values.Add({{"model", model.name}, {"group", name}}, static_cast<double>(count));
+    }
+  }
+  for (Family* family : {&users, &limit, &without, &values}) family->MoveTo(out);
+}
+
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
   Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
@@ -209,6 +232,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   rejected.MoveTo(out);
   budget.MoveTo(out);
   principal.MoveTo(out);
+  AppendUserGroups(models, out);
   for (const ModelFigure& figure : kFigures) {
     Family family(figure.type, figure.name, figure.help);
     for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));

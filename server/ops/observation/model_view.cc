@@ -34,6 +34,15 @@ void SetBudget(const std::optional<BudgetUse>& budget, ModelView& view) {
       budget->of == BudgetUse::Of::kUser ? " events of one user" : " steps of one stream");
 }
 
+void SetUserGroups(const ModelSpec& spec, const v1::GetStatsResponse& stats, ModelView& view) {
+  if (!stats.has_user_groups()) return;
+  const v1::UserGroupsStats& groups = stats.user_groups();
+  view.user_groups = {.users = groups.users(),
+                      .users_max = static_cast<std::uint64_t>(spec.effects->users_max),
+                      .decisions_without_groups = groups.decisions_without_groups(),
+                      .values = {groups.values().begin(), groups.values().end()}};
+}
+
 ModelView ViewOf(const HostedModel& model) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
@@ -72,6 +81,7 @@ ModelView ViewOf(const HostedModel& model) {
   view.decisions_open = stats.decisions_open();
   view.features_clipped = stats.features_clipped();
   view.grams_repaired = stats.grams_repaired();
+  SetUserGroups(model.spec(), stats, view);
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
   view.passes = absl::IsResourceExhausted(health);

@@ -14,6 +14,14 @@
 
 namespace bandana::server {
 
+// Models with groups of users.
+struct UserGroupsView {
+  std::uint64_t users = 0;  // whose groups are kept
+  std::uint64_t users_max = 0;
+  std::uint64_t decisions_without_groups = 0;   // since the start
+  std::map<std::string, std::uint64_t> values;  // that somebody has, by name of the group
+};
+
 struct ModelView {
   std::string name;
   std::string mode;       // by name, as in the configuration
@@ -49,7 +57,8 @@ struct ModelView {
   double posterior_age_seconds = 0;      // since it last moved while entries wait; 0 when none does
   std::optional<RewardTotals> rewards;   // non-private models; for the status page only
   std::optional<double> posterior_norm;  // private models: mean of |m_u|, the first nodes
-  std::string failure;                   // why reports cannot be taken, or ""
+  std::optional<UserGroupsView> user_groups;
+  std::string failure;  // why reports cannot be taken, or ""
   bool passes = false;  // the failure may end by itself, and selections are served meanwhile
 
   std::uint64_t apply_lag() const { return log_sequence - applied_sequence; }
