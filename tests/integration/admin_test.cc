@@ -111,6 +111,70 @@ class AdminTest : public ::testing::Test {
   std::unique_ptr<v1::Recommender::Stub> stub_;
 };
 
+TEST_F(AdminTest, UsersHaveGroups) {
+  ASSERT_THAT(admin_->CreateModel(ConfigOf("name: 'fx' dimension: 2 mode: NON_PRIVATE "
+                                           "effects { standard {} user_groups: ['city', 'plan'] }")),
+              IsOk());
+  const auto put = [&](const std::string& model, const std::vector<v1::User>& users) {
+    std::size_t next = 0;
+    return admin_->PutUsers(model, [&](v1::User& user) {
+      if (next == users.size()) return false;
+      user = users[next++];
+      return true;
+    });
+  };
+  const auto user = [](const std::string& id, const std::string& city, const std::string& plan,
+                       const std::string& known = "") {
+    v1::User out;
+    out.set_id(id);
+    if (!city.empty()) (*out.mutable_groups())["city"] = city;
+    if (!plan.empty()) (*out.mutable_groups())["plan"] = plan;
+    if (!known.empty()) out.add_friends(known);
+    return out;
+  };
+  const auto first = put("fx", {user("ann", "rome", "free"), user("bob", "", "gold")});
+  ASSERT_THAT(first, IsOk());
+  EXPECT_EQ(first->added(), 2u);
+  const auto second = put("fx", {user("bob", "oslo", "gold"), user("cyd", "", "", "ann")});
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(second->added(), 1u);
+  EXPECT_EQ(second->replaced(), 1u);
+  EXPECT_EQ(second->users(), 3u);
+
+  const auto refused = put("fx", {user("dan", "rome", ""), user("secret", "a\tb", "")});
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInvalidArgument, "users[1].groups[city]"));
+  EXPECT_THAT(std::string(refused.status().message()), Not(HasSubstr("secret")));
+  EXPECT_THAT(put("plain", {user("ann", "", "")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "model plain has no groups of users: its coupling is shared"));
+  EXPECT_THAT(put("absent", {user("ann", "", "")}), StatusIs(absl::StatusCode::kNotFound));
+
+  EXPECT_EQ(SelectAndReport("fx", "ann"), v1::APPLIED);
+  EXPECT_EQ(SelectAndReport("fx", "nobody"), v1::APPLIED);
+  const v1::UserGroupsStats groups = Stats("fx").user_groups();
+  EXPECT_EQ(groups.users(), 3u);
+  EXPECT_EQ(groups.decisions_without_groups(), 1u);
+  EXPECT_EQ(groups.values().at("city"), 2u);
+  EXPECT_EQ(groups.values().at("plan"), 2u);
+  EXPECT_FALSE(Stats("plain").has_user_groups());
+  const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
+  EXPECT_THAT(metrics, AllOf(HasSubstr("bandana_model_users_with_groups{model=\"fx\"} 3"),
+                              HasSubstr("bandana_model_users_with_groups_max{model=\"fx\"} 1e+06"),
+                              HasSubstr("bandana_model_decisions_without_groups_total{model=\"fx\"} 1"),
+                              HasSubstr("bandana_model_group_values{"), Not(HasSubstr("rome"))));
+
+  const auto exported = admin_->Export("fx");
+  ASSERT_THAT(exported, IsOk());
+  ASSERT_THAT(admin_->Import("copy", *exported), IsOk());
+  EXPECT_EQ(Stats("copy").user_groups().users(), 3u);
+  ASSERT_EQ(server_->Terminate(), 0);
+  StartServer();
+  for (const char* name : {"fx", "copy"}) {
+    EXPECT_EQ(Stats(name).user_groups().users(), 3u) << name;
+    EXPECT_EQ(Stats(name).user_groups().values().at("city"), 2u) << name;
+  }
+}
+
 TEST_F(AdminTest, CreatesAndDeletesModelsAtRunTime) {
   const auto created = admin_->CreateModel(ConfigOf(
       "name: 'extra' dimension: 2 mode: NON_PRIVATE\n"

@@ -82,6 +82,24 @@ TEST_F(CtlTest, PutsAndRemovesArms) {
   EXPECT_THAT(bad.err, AllOf(HasSubstr("bad.tsv"), HasSubstr("line 2")));
 }
 
+TEST_F(CtlTest, PutsUsers) {
+  Write("groups.tsv", "user\tplan\tcity\nann\tfree\trome\nbob\t-\trome\n");
+  Write("effects.textproto",
+        "name: 'fx' dimension: 2 mode: NON_PRIVATE\n"
+        "effects { standard {} user_groups: ['city', 'plan'] users_file: 'groups.tsv' }\n");
+  Out({"models", "create", folder_.File("effects.textproto")});
+  EXPECT_THAT(Out({"stats", "--model=fx"}), AllOf(HasSubstr("users: 2"), HasSubstr("city: 1")));
+  Write("more.tsv", "user\tplan\nann\tgold\ncyd\tgold\n");
+  EXPECT_THAT(Out({"users", "put", folder_.File("more.tsv"), "--model=fx"}),
+              AllOf(HasSubstr("added: 1"), HasSubstr("replaced: 1"), HasSubstr("users: 3")));
+  Write("bad.tsv", "user\tplan\nann\n");
+  const ProcessResult bad = Ctl({"users", "put", folder_.File("bad.tsv"), "--model=fx"});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.err, AllOf(HasSubstr("bad.tsv"), HasSubstr("line 2")));
+  EXPECT_THAT(Ctl({"users", "put", folder_.File("more.tsv"), "--model=plain"}).err,
+              HasSubstr("has no groups of users"));
+}
+
 TEST_F(CtlTest, WritesStatsAsJsonNumbers) {
   const std::string path = folder_.File("stats.json");
   EXPECT_THAT(Out({"stats", "--model", "plain", "--json", path}), HasSubstr("reports_applied: 0"));
