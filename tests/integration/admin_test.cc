@@ -112,9 +112,10 @@ class AdminTest : public ::testing::Test {
 };
 
 TEST_F(AdminTest, UsersHaveGroups) {
-  ASSERT_THAT(admin_->CreateModel(ConfigOf("name: 'fx' dimension: 2 mode: NON_PRIVATE "
-                                           "effects { standard {} user_groups: ['city', 'plan'] }")),
-              IsOk());
+  ASSERT_THAT(
+      admin_->CreateModel(ConfigOf("name: 'fx' dimension: 2 mode: NON_PRIVATE "
+                                   "effects { standard {} user_groups: ['city', 'plan'] }")),
+      IsOk());
   const auto put = [&](const std::string& model, const std::vector<v1::User>& users) {
     std::size_t next = 0;
     return admin_->PutUsers(model, [&](v1::User& user) {
@@ -158,10 +159,11 @@ TEST_F(AdminTest, UsersHaveGroups) {
   EXPECT_EQ(groups.values().at("plan"), 2u);
   EXPECT_FALSE(Stats("plain").has_user_groups());
   const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
-  EXPECT_THAT(metrics, AllOf(HasSubstr("bandana_model_users_with_groups{model=\"fx\"} 3"),
-                              HasSubstr("bandana_model_users_with_groups_max{model=\"fx\"} 1e+06"),
-                              HasSubstr("bandana_model_decisions_without_groups_total{model=\"fx\"} 1"),
-                              HasSubstr("bandana_model_group_values{"), Not(HasSubstr("rome"))));
+  EXPECT_THAT(metrics,
+              AllOf(HasSubstr("bandana_model_users_with_groups{model=\"fx\"} 3"),
+                    HasSubstr("bandana_model_users_with_groups_max{model=\"fx\"} 1e+06"),
+                    HasSubstr("bandana_model_decisions_without_groups_total{model=\"fx\"} 1"),
+                    HasSubstr("bandana_model_group_values{"), Not(HasSubstr("rome"))));
 
   const auto exported = admin_->Export("fx");
   ASSERT_THAT(exported, IsOk());
