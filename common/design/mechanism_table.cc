@@ -47,6 +47,7 @@ std::span<const MechanismRow> Mechanisms() {
        .families = {"linear", "effects"},
        .drawn = ReportForm::kOutputs,
        .check_policy = CheckCentredPolicy,
+       .check = CheckCentredModel,
        .make = MakeCentredRandomizer},
       {.id = v1::COUNTER,
        .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},

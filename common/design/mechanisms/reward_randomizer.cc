@@ -168,6 +168,12 @@ void CheckCentredPolicy(const PublicSpec& spec, const FieldChecks& checks) {
   checks.Add("mechanism", "CENTRED_RANDOMIZER is for rewards that are not binary");
 }
 
+void CheckCentredModel(const ModelSpec& spec, const FieldChecks& checks) {
+  if (!spec.effects || !spec.effects->learn_scales) return;
+  checks.Add("effects.learn_scales",
+             "is not for CENTRED_RANDOMIZER: windows and scales would feed each other");
+}
+
 MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec) {
   return MakeRandomized<Windowed>(row, spec, ", less as the posterior narrows");
 }

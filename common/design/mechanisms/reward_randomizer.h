@@ -9,6 +9,8 @@ MadeMechanism MakeRewardRandomizer(const MechanismRow& row, const PublicSpec& sp
 // Clips to a window about the posterior's mean (centred_window.h).
 // Binary rewards need one bit, which no window makes better.
 void CheckCentredPolicy(const PublicSpec& spec, const FieldChecks& checks);
+// Scales that are learnt set the windows, which clip what they are learnt from.
+void CheckCentredModel(const ModelSpec& spec, const FieldChecks& checks);
 MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec);
 
 }  // namespace bandana
