@@ -9,7 +9,6 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
-#include "common/design/mechanism.h"
 #include "common/wire/group_names.h"
 
 namespace bandana {
@@ -47,13 +46,6 @@ class Effects final : public Family {
     if (spec.bandit.exploration.kind == ExplorationRule::Kind::kConfidence) {
       checks.Add("exploration.confidence",
                  "is not for models of effects, whose widths are no bounds: use alpha");
-    }
-  }
-  void CheckMade(const ModelSpec& spec, const FieldChecks& checks) const override {
-    const RewardReports* const rewards = spec.public_spec.made->rewards();
-    if (spec.effects->learn_scales && rewards != nullptr && rewards->uses_windows()) {
-      checks.Add("effects.learn_scales",
-                 "is not for CENTRED_RANDOMIZER: windows and scales would feed each other");
     }
   }
   std::vector<std::pair<std::string, std::string>> IdentityFields(
