@@ -173,13 +173,37 @@ void EffectsModel::LearnScales(double error, double variance) {
 
 // One block says nothing of a scale: with as few, the declared one stays.
 void EffectsModel::StepScales() {
+  std::vector<std::size_t> learnt;
   for (std::size_t t = 0; t < effects_.size(); ++t) {
     if (blocks(static_cast<int>(t)) < kLearntBlocksMin) {
       scales_[t] = {};
-      continue;
+    } else {
+      scales_[t].Step();
+      learnt.push_back(t);
     }
-    scales_[t].Step();
-    SetPrior(t);
+  }
+  HoldSum(learnt);
+  for (const std::size_t t : learnt) SetPrior(t);
+}
+
+// What one effect of the features loses goes to the others: widths that shrink as a whole explore
+// too little.
+void EffectsModel::HoldSum(std::span<const std::size_t> learnt) {
+  double declared = 0;
+  for (const std::size_t t : learnt) {
+    if (effects_[t].vector) declared += effects_[t].prior_variance;
+  }
+  const auto missing = [&] {
+    double sum = 0;
+    for (const std::size_t t : learnt) {
+      if (effects_[t].vector) sum += effects_[t].prior_variance * scales_[t].factor();
+    }
+    return sum < 0.99 * declared;
+  };
+  while (missing()) {
+    for (const std::size_t t : learnt) {
+      if (effects_[t].vector) scales_[t].Raise();
+    }
   }
 }
 

@@ -105,6 +105,7 @@ class EffectsModel {
   std::uint64_t BoundedBlocks() const;
   void LearnScales(double error, double variance);
   void StepScales();
+  void HoldSum(std::span<const std::size_t> learnt);
   void SetPrior(std::size_t effect);
   absl::Status DecodeTables(ByteReader& in);
   void Clear();

@@ -24,6 +24,8 @@ void LearntScale::Step() {
   information_ = 0;
 }
 
+void LearntScale::Raise() { eta_ = std::min(eta_ + 0.05, kEtaMax); }
+
 // e^eta by (1 + eta/1024)^1024, within 3 %: the library's exp may round differently elsewhere.
 double LearntScale::factor() const {
   double power = 1 + eta_ / 1024;

@@ -21,6 +21,8 @@ class LearntScale {
   }
   // One step to where the events since the last step point; they are forgotten.
   void Step();
+  // A twentieth up, as far as scales may go.
+  void Raise();
   // Prior variance / declared prior variance.
   double factor() const;
 
