@@ -36,7 +36,7 @@ class FakeModel final : public server::HostedModel {
 
   // Before the model is used.
   void SetInstance(std::byte fill) { instance_.fill(fill); }
-  void SetPosterior(std::shared_ptr<const PosteriorSnapshot> posterior) {
+  void SetPosterior(std::shared_ptr<const ServedPosterior> posterior) {
     posterior_ = std::move(posterior);
   }
   void SetArms(std::vector<server::CatalogueArm> arms) {
@@ -189,7 +189,7 @@ class FakeModel final : public server::HostedModel {
   ModelSpec spec_;
   std::array<std::byte, 16> instance_{};
   std::uint64_t epoch_ = 1;
-  std::shared_ptr<const PosteriorSnapshot> posterior_;
+  std::shared_ptr<const ServedPosterior> posterior_;
   std::shared_ptr<const server::Catalogue> catalogue_;
   std::map<std::string, int> users_;
   absl::Status record_status_;
