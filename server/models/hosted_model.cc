@@ -87,7 +87,7 @@ class Model final : public HostedModel {
     if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
     if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
-    BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_)));
+    BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_), warn_));
     return absl::OkStatus();
   }
 

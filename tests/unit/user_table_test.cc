@@ -201,6 +201,17 @@ TEST_F(UserTableTest, HoldsNoMoreThanUsersMax) {
   EXPECT_THAT(Put(*again, {UserOf("c", {})}), StatusIs(kNotNow, "users_max"));
 }
 
+TEST_F(UserTableTest, WarnsOnceNearItsLimit) {
+  spec_.effects->users_max = 10;
+  std::vector<std::string> warnings;
+  const auto table = *UserTable::Open(
+      spec_, path(), [&](const std::string& warning) { warnings.push_back(warning); });
+  for (int i = 0; i < 8; ++i) ASSERT_THAT(Put(*table, {UserOf(absl::StrCat(i), {})}), IsOk());
+  EXPECT_THAT(warnings, ElementsAre());
+  for (int i = 8; i < 10; ++i) ASSERT_THAT(Put(*table, {UserOf(absl::StrCat(i), {})}), IsOk());
+  EXPECT_THAT(warnings, ElementsAre("users: the groups of 9 are kept, users_max is 10"));
+}
+
 TEST_F(UserTableTest, ReadsItsFileWhenItIsNew) {
   spec_.effects->users_file = folder_.File("users.tsv");
   const auto write = [&](std::string_view text) {

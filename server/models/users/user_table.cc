@@ -45,8 +45,8 @@ class NoTable final : public UserTable {
 
 class Table final : public UserTable {
  public:
-  Table(const EffectsSpec& spec, UserStore store)
-      : spec_(spec), known_(spec.user_groups), store_(std::move(store)) {}
+  Table(const EffectsSpec& spec, UserStore store, Warn warn)
+      : spec_(spec), warn_(std::move(warn)), known_(spec.user_groups), store_(std::move(store)) {}
 
   absl::Status LoadStored() {
     return store_.ForEach([&](std::string_view id, auto values) -> absl::Status {
@@ -116,7 +116,25 @@ class Table final : public UserTable {
     const auto all = [&](UserStore::Take take) { return rows.ForEach(take); };
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, store_.Put(all, file));
     for (std::size_t i = 0; i < rows.size(); ++i) known_.Set(keys[i], rows.Row(i));
+    WarnNearLimits();
     return added;
+  }
+
+  void WarnNearLimits() {
+    const auto near = [](std::uint64_t count, std::uint64_t max) {
+      return count >= max - max / 10;
+    };
+    const auto users_max = static_cast<std::uint64_t>(spec_.users_max);
+    if (near(known_.size(), users_max) && !std::exchange(warned_of_users_, true)) {
+      warn_(absl::StrCat("users: the groups of ", known_.size(), " are kept, users_max is ",
+                         users_max));
+    }
+    for (std::size_t g = 0; g < known_.groups(); ++g) {
+      if (!near(known_.values(g), kGroupValuesMax) || warned_of_values_) continue;
+      warned_of_values_ = true;
+      warn_(absl::StrCat("users: the group ", spec_.user_groups[g], " has ", known_.values(g),
+                         " values, there may be ", kGroupValuesMax));
+    }
   }
 
   absl::Status CheckSize(std::span<const EffectKey> keys) const {
@@ -143,6 +161,9 @@ class Table final : public UserTable {
   }
 
   const EffectsSpec& spec_;
+  const Warn warn_;
+  bool warned_of_users_ = false;
+  bool warned_of_values_ = false;
   KnownUsers known_;
   mutable std::atomic<std::uint64_t> unknown_ = 0;
   std::mutex mutex_;  // for the store and the order of changes
@@ -152,7 +173,7 @@ class Table final : public UserTable {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec,
-                                                           const std::string& path) {
+                                                           const std::string& path, Warn warn) {
   if (!spec.effects) {
     const std::string_view coupling = CouplingOf(spec.config).name;
     return std::make_unique<NoTable>(spec, absl::StrCat("its coupling is ", ToAbsl(coupling)),
@@ -162,7 +183,7 @@ absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec
     return std::make_unique<NoTable>(spec, "its user_groups is empty", /*has_user=*/true);
   }
   BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(path));
-  auto table = std::make_unique<Table>(*spec.effects, std::move(store));
+  auto table = std::make_unique<Table>(*spec.effects, std::move(store), std::move(warn));
   BANDANA_RETURN_IF_ERROR(Annotate(table->LoadStored(), path));
   BANDANA_RETURN_IF_ERROR(Annotate(table->LoadFile(), spec.effects->users_file));
   return table;

@@ -2,6 +2,7 @@
 // together.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +22,10 @@ class UserTable {
   // The table of a model with groups of users: the stored users, then the users file where it is
   // due. Of any other model, one without users and without a file. `spec` must outlive it. Errors:
   // DATA_LOSS; UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the users file.
-  static absl::StatusOr<std::unique_ptr<UserTable>> Open(const ModelSpec& spec,
-                                                         const std::string& path);
+  // `warn` is told once when users or the values of a group come near their limit.
+  using Warn = std::function<void(const std::string&)>;
+  static absl::StatusOr<std::unique_ptr<UserTable>> Open(
+      const ModelSpec& spec, const std::string& path, Warn warn = [](const std::string&) {});
   virtual ~UserTable() = default;
 
   // As HostedModel's methods.
