@@ -3,7 +3,7 @@
 // The model learns from the events of `./dev bench effects`; another user per query, drawn by the
 // same law. The last line is `select_ms_p50=X select_ms_p99=X scanned_share=X`: the share of arms
 // whose width was computed. Every --plain_every-th query is also answered by a scan of all arms,
-// and must be the same. Then the same queries while 10,000 arms a second change.
+// and must be the same. Then the same queries while 10,000 arms change per second.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -50,7 +50,7 @@ double Milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Of this thread: other programs on the core do not count.
+// Time of this thread: other programs on the core do not count.
 double CpuMilliseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -19,7 +19,7 @@ constexpr double kFloatError = 1.0 / (1 << 23);
 
 std::size_t RoundUp(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
-// Of numbers near the range of a byte; faster than a call of the library.
+// For numbers near the range of a byte; faster than a call of the library.
 double Nearest(double x) { return static_cast<int>(x + (x < 0 ? -0.5 : 0.5)); }
 
 double Norm(std::span<const double> v) {

@@ -8,7 +8,7 @@
 
 namespace bandana {
 
-// Of arms side by side. Each feature is rounded to a multiple of the largest one's 127th part.
+// Arms side by side. Each feature is rounded to a multiple of the largest one's 127th part.
 // Threads: immutable.
 class ArmSketch {
  public:

@@ -15,7 +15,8 @@
 
 namespace bandana::server {
 
-// From so many matching arms on a search costs less than scoring them all (bench/million_arms_bench.cc).
+// From so many matching arms on a search costs less than scoring them all
+// (bench/million_arms_bench.cc).
 inline constexpr int kSearchArmsMin = 2000;
 
 struct CatalogueSearch {

@@ -161,7 +161,7 @@ TEST_F(AdminTest, UsersHaveGroups) {
   const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
   EXPECT_THAT(metrics,
               AllOf(HasSubstr("bandana_model_users_with_groups{model=\"fx\"} 3"),
-                    HasSubstr("bandana_model_users_with_groups_max{model=\"fx\"} 1e+06"),
+                    HasSubstr("bandana_model_users_with_groups_max{model=\"fx\"} 1000000"),
                     HasSubstr("bandana_model_decisions_without_groups_total{model=\"fx\"} 1"),
                     HasSubstr("bandana_model_group_values{"), Not(HasSubstr("rome"))));
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "common/bandits/noise_shape.h"
 #include "common/bandits/shaped.h"
 #include "common/bandits/statistics.h"
-#include "common/bandits/noise_shape.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"

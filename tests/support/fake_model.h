@@ -162,9 +162,7 @@ class FakeModel final : public server::HostedModel {
   }
 
   // Admin's side is not faked.
-  absl::StatusOr<server::UserBatch> NewUsers() const override {
-    return NotFaked();
-  }
+  absl::StatusOr<server::UserBatch> NewUsers() const override { return NotFaked(); }
   absl::Status PutUsers(server::UserBatch&, v1::PutUsersResponse*) override { return NotFaked(); }
   absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
     return NotFaked();

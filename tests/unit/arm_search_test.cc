@@ -70,7 +70,7 @@ TEST(ArmSketchTest, ProductsAreWithinTheErrorThatItTells) {
         EXPECT_GE(sketch.norms()[a], std::sqrt(norm));
         EXPECT_LE(sketch.norms()[a], std::sqrt(norm) * 1.000001 + 1e-38);
       }
-      // Of use: a percent of the largest product that there may be.
+      // Useful: a percent of the largest product that there may be.
       EXPECT_LE(error, 0.01 * sketch.norm_max() * std::sqrt(norm_v) * std::sqrt(d) + 1e-29);
     }
   }

@@ -149,8 +149,7 @@ TEST_F(EffectsServedTest, OtherEffectsAreAnotherModel) {
   const ModelSpec other = SpecOf(
       "name: 'm' dimension: 2 effects { effects { name: 'shared' } "
       "user_groups: ['country', 'plan'] } mode: NON_PRIVATE");
-  EXPECT_THAT(TryOpen(other).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, "effects is "));
+  EXPECT_THAT(TryOpen(other).status(), StatusIs(absl::StatusCode::kInvalidArgument, "effects is "));
 }
 
 TEST_F(EffectsServedTest, ADecisionWithTheKeysOfAnotherModelIsRefused) {

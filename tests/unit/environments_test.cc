@@ -279,7 +279,7 @@ TEST(CrowdTest, NamesArmsWithTheSameFeatures) {
   EXPECT_EQ(features.size(), 40u);
 }
 
-// Of one arm shown to many users: those of a group agree as far as the parts of the reward say.
+// One arm shown to many users: those of a group agree as far as the parts of the reward say.
 TEST(CrowdTest, UsersOfAGroupAgree) {
   const auto environment = *Make("crowd", {"users=100000", "arms=1", "levels=1", "group_users=50",
                                            "own=0", "shared=0", "activity=0"});

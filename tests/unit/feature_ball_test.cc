@@ -12,8 +12,8 @@
 #include "server/models/catalogue/arm_rules.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/seeded_bits.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {

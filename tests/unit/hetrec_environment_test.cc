@@ -119,7 +119,7 @@ TEST_F(HetrecEnvironmentTest, PopularOthersAreWhatUsersHad) {
       if (!positive) ++others[decision.user][decision.arm_ids[a]];
     }
   }
-  // Of some 3,000 decisions of 8, whose own item is rejected: 10 has 1/6 + 1/9 of the draws of
+  // In some 3,000 decisions of 8, whose own item is rejected: 10 has 1/6 + 1/9 of the draws of
   // users' items, 20 1/6, 40 and 50 1/9 each, in all 2/3. Six sd, 27, and a sixth of them for the
   // number of decisions.
   const auto& beside = others["8"];

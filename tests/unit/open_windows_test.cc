@@ -82,13 +82,12 @@ class OneWorld {
     return decision;
   }
   absl::StatusOr<ReportResult> Report(const Decision& decision, double reward,
-                                               std::optional<std::uint32_t> shown = std::nullopt) {
+                                      std::optional<std::uint32_t> shown = std::nullopt) {
     absl::StatusOr<ReportResult> answer = absl::UnknownError("no answer");
     model->Report(
         {{.decision = decision, .shown = shown.value_or(decision.shown), .reward = reward}},
         [&](auto results) {
-          answer = results.ok() ? absl::StatusOr<ReportResult>(results->front())
-                                : results.status();
+          answer = results.ok() ? absl::StatusOr<ReportResult>(results->front()) : results.status();
         });
     model->Step();
     return answer;

@@ -238,7 +238,9 @@ TEST_F(PointsModelTest, HasNoCatalogueAndNoGraph) {
 
 TEST_F(PointsModelTest, TheDomainMayChangeTheFamilyNot) {
   { Open(PointsSpecOf("", kOpen)); }
-  { EXPECT_EQ(NodeOf(*Open(PointsSpecOf("domain: BOX radius: 2", kOpen))->posterior(), 0).alpha, 1); }
+  {
+    EXPECT_EQ(NodeOf(*Open(PointsSpecOf("domain: BOX radius: 2", kOpen))->posterior(), 0).alpha, 1);
+  }
   EXPECT_THAT(TryOpen(SpecOf("name: 'm' dimension: 2 reward_min: -2 reward_max: 1 shared {} "
                              "mode: NON_PRIVATE")),
               StatusIs(absl::StatusCode::kInvalidArgument, "coupling is points"));

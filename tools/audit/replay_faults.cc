@@ -7,7 +7,6 @@
 namespace bandana::audit {
 namespace {
 
-
 // The shipped binding under another build of the server, which reads rewards a little differently:
 // all of them, or one.
 class Sound : public NoiseBinding {

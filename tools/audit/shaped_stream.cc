@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/accounting/gaussian.h"
+#include "common/bandits/noise_shape.h"
 #include "common/base/status.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_encoder.h"
-#include "common/bandits/noise_shape.h"
 #include "common/random/keyed_stream.h"
 #include "tools/audit/linear_attack.h"
 

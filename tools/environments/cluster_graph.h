@@ -8,8 +8,9 @@
 
 namespace bandana {
 
-// Of kind kEdgeWeights: friend pairs between clusters, those inside one on the diagonal. `friends`:
-// pairs of users, each counted as often as it stands; `clusters`: of each user, in [0, count).
+// The kind is kEdgeWeights: friend pairs between clusters, those inside one on the diagonal.
+// `friends`: pairs of users, each counted as often as it stands; `clusters`: of each user, in [0,
+// count).
 Graph ClusterGraph(std::span<const std::pair<int, int>> friends, std::span<const int> clusters,
                    int count);
 

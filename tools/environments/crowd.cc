@@ -141,7 +141,7 @@ class Crowd final : public Environment, public KnownUsers {
  private:
   static double Clip(double reward) { return std::clamp(reward, -kRewardAbsMax, kRewardAbsMax); }
 
-  // Of the level, 0 for the largest groups.
+  // The level's, 0 for the largest groups.
   std::uint64_t GroupUsers(int level) const {
     return static_cast<std::uint64_t>(shape_.group_users) << (shape_.levels - 1 - level);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kClustersMax = 200;  // an event of a graph model costs the square of its rows
 
-// Of this level: groups lie in the order of their users.
+// This level's: groups lie in the order of their users.
 int GroupsAt(const KnownUsers& known, int users, int level) {
   return static_cast<int>(known.GroupOf(static_cast<std::uint32_t>(users - 1), level)) + 1;
 }

@@ -20,8 +20,8 @@ std::optional<int> ClusterLevel(const KnownUsers& known, const EnvironmentInfo& 
 // Rounded up.
 int UsersPerGroup(const KnownUsers& known, int users, int level);
 
-// Of kind kEdgeWeights: friendships between the groups of this level. A pair of friends counts as
-// often as one names the other.
+// The kind is kEdgeWeights: friendships between the groups of this level. A pair of friends counts
+// as often as one names the other.
 Graph FriendsBetweenGroups(const KnownUsers& known, int users, int level);
 
 // users.tsv (docs/formats.md): each user's groups, and as node that of `cluster_level`, if any.

@@ -16,7 +16,7 @@
 #include "client/src/base/transport.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/pending_reports.h"
-#include "client/src/privacy/wire_reports.h"
+#include "client/src/privacy/report_message.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
 #include "common/base/clock.h"

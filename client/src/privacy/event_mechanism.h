@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "client/src/base/secret_bytes.h"
 #include "client/src/privacy/release.h"
-#include "client/src/privacy/wire_reports.h"
+#include "client/src/privacy/report_message.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
 #include "common/mechanisms/reward_range.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/src/privacy/report_message.h"
+
 namespace bandana::device {
 namespace {
 

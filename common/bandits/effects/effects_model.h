@@ -67,7 +67,7 @@ class EffectsModel {
   Belief Learn(std::span<const EffectKey> keys, std::span<const double> x, double reward,
                double noise_variance);
 
-  // Of the expected reward.
+  // What is believed of the expected reward.
   Belief Predict(std::span<const EffectKey> keys, std::span<const double> x) const;
   // belief += the same. Allocates nothing.
   void AddBelief(std::span<const EffectKey> keys, std::span<const double> x, Belief& belief) const;
@@ -121,7 +121,7 @@ class EffectsModel {
   std::vector<std::size_t> table_;
   std::vector<BlockTable> vectors_;
   std::vector<ScalarTable> scalars_;
-  // Of one Learn, per effect: where its belief lies (one of the two, or none), and P z.
+  // One Learn's scratch, per effect: where its belief lies (one of the two, or none), and P z.
   std::vector<BlockTable::Place*> places_;
   std::vector<ScalarTable::Cell*> cells_;
   std::vector<float> projected_;

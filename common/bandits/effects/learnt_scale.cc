@@ -8,7 +8,7 @@
 namespace bandana {
 namespace {
 
-// Of eta ~ N(0, 0.05), at each step. With 1 instead of 20, steps under strong noise are mostly
+// The prior eta ~ N(0, 0.05), at each step. With 1 for 20, steps under strong noise are mostly
 // noise.
 constexpr double kPriorPrecision = 20;
 constexpr double kStepMax = 1.4;  // one step changes a scale by a factor of 4 at most

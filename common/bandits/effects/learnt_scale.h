@@ -14,7 +14,7 @@ namespace bandana {
 // processor.
 class LearntScale {
  public:
-  // Of one event: the error, its variance, and how the prediction moves with eta.
+  // One event: the error, its variance, and how the prediction moves with eta.
   void Add(double error, double variance, double moves) {
     slope_ += error * moves / variance;
     information_ += moves * moves / variance;

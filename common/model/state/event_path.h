@@ -46,7 +46,7 @@ struct PathFacts {
   const UserNodes& users;
   std::shared_ptr<const RewardEvents> events;  // of paths that read rewards
   std::shared_ptr<const DebitPolicy> debits;
-  // Of one event, where nothing is debited; nullopt: nothing is promised.
+  // What one event costs where nothing is debited; nullopt: nothing is promised.
   std::optional<PrivacyCost> event_cost;
   std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
 };

@@ -32,7 +32,7 @@ class Catalogue {
   ~Catalogue();
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
-  // Of arms with equal ids the last one stays. Requires features of the shape's dimension, and
+  // Where arms have equal ids, the last stays. Requires features of the shape's dimension, and
   // groups of the shape.
   static std::shared_ptr<const Catalogue> Make(CatalogueShape shape,
                                                const std::vector<CatalogueArm>& arms);

@@ -19,9 +19,7 @@ class ForwardedModel : public server::HostedModel {
   const ModelSpec& spec() const override { return model_->spec(); }
   const std::array<std::byte, 16>& instance() const override { return model_->instance(); }
   std::uint64_t epoch() const override { return model_->epoch(); }
-  std::shared_ptr<const ServedPosterior> posterior() const override {
-    return model_->posterior();
-  }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return model_->posterior(); }
   std::shared_ptr<const server::Catalogue> catalogue() const override {
     return model_->catalogue();
   }
@@ -37,12 +35,10 @@ class ForwardedModel : public server::HostedModel {
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     model_->Report(std::move(outcomes), std::move(done));
   }
-  void ReportCounters(std::vector<ReportedCounter> reports,
-                      server::ReportDone done) override {
+  void ReportCounters(std::vector<ReportedCounter> reports, server::ReportDone done) override {
     model_->ReportCounters(std::move(reports), std::move(done));
   }
-  void ReportContexts(std::vector<ReportedContext> reports,
-                      server::ReportDone done) override {
+  void ReportContexts(std::vector<ReportedContext> reports, server::ReportDone done) override {
     model_->ReportContexts(std::move(reports), std::move(done));
   }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {

@@ -60,8 +60,7 @@ void MarkAtReaction(Store::Transaction& transaction, ReportRow& row, const Event
 }
 
 // Reports that reach the model in an open window, that is, reactions.
-std::uint64_t Reactions(const HostedModel& model,
-                        const std::vector<ReportedOutcome>& outcomes) {
+std::uint64_t Reactions(const HostedModel& model, const std::vector<ReportedOutcome>& outcomes) {
   return model.spec().public_spec.reward_window ? outcomes.size() : 0;
 }
 
