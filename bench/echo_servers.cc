@@ -67,6 +67,9 @@ class EchoHandlers final : public server::Handlers {
   absl::Status GetPosterior(const v1::GetPosteriorRequest&, v1::GetPosteriorResponse&) override {
     return NotServed();
   }
+  absl::Status GetArmEffects(const v1::GetArmEffectsRequest&, v1::GetArmEffectsResponse&) override {
+    return NotServed();
+  }
   void Report(const v1::ReportRequest&, v1::ReportResponse&, server::Finish finish) override {
     finish(NotServed());
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "client/src/base/once.h"
+#include "client/src/privacy/features.h"
 #include "client/src/privacy/mechanisms.h"
 #include "client/src/privacy/policy.h"
 #include "client/src/store/spent.h"
@@ -52,6 +53,7 @@ Ranker::Options RankerOptions(const PublicSpec& spec, const ClientOptions& optio
   return {.spec = spec,
           .deadline = options.select_deadline,
           .posterior_interval = options.posterior_interval,
+          .arm_effects_tag = options.arm_effects_tag,
           .backoff = BackoffOf(options),
           .traits = traits};
 }
@@ -251,9 +253,9 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
     return InvalidArgument("selection is not one of model ", spec_.name,
                            " under the configuration in force");
   }
-  const std::size_t bytes = std::size_t{8} * spec_.dimension * handle.ranks;
   const bool needed = ranker_->HandleHasFeatures(handle, reporter_.has_window());
-  if ((needed || !handle.features.empty()) && handle.features.size() != bytes) {
+  if ((needed || !handle.features.empty()) &&
+      !ArePackedArms(handle.features, handle.ranks, static_cast<std::size_t>(spec_.dimension))) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   if (!handle.windows.empty() && !WindowOf(handle.windows, handle.ranks - 1)) {

@@ -75,6 +75,13 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double> features,
   ScoreArms(posterior, arms, out);
 }
 
+void AddToArm(std::size_t a, double mean, double variance, double alpha, ArmScores& scores) {
+  const double width = scores.widths[a];
+  scores.means[a] += mean;
+  scores.widths[a] = std::sqrt(width * width + std::max(0.0, variance));
+  scores.scores[a] = scores.means[a] + alpha * scores.widths[a];
+}
+
 bool RankOrder::Before(double score_a, int position_a, double score_b, int position_b) const {
   const double a = OrLeast(score_a);
   const double b = OrLeast(score_b);

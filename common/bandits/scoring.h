@@ -2,6 +2,7 @@
 // the device and by the lab.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -24,6 +25,10 @@ struct ArmScores {
 void ScoreArms(const NodePosterior& posterior, std::span<const double* const> arms, ArmScores& out);
 // The same for n = features.size() / d arms side by side, row-major n x d.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
+
+// Adds to arm `a` what it has beside its features: a mean, and a variance, which below 0 is taken
+// for 0. `alpha`: the posterior's.
+void AddToArm(std::size_t a, double mean, double variance, double alpha, ArmScores& scores);
 
 // The order of a ranking: the better score first; a score that is NaN (the estimate makes no sense)
 // counts as -infinity. Equal scores are ordered by a hash of (tie_key, position): ties fall

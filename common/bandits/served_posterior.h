@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "common/bandits/effects/effect_key.h"
 
@@ -33,6 +35,34 @@ struct ScoreLaw {
   double variance = 0;
 };
 
+// What an arm adds to its score by itself, beside what ScoreLaw says of every arm.
+struct ArmShare {
+  double mean = 0;
+  double variance = 0;  // of the squared width
+};
+
+// What one effect says of one arm, in reward units.
+struct EffectShare {
+  double mean = 0;
+  double width = 0;
+};
+
+// What an operator looks at of one effect.
+struct EffectLook {
+  struct Value {
+    EffectKey key = kAbsent;
+    std::string name;  // where somebody knows it
+    double mean = 0;   // reward units; of an effect of the features the length of its mean
+    double width = 0;  // reward units; 0 of an effect of the features
+  };
+  std::string name;
+  EffectScope scope;
+  bool vector = false;         // of the features; else of the constant
+  std::uint64_t blocks = 0;    // keys of which something was learnt
+  double prior_variance = 0;   // in force
+  std::vector<Value> largest;  // largest first; nothing of single users and of pairs
+};
+
 // At one log position; what is read of it may hold more where the model learns in place. Threads:
 // all methods are safe.
 class ServedPosterior {
@@ -47,9 +77,23 @@ class ServedPosterior {
   // Means, widths and scores (ScoreArms), with what each arm has of its own. `scratch` is reused.
   virtual void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior& scratch,
                      ArmScores& out) const = 0;
+  // The effects that a score is the sum of; none for a model of one part.
+  virtual std::vector<std::string> effect_names() const { return {}; }
+  // What each effect adds to each arm: n times effect_names().size(), row-major. The means of an
+  // arm add up to its mean, the squared widths to its squared width. An effect that the decision
+  // does not have is 0 in both.
+  virtual void Explain(const Whom& /*whom*/, const ArmsOnOffer& /*arms*/,
+                       std::vector<EffectShare>& out) const {
+    out.clear();
+  }
+  // What an operator looks at, with the `count` largest values of each effect. Goes over all of
+  // them: some milliseconds per million, for which the writer waits.
+  virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
   // What Score makes scores of, for a search by bounds (arm_search.h). None where an arm may have
   // more of its own than a mean and a variance: then every arm has to be scored.
   virtual std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const = 0;
+  // What an arm with these key parts adds, where there is a Law.
+  virtual ArmShare ShareOf(std::span<const EffectKey> /*arm*/) const { return {}; }
 };
 
 }  // namespace bandana

@@ -1,6 +1,7 @@
 #include "common/design/family.h"
 
 #include "absl/strings/str_format.h"
+#include "common/base/status.h"
 #include "common/design/coupling_table.h"
 
 namespace bandana {
@@ -10,6 +11,10 @@ double Family::EventReward(const ModelSpec&, double reward, double) const { retu
 absl::Status Family::CheckArm(std::span<const double>) const { return absl::OkStatus(); }
 absl::Status Family::CheckCatalogue(const ModelSpec&) const { return absl::OkStatus(); }
 absl::Status Family::CheckRankedByDevices(const ModelSpec&) const { return absl::OkStatus(); }
+
+absl::Status Family::CheckArmEffects(const ModelSpec&) const {
+  return FailedPrecondition("the model is not of effects: arms have none");
+}
 
 std::string Family::Features(const ModelSpec& spec) const {
   const PublicSpec& p = spec.public_spec;

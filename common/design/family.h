@@ -86,6 +86,8 @@ class Family {
   virtual absl::Status CheckCatalogue(const ModelSpec& spec) const;
   // Errors: FAILED_PRECONDITION devices cannot rank arms by the posterior.
   virtual absl::Status CheckRankedByDevices(const ModelSpec& spec) const;
+  // Errors: FAILED_PRECONDITION arms have nothing of their own that a device could be told.
+  virtual absl::Status CheckArmEffects(const ModelSpec& spec) const;
 };
 
 // That of the configuration's coupling.

@@ -38,18 +38,27 @@ absl::Status ClipArm(const FeatureBounds& bounds, std::size_t arm, std::span<dou
   return absl::OkStatus();
 }
 
-// Keys of `n` inline arms with `parts` each.
-absl::Status LoadInlineKeys(const v1::InlineArms& arms, std::size_t n, std::size_t parts,
+// Key parts of an arm that is known by its id alone.
+void LoadKeys(std::uint32_t id, const Catalogue& catalogue, std::span<EffectKey> keys) {
+  if (id == kNoArmId) return;
+  keys[0] = ArmKey(id);
+  if (keys.size() == 1) return;
+  if (const auto arm = catalogue.Find(id)) std::ranges::copy(arm->keys, keys.begin());
+}
+
+// Keys of `n` inline arms.
+absl::Status LoadInlineKeys(const v1::InlineArms& arms, std::size_t n, const Catalogue& catalogue,
                             ArmBlock& block) {
   const auto ids = static_cast<std::size_t>(arms.ids_size());
+  const auto parts = static_cast<std::size_t>(catalogue.parts());
   if (ids != 0 && ids != n) {
     return InvalidArgument("arms.inline_arms.ids: none, or one per arm: ", n, ", got ", ids);
   }
   block.keys.assign(n * parts, kAbsent);
   if (parts == 0) return absl::OkStatus();
   for (std::size_t arm = 0; arm < ids; ++arm) {
-    const std::uint32_t id = arms.ids(static_cast<int>(arm));
-    if (id != kNoArmId) block.keys[arm * parts] = ArmKey(id);
+    LoadKeys(arms.ids(static_cast<int>(arm)), catalogue,
+             std::span(block.keys).subspan(arm * parts, parts));
   }
   return absl::OkStatus();
 }
@@ -74,8 +83,7 @@ absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds,
   }
   const std::size_t n = features.size() / d;
   if (n > static_cast<std::size_t>(arms_max)) return TooMany(n, arms_max);
-  BANDANA_RETURN_IF_ERROR(
-      LoadInlineKeys(arms, n, static_cast<std::size_t>(catalogue.parts()), block));
+  BANDANA_RETURN_IF_ERROR(LoadInlineKeys(arms, n, catalogue, block));
   for (std::size_t arm = 0; arm < n; ++arm) {
     const double* x = features.data() + arm * d;
     // The usual arm is not copied.

@@ -28,7 +28,8 @@ struct ArmBlock {
   std::vector<const double*> arms;  // n, each of d features
   std::vector<std::uint32_t> ids;   // n catalogue ids; empty for inline arms
   // Models with effects: n x parts of the catalogue (CatalogueEntry::keys); else empty. Inline arms
-  // have a key where the request names their id, and no groups.
+  // have a key where the request names their id, and are in the groups that the catalogue has of
+  // it.
   std::vector<EffectKey> keys;
   // Where the arms are a choice of those on offer: n positions among these. Else empty.
   std::vector<int> positions;

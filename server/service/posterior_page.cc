@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/mode.h"
@@ -15,7 +18,15 @@ int NodesPerPage(int d) {
   return std::max(1, kPosteriorPageBytes / (8 * doubles));
 }
 
-void AppendNode(const NodePosterior& node, int d, v1::GetPosteriorResponse& response) {
+// Requires a posterior by which devices rank: then there is a Law.
+void AppendLaw(const ServedPosterior& posterior, const Whom& whom, int d,
+               v1::GetPosteriorResponse& response) {
+  NodePosterior scratch;
+  const std::optional<ScoreLaw> law = posterior.Law(whom, scratch);
+  BANDANA_CHECK(law.has_value());
+  const NodePosterior& node = *law->posterior;
+  response.set_constant_mean(law->mean);
+  response.set_constant_variance(law->variance);
   response.mutable_means()->Add(node.mean.begin(), node.mean.end());
   for (int row = 0; row < d; ++row) {
     const double* begin = node.covariance.data() + static_cast<std::ptrdiff_t>(row) * d;
@@ -33,7 +44,6 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
   if (!no_users.empty() && !request.user().empty()) return InvalidArgument(ToAbsl(no_users));
   const std::shared_ptr<const ServedPosterior> posterior = model.posterior();
   const int d = model.spec().public_spec.dimension;
-  NodePosterior scratch;
   int user_node = 0;
   if (!request.user().empty()) {
     BANDANA_ASSIGN_OR_RETURN(user_node, model.ResolveUser(request.user()));
@@ -46,9 +56,11 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
     response.set_not_modified(true);
     return absl::OkStatus();
   }
+  std::vector<EffectKey> keys = {UserKey("")};  // of a user of whom nothing is known
   if (!request.user().empty()) {
+    model.UserParts(request.user(), keys);
     response.set_first_node(static_cast<std::uint32_t>(std::max(user_node, 0)));
-    AppendNode(posterior->Of({.node = user_node}, scratch), d, response);
+    AppendLaw(*posterior, {.node = user_node, .keys = keys}, d, response);
     return absl::OkStatus();
   }
   const int first = static_cast<int>(request.first_node());
@@ -58,7 +70,7 @@ absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorReque
   response.mutable_means()->Reserve((end - first) * d);
   response.mutable_covariances()->Reserve((end - first) * doubles);
   for (int node = first; node < end; ++node) {
-    AppendNode(posterior->Of({.node = node}, scratch), d, response);
+    AppendLaw(*posterior, {.node = node, .keys = keys}, d, response);
   }
   response.set_next_node(end < posterior->nodes() ? static_cast<std::uint32_t>(end) : 0);
   return absl::OkStatus();

@@ -13,7 +13,8 @@ inline constexpr int kPosteriorPageBytes = 192 * 1024;
 
 // Fills `response` (empty before). A zero if_newer_than asks unconditionally, also for version 0.
 // Errors: INVALID_ARGUMENT user id's length, first_node beyond the last node; NOT_FOUND unknown
-// user; FAILED_PRECONDITION a model of arms or of points, or a sparse one.
+// user; FAILED_PRECONDITION a model of arms or of points, a sparse one, or one of effects that give
+// an arm more than a mean and a variance of its own.
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response);
 

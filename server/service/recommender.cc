@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/design/event_rule.h"
+#include "server/service/arm_effects_page.h"
 #include "server/service/posterior_page.h"
 #include "server/service/reports.h"
 #include "server/service/selection.h"
@@ -37,6 +38,8 @@ class Recommender final : public Handlers {
                            v1::BatchSelectResponse& response) override;
   absl::Status GetPosterior(const v1::GetPosteriorRequest& request,
                             v1::GetPosteriorResponse& response) override;
+  absl::Status GetArmEffects(const v1::GetArmEffectsRequest& request,
+                             v1::GetArmEffectsResponse& response) override;
   void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
               Finish finish) override;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
@@ -96,6 +99,13 @@ absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
                            FindModel(registry_, request.model()));
   return FillPosterior(*model, request, response);
+}
+
+absl::Status Recommender::GetArmEffects(const v1::GetArmEffectsRequest& request,
+                                        v1::GetArmEffectsResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
+                           FindModel(registry_, request.model()));
+  return FillArmEffects(*model, request, response);
 }
 
 void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& response,

@@ -17,6 +17,7 @@ bandana_test(NAME counter_stream_test SRCS unit/counter_stream_test.cc DEPS ${cl
 bandana_test(NAME client_policy_test SRCS unit/client_policy_test.cc DEPS ${client_deps})
 bandana_test(NAME client_delivery_test SRCS integration/client_delivery_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_parts_test SRCS unit/client_parts_test.cc DEPS ${client_deps})
+bandana_test(NAME arm_effects_test SRCS unit/arm_effects_test.cc DEPS ${client_deps})
 bandana_test(NAME client_context_test SRCS integration/client_context_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_counter_test SRCS integration/client_counter_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_window_test SRCS integration/client_window_test.cc DEPS ${client_deps} LABELS integration)
@@ -29,6 +30,8 @@ bandana_test(NAME client_kill_test SRCS fault/client_kill_test.cc DEPS ${client_
 bandana_test(NAME device_crash_test SRCS fault/device_crash_test.cc support/fault_vfs.cc
   DEPS ${client_deps} SQLite::SQLite3 LABELS fault TIMEOUT 300)
 bandana_test(NAME client_server_test SRCS integration/client_server_test.cc
+  DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME effects_on_device_test SRCS integration/effects_on_device_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME central_server_test SRCS integration/central_server_test.cc
   DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)

@@ -21,7 +21,7 @@ using namespace bandana::server;  // NOLINT
 
 struct World {
   World() {
-    for (const char* name : {"plain", "local", "points"}) {
+    for (const char* name : {"plain", "local", "points", "effects"}) {
       ModelSpec spec = testing::PlainSpec(name, 2);
       if (std::string_view(name) == "local") {
         spec = testing::PrivateSpec(name, 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER);
@@ -29,6 +29,11 @@ struct World {
       if (std::string_view(name) == "points") {
         spec.points.emplace().domain.dimension = 2;
         spec.config.mutable_points();
+      }
+      if (std::string_view(name) == "effects") {
+        spec.effects.emplace().terms.push_back(
+            {.effect = {.name = "arm", .prior_variance = 1}, .scope = {.arm = 0}});
+        spec.config.mutable_effects();
       }
       testing::FakeModel& model = registry.Add(std::move(spec));
       model.SetArms({{.id = 10, .features = {1, 0}, .tags = {"news"}}});
@@ -74,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   int finished = 0;
   const auto finish = [&finished](const absl::Status&) { ++finished; };
-  switch (data[0] % 6) {
+  switch (data[0] % 7) {
     case 0:
       Try<v1::SelectRequest, v1::SelectResponse>(
           bytes, [&](auto& q, auto& a) { recommender.Select(q, a).IgnoreError(); });
@@ -110,6 +115,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 4:
       Try<v1::GetPosteriorRequest, v1::GetPosteriorResponse>(
           bytes, [&](auto& q, auto& a) { recommender.GetPosterior(q, a).IgnoreError(); });
+      break;
+    case 6:
+      Try<v1::GetArmEffectsRequest, v1::GetArmEffectsResponse>(
+          bytes, [&](auto& q, auto& a) { recommender.GetArmEffects(q, a).IgnoreError(); });
       break;
     default:
       Try<v1::GetModelRequest, v1::GetModelResponse>(

@@ -9,6 +9,7 @@
 
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/policy.h"
+#include "client/src/selection/arm_effects.h"
 #include "client/src/selection/posteriors.h"
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
@@ -86,13 +87,26 @@ void TryPosterior(const v1::GetPosteriorResponse& response) {
   const auto posterior = ParsePosterior(response, kDimension);
   if (!posterior.ok()) return;
   for (const Link link : {Link::kLinear, Link::kLogistic}) {
-    const Ranking ranking = RankOnDevice(*posterior, link, kArms, 2, 1);
+    const Ranking ranking = RankOnDevice(*posterior, link, {.features = kArms}, 2, 1);
     BANDANA_CHECK(ranking.arms.size() == 2);
     for (int rank = 0; rank < 2; ++rank) {
       BANDANA_CHECK(ranking.arms[rank].position >= 0 && ranking.arms[rank].position < 3);
       const std::vector<double> x = FeaturesOfRank(ranking.features, rank, kDimension);
       BANDANA_CHECK(std::hypot(x.at(0), x.at(1)) <= 1 + 1e-12);
     }
+  }
+}
+
+void TryArms(const v1::GetArmEffectsResponse& response) {
+  ArmEffectsPages pages;
+  const auto next = pages.Add(response);
+  if (!next.ok()) return;
+  BANDANA_CHECK(*next == 0 || *next > response.ids(response.ids_size() - 1));
+  pages.Add(response).IgnoreError();  // ids that came before
+  const auto arms = pages.Take();
+  for (const std::uint32_t id : {0u, 7u, Arms::kNoId}) {
+    const ArmShare share = arms->ShareOf(id);
+    BANDANA_CHECK(std::isfinite(share.mean) && share.variance >= 0);
   }
 }
 
@@ -129,12 +143,15 @@ void Parse(std::string_view bytes, const Try& go_on) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       Parse<v1::GetModelResponse>(bytes, TryModel);
       break;
     case 1:
       Parse<v1::GetPosteriorResponse>(bytes, TryPosterior);
+      break;
+    case 3:
+      Parse<v1::GetArmEffectsResponse>(bytes, TryArms);
       break;
     default:
       Parse<v1::SelectResponse>(bytes, TrySelection);

@@ -57,9 +57,13 @@ Method Later(void (Handlers::*method)(const Request&, Response&, Finish)) {
 
 const Method& MethodNamed(const std::string& name) {
   static const std::map<std::string, Method> methods = {
-      {"GetModel", Now(&Handlers::GetModel)},       {"Select", Now(&Handlers::Select)},
-      {"BatchSelect", Now(&Handlers::BatchSelect)}, {"GetPosterior", Now(&Handlers::GetPosterior)},
-      {"Report", Later(&Handlers::Report)},         {"Submit", Later(&Handlers::Submit)},
+      {"GetModel", Now(&Handlers::GetModel)},
+      {"Select", Now(&Handlers::Select)},
+      {"BatchSelect", Now(&Handlers::BatchSelect)},
+      {"GetPosterior", Now(&Handlers::GetPosterior)},
+      {"Report", Later(&Handlers::Report)},
+      {"Submit", Later(&Handlers::Submit)},
+      {"GetArmEffects", Now(&Handlers::GetArmEffects)},
   };
   return methods.at(name);
 }
@@ -180,6 +184,13 @@ absl::Status AnyMethod::GetPosterior(const v1::GetPosteriorRequest& request,
   return result;
 }
 
+absl::Status AnyMethod::GetArmEffects(const v1::GetArmEffectsRequest& request,
+                                      v1::GetArmEffectsResponse& response) {
+  absl::Status result;
+  Call("GetArmEffects", request.model(), request, response, [&](absl::Status s) { result = s; });
+  return result;
+}
+
 void AnyMethod::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                        Finish finish) {
   Call("Report", request.model(), request, response, std::move(finish));
@@ -217,6 +228,10 @@ void Playback::Call(const std::string& method, const std::string& model, const M
       return exchange.method == method && exchange.model == model;
     };
     const auto next = std::find_if(left_.begin(), left_.end(), asked);
+    const auto has_method = [&](const Exchange& exchange) { return exchange.method == method; };
+    if (std::none_of(left_.begin(), left_.end(), has_method)) {
+      return absl::UnimplementedError("the earlier server had no such method");
+    }
     if (next == left_.end()) return absl::NotFoundError("the earlier server was not asked that");
     BANDANA_CHECK(response.ParseFromString(next->response));
     if (std::count_if(next, left_.end(), asked) > 1) left_.erase(next);

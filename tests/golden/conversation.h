@@ -41,6 +41,8 @@ class AnyMethod : public server::Handlers {
                            v1::BatchSelectResponse& response) final;
   absl::Status GetPosterior(const v1::GetPosteriorRequest& request,
                             v1::GetPosteriorResponse& response) final;
+  absl::Status GetArmEffects(const v1::GetArmEffectsRequest& request,
+                             v1::GetArmEffectsResponse& response) final;
   void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
               server::Finish finish) final;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
@@ -71,7 +73,8 @@ class Recorder final : public AnyMethod {
 };
 
 // An earlier server: answers each call with what it was answered then, in the order of then; the
-// last answer of a method and model again and again. NOT_FOUND where there was none. Threads: safe.
+// last answer of a method and model again and again. NOT_FOUND where there was none, UNIMPLEMENTED
+// where the method was never called. Threads: safe.
 class Playback final : public AnyMethod {
  public:
   explicit Playback(std::vector<Exchange> exchanges) : left_(std::move(exchanges)) {}

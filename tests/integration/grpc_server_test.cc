@@ -102,8 +102,12 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
   ASSERT_TRUE(stub_->GetPosterior(Context().get(), {}, &posterior).ok());
   EXPECT_EQ(posterior.version(), 7);
 
+  v1::GetArmEffectsResponse arms;
+  ASSERT_TRUE(stub_->GetArmEffects(Context().get(), {}, &arms).ok());
+  EXPECT_EQ(arms.version(), 7);
+
   for (const char* method :
-       {"GetModel", "Select", "BatchSelect", "Report", "Submit", "GetPosterior"}) {
+       {"GetModel", "Select", "BatchSelect", "Report", "Submit", "GetPosterior", "GetArmEffects"}) {
     EXPECT_EQ(observer_.calls(method, grpc::StatusCode::OK), 1) << method;
   }
   EXPECT_EQ(observer_.negative(), 0);

@@ -80,6 +80,11 @@ class ScriptedHandlers final : public server::Handlers {
     response.set_version(7);
     return absl::OkStatus();
   }
+  absl::Status GetArmEffects(const v1::GetArmEffectsRequest&,
+                             v1::GetArmEffectsResponse& response) override {
+    response.set_version(7);
+    return absl::OkStatus();
+  }
   void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
               server::Finish finish) override {
     Hold([&request, &response, finish = std::move(finish)] {

@@ -77,6 +77,9 @@ struct FakeRecommender::State {
   std::condition_variable released;
   v1::GetModelResponse model;
   v1::GetPosteriorResponse posterior;
+  std::vector<v1::GetArmEffectsResponse> arm_effects;
+  absl::Status arm_effects_status = absl::UnimplementedError("GetArmEffects");
+  std::vector<v1::GetArmEffectsRequest> arm_effects_requests;
   std::deque<Fault> delivery_faults;
   std::deque<Fault> select_faults;
   RewardRange window{0, 1};
@@ -153,6 +156,25 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
       response->set_not_modified(true);
     } else {
       *response = state_.posterior;
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetArmEffects(grpc::ServerContext*, const v1::GetArmEffectsRequest* request,
+                             v1::GetArmEffectsResponse* response) override {
+    const std::lock_guard lock(state_.mutex);
+    state_.arm_effects_requests.push_back(*request);
+    if (!state_.arm_effects_status.ok()) return ToGrpc(state_.arm_effects_status);
+    const auto& pages = state_.arm_effects;
+    std::size_t page = 0;
+    while (request->first_arm() != 0 && page + 1 < pages.size() &&
+           pages[page].next_arm() != request->first_arm()) {
+      ++page;
+    }
+    *response = pages[request->first_arm() == 0 ? 0 : page + 1];
+    if (request->if_newer_than() != 0 && response->version() <= request->if_newer_than()) {
+      response->Clear();
+      response->set_not_modified(true);
     }
     return grpc::Status::OK;
   }
@@ -337,6 +359,17 @@ void FakeRecommender::SetPosterior(const v1::GetPosteriorResponse& posterior) {
   state_->posterior = posterior;
 }
 
+void FakeRecommender::SetArmEffects(std::vector<v1::GetArmEffectsResponse> pages) {
+  const std::lock_guard lock(state_->mutex);
+  state_->arm_effects = std::move(pages);
+  state_->arm_effects_status = absl::OkStatus();
+}
+
+void FakeRecommender::FailArmEffects(absl::Status status) {
+  const std::lock_guard lock(state_->mutex);
+  state_->arm_effects_status = std::move(status);
+}
+
 void FakeRecommender::FailDelivery(const Fault& fault) {
   const std::lock_guard lock(state_->mutex);
   state_->delivery_faults.push_back(fault);
@@ -425,6 +458,11 @@ std::vector<v1::ContextReport> FakeRecommender::applied_contexts() const {
 std::vector<std::string> FakeRecommender::posterior_requests() const {
   const std::lock_guard lock(state_->mutex);
   return state_->posterior_requests;
+}
+
+std::vector<v1::GetArmEffectsRequest> FakeRecommender::arm_effects_requests() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->arm_effects_requests;
 }
 
 int FakeRecommender::model_requests() const {

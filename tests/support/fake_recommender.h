@@ -61,6 +61,10 @@ class FakeRecommender {
   int port() const;
   void SetSpec(const PublicSpec& spec);
   void SetPosterior(const v1::GetPosteriorResponse& posterior);
+  // Pages, answered by their order and next_arm; with a status every call is answered with it.
+  // Before the first call of it UNIMPLEMENTED, as of an older server.
+  void SetArmEffects(std::vector<v1::GetArmEffectsResponse> pages);
+  void FailArmEffects(absl::Status status);
 
   // The next Submit or Report (Select or BatchSelect) that arrives meets `fault`.
   void FailDelivery(const Fault& fault);
@@ -100,6 +104,8 @@ class FakeRecommender {
   std::vector<v1::ContextReport> applied_contexts() const;
   // GetPosteriorRequests, serialized.
   std::vector<std::string> posterior_requests() const;
+  // GetArmEffectsRequests, in order.
+  std::vector<v1::GetArmEffectsRequest> arm_effects_requests() const;
   int model_requests() const;
 
  private:

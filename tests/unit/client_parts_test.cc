@@ -185,19 +185,41 @@ TEST(FeaturesTest, RowsThatAreNotFiniteAreZeros) {
 TEST(FeaturesTest, CutsOutTheShownArm) {
   ReportRow row;
   row.features = PackFeatures(std::vector<double>{1, 2, 3, 4, 5, 6});
-  ShowArm(1, 2, row);
+  ShowArm(1, 3, 2, row);
   EXPECT_EQ(row.opening.shown, 0);  // its token will be for this arm alone
   EXPECT_EQ(row.features, PackFeatures(std::vector<double>{3, 4}));
   ReportRow with_token;
   with_token.token = "token";
-  ShowArm(1, 2, with_token);
+  ShowArm(1, 3, 2, with_token);
   EXPECT_EQ(with_token.opening.shown, 1);
   ReportRow of_counter;
   of_counter.token = "token";
   of_counter.features = PackFeatures(std::vector<double>{1, 2, 3, 4});
-  ShowArm(1, 2, of_counter);
+  ShowArm(1, 2, 2, of_counter);
   EXPECT_EQ(of_counter.opening.shown, 1);
   EXPECT_EQ(of_counter.features, PackFeatures(std::vector<double>{3, 4}));
+}
+
+TEST(FeaturesTest, ArmsArePackedWithTheirIds) {
+  // One feature: two arms with ids take as many bytes as three without.
+  const std::vector<std::uint32_t> ids = {7, Arms::kNoId};
+  std::string packed = PackFeatures(std::vector<double>{1, 2});
+  AppendArmIds(ids, packed);
+  EXPECT_TRUE(ArePackedArms(packed, 2, 1));
+  EXPECT_TRUE(ArePackedArms(packed, 3, 1));
+  EXPECT_FALSE(ArePackedArms(packed, 1, 1));
+  ReportRow row;
+  row.features = packed;
+  ShowArm(1, 2, 1, row);
+  EXPECT_EQ(row.features, PackedArm(packed, 1, 2, 1));
+  v1::InlineArms arms;
+  UnpackArm(PackedArm(packed, 0, 2, 1), arms);
+  EXPECT_THAT(arms.features(), ElementsAre(1));
+  EXPECT_THAT(arms.ids(), ElementsAre(7u));
+  v1::InlineArms without;
+  UnpackArm(PackFeatures(std::vector<double>{3, 4}), without);
+  EXPECT_THAT(without.features(), ElementsAre(3, 4));
+  EXPECT_THAT(without.ids(), ElementsAre());
 }
 
 TEST(WindowTimesTest, LeavesAfterTheGuardAtATimeOfItsOwn) {
@@ -249,7 +271,7 @@ TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
   EXPECT_THAT(posterior->node.covariance, ElementsAre(4, 1, 1, 9));
   // (1,0): 0.5 + 2 * 2 = 4.5; (0,1): -1 + 2 * 3 = 5; (0,0): 0; (1,1): -0.5 + 2 sqrt(15) = 7.246.
   const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
-  const Ranking ranking = RankOnDevice(*posterior, Link::kLinear, arms, 3, 1);
+  const Ranking ranking = RankOnDevice(*posterior, Link::kLinear, {.features = arms}, 3, 1);
   ASSERT_EQ(ranking.arms.size(), 3);
   EXPECT_EQ(ranking.arms[0].position, 3);
   EXPECT_NEAR(ranking.arms[0].score, -0.5 + 2 * std::sqrt(15.0), 1e-12);
@@ -262,12 +284,29 @@ TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
   EXPECT_TRUE(ranking.token.empty());
 }
 
+TEST(PosteriorsTest, AddsWhatEveryArmHasAndWhatEachHas) {
+  auto response = SomePosterior();
+  response.set_constant_mean(0.25);
+  response.set_constant_variance(3);
+  const auto posterior = ParsePosterior(response, 2);
+  ASSERT_THAT(posterior, IsOk());
+  const std::vector<double> arms = {1, 0, 1, 0};
+  const std::vector<ArmShare> shares = {{}, {.mean = 0.5, .variance = 9}};
+  const Ranking ranking = RankOnDevice(*posterior, Link::kLinear, {arms, shares}, 2, 1);
+  ASSERT_EQ(ranking.arms.size(), 2);
+  EXPECT_EQ(ranking.arms[0].position, 1);
+  EXPECT_NEAR(ranking.arms[0].mean, 0.5 + 0.25 + 0.5, 1e-12);
+  EXPECT_NEAR(ranking.arms[0].width, std::sqrt(4.0 + 3 + 9), 1e-12);
+  EXPECT_NEAR(ranking.arms[0].score, 1.25 + 2 * 4, 1e-12);
+  EXPECT_NEAR(ranking.arms[1].score, 0.75 + 2 * std::sqrt(7.0), 1e-12);
+}
+
 // The same posterior, read as one of theta / 4: the arms' logits are 4 times their means.
 TEST(PosteriorsTest, LogisticRanksAlikeInRewardUnitsAndStraightensItsFeatures) {
   const auto posterior = ParsePosterior(SomePosterior(), 2);
   const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
-  const Ranking ranking = RankOnDevice(*posterior, Link::kLogistic, arms, 4, 1);
-  const Ranking linear = RankOnDevice(*posterior, Link::kLinear, arms, 4, 1);
+  const Ranking ranking = RankOnDevice(*posterior, Link::kLogistic, {.features = arms}, 4, 1);
+  const Ranking linear = RankOnDevice(*posterior, Link::kLinear, {.features = arms}, 4, 1);
   ASSERT_EQ(ranking.arms.size(), 4);
   const auto mu = [](double z) { return 1 / (1 + std::exp(-z)); };
   std::string features;
@@ -294,7 +333,8 @@ TEST(PosteriorsTest, SaturatedEstimatesShrinkFeaturesAndStayFinite) {
     auto response = SomePosterior();
     response.set_means(0, huge);
     response.set_means(1, huge);
-    const Ranking ranking = RankOnDevice(*ParsePosterior(response, 2), Link::kLogistic, arms, 2, 1);
+    const Ranking ranking =
+        RankOnDevice(*ParsePosterior(response, 2), Link::kLogistic, {.features = arms}, 2, 1);
     for (int i = 0; i < 2; ++i) {
       EXPECT_GE(ranking.arms[i].mean, 0);
       EXPECT_LE(ranking.arms[i].mean, 1);
@@ -312,6 +352,12 @@ TEST(PosteriorsTest, RefusesWhatDoesNotFit) {
   auto two = SomePosterior();
   two.add_alphas(1);
   EXPECT_THAT(ParsePosterior(two, 2), StatusIs(internal));
+  auto constant = SomePosterior();
+  constant.set_constant_mean(std::nan(""));
+  EXPECT_THAT(ParsePosterior(constant, 2), StatusIs(internal, "not finite"));
+  constant.set_constant_mean(0);
+  constant.set_constant_variance(-1e-9);
+  EXPECT_THAT(ParsePosterior(constant, 2), StatusIs(internal, "below 0"));
 }
 
 TEST(PosteriorsTest, CacheKeepsTheNewestOfTheLastUsers) {

@@ -41,6 +41,8 @@ struct ModelInfo {
 
 // The arms of one decision. Views: what they point to must live until the call returns.
 struct Arms {
+  // The id of an inline arm that has none.
+  static constexpr std::uint32_t kNoId = 0xffffffff;
   // n x d, row-major. `ids`: none, or one per arm, by which a model with effects of arms knows it.
   static Arms Inline(std::span<const double> features, std::span<const std::uint32_t> ids = {}) {
     return {features, ids, {}, Form::kInline};
@@ -192,13 +194,17 @@ class Client {
 
   // Ranks inline arms on the device with the posterior that RefreshPosterior fetched. No call is
   // made, and arms that were not chosen never leave the device. The token of the chosen arm is
-  // fetched when the decision is reported. Errors: FAILED_PRECONDITION no posterior yet, or a model
-  // with a counter; INVALID_ARGUMENT arms not inline, shape.
+  // fetched when the decision is reported. In models with effects of arms an arm with an id has the
+  // effects that were fetched last of it, or those of an arm of which nothing is known; an arm
+  // without id has none. Errors: FAILED_PRECONDITION no posterior yet, or a model with a counter;
+  // INVALID_ARGUMENT arms not inline, shape.
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,
                                                    Ranks ranks = {}) = 0;
-  // Fetches the user's posterior if the server has a newer one. Returns whether it changed. Errors:
-  // FAILED_PRECONDITION contexts are private, so that only the clock fetches the posterior; or the
-  // server draws the choices (arms without features, points).
+  // Fetches the user's posterior if the server has a newer one. Returns whether it changed. The
+  // first call also fetches the effects of arms, where the model has any; from then on the clock
+  // does (ClientOptions::arm_effects_tag and posterior_interval). Errors: FAILED_PRECONDITION
+  // contexts are private, so that only the clock fetches the posterior; or only the server can rank
+  // (arms without features, points, effects of pairs or of the features of each arm).
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
   // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward.

@@ -75,9 +75,15 @@ struct ClientOptions {
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);
 
-  // Models whose contexts are private: time between two fetches of the posterior, whatever the
-  // application does; (0, 24 h]. Larger chooses by older posteriors.
+  // Time between two fetches by the clock, whatever the application does; (0, 24 h]. Of the
+  // posterior where contexts are private; of the effects of arms where SelectOnDevice is used.
+  // Larger chooses by older ones.
   absl::Duration posterior_interval = absl::Seconds(1);
+  // For SelectOnDevice in models with effects of arms: those that the client fetches are of the
+  // catalogue's arms with this tag, or of all. It is fixed, so that no fetch tells of a decision.
+  // At most 64 bytes. A fetch takes 12 bytes per arm: with many arms choose a tag, or a longer
+  // posterior_interval.
+  std::string arm_effects_tag;
 
   // --- changes speed ---
   // Deliveries under way at once, [1, 64].

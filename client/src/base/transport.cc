@@ -108,6 +108,10 @@ class GrpcTransport final : public Transport {
                     OnAnswer<v1::GetPosteriorResponse> done) override {
     Start(&v1::Recommender::Stub::PrepareAsyncGetPosterior, request, options, std::move(done));
   }
+  void GetArmEffects(const v1::GetArmEffectsRequest& request, const CallOptions& options,
+                     OnAnswer<v1::GetArmEffectsResponse> done) override {
+    Start(&v1::Recommender::Stub::PrepareAsyncGetArmEffects, request, options, std::move(done));
+  }
 
   void Shutdown() override {
     {

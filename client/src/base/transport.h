@@ -46,6 +46,8 @@ class Transport {
                       OnAnswer<v1::SubmitResponse> done) = 0;
   virtual void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
                             OnAnswer<v1::GetPosteriorResponse> done) = 0;
+  virtual void GetArmEffects(const v1::GetArmEffectsRequest& request, const CallOptions& options,
+                             OnAnswer<v1::GetArmEffectsResponse> done) = 0;
 
   // Cancels what is under way, waits for its callbacks and stops the thread. Calls made afterwards
   // are answered CANCELLED by their caller's thread. Not from a callback.

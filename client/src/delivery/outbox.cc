@@ -109,8 +109,7 @@ void Outbox::Fill(Batch& batch) const {
       select.set_model(options_.model);
       select.set_user(report.user);
       select.set_top_k(1);
-      UnpackFeatures(report.features,
-                     *select.mutable_arms()->mutable_inline_arms()->mutable_features());
+      UnpackArm(report.features, *select.mutable_arms()->mutable_inline_arms());
     } else {
       options_.form->add(report.report, batch.submit, batch.report);
     }

@@ -27,7 +27,7 @@ namespace bandana::device {
 struct OutboundReport {
   DecisionNumber number = 0;
   std::string user;
-  std::string features;  // not empty: the token has still to be fetched for this arm
+  std::string features;  // not empty: the token has still to be fetched for this packed arm
   std::string report;
   bool alone = false;  // has been in a delivery that was refused as a whole
   absl::Time due_at;   // when it may leave

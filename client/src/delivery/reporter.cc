@@ -40,7 +40,7 @@ ReportRow Reporter::RowOf(const Handle& decision) const {
   row.user = decision.user;
   row.token = decision.token;
   row.features = decision.features;
-  ShowArm(decision.shown, options_.dimension, row);
+  ShowArm(decision.shown, decision.ranks, options_.dimension, row);
   row.opening.epoch = services_.epoch->value();
   if (const auto window = WindowOf(decision.windows, decision.shown)) {
     AppendWindow(*window, row.opening.window);

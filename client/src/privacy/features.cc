@@ -12,6 +12,10 @@ namespace bandana::device {
 
 static_assert(std::endian::native == std::endian::little);
 
+namespace {
+constexpr std::size_t kIdBytes = sizeof(std::uint32_t);
+}  // namespace
+
 absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimension) {
   if (features.empty() || features.size() % dimension != 0) {
     return InvalidArgument("arms.features must hold n x ", dimension, " values, n >= 1, got ",
@@ -63,9 +67,31 @@ std::string PackFeatures(std::span<const double> features) {
   return std::string(reinterpret_cast<const char*>(features.data()), features.size_bytes());
 }
 
-void UnpackFeatures(std::string_view bytes, google::protobuf::RepeatedField<double>& features) {
-  features.Resize(static_cast<int>(bytes.size() / sizeof(double)), 0);
-  std::memcpy(features.mutable_data(), bytes.data(), features.size() * sizeof(double));
+void AppendArmIds(std::span<const std::uint32_t> ids, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(ids.data()), ids.size_bytes());
+}
+
+bool ArePackedArms(std::string_view bytes, int ranks, std::size_t dimension) {
+  const std::size_t features = dimension * sizeof(double);
+  return bytes.size() == ranks * features || bytes.size() == ranks * (features + kIdBytes);
+}
+
+std::string PackedArm(std::string_view bytes, int rank, int ranks, std::size_t dimension) {
+  const std::size_t row = dimension * sizeof(double);
+  std::string arm(bytes.substr(rank * row, row));
+  if (bytes.size() > ranks * row) arm += bytes.substr(ranks * row + rank * kIdBytes, kIdBytes);
+  return arm;
+}
+
+void UnpackArm(std::string_view bytes, v1::InlineArms& arms) {
+  const std::size_t count = bytes.size() / sizeof(double);
+  std::vector<double> features(count);
+  std::memcpy(features.data(), bytes.data(), count * sizeof(double));
+  arms.mutable_features()->Add(features.begin(), features.end());
+  if (bytes.size() == count * sizeof(double)) return;
+  std::uint32_t id = 0;
+  std::memcpy(&id, bytes.data() + count * sizeof(double), kIdBytes);
+  arms.add_ids(id);
 }
 
 }  // namespace bandana::device

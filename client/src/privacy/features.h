@@ -1,13 +1,15 @@
 // Feature vectors on the device: checks, clipping, and the packed form that the store keeps.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "google/protobuf/repeated_field.h"
+#include "bandana/v1/recommender.pb.h"
 
 namespace bandana::device {
 
@@ -32,8 +34,17 @@ inline std::span<const double> FeaturesOfRow(std::span<const double> features, i
 // Row `rank` of packed features; empty when there is none.
 std::vector<double> FeaturesOfRank(std::string_view bytes, int rank, std::size_t dimension);
 
-// Doubles as little-endian bytes and back.
+// Doubles as little-endian bytes.
 std::string PackFeatures(std::span<const double> features);
-void UnpackFeatures(std::string_view bytes, google::protobuf::RepeatedField<double>& features);
+
+// Packed arms are the packed features of some ranks, and then, where arms have ids, 4 bytes of each
+// rank's id.
+void AppendArmIds(std::span<const std::uint32_t> ids, std::string& bytes);
+// Whether that is what the bytes can be.
+bool ArePackedArms(std::string_view bytes, int ranks, std::size_t dimension);
+// One of them, packed. Requires packed arms, and that it is among them.
+std::string PackedArm(std::string_view bytes, int rank, int ranks, std::size_t dimension);
+// Adds one packed arm.
+void UnpackArm(std::string_view bytes, v1::InlineArms& arms);
 
 }  // namespace bandana::device

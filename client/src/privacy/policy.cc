@@ -68,6 +68,10 @@ absl::Status CheckOptions(const ClientOptions& options) {
   BANDANA_RETURN_IF_ERROR(CheckDuration("backoff_max", options.backoff_max, absl::Hours(1)));
   BANDANA_RETURN_IF_ERROR(
       CheckDuration("posterior_interval", options.posterior_interval, absl::Hours(24)));
+  if (options.arm_effects_tag.size() > std::size_t{kTagBytesMax}) {
+    return InvalidArgument("options.arm_effects_tag must have at most ", kTagBytesMax,
+                           " bytes, got ", options.arm_effects_tag.size());
+  }
   return CheckDuration("backoff_min", options.backoff_min, options.backoff_max);
 }
 

@@ -1,5 +1,6 @@
 #include "client/src/privacy/release.h"
 
+#include "client/src/privacy/features.h"
 #include "common/accounting/composition.h"
 #include "common/base/status.h"
 
@@ -23,11 +24,10 @@ std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number) {
   return std::nullopt;
 }
 
-void ShowArm(int shown, int dimension, ReportRow& row) {
+void ShowArm(int shown, int ranks, int dimension, ReportRow& row) {
   row.opening.shown = row.token.empty() ? 0 : shown;
   if (row.features.empty()) return;
-  const std::size_t bytes = dimension * sizeof(double);
-  row.features = row.features.substr(shown * bytes, bytes);
+  row.features = PackedArm(row.features, shown, ranks, static_cast<std::size_t>(dimension));
 }
 
 void FinishRow(Tables& tables, ReportRow& row, absl::Time forget_at) {

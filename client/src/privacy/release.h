@@ -34,10 +34,10 @@ absl::StatusOr<std::uint64_t> LedgerCost(const Mechanism& mechanism);
 // nothing when the decision has none yet.
 std::optional<Release> ReleasedBefore(Tables& tables, DecisionNumber number);
 
-// Sets the rank that the row's report names and cuts `row.features`, those of every rank, down to
-// the arm shown. A decision made on the device gets a token for that arm alone, in which it is the
-// first. Requires that the rank is there.
-void ShowArm(int shown, int dimension, ReportRow& row);
+// Sets the rank that the row's report names and cuts `row.features`, the packed arms of all
+// `ranks`, down to the arm shown. A decision made on the device gets a token for that arm alone, in
+// which it is the first. Requires that the rank is there.
+void ShowArm(int shown, int ranks, int dimension, ReportRow& row);
 
 // Writes the row whose report is drawn: what the draw was made from is erased, and until
 // `forget_at` the decision counts as reported.

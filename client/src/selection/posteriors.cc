@@ -21,7 +21,9 @@ absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& res
   posterior.node.mean.assign(response.means().begin(), response.means().end());
   posterior.node.alpha = response.alphas(0);
   posterior.node.covariance.resize(static_cast<std::size_t>(dimension) * dimension);
-  bool finite = std::isfinite(posterior.node.alpha);
+  posterior.constant = {.mean = response.constant_mean(), .variance = response.constant_variance()};
+  bool finite = std::isfinite(posterior.node.alpha) && std::isfinite(posterior.constant.mean) &&
+                std::isfinite(posterior.constant.variance);
   for (const double mean : posterior.node.mean) finite = finite && std::isfinite(mean);
   int next = 0;
   for (int row = 0; row < dimension; ++row) {
@@ -33,16 +35,34 @@ absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& res
     }
   }
   if (!finite) return Internal("the server's posterior is not finite");
+  if (posterior.constant.variance < 0) {
+    return Internal("the server's posterior has a variance below 0");
+  }
   return posterior;
 }
 
+namespace {
+
+// As the server scores them (ServedPosterior::Score).
+ArmScores ScoreHere(const UserPosterior& posterior, const ArmsHere& arms) {
+  ArmScores scores;
+  ScoreArms(posterior.node, arms.features, scores);
+  const ArmShare& all = posterior.constant;
+  for (std::size_t a = 0; a < scores.scores.size(); ++a) {
+    const ArmShare own = arms.shares.empty() ? ArmShare() : arms.shares[a];
+    AddToArm(a, all.mean + own.mean, all.variance + own.variance, posterior.node.alpha, scores);
+  }
+  return scores;
+}
+
+}  // namespace
+
 // PROOF: context_release begin
-Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
-                     int top_k, std::uint64_t tie_key) {
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, const ArmsHere& arms, int top_k,
+                     std::uint64_t tie_key) {
   const int dimension = static_cast<int>(posterior.node.mean.size());
   const double slope = LinkSlope(link, 0);
-  ArmScores scores;
-  ScoreArms(posterior.node, features, scores);
+  const ArmScores scores = ScoreHere(posterior, arms);
   Ranking ranking;
   ranking.posterior_version = posterior.version;
   for (const int position : RankArms(scores.scores, top_k, tie_key)) {
@@ -53,7 +73,7 @@ Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const 
                             .mean = LinkMean(link, predictor),
                             .width = LinkSlope(link, predictor) * scores.widths[position] / slope,
                             .propensity = ranking.arms.empty() ? 1.0 : 0.0});
-    const auto x = FeaturesOfRow(features, position, dimension);
+    const auto x = FeaturesOfRow(arms.features, position, dimension);
     ranking.features += PackFeatures(StraightFeatures(link, {x.begin(), x.end()}, predictor));
   }
   return ranking;

@@ -20,18 +20,26 @@ namespace bandana::device {
 struct UserPosterior {
   NodePosterior node;
   std::uint64_t version = 0;
+  ArmShare constant;  // of every arm
 };
 
-// One user's posterior from an answer to GetPosterior. Errors: INTERNAL wrong shapes, not finite.
+// One user's posterior from an answer to GetPosterior. Errors: INTERNAL wrong shapes, not finite, a
+// variance below 0.
 absl::StatusOr<UserPosterior> ParsePosterior(const v1::GetPosteriorResponse& response,
                                              int dimension);
 
-// Scores and ranks n x d finite, clipped features; ties fall by `tie_key`. Ranked arms have
+// n arms to be ranked here.
+struct ArmsHere {
+  std::span<const double> features;  // n x d, finite, clipped
+  std::span<const ArmShare> shares;  // n, or none
+};
+
+// Scores and ranks arms; ties fall by `tie_key`. Ranked arms have
 // propensity 1 (the first) or 0. With a curved link the posterior is of its slope at 0 times theta;
 // scores, means and widths are in reward units, and the ranking's features are straightened
 // (StraightFeatures) by the posterior that they were ranked by.
-Ranking RankOnDevice(const UserPosterior& posterior, Link link, std::span<const double> features,
-                     int top_k, std::uint64_t tie_key);
+Ranking RankOnDevice(const UserPosterior& posterior, Link link, const ArmsHere& arms, int top_k,
+                     std::uint64_t tie_key);
 
 // The posteriors of the kUsersMax users that were used last. Threads: safe.
 class PosteriorCache {

@@ -1,6 +1,7 @@
 #include "client/src/selection/ranker.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "client/src/base/once.h"
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/policy.h"
+#include "client/src/selection/arm_effects_clock.h"
 #include "client/src/selection/posterior_clock.h"
 #include "client/src/selection/posteriors.h"
 #include "common/base/check.h"
@@ -23,9 +25,26 @@ absl::StatusOr<std::vector<double>> Clipped(const PublicSpec& spec, const Arms& 
   return ClipArms(arms.features, spec.dimension, spec.feature_l2_max, spec.reject_features);
 }
 
-// Ranks on the device. `posterior` is null where there is none yet.
+// Appends the ids of the ranked arms, where there are any.
+void AppendIds(std::span<const std::uint32_t> ids, Ranking& ranking) {
+  if (ids.empty()) return;
+  std::vector<std::uint32_t> ranked;
+  for (const RankedArm& arm : ranking.arms) {
+    ranked.push_back(ids[static_cast<std::size_t>(arm.position)]);
+  }
+  AppendArmIds(ranked, ranking.features);
+}
+
+// What a device ranks by.
+struct Known {
+  std::shared_ptr<const UserPosterior> posterior;  // null where there is none yet
+  std::shared_ptr<const ArmEffects> arms;          // null where arms have no effects
+};
+
+// A decision made here keeps ids of arms where their effects are known: the server learns those of
+// the arm shown.
 absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
-                             const Ranks& ranks, std::shared_ptr<const UserPosterior> posterior) {
+                             const Ranks& ranks, Known known) {
   if (arms.form != Arms::Form::kInline) {
     return InvalidArgument("arms must be inline to be ranked on the device");
   }
@@ -34,13 +53,20 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   BANDANA_RETURN_IF_ERROR(
       MakeSelectRequest(spec.name, spec.dimension, user, offered, ranks).status());
   BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered));
-  if (posterior == nullptr) {
+  if (known.posterior == nullptr) {
     return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
   }
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
-  return Run([posterior = std::move(posterior), link = spec.link, features = std::move(features),
+  std::vector<std::uint32_t> ids;
+  std::vector<ArmShare> shares;
+  if (known.arms != nullptr) ids.assign(offered.ids.begin(), offered.ids.end());
+  for (const std::uint32_t id : ids) shares.push_back(known.arms->ShareOf(id));
+  return Run([posterior = std::move(known.posterior), link = spec.link,
+              features = std::move(features), ids = std::move(ids), shares = std::move(shares),
               top_k = ranks.top_k, tie_key](const Ranker::Ranked& done) {
-    done(RankOnDevice(*posterior, link, features, top_k, tie_key));
+    Ranking ranking = RankOnDevice(*posterior, link, {features, shares}, top_k, tie_key);
+    AppendIds(ids, ranking);
+    done(std::move(ranking));
   });
 }
 
@@ -48,7 +74,8 @@ absl::Status NotOfPoints(const PublicSpec& spec) {
   return InvalidArgument("model ", spec.name, " is not of points: its arms are ranked");
 }
 
-// The server ranks; the device may, by a posterior that was fetched for the user.
+// The server ranks; the device may, by a posterior that was fetched for the user. The first time
+// one is fetched, the clock of the effects of arms starts.
 class ServerRanker : public Ranker {
  public:
   ServerRanker(Options options, Transport* transport, Scheduler* scheduler)
@@ -58,7 +85,14 @@ class ServerRanker : public Ranker {
                    .range = options_.traits.windows_in,
                    .deadline = options_.deadline,
                    .backoff = options_.backoff},
-                  transport, scheduler) {}
+                  transport, scheduler),
+        arm_effects_({.model = spec().name,
+                      .tag = options_.arm_effects_tag,
+                      .interval = options_.posterior_interval,
+                      .deadline = options_.deadline},
+                     transport, scheduler) {}
+
+  void Close() override { arm_effects_.Close(); }
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
@@ -74,7 +108,8 @@ class ServerRanker : public Ranker {
   }
   absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
                                   const Ranks& ranks) override {
-    return RankWith(spec(), user, arms, ranks, posteriors_.Find(std::string(user)));
+    return RankWith(spec(), user, arms, ranks,
+                    {posteriors_.Find(std::string(user)), arm_effects_.Latest()});
   }
   absl::StatusOr<bool> Refresh(std::string_view user) override;
   bool HandleHasFeatures(const Handle&, bool) const override { return false; }
@@ -93,9 +128,11 @@ class ServerRanker : public Ranker {
   Transport* const transport_;
   Selector selector_;
   PosteriorCache posteriors_;
+  ArmEffectsClock arm_effects_;
 };
 
 absl::StatusOr<bool> ServerRanker::Refresh(std::string_view user) {
+  BANDANA_RETURN_IF_ERROR(arm_effects_.Start());
   const std::string name(user);
   v1::GetPosteriorRequest request;
   request.set_model(spec().name);
@@ -168,7 +205,7 @@ class ClockRanker final : public Ranker {
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
-    return RankWith(spec_, user, arms, ranks, clock_.Latest());
+    return RankWith(spec_, user, arms, ranks, {clock_.Latest(), nullptr});
   }
   absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec_); }
   absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -30,6 +31,7 @@ class Ranker {
     PublicSpec spec;
     absl::Duration deadline;  // of a selection, retries included, and of a posterior
     absl::Duration posterior_interval;
+    std::string arm_effects_tag;
     BackoffOptions backoff;
     EventTraits traits;  // of the model's events
   };

@@ -19,8 +19,8 @@ struct Handle {
   int ranks = 0;  // arms in the selection, [1, kTopKMax]
   int shown = 0;  // rank of the arm that the application shows, as it said in Select
   std::string user;
-  // The server's token, or the features of every rank, ranks x d packed doubles, of a decision made
-  // on the device; both for a counter. None when the store holds the open decision.
+  // The server's token, or the packed arms of every rank (features.h) of a decision made on the
+  // device; both for a counter. None when the store holds the open decision.
   std::string token;
   std::string features;
   // CENTRED_RANDOMIZER: low and high end of the window of every rank, ranks x 2 packed doubles, of

@@ -53,7 +53,7 @@ struct ReportRow {
   absl::Time due_at;   // when it is drawn and leaves
   std::string user;
   std::string token;     // open decisions of the server's Select
-  std::string features;  // of the arm shown: decisions made on the device, and those of a counter
+  std::string features;  // the arm shown, packed: made on the device, or of a counter
   std::string report;    // once drawn: the bytes that are sent
   Opening opening;       // until then
   StreamId stream = 0;   // counters: whose step the draw took; not stored

@@ -16,14 +16,16 @@ bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone;
 
 bool ArmsApart(const EffectsPosterior::Options& options) {
   for (std::size_t t = 0; t < options.scopes.size(); ++t) {
-    const EffectScope& scope = options.scopes[t];
-    if (!IsOfArm(scope)) continue;
-    if (options.effects[t].vector || scope.user != EffectScope::kNone) return false;
+    if (IsMoreThanShare(options.effects[t], options.scopes[t])) return false;
   }
   return true;
 }
 
 }  // namespace
+
+bool IsMoreThanShare(const Effect& effect, const EffectScope& scope) {
+  return IsOfArm(scope) && (effect.vector || scope.user != EffectScope::kNone);
+}
 
 absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Options options) {
   BANDANA_CHECK(options.effects.size() == options.scopes.size());
@@ -132,6 +134,13 @@ EffectsModel::Belief EffectsPosterior::PartBelief(int position, EffectKey key) c
   return model_.SumConstants(keys);
 }
 
+EffectsModel::Belief EffectsPosterior::ArmBelief(std::span<const EffectKey> arm) const {
+  thread_local Keys keys;
+  ArmKeys({}, arm, keys);
+  const std::shared_lock lock(mutex_);
+  return model_.SumConstants(keys);
+}
+
 void EffectsPosterior::Sum(std::span<const EffectKey> user, NodePosterior& out) const {
   const std::shared_lock lock(mutex_);
   SumLocked(user, out);
@@ -158,11 +167,8 @@ void EffectsPosterior::Score(std::span<const EffectKey> user, const ArmsOnOffer&
   }
   ScoreArms(scratch, arms.features, out);
   for (std::size_t a = 0; a < n; ++a) {
-    const double variance =
-        out.widths[a] * out.widths[a] + std::max(0.0, own[0].variance + own[a + 1].variance);
-    out.means[a] += own[0].mean + own[a + 1].mean;
-    out.widths[a] = std::sqrt(variance);
-    out.scores[a] = out.means[a] + scratch.alpha * out.widths[a];
+    AddToArm(a, own[0].mean + own[a + 1].mean, own[0].variance + own[a + 1].variance, scratch.alpha,
+             out);
   }
 }
 

@@ -27,6 +27,10 @@ struct EffectsEvent {
   double variance = 0;           // of the noise that the release added
 };
 
+// Whether an effect is of arms, and gives an arm more than a mean and a variance of its own: it is
+// of their features, or of pairs of users and arms.
+bool IsMoreThanShare(const Effect& effect, const EffectScope& scope);
+
 // Events are put in a queue, and reach the blocks, all of them in order, when Show is called: what
 // may not be published yet is read by nobody. Threads: one writer; the methods for readers are safe
 // beside it. A reader waits for one event at most, some microseconds.
@@ -70,6 +74,8 @@ class EffectsPosterior {
   // What part `position` of an arm (0 the arm itself, then its groups) adds to its reward, where
   // arms are apart.
   EffectsModel::Belief PartBelief(int position, EffectKey key) const;
+  // What all parts of an arm add, where arms are apart. A part that is not there is absent.
+  EffectsModel::Belief ArmBelief(std::span<const EffectKey> arm) const;
   // `watch` is told the parts of the arm of each event after it was shown, by the writer. Once,
   // while nobody writes.
   using ArmWatch = std::function<void(std::span<const EffectKey> arm)>;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/bandits/effects/effects_posterior.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -72,8 +73,25 @@ class Effects final : public Family {
     return "groups of users and arms, and fields of the catalogue, must not be computed from "
            "private reactions: nothing protects what they say";
   }
-  absl::Status CheckRankedByDevices(const ModelSpec&) const override {
-    return FailedPrecondition("a model of effects is ranked by the server");
+  // A device has features of arms, and a mean and a variance of each.
+  absl::Status CheckRankedByDevices(const ModelSpec& spec) const override {
+    for (const EffectTerm& term : spec.effects->terms) {
+      if (!IsMoreThanShare(term.effect, term.scope)) continue;
+      return FailedPrecondition(
+          "effect ", term.effect.name, " is ",
+          term.effect.vector ? "of the features of each arm" : "of pairs of users and arms",
+          ": arms are ranked by the server");
+    }
+    return absl::OkStatus();
+  }
+  absl::Status CheckArmEffects(const ModelSpec& spec) const override {
+    BANDANA_RETURN_IF_ERROR(CheckRankedByDevices(spec));
+    const auto is_of_arms = [](const EffectTerm& term) {
+      return term.scope.arm != EffectScope::kNone;
+    };
+    const std::vector<EffectTerm>& terms = spec.effects->terms;
+    if (std::any_of(terms.begin(), terms.end(), is_of_arms)) return absl::OkStatus();
+    return FailedPrecondition("the model has no effects of arms");
   }
 };
 

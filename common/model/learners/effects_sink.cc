@@ -28,6 +28,10 @@ class ServedEffects final : public ServedPosterior {
   std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
     return effects_->Law(whom.keys, scratch);
   }
+  ArmShare ShareOf(std::span<const EffectKey> arm) const override {
+    const EffectsModel::Belief share = effects_->ArmBelief(arm);
+    return {.mean = share.mean, .variance = share.variance};
+  }
 
  private:
   const std::shared_ptr<const EffectsPosterior> effects_;

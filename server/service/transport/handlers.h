@@ -32,6 +32,8 @@ class Handlers {
                                    v1::BatchSelectResponse& response) = 0;
   virtual absl::Status GetPosterior(const v1::GetPosteriorRequest& request,
                                     v1::GetPosteriorResponse& response) = 0;
+  virtual absl::Status GetArmEffects(const v1::GetArmEffectsRequest& request,
+                                     v1::GetArmEffectsResponse& response) = 0;
   virtual void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                       Finish finish) = 0;
   virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,

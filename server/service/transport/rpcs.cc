@@ -37,6 +37,8 @@ constexpr Rpc kRpcs[] = {
                                 CallClass::kReport, kHot),
     OnQueues<&Handlers::GetPosterior>("bandana.v1.Recommender/GetPosterior", Role::kSelect,
                                       Scope::kNamedModel, CallClass::kSelect, kCold),
+    OnQueues<&Handlers::GetArmEffects>("bandana.v1.Recommender/GetArmEffects", Role::kSelect,
+                                       Scope::kNamedModel, CallClass::kSelect, kCold),
 
     // Load balancers and tools ask these before they have credentials.
     {{"grpc.health.v1.Health/Check", {}, Scope::kOpen}, CallClass::kSelect, kCold, MakeCheckWork},

@@ -15,6 +15,8 @@ struct Model {
   const char* name;
   const char* text;
   const Asking& (*asking)() = AsksInline;
+  bool on_device = false;
+  int catalogue_arms = 0;
 };
 
 // Small counters: what is audited is who learns what, not how much noise there is.
@@ -58,7 +60,8 @@ constexpr Model kLocal[] = {
      "effects { standard {} } mode: LOCAL_REWARD "
      "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
     {"on-device",
-     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksInline, /*on_device=*/true},
     {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
     {"joint-gaussian",
      "shared {} mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1 "
@@ -105,33 +108,50 @@ constexpr Model kCentral[] = {
 };
 #undef BANDANA_AUDIT_COUNTER
 
+// Some of the arms that are offered are in the catalogue, some are not.
+constexpr int kCatalogueArms = 3;
+constexpr Model kEffectsOnDevice[] = {
+    {"effects-on-device",
+     "effects { standard {} user_groups: 'plan' arm_groups: 'genre' } mode: LOCAL_REWARD "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } ",
+     AsksInline, /*on_device=*/true, kCatalogueArms},
+    {"effects-centred-on-device",
+     "effects { standard {} arm_groups: 'genre' } mode: LOCAL_REWARD "
+     "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } ",
+     AsksInline, /*on_device=*/true, kCatalogueArms},
+    {"effects-on-device",
+     "effects { standard {} arm_groups: 'genre' } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksInline, /*on_device=*/true, kCatalogueArms},
+};
+
 std::string ModeOf(const Model& model) {
   const std::string_view text = model.text;
   const std::size_t at = text.find("mode: ") + 6;
   return std::string(text.substr(at, text.find(' ', at) - at));
 }
 
+Combination Through(const Model& model, bool window, bool raw) {
+  return {.name = absl::StrCat(ModeOf(model), " ", model.name, " ",
+                               window ? "window" : "one-per-decision", raw ? " raw" : " sdk"),
+          .model = model.text,
+          .window = window,
+          .raw_caller = raw,
+          .on_device = model.on_device,
+          .catalogue_arms = model.catalogue_arms,
+          .asking = &model.asking()};
+}
+
 std::vector<Combination> MakeCombinations() {
   std::vector<Combination> all;
   for (const bool window : {true, false}) {
-    const char* const reporting = window ? "window" : "one-per-decision";
-    for (const Model& model : kLocal) {
-      all.push_back({.name = absl::StrCat(ModeOf(model), " ", model.name, " ", reporting, " sdk"),
-                     .model = model.text,
-                     .window = window,
-                     .on_device = std::string_view(model.name) == "on-device",
-                     .asking = &model.asking()});
-    }
+    for (const Model& model : kLocal) all.push_back(Through(model, window, false));
     for (const Model& model : kCentral) {
-      for (const bool raw : {false, true}) {
-        all.push_back({.name = absl::StrCat(ModeOf(model), " ", model.name, " ", reporting,
-                                            raw ? " raw" : " sdk"),
-                       .model = model.text,
-                       .window = window,
-                       .raw_caller = raw,
-                       .asking = &model.asking()});
-      }
+      for (const bool raw : {false, true}) all.push_back(Through(model, window, raw));
     }
+  }
+  for (const bool window : {true, false}) {
+    for (const Model& model : kEffectsOnDevice) all.push_back(Through(model, window, false));
   }
   return all;
 }

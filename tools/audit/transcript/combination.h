@@ -16,6 +16,7 @@ struct Combination {
   bool window = true;       // else one_per_decision
   bool raw_caller = false;  // central modes: reports at the click, without the SDK
   bool on_device = false;   // SelectOnDevice instead of Select
+  int catalogue_arms = 0;   // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();
 };
 

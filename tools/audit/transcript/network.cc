@@ -248,6 +248,10 @@ std::unique_ptr<device::Transport> Network::MakeTransport() {
                       OnAnswer<v1::GetPosteriorResponse> done) override {
       link_->network.Start(link_, request, std::move(done));
     }
+    void GetArmEffects(const v1::GetArmEffectsRequest& request, const CallOptions&,
+                       OnAnswer<v1::GetArmEffectsResponse> done) override {
+      link_->network.Start(link_, request, std::move(done));
+    }
     void Shutdown() override { link_->Close(); }
 
    private:

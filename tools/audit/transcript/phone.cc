@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/client_impl.h"
@@ -106,6 +107,7 @@ absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
   options.select_deadline = absl::Seconds(60);
   options.report_deadline = absl::Seconds(60);
   options.posterior_interval = scenario.posterior_interval;
+  if (scenario.seed % 2 == 1) options.arm_effects_tag = "odd";
   options.deliveries_in_flight_max = scenario.deliveries_in_flight_max;
   options.reports_per_delivery_max = scenario.reports_per_delivery_max;
   network_.set_at_once(true);  // the first posterior
@@ -140,12 +142,14 @@ void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selec
   const Combination& combination = *options_.scenario->combination;
   if (!combination.on_device) return combination.asking->Select(*client_, choice, std::move(done));
   const std::string user = absl::StrCat(choice.user);
+  std::vector<std::uint32_t> ids;
+  for (int arm = 0; combination.catalogue_arms > 0 && arm < choice.arms; ++arm) ids.push_back(arm);
   // It blocks until its decision is durable, and the store works only on this thread.
   absl::StatusOr<Selection> selection;
   std::atomic<bool> returned = false;
   std::thread caller([&, bits = ThreadBits::Current()] {
     const ThreadBits same(bits);
-    selection = client_->SelectOnDevice(user, Arms::Inline(choice.features),
+    selection = client_->SelectOnDevice(user, Arms::Inline(choice.features, ids),
                                         Ranks(choice.top_k, choice.shown));
     returned = true;
   });

@@ -68,6 +68,10 @@ absl::Status Handle(server::Handlers& handlers, const v1::GetPosteriorRequest& r
                     v1::GetPosteriorResponse& response) {
   return handlers.GetPosterior(request, response);
 }
+absl::Status Handle(server::Handlers& handlers, const v1::GetArmEffectsRequest& request,
+                    v1::GetArmEffectsResponse& response) {
+  return handlers.GetArmEffects(request, response);
+}
 void Handle(server::Handlers& handlers, const v1::ReportRequest& request,
             v1::ReportResponse& response, server::Finish finish) {
   handlers.Report(request, response, std::move(finish));
@@ -110,8 +114,24 @@ absl::Status Room::Start() {
   models_ = std::make_unique<OneModel>(std::move(model));
   recommender_ =
       server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_, *options_.clock);
+  BANDANA_RETURN_IF_ERROR(PutArms());
   Step();
   return absl::OkStatus();
+}
+
+absl::Status Room::PutArms() {
+  const int arms = options_.catalogue_arms;
+  if (arms == 0 || model().catalogue()->size() > 0) return absl::OkStatus();
+  const auto dimension = static_cast<std::size_t>(options_.spec->public_spec.dimension);
+  std::vector<server::CatalogueArm> put;
+  for (int arm = 0; arm < arms; ++arm) {
+    put.push_back({.id = static_cast<std::uint32_t>(arm),
+                   .features = std::vector<double>(dimension, 0.5),
+                   .tags = {arm % 2 == 0 ? "even" : "odd"},
+                   .groups = {{"genre", arm < 2 ? "rock" : "jazz"}}});
+  }
+  v1::PutArmsResponse response;
+  return model().PutArms(put, &response);
 }
 
 server::HostedModel& Room::model() { return models_->model(); }
@@ -145,6 +165,8 @@ template void Room::Call(const v1::BatchSelectRequest&,
                          std::function<void(absl::Status, v1::BatchSelectResponse&)>);
 template void Room::Call(const v1::GetPosteriorRequest&,
                          std::function<void(absl::Status, v1::GetPosteriorResponse&)>);
+template void Room::Call(const v1::GetArmEffectsRequest&,
+                         std::function<void(absl::Status, v1::GetArmEffectsResponse&)>);
 template void Room::Call(const v1::ReportRequest&,
                          std::function<void(absl::Status, v1::ReportResponse&)>);
 template void Room::Call(const v1::SubmitRequest&,

@@ -28,6 +28,7 @@ struct RoomOptions {
   const ModelSpec* spec = nullptr;
   std::string folder;  // made when missing
   const Clock* clock = nullptr;
+  int catalogue_arms = 0;                 // arms 0 to one less are in the catalogue
   const NoiseBinding* binding = nullptr;  // of central models
   const Mutant* mutant = nullptr;
 };
@@ -55,6 +56,7 @@ class Room {
  private:
   Room(const RoomOptions& options, Recorder& recorder);
   absl::Status Start();
+  absl::Status PutArms();
   void Count(const server::Rpc& rpc, const absl::Status& status);
   server::ServerView View();
 

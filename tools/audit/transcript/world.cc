@@ -104,12 +104,14 @@ class World {
 
  private:
   absl::Status OpenRoom() {
-    BANDANA_ASSIGN_OR_RETURN(room_, Room::Open({.spec = options_.spec,
-                                                .folder = server_folder_,
-                                                .clock = &server_clock_,
-                                                .binding = &binding_,
-                                                .mutant = options_.mutant},
-                                               *recorder_));
+    BANDANA_ASSIGN_OR_RETURN(room_,
+                             Room::Open({.spec = options_.spec,
+                                         .folder = server_folder_,
+                                         .clock = &server_clock_,
+                                         .catalogue_arms = scenario_.combination->catalogue_arms,
+                                         .binding = &binding_,
+                                         .mutant = options_.mutant},
+                                        *recorder_));
     network_.Attach(room_.get());
     return absl::OkStatus();
   }
@@ -243,6 +245,9 @@ class World {
     v1::GetPosteriorRequest posterior;
     posterior.set_model("m");
     Ask<v1::GetPosteriorResponse>("GetPosterior", posterior);
+    v1::GetArmEffectsRequest arms;
+    arms.set_model("m");
+    Ask<v1::GetArmEffectsResponse>("GetArmEffects", arms);
     Choice other{.user = 1, .arms = 3, .features = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, .top_k = 3};
     Ask<v1::SelectResponse>("Select", RequestOf(other));
     room_->RecordReadings();
