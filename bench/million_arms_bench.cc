@@ -9,17 +9,15 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "bench/measure.h"
 #include "bench/zipf_events.h"
 #include "common/bandits/effects/effects_posterior.h"
 #include "common/base/check.h"
@@ -50,80 +48,12 @@ double Milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Time of this thread: other programs on the core do not count.
-double CpuMilliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
-
-double Percentile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1,
-                         static_cast<std::size_t>(part * static_cast<double>(values.size())))];
-}
-
-double ResidentMib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
-}
-
-// Shared, constant, one per level, user, arm; default scales for rewards in [0, 1].
-EffectsPosterior::Options StandardModel(const ZipfOptions& zipf) {
-  EffectsPosterior::Options options;
-  options.dimension = zipf.dimension;
-  const auto add = [&](const std::string& name, bool vector, double prior, EffectScope scope) {
-    Effect effect;
-    effect.name = name;
-    effect.vector = vector;
-    effect.prior_variance = prior;
-    options.effects.push_back(effect);
-    options.scopes.push_back(scope);
-  };
-  add("shared", true, 0.1, {});
-  add("constant", false, 0.1, {});
-  for (int level = 0; level < zipf.levels; ++level) {
-    add("level" + std::to_string(level), true, 0.08 / zipf.levels, {.user = 1 + level});
-  }
-  add("user", true, 0.02, {.user = 0});
-  add("arm", false, 0.03, {.arm = 0});
-  options.user_parts = 1 + zipf.levels;
-  options.arm_parts = 1;
-  options.reward_variance = 0.1;
-  options.exploration.kind = ExplorationRule::Kind::kConstant;
-  options.exploration.alpha = 0.2;
-  return options;
-}
-
-class Served final : public ServedPosterior {
- public:
-  explicit Served(const EffectsPosterior& effects) : effects_(effects) {}
-  std::uint64_t version() const override { return 0; }
-  int nodes() const override { return 1; }
-  const NodePosterior& Of(const Whom& whom, NodePosterior& scratch) const override {
-    effects_.Sum(whom.keys, scratch);
-    return scratch;
-  }
-  void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior& scratch,
-             ArmScores& out) const override {
-    effects_.Score(whom.keys, arms, scratch, out);
-  }
-  std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
-    return effects_.Law(whom.keys, scratch);
-  }
-
- private:
-  const EffectsPosterior& effects_;
-};
+double CpuMilliseconds() { return 1e3 * CpuSeconds(); }
 
 class Bench {
  public:
   explicit Bench(const ZipfOptions& zipf)
-      : zipf_(zipf), events_(zipf), effects_(*EffectsPosterior::Create(StandardModel(zipf))) {
+      : zipf_(zipf), events_(zipf), core_(MakeZipfModel(zipf)), effects_(core_->state().effects) {
     const double before = ResidentMib();
     const auto start = Clock::now();
     std::vector<CatalogueArm> arms;
@@ -141,27 +71,24 @@ class Bench {
     effects_->Watch([this](std::span<const EffectKey> arm) { beliefs_.Note(arm); });
     beliefs_.Fill(*catalogue_, {});
     beliefs_.End(catalogue_);
+    served_ = core_->Served();
   }
 
   void Learn(std::int64_t events) {
     ZipfEvent event;
     double total = 0;
     for (std::int64_t done = 0; done < events; done += 1000) {
+      if (log_.due()) Append(log_.Time());
       for (int i = 0; i < 1000; ++i) {
         events_.Next(event);
-        EffectsEvent next;
-        next.parts = event.user;
-        next.parts.insert(next.parts.end(), event.arm.begin(), event.arm.end());
-        next.features = event.x;
-        next.reward = event.reward;
-        effects_->Add(std::move(next));
+        Append(log_.Outcome(event));
       }
-      const auto start = Clock::now();
-      effects_->Show();
-      total += Milliseconds(Clock::now() - start);
+      const double start = CpuMilliseconds();
+      served_ = core_->Served();
+      total += CpuMilliseconds() - start;
     }
     if (events > 0) {
-      std::printf("learnt %lld events, %.2f us each with its arm's page told\n",
+      std::printf("learnt %lld events, %.2f us of CPU each with its arm's page told\n",
                   static_cast<long long>(events), 1e3 * total / static_cast<double>(events));
     }
   }
@@ -176,7 +103,6 @@ class Bench {
 
   Figures Query(int queries, int plain_every) {
     Figures figures;
-    const Served served(*effects_);
     server::ArmBlock block;
     ArmScores scores;
     NodePosterior scratch;
@@ -187,7 +113,7 @@ class Bench {
       const std::shared_ptr<const Catalogue> catalogue = Now();
       const server::CatalogueSearch search{.query = everything,
                                            .catalogue = *catalogue,
-                                           .posterior = served,
+                                           .posterior = *served_,
                                            .whom = {.node = 0, .keys = user},
                                            .top_k = kTopK,
                                            .tie_key = static_cast<std::uint64_t>(i)};
@@ -209,7 +135,7 @@ class Bench {
         block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
         return true;
       });
-      served.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, scores);
+      served_->Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, scores);
       const std::vector<int> ranking = RankArms(scores.scores, kTopK, search.tie_key);
       figures.plain_ms.push_back(Milliseconds(Clock::now() - again));
       figures.plain_cpu_ms.push_back(CpuMilliseconds() - again_cpu);
@@ -248,6 +174,7 @@ class Bench {
   }
 
  private:
+  void Append(std::string record) { BANDANA_CHECK(core_->Append(std::move(record)).ok()); }
   CatalogueArm RandomArm(int id) {
     CatalogueArm arm;
     arm.id = static_cast<std::uint32_t>(id);
@@ -265,7 +192,10 @@ class Bench {
 
   const ZipfOptions zipf_;
   ZipfEvents events_;
-  std::shared_ptr<EffectsPosterior> effects_;
+  ZipfLog log_;
+  const std::unique_ptr<ModelCore> core_;
+  const std::shared_ptr<EffectsPosterior> effects_;
+  std::shared_ptr<const ServedPosterior> served_;
   server::ArmBeliefs beliefs_;
   std::mutex mutex_;
   std::shared_ptr<const Catalogue> catalogue_;

@@ -2,9 +2,64 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
+#include "common/base/check.h"
+#include "common/model/entries/records.h"
+#include "common/planner/served_config.h"
+
 namespace bandana::bench {
+namespace {
+
+constexpr int kTokenSeconds = 600;  // 600,000 ids are remembered
+constexpr double kEventsPerSecond = 1000;
+
+}  // namespace
+
+ModelSpec ZipfModelSpec(const ZipfOptions& options) {
+  v1::ModelConfig config;
+  config.set_name("zipf");
+  config.set_dimension(options.dimension);
+  config.set_mode(v1::NON_PRIVATE);
+  config.mutable_token_lifetime()->set_seconds(kTokenSeconds);
+  config.mutable_effects()->mutable_standard();
+  config.mutable_effects()->set_users_max(options.users);
+  config.set_arms_max(options.arms);
+  for (int level = 0; level < options.levels; ++level) {
+    config.mutable_effects()->add_user_groups(ZipfEvents::LevelName(level));
+  }
+  std::vector<ConfigError> errors;
+  std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
+  BANDANA_CHECK(spec.has_value());
+  return *std::move(spec);
+}
+
+std::unique_ptr<ModelCore> MakeZipfModel(const ZipfOptions& options) {
+  auto core = ModelCore::Create(ZipfModelSpec(options), InstanceId{}, /*key=*/nullptr);
+  BANDANA_CHECK(core.ok());
+  return *std::move(core);
+}
+
+absl::Time ZipfLog::Now() const {
+  return absl::FromUnixSeconds(1'000'000'000) +
+         absl::Seconds(static_cast<double>(number_) / kEventsPerSecond);
+}
+
+std::string ZipfLog::Time() const { return Encode(TimeRecord{.now = Now()}); }
+
+std::string ZipfLog::Outcome(const ZipfEvent& event) {
+  std::vector<EffectKey> keys = event.user;
+  keys.insert(keys.end(), event.arm.begin(), event.arm.end());
+  OutcomeRecord record{.event = {.time = Now(), .node = 0, .features = event.x, .keys = keys},
+                       .received = Now(),
+                       .deadline = Now() + absl::Seconds(kTokenSeconds),
+                       .reward = event.reward};
+  ++number_;
+  const std::uint64_t id = number_ * 0x9e3779b97f4a7c15;  // ids are spread evenly, as random ones
+  std::memcpy(record.event.id.data(), &id, sizeof id);
+  return Encode(record);
+}
 
 ZipfLaw::ZipfLaw(int n) {
   cumulative_.reserve(n);
@@ -27,19 +82,26 @@ ZipfEvents::ZipfEvents(const ZipfOptions& options)
     auto& keys = group_keys_.emplace_back();
     const int groups = std::max(1, options.groups >> level);
     for (int group = 0; group < groups; ++group) {
-      keys.push_back(GroupKey("level" + std::to_string(level), std::to_string(group)));
+      keys.push_back(GroupKey(ZipfEvents::LevelName(level), std::to_string(group)));
     }
   }
 }
 
+std::string ZipfEvents::LevelName(int level) { return "level" + std::to_string(level); }
+
+// Popular users fall into groups as all others do.
+int ZipfEvents::GroupOf(int user, int level) const {
+  const auto group = Permuted(options_.seed, 0, options_.users, user) % options_.groups;
+  return static_cast<int>((group >> level) % group_keys_[level].size());
+}
+
+std::string ZipfEvents::DrawUserName() { return std::to_string(users_.Draw(stream_)); }
+
 void ZipfEvents::DrawUser(std::vector<EffectKey>& parts) {
   const int user = users_.Draw(stream_);
   parts.assign(1, UserKey(std::to_string(user)));
-  // Popular users fall into groups as all others do.
-  const auto group = Permuted(options_.seed, 0, options_.users, user) % options_.groups;
   for (int level = 0; level < options_.levels; ++level) {
-    const auto& keys = group_keys_[level];
-    parts.push_back(keys[(group >> level) % keys.size()]);
+    parts.push_back(group_keys_[level][GroupOf(user, level)]);
   }
 }
 

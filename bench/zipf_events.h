@@ -1,10 +1,15 @@
-// Events of many users and arms by Zipf's law, for the benchmarks of models with effects.
+// Events of many users and arms by Zipf's law, and the model with the standard effects that learns
+// them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/model/core.h"
 #include "tools/environments/random.h"
 
 namespace bandana::bench {
@@ -35,6 +40,25 @@ struct ZipfEvent {
   double reward = 0;            // in [0, 1]
 };
 
+// What a server makes of `effects { standard {} }` with the groups of the events.
+ModelSpec ZipfModelSpec(const ZipfOptions& options);
+// The same as a state machine without disk.
+std::unique_ptr<ModelCore> MakeZipfModel(const ZipfOptions& options);
+
+// The entries of a log whose decisions come 1,000 per second and are reported at once.
+class ZipfLog {
+ public:
+  // The entry of the event.
+  std::string Outcome(const ZipfEvent& event);
+  // Before each second's first event: the entry that says what time it is.
+  bool due() const { return number_ % 1000 == 0; }
+  std::string Time() const;
+
+ private:
+  absl::Time Now() const;
+  std::uint64_t number_ = 0;
+};
+
 // A stream of events: user and arm are drawn apart, features are random directions.
 class ZipfEvents {
  public:
@@ -44,6 +68,10 @@ class ZipfEvents {
   void DrawUser(std::vector<EffectKey>& parts);
   void DrawArm(std::vector<EffectKey>& parts);
   void DrawFeatures(std::vector<double>& x);
+  // The id of a user drawn by the same law; ids are the numbers below options.users.
+  std::string DrawUserName();
+  static std::string LevelName(int level);
+  int GroupOf(int user, int level) const;
 
  private:
   ZipfOptions options_;
