@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Compares runs of bandana-fleet: a table of normalized rewards, and a picture of them over time.
+"""Compares runs of bandana-fleet: a table, and a picture over time, of rewards or of regrets.
 
-    tools/fleet/draw_rewards.py OUT.svg --title TEXT [--at 20000,50000] NAME=RUN.json[,RUN.json...] ...
+    tools/fleet/draw_runs.py OUT.svg --title TEXT [--measure reward|regret] [--at 20000,50000] NAME=RUN.json[,...] ...
+
+The reward is drawn as a multiple of a random choice's on the same decisions, the regret as it adds up.
 
 Each NAME is one line of the picture: the mean over its runs (--json of bandana-fleet), with a band from the least to the
 greatest where there are more than one. The table is Markdown, on stdout. Needs gnuplot.
@@ -12,29 +14,37 @@ import json
 import subprocess
 import sys
 
-COLOURS = ["#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#1f78b4", "#a6761d", "#666666", "#000000", "#e6ab02"]
+COLOURS = ["#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#1f78b4", "#a6761d", "#666666", "#000000", "#e6ab02",
+           "#8dd3c7", "#fb8072"]
 
 
-def read_run(path):
-    """Decisions -> reward as a multiple of what a random policy expects on the same decisions."""
+MEASURES = {
+    "reward": ("reward, as a multiple of a random choice", lambda point: point["reward"] / point["random_reward"]),
+    "regret": ("cumulative regret", lambda point: point["regret"]),
+}
+
+
+def read_run(path, value_of):
+    """Decisions -> value."""
     with open(path, encoding="utf-8") as file:
         curve = json.load(file)["curve"]
-    return {point["decisions"]: point["reward"] / point["random_reward"] for point in curve}
+    return {point["decisions"]: value_of(point) for point in curve}
 
 
-def read_series(argument):
+def read_series(argument, value_of):
     name, separator, files = argument.partition("=")
     if not separator or not files:
-        sys.exit(f"draw_rewards.py: expected NAME=RUN.json[,RUN.json...], got {argument}")
-    return name, [read_run(path) for path in files.split(",")]
+        sys.exit(f"draw_runs.py: expected NAME=RUN.json[,RUN.json...], got {argument}")
+    return name, [read_run(path, value_of) for path in files.split(",")]
 
 
 def row_of(runs, decisions):
     values = [run[decisions] for run in runs if decisions in run]
     if not values:
         return ""
-    mean = f"{sum(values) / len(values):.2f}"
-    return mean if len(values) == 1 else mean + " (" + " / ".join(f"{value:.2f}" for value in values) + ")"
+    digits = 2 if max(values) < 100 else 0
+    mean = f"{sum(values) / len(values):.{digits}f}"
+    return mean if len(values) == 1 else mean + " (" + " / ".join(f"{value:.{digits}f}" for value in values) + ")"
 
 
 def table(series, points):
@@ -44,9 +54,9 @@ def table(series, points):
     return "\n".join(lines)
 
 
-def script(series, title, path):
+def script(series, title, label, path):
     lines = [f"set terminal svg size 900,560 dynamic background '#ffffff'; set output '{path}'",
-             f"set title '{title}'", "set xlabel 'decisions'", "set ylabel 'reward, as a multiple of a random choice'",
+             f"set title '{title}'", "set xlabel 'decisions'", f"set ylabel '{label}'",
              "set key outside right reverse Left", "set grid lc rgb '#dddddd'", "set xrange [0:*]", "set yrange [0:*]",
              "set format x '%.0f'", "set style fill transparent solid 0.15 noborder"]
     plots = []
@@ -68,11 +78,13 @@ def main():
     parser.add_argument("svg")
     parser.add_argument("series", nargs="+", metavar="NAME=RUN.json")
     parser.add_argument("--title", default="bandana-fleet")
+    parser.add_argument("--measure", choices=MEASURES, default="reward")
     parser.add_argument("--at", default="20000,50000", help="decisions of the table's columns")
     arguments = parser.parse_args()
-    series = [read_series(argument) for argument in arguments.series]
+    label, value_of = MEASURES[arguments.measure]
+    series = [read_series(argument, value_of) for argument in arguments.series]
     print(table(series, [int(point) for point in arguments.at.split(",")]))
-    subprocess.run(["gnuplot"], input=script(series, arguments.title, arguments.svg), text=True, check=True)
+    subprocess.run(["gnuplot"], input=script(series, arguments.title, label, arguments.svg), text=True, check=True)
 
 
 if __name__ == "__main__":
