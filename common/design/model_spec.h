@@ -132,6 +132,7 @@ struct EffectsSpec {
   int users_max = 0;       // whose groups are kept
   std::uint64_t pairs_max = 0;
   bool learn_scales = false;  // the prior variances are where the scales begin
+  absl::Duration free_after;  // that effects are kept of an arm or group that is gone
 };
 
 struct ModelSpec {

@@ -280,6 +280,7 @@ void ApplyLoop::Tick() {
     tick_not_before_ = now + tick_min_;
     hooks_.append_time(now, [this] { time_in_flight_ = false; });
   }
+  if (hooks_.clock) hooks_.clock(now);
   const std::uint64_t sequence = state_.position.sequence;
   if (sequence == checkpoint_sequence_) {
     checkpoint_time_ = now;  // nothing to write; the interval counts from the next change

@@ -40,6 +40,8 @@ class ApplyLoop {
     // Appends a time entry; `done` is called when it is durable or has failed.
     std::function<void(absl::Time now, std::function<void()> done)> append_time;
     std::function<absl::Time()> forget_due;  // when the oldest ids are over
+    std::function<void(absl::Time now)>
+        clock;  // at each look at the clock, for what is not the loop's
     std::function<std::string()> counters;
     std::function<bool()> checkpoint_wanted;  // false while one is being written
     std::function<void(Captured)> checkpoint;

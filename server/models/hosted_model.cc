@@ -27,6 +27,8 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
+#include "server/models/freeing/key_freeing.h"
+#include "server/models/freeing/pairs_watch.h"
 #include "server/models/model_stats.h"
 #include "server/models/users/user_table.h"
 
@@ -55,6 +57,7 @@ class Model final : public HostedModel {
     // last commits: it ends before the loop is destroyed.
     if (loop_ != nullptr) loop_->Stop();
     if (checkpoint_task_.valid()) checkpoint_task_.wait();
+    if (freeing_task_.valid()) freeing_task_.wait();
     writer_.reset();
   }
 
@@ -79,15 +82,19 @@ class Model final : public HostedModel {
     const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
     BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
                              path_->Opening(spec_, recovered.state));
-    BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_));
+    BANDANA_ASSIGN_OR_RETURN(arms_,
+                             ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_, clock_));
     arms_->Follow(recovered.state.effects);
+    FollowEffects(recovered.state.effects);
     BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
     // What a former checkpoint says of its windows is nowhere else.
     if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
     if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
     BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
     if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
-    BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_), warn_));
+    BANDANA_ASSIGN_OR_RETURN(user_groups_,
+                             UserTable::Open(spec_, UsersPath(folder_), warn_, clock_));
+    StartFreeing();
     return absl::OkStatus();
   }
 
@@ -131,6 +138,7 @@ class Model final : public HostedModel {
   absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override {
     return user_groups_->Put(batch, out);
   }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override;
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
@@ -155,6 +163,7 @@ class Model final : public HostedModel {
       writer_->Step();
       loop_->Step();
     } while (writer_->due());
+    if (TakeFreeing(clock_.Now())) Free(clock_.Now());
   }
   absl::Status Health() const override {
     absl::Status log = writer_->Health();
@@ -191,6 +200,13 @@ class Model final : public HostedModel {
   absl::StatusOr<Admission> AppendAndWait(const Record& record) {
     return AppendAndWait(Encode(record));
   }
+  void FollowEffects(std::shared_ptr<const EffectsPosterior> effects);
+  void StartFreeing();
+  // On the loop's thread, at each of its looks at the clock.
+  void LookAtEffects(absl::Time now);
+  // Whether effects are to be freed now, by the caller.
+  bool TakeFreeing(absl::Time now);
+  void Free(absl::Time now);
   absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
@@ -213,6 +229,8 @@ class Model final : public HostedModel {
   OpenCounts counts_{spec_, counters_};
   std::unique_ptr<ArmCatalogue> arms_;
   std::unique_ptr<UserTable> user_groups_;
+  std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
+  std::uint64_t freed_before_ = 0;                   // keys, as the log was replayed
   std::unique_ptr<UpdateLog> log_;
   std::unique_ptr<ApplyLoop> loop_;
   std::unique_ptr<CellCodec> cells_;
@@ -223,6 +241,12 @@ class Model final : public HostedModel {
   CheckpointStore store_;
   std::atomic<bool> checkpoint_running_{false};
   std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
+
+  std::unique_ptr<PairsWatch> pairs_watch_;  // of the loop's thread
+  std::unique_ptr<KeyFreeing> freeing_;
+  std::atomic<bool> freeing_ready_{false};
+  std::atomic<bool> freeing_running_{false};
+  std::future<void> freeing_task_;  // as checkpoint_task_
 };
 
 absl::Status Model::StartGate(const Recovered& recovered) {
@@ -248,6 +272,7 @@ absl::Status Model::StartLoop(Recovered recovered) {
     if (!queued.ok()) done();  // tried again at the next tick
   };
   hooks.forget_due = [this] { return gate_->forget_due(); };
+  hooks.clock = [this](absl::Time now) { LookAtEffects(now); };
   hooks.counters = [this] { return Counters::Encode(counters_.Get()); };
   hooks.checkpoint_wanted = [this] { return !checkpoint_running_.load(); };
   hooks.checkpoint = [this](ApplyLoop::Captured captured) {
@@ -277,6 +302,38 @@ absl::Status Model::StartLoop(Recovered recovered) {
   writer_ = std::make_unique<LogWriter>(*log_, *gate_, writing);
   if (!options_.stepped) loop_->Begin();
   return absl::OkStatus();
+}
+
+void Model::FollowEffects(std::shared_ptr<const EffectsPosterior> effects) {
+  if (effects == nullptr) return;
+  effects_ = std::move(effects);
+  freed_before_ = effects_->figures().freed;
+  pairs_watch_ = std::make_unique<PairsWatch>(spec_.effects->pairs_max, warn_);
+}
+
+void Model::StartFreeing() {
+  std::vector<LeavingKeys*> sources = {&arms_->leaving()};
+  if (LeavingKeys* const groups = user_groups_->leaving()) sources.push_back(groups);
+  const auto append = [this](std::span<const EffectKey> keys) {
+    return AppendAndWait(FreeRecord{.keys = keys}).status();
+  };
+  freeing_ = std::make_unique<KeyFreeing>(std::move(sources), kFreedKeysMax, append, warn_);
+  freeing_ready_ = true;
+}
+
+void Model::LookAtEffects(absl::Time now) {
+  if (pairs_watch_ != nullptr) pairs_watch_->Look(effects_->pairs());
+  if (options_.stepped || !TakeFreeing(now)) return;
+  freeing_task_ = std::async(std::launch::async, [this, now] { Free(now); });
+}
+
+bool Model::TakeFreeing(absl::Time now) {
+  return freeing_ready_ && freeing_->due(now) && !freeing_running_.exchange(true);
+}
+
+void Model::Free(absl::Time now) {
+  freeing_->Run(now);
+  freeing_running_ = false;
 }
 
 absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
@@ -393,6 +450,21 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
   return admission;
 }
 
+absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::string> ids) {
+  BANDANA_RETURN_IF_ERROR(CheckUserIds(ids));
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
+  std::vector<EffectKey> keys;
+  for (const std::string& id : ids) keys.push_back(UserKey(id));
+  // Those of whom nothing is known yet as well: an event may be on its way.
+  PairParts::Keys deleted = effects_->Known(keys);
+  deleted.insert(removed.begin(), removed.end());
+  BANDANA_RETURN_IF_ERROR(AppendAndWait(FreeRecord{.keys = keys}).status());
+  v1::DeleteUsersResponse response;
+  response.set_deleted(static_cast<std::uint32_t>(deleted.size()));
+  response.set_users(static_cast<std::uint32_t>(user_groups_->size()));
+  return response;
+}
+
 absl::Status Model::PutGraph(const v1::Graph& graph) {
   BANDANA_RETURN_IF_ERROR(path_->CheckGraphChange(spec_.public_spec.name));
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling,
@@ -478,6 +550,7 @@ v1::GetStatsResponse Model::Stats() const {
   stats.set_grams_repaired(loop_->grams_repaired());
   if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
   user_groups_->FillStats(stats);
+  FillEffects(spec_, effects_.get(), freed_before_, stats);
   return stats;
 }
 

@@ -161,6 +161,13 @@ class HostedModel {
   // leaves to friends are filled in. Errors: FAILED_PRECONDITION beyond users_max, or too many
   // values of one group; RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
   virtual absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* response) = 0;
+  // Forgets users of a model with effects: the groups that they are in, and what was learnt of each
+  // alone or in a pair with an arm. Durable and in the posterior on return. Unknown ids, and ids
+  // that are there twice, are no error. Decisions that are open are learnt from later, under the
+  // user's key. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or the length of one;
+  // FAILED_PRECONDITION a model that knows nothing of single users; RESOURCE_EXHAUSTED the disk is
+  // full; UNAVAILABLE I/O or the log: perhaps only the groups are forgotten, and a repeat is safe.
+  virtual absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) = 0;
   // Returns when durable and in the posterior. Errors: FAILED_PRECONDITION not a graph model;
   // INVALID_ARGUMENT the graph; UNAVAILABLE the log.
   virtual absl::Status PutGraph(const v1::Graph& graph) = 0;

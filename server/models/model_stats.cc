@@ -23,6 +23,23 @@ void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats) {
   }
 }
 
+void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,
+                 v1::GetStatsResponse& stats) {
+  if (effects == nullptr) return;
+  const EffectsPosterior::Figures figures = effects->figures();
+  v1::EffectsStats& out = *stats.mutable_effects();
+  out.set_bytes(figures.bytes);
+  out.set_pairs(figures.pairs);
+  out.set_pairs_max(spec.effects->pairs_max);
+  out.set_freed(figures.freed - freed_before);
+  for (std::size_t t = 0; t < figures.blocks.size(); ++t) {
+    v1::EffectStats& effect = *out.add_effects();
+    effect.set_name(spec.effects->terms[t].effect.name);
+    effect.set_blocks(figures.blocks[t]);
+    effect.set_prior_variance(figures.prior_variances[t]);
+  }
+}
+
 namespace {
 
 double UserEpsilon(const PublicSpec& spec, const LedgerFacts& facts) {

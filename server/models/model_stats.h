@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bandana/v1/admin.pb.h"
+#include "common/bandits/effects/effects_posterior.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
@@ -14,6 +15,11 @@ namespace bandana::server {
 
 // Fills the reports_*, *_clipped and rejection fields. Rejections that never happened are left out.
 void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats);
+
+// Fills `effects`, of models of effects; null for others. `freed_before`: keys that the model had
+// freed when it was opened.
+void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,
+                 v1::GetStatsResponse& stats);
 
 struct LedgerFacts {
   std::uint64_t events = 0;         // accepted

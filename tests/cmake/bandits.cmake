@@ -23,5 +23,6 @@ bandana_test(NAME mab_test SRCS unit/mab_test.cc DEPS bandana::mab bandana::test
 bandana_test(NAME mab_property_test SRCS property/mab_property_test.cc
   DEPS bandana::mab bandana::test_support LABELS property)
 bandana_test(NAME bco_test SRCS unit/bco_test.cc DEPS bandana::bco bandana::test_support)
+bandana_test(NAME effects_freeing_test SRCS unit/effects_freeing_test.cc DEPS bandana::effects bandana::test_support)
 bandana_test(NAME effects_model_test SRCS unit/effects_model_test.cc
   DEPS bandana::effects bandana::test_support Eigen3::Eigen)

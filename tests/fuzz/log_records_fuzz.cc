@@ -49,6 +49,10 @@ const Model& ModelOf(std::uint8_t number) {
         "name: 'm' dimension: 2 mode: JOINT sparse {} privacy { epsilon: 2 delta: 1e-6 }" + once)));
     all->push_back(std::make_unique<Model>(testing::SpecOf(
         "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} " + counter + once)));
+    all->push_back(std::make_unique<Model>(testing::SpecOf(
+        "name: 'm' dimension: 2 mode: NON_PRIVATE effects { effects { name: 'pair' "
+        "keys { user: true } keys { arm: true } } effects { name: 'arm' keys { arm: true } } }" +
+        once)));
     return all;
   }();
   return *(*models)[number % models->size()];
@@ -61,9 +65,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Model& model = ModelOf(data[0]);
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const int nodes = model.spec.coupling.independent() ? 0 : model.spec.coupling.nodes();
-  StatisticsSink sink(2, std::vector<NodeStatistics>(nodes, EmptyStatistics(2)));
+  const int d = model.path->statistics_dimension();
+  StatisticsSink sink(d, std::vector<NodeStatistics>(nodes, EmptyStatistics(d)));
   UserIndex users;
   ModelState state;
+  BANDANA_CHECK(model.path->Begin(state).ok());
   for (std::uint64_t sequence = 1; rest.size() >= 2; ++sequence) {
     const std::size_t length = static_cast<unsigned char>(rest[0]) |
                                static_cast<std::size_t>(static_cast<unsigned char>(rest[1])) << 8;
@@ -73,7 +79,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // A state that an entry did not fit is not gone on with.
     if (!state.Apply(entry, *model.path, users, sink).ok()) return 0;
   }
-  CheckpointSource source{.dimension = 2, .state = &state, .nodes = sink.nodes()};
+  model.path->Settle(state);
+  CheckpointSource source{
+      .dimension = 2, .events_only = d == 0, .state = &state, .nodes = sink.nodes()};
   source.statistics = [&](int node) -> const NodeStatistics& { return sink.statistics(node); };
   if (model.spec.coupling.independent()) source.users = &users;
   const auto checkpoint = DecodeCheckpoint(EncodeCheckpoint(source));

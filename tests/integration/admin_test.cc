@@ -5,10 +5,13 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/http_request.h"
@@ -47,6 +50,14 @@ v1::Arm ArmOf(std::uint32_t id, double x, double y) {
   arm.add_features(x);
   arm.add_features(y);
   return arm;
+}
+
+bool Eventually(const std::function<bool()>& condition) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    if (condition()) return true;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return false;
 }
 
 class AdminTest : public ::testing::Test {
@@ -175,6 +186,75 @@ TEST_F(AdminTest, UsersHaveGroups) {
     EXPECT_EQ(Stats(name).user_groups().users(), 3u) << name;
     EXPECT_EQ(Stats(name).user_groups().values().at("city"), 2u) << name;
   }
+}
+
+TEST_F(AdminTest, EffectsAreFreed) {
+  ASSERT_THAT(
+      admin_->CreateModel(ConfigOf("name: 'fx' dimension: 2 mode: NON_PRIVATE effects { standard {}"
+                                   "  user_groups: ['city'] free_after { seconds: 1 } }")),
+      IsOk());
+  const auto blocks = [&](const std::string& name) {
+    const v1::GetStatsResponse stats = Stats("fx");
+    for (const v1::EffectStats& effect : stats.effects().effects()) {
+      if (effect.name() == name) return effect.blocks();
+    }
+    return ~std::uint64_t{0};
+  };
+  ASSERT_THAT(admin_->PutArms("fx", {ArmOf(1, 1, 0), ArmOf(2, 0, 1)}), IsOk());
+  v1::User ann;
+  ann.set_id("ann");
+  (*ann.mutable_groups())["city"] = "rome";
+  bool sent = false;
+  ASSERT_THAT(admin_->PutUsers("fx",
+                               [&](v1::User& user) {
+                                 user = ann;
+                                 return !std::exchange(sent, true);
+                               }),
+              IsOk());
+  const auto report_of_arm = [&](std::uint32_t id, const std::string& user) {
+    v1::SelectRequest request;
+    request.set_model("fx");
+    request.set_user(user);
+    request.mutable_arms()->mutable_catalogue_arms()->add_ids(id);
+    grpc::ClientContext context;
+    v1::SelectResponse selection;
+    const grpc::Status selected = stub_->Select(&context, request, &selection);
+    ASSERT_TRUE(selected.ok()) << selected.error_message();
+    v1::ReportResponse response;
+    ASSERT_TRUE(Report("fx", selection.token(), response).ok());
+    ASSERT_EQ(response.results(0).code(), v1::APPLIED);
+  };
+  report_of_arm(1, "ann");
+  report_of_arm(2, "eve");
+  ASSERT_TRUE(Eventually([&] { return blocks("arm") == 2; }));
+  ASSERT_THAT(admin_->RemoveArms("fx", {1}), IsOk());
+  EXPECT_TRUE(Eventually([&] { return blocks("arm") == 1; }));
+
+  const auto deleted = admin_->DeleteUsers("fx", {"ann", "eve", "nobody"});
+  ASSERT_THAT(deleted, IsOk());
+  EXPECT_EQ(deleted->deleted(), 2u);
+  EXPECT_EQ(deleted->users(), 0u);
+  EXPECT_EQ(blocks("user"), 0u);
+  EXPECT_TRUE(Eventually([&] { return blocks("group_city") == 0; }));
+  EXPECT_EQ(Stats("fx").effects().freed(), 4u);
+  EXPECT_FALSE(Stats("plain").has_effects());
+  const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
+  EXPECT_THAT(metrics,
+              AllOf(HasSubstr("bandana_model_effect_blocks{model=\"fx\",effect=\"arm\"} 1"),
+                    HasSubstr("bandana_model_effect_keys_freed_total{model=\"fx\"} 4"),
+                    HasSubstr("bandana_model_effect_pairs{model=\"fx\"} 0"),
+                    HasSubstr("bandana_model_effect_pairs_max{model=\"fx\"} 1000000"),
+                    HasSubstr("bandana_model_effects_bytes{model=\"fx\"}")));
+  EXPECT_THAT(admin_->DeleteUsers("plain", {"ann"}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "model plain knows nothing"));
+  EXPECT_THAT(admin_->DeleteUsers("absent", {"ann"}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(admin_->DeleteUsers("fx", {}), StatusIs(absl::StatusCode::kInvalidArgument, "ids: "));
+
+  ASSERT_EQ(server_->Terminate(), 0);
+  StartServer();
+  EXPECT_EQ(blocks("arm"), 1u);
+  EXPECT_EQ(blocks("user"), 0u);
+  EXPECT_EQ(Stats("fx").user_groups().users(), 0u);
 }
 
 TEST_F(AdminTest, CreatesAndDeletesModelsAtRunTime) {

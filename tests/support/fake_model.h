@@ -164,6 +164,9 @@ class FakeModel final : public server::HostedModel {
   // Admin's side is not faked.
   absl::StatusOr<server::UserBatch> NewUsers() const override { return NotFaked(); }
   absl::Status PutUsers(server::UserBatch&, v1::PutUsersResponse*) override { return NotFaked(); }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string>) override {
+    return NotFaked();
+  }
   absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
     return NotFaked();
   }

@@ -119,6 +119,8 @@ TEST(EffectsConfig, EveryMistakeIsNamed) {
       {"standard {} user_groups: ['plan', 'plan']", "effects.user_groups", "twice"},
       {"standard {} users_max: 20000000", "effects.users_max", "[1, 10000000]"},
       {"standard {} pairs_max: 200000000", "effects.pairs_max", "[1, 100000000]"},
+      {"standard {} free_after { seconds: -1 }", "effects.free_after", "[0, 8760h]"},
+      {"standard {} free_after { seconds: 31536001 }", "effects.free_after", "8760h"},
       {"standard {} users_file: 'users.tsv'", "effects.users_file", "PutUsers"},
   };
   for (const Mistake& mistake : mistakes) {
@@ -128,6 +130,15 @@ TEST(EffectsConfig, EveryMistakeIsNamed) {
                             ::testing::Field(&ConfigError::message, HasSubstr(mistake.message)))))
         << mistake.effects;
   }
+}
+
+TEST(EffectsConfig, FreesAfterThirtyDaysUnlessToldOtherwise) {
+  const auto after = [](const std::string& text) {
+    return SpecOf(std::string(kOpen) + "effects { standard {} " + text + "}").effects->free_after;
+  };
+  EXPECT_EQ(after(""), absl::Hours(720));
+  EXPECT_EQ(after("free_after {} "), absl::ZeroDuration());
+  EXPECT_EQ(after("free_after { seconds: 60 } "), absl::Minutes(1));
 }
 
 TEST(EffectsConfig, TellsWhatItIsNotFor) {

@@ -62,6 +62,7 @@ std::vector<Kind> Kinds() {
        with(once, "shape")},
       {absl::StrCat("mode: JOINT shared {}", kCounter, kWindow), windows},
       {absl::StrCat("mode: JOINT sparse {} privacy { epsilon: 2 delta: 1e-6 }", kOnce), once},
+      {absl::StrCat("mode: NON_PRIVATE effects { standard {} }", kOnce), with(once, "freed")},
       {absl::StrCat("mode: LOCAL_CONTEXT shared {} privacy { epsilon: 1 mechanism: PRIVUNIT }",
                     kOnce),
        {"context"}},
@@ -81,6 +82,7 @@ ModelSpec SpecOfKind(const Kind& kind) {
 std::map<std::string, std::string> Entries() {
   static const std::vector<double> x = {0.5, -0.25};
   static const std::vector<double> root = {1, 0, 0, 1};
+  static const std::vector<EffectKey> keys = {UserKey("ann")};
   const EventRecord event{.id = {std::byte{1}}, .epoch = 1, .node = 0, .features = x};
   EventRecord of_user = event;
   of_user.node = -1;
@@ -94,17 +96,21 @@ std::map<std::string, std::string> Entries() {
           {"counter", Encode(CounterRecord{.epoch = 1, .node = 0, .step = 1, .moment = x})},
           {"context", Encode(ContextRecord{.epoch = 1, .seed = "0123456789abcdef"})},
           {"shape", Encode(ShapeRecord{.nodes = 2, .root = root})},
-          {"graph", Encode(GraphRecord{})}};
+          {"graph", Encode(GraphRecord{})},
+          {"freed", Encode(FreeRecord{.keys = keys})}};
 }
 
 struct Fresh {
-  explicit Fresh(const EventPath& path) : sink(path.statistics_dimension(), path.NoStatistics()) {}
-  std::string Bytes(const EventPath& path) const {
+  explicit Fresh(const EventPath& path) : sink(path.statistics_dimension(), path.NoStatistics()) {
+    EXPECT_THAT(path.Begin(state), IsOk());
+  }
+  std::string Bytes(const EventPath& path) {
     server::CheckpointSource source{.dimension = 2,
                                     .events_only = path.statistics_dimension() == 0,
                                     .state = &state,
                                     .nodes = sink.nodes()};
     source.statistics = [this](int node) -> const NodeStatistics& { return sink.statistics(node); };
+    path.Settle(state);
     return server::EncodeCheckpoint(source);
   }
   ModelState state;
@@ -147,6 +153,7 @@ TEST(EventPathTest, ALearnerTakesWhatTheStatisticsTake) {
       Fresh fresh(*path);
       const auto learner = *path->MakeLearner(spec, fresh.state, path->NoStatistics());
       ModelState state;
+      ASSERT_THAT(path->Begin(state), IsOk());
       UserIndex users;
       const LogEntry entry{{1, ChainHash({}, record)}, record};
       const absl::Status bare = fresh.state.Apply(entry, *path, fresh.users, fresh.sink);

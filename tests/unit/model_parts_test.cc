@@ -98,6 +98,14 @@ TEST(RecordsTest, TheOtherKindsComeBackAsTheyWere) {
     EXPECT_EQ(request.reward, -1);
     EXPECT_EQ(request.features.Values(), other_arm ? x : std::vector<double>{});
   }
+  const std::vector<EffectKey> keys = {UserKey("ann"), ArmKey(7)};
+  const std::string freeing = Encode(FreeRecord{.keys = keys});
+  const auto freed = Decode(freeing, 1);
+  ASSERT_THAT(freed, IsOk());
+  EXPECT_EQ(std::get<FreeRecord>(*freed).keys.Values(), keys);
+  std::string more = freeing;
+  more[2] = 3;  // keys, of which two are there
+  EXPECT_THAT(Decode(more, 1), StatusIs(absl::StatusCode::kDataLoss, "log record of type 19"));
   // A decision of the format whose log said that it was reported.
   std::string former = bytes;
   former[1] = 1;
@@ -141,6 +149,7 @@ TEST(RecordsTest, CountersAndDebitsComeBackAsTheyWere) {
 TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
   const std::vector<double> x = {0.5, -1}, root = {1, 0, 0, 1};
   const std::vector<std::int64_t> values = {1, -2, 3, 4, 5};
+  const std::vector<EffectKey> freed(kFreedKeysMax, ArmKey(1));
   const EventRecord event{.id = {std::byte{3}}, .epoch = 2, .user = "ann", .features = x};
   const std::vector<Record> records = {
       DecisionRecord{.event = event, .close = kTime, .default_reward = 0.25},
@@ -157,6 +166,7 @@ TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
       CloseRecord{.now = kTime, .windows = {{{std::byte{5}}, 0.5}}},
       ShownRecord{.id = {std::byte{6}}, .features = x},
       ReportRecord{.id = {std::byte{7}}, .reward = -1, .features = x},
+      FreeRecord{.keys = freed},
   };
   for (const Record& record : records) {
     SCOPED_TRACE(record.index());

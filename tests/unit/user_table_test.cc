@@ -212,6 +212,64 @@ TEST_F(UserTableTest, WarnsOnceNearItsLimit) {
   EXPECT_THAT(warnings, ElementsAre("users: the groups of 9 are kept, users_max is 10"));
 }
 
+TEST_F(UserTableTest, RemovesUsers) {
+  auto table = *Open();
+  ASSERT_THAT(Put(*table, {UserOf("ann", {{"country", "de"}, {"plan", "free"}}),
+                           UserOf("bob", {{"country", "de"}}), UserOf("cyd", {})}),
+              IsOk());
+  const std::vector<std::string> gone = {"ann", "nobody", "cyd", "ann"};
+  const auto removed = table->Remove(gone);
+  ASSERT_THAT(removed, IsOk());
+  EXPECT_THAT(*removed, ElementsAre(UserKey("ann"), UserKey("cyd")));
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_EQ(Parts(*table, "ann"), PartsOf("ann", "", ""));
+    EXPECT_EQ(Parts(*table, "bob"), PartsOf("bob", "de", ""));
+    EXPECT_EQ(table->size(), 1);
+    EXPECT_EQ(Stats(*table).values().at("country"), 1);
+    EXPECT_EQ(Stats(*table).values().at("plan"), 0);
+    table.reset();
+    table = *Open();
+  }
+  ASSERT_THAT(table->Remove(gone), IsOk());
+  EXPECT_EQ(table->size(), 1);
+}
+
+// Rows move when others go; each is found where it lies.
+TEST_F(UserTableTest, FindsWhoIsLeft) {
+  KnownUsers known({"country"});
+  std::set<int> there;
+  for (int step = 0; step < 20'000; ++step) {
+    const int number = (step * 7919) % 3000;
+    const std::string value = absl::StrCat("c", number % 5);
+    const std::string_view view = value;
+    if (step % 3 == 0) {
+      EXPECT_EQ(known.Remove(UserKey(absl::StrCat(number))), there.erase(number) == 1);
+    } else {
+      known.Set(UserKey(absl::StrCat(number)), {&view, 1});
+      there.insert(number);
+    }
+  }
+  EXPECT_EQ(known.size(), there.size());
+  std::vector<EffectKey> parts(1);
+  for (int number = 0; number < 3000; ++number) {
+    const bool is_there = there.contains(number);
+    EXPECT_EQ(known.Parts(UserKey(absl::StrCat(number)), parts), is_there);
+    const std::string value = absl::StrCat("c", number % 5);
+    EXPECT_EQ(parts[0], is_there ? GroupKey("country", value) : kAbsent);
+  }
+}
+
+TEST_F(UserTableTest, WhoWasRemovedDoesNotReturnWithTheSameFile) {
+  spec_.effects->users_file = folder_.File("users.tsv");
+  ASSERT_THAT(WriteFileDurably(spec_.effects->users_file, "user\tcountry\nann\tde\n", 0600),
+              IsOk());
+  auto table = *Open();
+  ASSERT_THAT(table->Remove(std::vector<std::string>{"ann"}), IsOk());
+  table.reset();
+  table = *Open();
+  EXPECT_EQ(table->size(), 0);
+}
+
 TEST_F(UserTableTest, ReadsItsFileWhenItIsNew) {
   spec_.effects->users_file = folder_.File("users.tsv");
   const auto write = [&](std::string_view text) {

@@ -123,6 +123,8 @@ const std::vector<Setting>& Table() {
       {"effects.users_file", "", "", "", "", "the users are not in the state"},
       {"effects.users_max", "effects { standard {} users_max: 9 }", "", "!effects", kAll, kFixed},
       {"effects.pairs_max", "effects { standard {} pairs_max: 9 }", "", "!effects", kAll, kFixed},
+      {"effects.free_after", "effects { standard {} free_after { seconds: 9 } }", "", "!effects",
+       kAll, kFixed},
       {"effects.learn_scales", "effects { standard {} learn_scales: true }", "", "!effects", kAll,
        kFixed},
 

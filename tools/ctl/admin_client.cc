@@ -42,6 +42,12 @@ class GrpcAdminClient final : public AdminClient {
     request.mutable_ids()->Assign(ids.begin(), ids.end());
     return Call(&v1::Admin::Stub::RemoveArms, request);
   }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(
+      const std::string& model, const std::vector<std::string>& ids) override {
+    auto request = Of<v1::DeleteUsersRequest>(model);
+    request.mutable_ids()->Assign(ids.begin(), ids.end());
+    return Call(&v1::Admin::Stub::DeleteUsers, request);
+  }
   absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
                                                 const v1::Graph& graph) override {
     auto request = Of<v1::PutGraphRequest>(model);

@@ -37,6 +37,9 @@ class AdminClient {
   // As PutArms. `next` fills in one user after another; false: there are no more.
   virtual absl::StatusOr<v1::PutUsersResponse> PutUsers(
       const std::string& model, const std::function<bool(v1::User&)>& next) = 0;
+  // 1 to 1000 ids.
+  virtual absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(
+      const std::string& model, const std::vector<std::string>& ids) = 0;
   virtual absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
                                                         const v1::Graph& graph) = 0;
   virtual absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) = 0;

@@ -153,6 +153,11 @@ absl::Status UsersPut(Context& context) {
   return Print(response, context);
 }
 
+absl::Status UsersDelete(Context& context) {
+  const std::vector<std::string> ids(context.arguments.begin(), context.arguments.end());
+  return Print(context.client.DeleteUsers(context.line.model, ids), context);
+}
+
 absl::Status GraphPut(Context& context) {
   const std::string& path = context.arguments[0];
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kGraphFileBytesMax));
@@ -214,6 +219,8 @@ constexpr Command kCommands[] = {
     {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
     {"users put", "FILE", 1, 1, true, UsersPut,
      "add or replace the groups of the users of a users.tsv with a header"},
+    {"users delete", "ID...", 1, 1000, true, UsersDelete,
+     "forget users: their groups, and what was learnt of each alone"},
     {"graph put", "FILE", 1, 1, true, GraphPut,
      "replace the graph by a Matrix Market file (--influence: it is W itself)"},
     {"ledger", "", 0, 0, true, Ledger, "what the accepted reports add up to"},

@@ -199,11 +199,12 @@ void BlockTable::AddCovariance(Place place, float* rows) const {
   }
 }
 
-void BlockTable::Erase(EffectKey key) {
+bool BlockTable::Erase(EffectKey key) {
   const auto found = places_.find(key);
-  if (found == places_.end()) return;
+  if (found == places_.end()) return false;
   if (found->second.handle != 0) Give(found->second.handle);
   places_.erase(found);
+  return true;
 }
 
 void BlockTable::Clear() {

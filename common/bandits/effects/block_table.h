@@ -57,8 +57,8 @@ class BlockTable {
   void Learn(Place& place, const float* y, float gain, float variance);
   // mean += m, packed rows of the covariance (block_kernels.h) += P.
   void AddTo(Place place, float* mean, float* rows) const;
-  // Back to the prior.
-  void Erase(EffectKey key);
+  // Back to the prior; whether there was a block.
+  bool Erase(EffectKey key);
 
   // The priors; the keys, forms and priors of all blocks in the order of the keys; then each block.
   void Encode(ByteWriter& out) const;

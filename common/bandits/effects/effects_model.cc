@@ -90,7 +90,7 @@ void EffectsModel::Clear() {
   }
 }
 
-std::uint64_t EffectsModel::BoundedBlocks() const {
+std::uint64_t EffectsModel::bounded_blocks() const {
   std::uint64_t sum = 0;
   for (std::size_t t = 0; t < effects_.size(); ++t) {
     if (effects_[t].bounded) sum += blocks(static_cast<int>(t));
@@ -99,9 +99,7 @@ std::uint64_t EffectsModel::BoundedBlocks() const {
 }
 
 bool EffectsModel::IsBeyond(std::size_t effect, EffectKey key) const {
-  if (BoundedBlocks() < bounded_max_) return false;
-  const std::size_t table = table_[effect];
-  return !(effects_[effect].vector ? vectors_[table].Has(key) : scalars_[table].Has(key));
+  return bounded_blocks() >= bounded_max_ && !Has(static_cast<int>(effect), key);
 }
 
 EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::span<const double> x,
@@ -295,9 +293,14 @@ void EffectsModel::Prefetch(std::span<const EffectKey> keys) const {
   }
 }
 
-void EffectsModel::Erase(int effect, EffectKey key) {
+bool EffectsModel::Erase(int effect, EffectKey key) {
   const std::size_t table = table_[effect];
-  effects_[effect].vector ? vectors_[table].Erase(key) : scalars_[table].Erase(key);
+  return effects_[effect].vector ? vectors_[table].Erase(key) : scalars_[table].Erase(key);
+}
+
+bool EffectsModel::Has(int effect, EffectKey key) const {
+  const std::size_t table = table_[effect];
+  return effects_[effect].vector ? vectors_[table].Has(key) : scalars_[table].Has(key);
 }
 
 std::uint64_t EffectsModel::blocks(int effect) const {

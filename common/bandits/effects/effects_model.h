@@ -80,10 +80,12 @@ class EffectsModel {
   // Starts reading what the keys need into the cache: worth it for many keys at once.
   void Prefetch(std::span<const EffectKey> keys) const;
 
-  // Back to the prior; its memory is free for others.
-  void Erase(int effect, EffectKey key);
+  // Back to the prior; its memory is free for others. Whether there was a block.
+  bool Erase(int effect, EffectKey key);
 
+  bool Has(int effect, EffectKey key) const;
   std::uint64_t blocks(int effect) const;   // that an event has touched
+  std::uint64_t bounded_blocks() const;     // of the bounded effects together
   double prior_variance(int effect) const;  // the present one
   std::size_t bytes() const;                // held
 
@@ -102,7 +104,6 @@ class EffectsModel {
     return key == kAbsent || (effects_[effect].bounded && IsBeyond(effect, key));
   }
   bool IsBeyond(std::size_t effect, EffectKey key) const;
-  std::uint64_t BoundedBlocks() const;
   void LearnScales(double error, double variance);
   void StepScales();
   void HoldSum(std::span<const std::size_t> learnt);

@@ -14,6 +14,8 @@ namespace {
 
 bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone; }
 
+bool IsPair(const EffectScope& scope) { return IsOfArm(scope) && scope.user != EffectScope::kNone; }
+
 bool ArmsApart(const EffectsPosterior::Options& options) {
   for (std::size_t t = 0; t < options.scopes.size(); ++t) {
     if (IsMoreThanShare(options.effects[t], options.scopes[t])) return false;
@@ -39,7 +41,10 @@ absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Optio
 }
 
 EffectsPosterior::EffectsPosterior(Options options, EffectsModel model)
-    : options_(std::move(options)), arms_apart_(ArmsApart(options_)), model_(std::move(model)) {}
+    : options_(std::move(options)),
+      arms_apart_(ArmsApart(options_)),
+      model_(std::move(model)),
+      pairs_(options_.scopes.size()) {}
 
 void EffectsPosterior::UserKeys(std::span<const EffectKey> user, Keys& keys) const {
   keys.resize(options_.scopes.size());
@@ -75,15 +80,55 @@ void EffectsPosterior::Learn(const EffectsEvent& event) {
     keys[t] = KeyOf(options_.scopes[t], parts.first(users), parts.subspan(users));
   }
   model_.Learn(keys, event.features, event.reward, event.variance);
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    const EffectScope& scope = options_.scopes[t];
+    const auto effect = static_cast<int>(t);
+    if (!IsPair(scope) || pairs_[t].size() == model_.blocks(effect)) continue;
+    if (!model_.Has(effect, keys[t])) continue;
+    pairs_[t].Add({.user = parts[scope.user], .arm = parts[users + scope.arm]});
+  }
   ++events_;
 }
 
+// Looked for without the lock, as nobody else writes.
+void EffectsPosterior::Forget(const FreedKeys& freed) {
+  const PairParts::Keys keys(freed.keys.begin(), freed.keys.end());
+  PairParts::Keys known;
+  for (std::size_t t = 0; t < pairs_.size(); ++t) {
+    for (const PairParts::Pair& pair : pairs_[t].With(keys)) {
+      const std::unique_lock lock(mutex_);
+      model_.Erase(static_cast<int>(t), pair.key());
+      pairs_[t].Remove(pair);
+      for (const EffectKey part : {pair.user, pair.arm}) {
+        if (keys.contains(part)) known.insert(part);
+      }
+    }
+  }
+  for (const EffectKey key : freed.keys) {
+    const std::unique_lock lock(mutex_);
+    for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+      if (!IsPair(options_.scopes[t]) && model_.Erase(static_cast<int>(t), key)) known.insert(key);
+    }
+  }
+  const std::unique_lock lock(mutex_);
+  freed_ += known.size();
+}
+
 void EffectsPosterior::Show() {
-  for (const EffectsEvent& event : queue_) {
+  const auto arm_parts = static_cast<std::size_t>(options_.arm_parts);
+  for (const auto& next : queue_) {
+    if (const auto* freed = std::get_if<FreedKeys>(&next)) {
+      Forget(*freed);
+      for (const EffectKey key : freed->keys) {
+        if (watch_) watch_(std::vector(arm_parts, key));
+      }
+      continue;
+    }
+    const auto& event = std::get<EffectsEvent>(next);
     std::unique_lock lock(mutex_);  // per event, so that readers wait for one alone
     Learn(event);
     lock.unlock();
-    if (watch_) watch_(std::span(event.parts).last(static_cast<std::size_t>(options_.arm_parts)));
+    if (watch_) watch_(std::span(event.parts).last(arm_parts));
   }
   queue_.clear();
 }
@@ -93,12 +138,29 @@ void EffectsPosterior::Encode(ByteWriter& out) const {
   BANDANA_CHECK(queue_.empty());
   out.U64(events_);
   model_.Encode(out);
+  for (std::size_t t = 0; t < pairs_.size(); ++t) {
+    if (IsPair(options_.scopes[t])) pairs_[t].Encode(out);
+  }
 }
 
 absl::Status EffectsPosterior::Decode(ByteReader& in) {
   const std::unique_lock lock(mutex_);
   events_ = in.U64();
-  return model_.Decode(in);
+  BANDANA_RETURN_IF_ERROR(model_.Decode(in));
+  // A former version kept no parts: a pair's are kept from its next event on.
+  if (in.remaining() == 0) return absl::OkStatus();
+  for (std::size_t t = 0; t < pairs_.size(); ++t) {
+    if (!IsPair(options_.scopes[t])) continue;
+    const auto effect = static_cast<int>(t);
+    const auto has_block = [&](const PairParts::Pair& pair) {
+      return model_.Has(effect, pair.key());
+    };
+    BANDANA_RETURN_IF_ERROR(pairs_[t].Decode(in));
+    if (pairs_[t].AllOf(has_block)) continue;
+    return DataLoss("the pairs of effect ", options_.effects[t].name,
+                    " are not those of its blocks");
+  }
+  return absl::OkStatus();
 }
 
 void EffectsPosterior::SumLocked(std::span<const EffectKey> user, NodePosterior& out) const {
@@ -172,9 +234,46 @@ void EffectsPosterior::Score(std::span<const EffectKey> user, const ArmsOnOffer&
   }
 }
 
-std::size_t EffectsPosterior::bytes() const {
+bool EffectsPosterior::KnowsAlone(EffectKey key) const {
+  for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+    if (!IsPair(options_.scopes[t]) && model_.Has(static_cast<int>(t), key)) return true;
+  }
+  return false;
+}
+
+PairParts::Keys EffectsPosterior::Known(std::span<const EffectKey> keys) const {
+  const PairParts::Keys asked(keys.begin(), keys.end());
+  PairParts::Keys known;
   const std::shared_lock lock(mutex_);
-  return model_.bytes();
+  for (const PairParts& pairs : pairs_) {
+    for (const PairParts::Pair& pair : pairs.With(asked)) {
+      for (const EffectKey part : {pair.user, pair.arm}) {
+        if (asked.contains(part)) known.insert(part);
+      }
+    }
+  }
+  for (const EffectKey key : asked) {
+    if (KnowsAlone(key)) known.insert(key);
+  }
+  return known;
+}
+
+std::size_t EffectsPosterior::bytes() const { return figures().bytes; }
+
+EffectsPosterior::Figures EffectsPosterior::figures() const {
+  const std::shared_lock lock(mutex_);
+  Figures figures{.bytes = model_.bytes(), .pairs = model_.bounded_blocks(), .freed = freed_};
+  for (std::size_t t = 0; t < pairs_.size(); ++t) {
+    figures.bytes += pairs_[t].bytes();
+    figures.blocks.push_back(model_.blocks(static_cast<int>(t)));
+    figures.prior_variances.push_back(model_.prior_variance(static_cast<int>(t)));
+  }
+  return figures;
+}
+
+std::uint64_t EffectsPosterior::pairs() const {
+  const std::shared_lock lock(mutex_);
+  return model_.bounded_blocks();
 }
 
 std::uint64_t EffectsPosterior::events() const {

@@ -7,12 +7,15 @@
 #include <optional>
 #include <shared_mutex>
 #include <span>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/effects_model.h"
+#include "common/bandits/effects/pair_parts.h"
 #include "common/bandits/model.h"
 #include "common/bandits/served_posterior.h"
 #include "common/base/bytes.h"
@@ -31,9 +34,14 @@ struct EffectsEvent {
 // of their features, or of pairs of users and arms.
 bool IsMoreThanShare(const Effect& effect, const EffectScope& scope);
 
-// Events are put in a queue, and reach the blocks, all of them in order, when Show is called: what
-// may not be published yet is read by nobody. Threads: one writer; the methods for readers are safe
-// beside it. A reader waits for one event at most, some microseconds.
+// Users, arms and values of groups, and what was learnt of them is to be forgotten.
+struct FreedKeys {
+  std::vector<EffectKey> keys;
+};
+
+// Events and freed keys are put in a queue, and reach the blocks, all of them in order, when Show
+// is called: what may not be published yet is read by nobody. Threads: one writer; the methods for
+// readers are safe beside it. A reader waits for one event at most, some microseconds.
 class EffectsPosterior {
  public:
   struct Options {
@@ -51,7 +59,11 @@ class EffectsPosterior {
   static absl::StatusOr<std::shared_ptr<EffectsPosterior>> Create(Options options);
 
   // For the writer.
-  void Add(EffectsEvent event) { queue_.push_back(std::move(event)); }
+  void Add(EffectsEvent event) { queue_.emplace_back(std::move(event)); }
+  // Puts back to the prior what was learnt of these keys alone and of every pair that one of them
+  // is in: in its turn among the events. Goes over all pairs, some 10 ns each; readers do not wait
+  // for that.
+  void Free(FreedKeys freed) { queue_.emplace_back(std::move(freed)); }
   bool waiting() const { return !queue_.empty(); }
   void Show();
   // The whole state. Requires that no event waits.
@@ -76,13 +88,26 @@ class EffectsPosterior {
   EffectsModel::Belief PartBelief(int position, EffectKey key) const;
   // What all parts of an arm add, where arms are apart. A part that is not there is absent.
   EffectsModel::Belief ArmBelief(std::span<const EffectKey> arm) const;
-  // `watch` is told the parts of the arm of each event after it was shown, by the writer. Once,
-  // while nobody writes.
+  // `watch` is told the parts of the arm of each event after it was shown, by the writer; of a
+  // freed key that key at each part. Once, while nobody writes.
   using ArmWatch = std::function<void(std::span<const EffectKey> arm)>;
   void Watch(ArmWatch watch) { watch_ = std::move(watch); }
+  // Those of `keys` of which something was learnt, alone or in a pair. Goes over all pairs; the
+  // writer waits meanwhile.
+  PairParts::Keys Known(std::span<const EffectKey> keys) const;
   // Memory of the blocks, bytes.
   std::size_t bytes() const;
   std::uint64_t events() const;
+  // What the model holds now.
+  struct Figures {
+    std::size_t bytes = 0;                // of memory
+    std::uint64_t pairs = 0;              // blocks that count against pairs_max
+    std::uint64_t freed = 0;              // keys of which something was forgotten, since Create
+    std::vector<std::uint64_t> blocks;    // per effect
+    std::vector<double> prior_variances;  // the same
+  };
+  Figures figures() const;
+  std::uint64_t pairs() const;
 
  private:
   EffectsPosterior(Options options, EffectsModel model);
@@ -94,14 +119,18 @@ class EffectsPosterior {
   double Alpha() const;  // requires mutex_
   void SumLocked(std::span<const EffectKey> user, NodePosterior& out) const;
   void Learn(const EffectsEvent& event);
+  void Forget(const FreedKeys& freed);
+  bool KnowsAlone(EffectKey key) const;  // requires mutex_
 
   const Options options_;
   const bool arms_apart_;
   ArmWatch watch_;
-  std::vector<EffectsEvent> queue_;
+  std::vector<std::variant<EffectsEvent, FreedKeys>> queue_;
   mutable std::shared_mutex mutex_;
   EffectsModel model_;
+  std::vector<PairParts> pairs_;  // per effect: the blocks of pairs
   std::uint64_t events_ = 0;
+  std::uint64_t freed_ = 0;
 };
 
 }  // namespace bandana

@@ -47,8 +47,8 @@ class ScalarTable {
   float prior_variance() const { return prior_variance_; }
   // Another prior for all cells from now on.
   void SetPrior(float prior_variance) { prior_variance_ = prior_variance; }
-  // Back to the prior.
-  void Erase(EffectKey key) { cells_.erase(key); }
+  // Back to the prior; whether there was a block.
+  bool Erase(EffectKey key) { return cells_.erase(key) > 0; }
 
   // The prior, then all cells in the order of their keys.
   void Encode(ByteWriter& out) const;

@@ -20,6 +20,8 @@ constexpr std::uint64_t kUsersDefault = 1'000'000;
 constexpr std::uint64_t kUsersMax = 10'000'000;
 constexpr std::uint64_t kPairsDefault = 1'000'000;
 constexpr std::uint64_t kPairsMax = 100'000'000;
+constexpr absl::Duration kFreeAfterDefault = absl::Hours(720);
+constexpr absl::Duration kFreeAfterMax = absl::Hours(8760);
 
 // Default scales, for rewards in [0, 1] (docs/design/effects.md, "Scales").
 constexpr double kRewardVariance = 0.1;
@@ -259,6 +261,9 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
       "users_max", given.users_max() == 0 ? kUsersDefault : given.users_max(), 1, kUsersMax));
   out.pairs_max = checks.Count(
       "pairs_max", given.pairs_max() == 0 ? kPairsDefault : given.pairs_max(), 1, kPairsMax);
+  out.free_after = given.has_free_after() ? checks.Span("free_after", given.free_after(),
+                                                        absl::ZeroDuration(), kFreeAfterMax)
+                                          : kFreeAfterDefault;
   spec.config.mutable_effects()->clear_users_file();
   if (given.users_file().empty()) return;
   if (files.allowed) {

@@ -33,8 +33,9 @@ enum Type : std::uint8_t {
   kKeyedDecision = 16,
   kKeyedShown = 17,
   kKeyedReport = 18,
+  kFree = 19,
 };
-constexpr Type kLast = kKeyedReport;
+constexpr Type kLast = kFree;
 
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
 absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
@@ -175,6 +176,18 @@ CloseRecord TakeClose(ByteReader& in) {
   return r;
 }
 
+void Put(ByteWriter& out, const FreeRecord& r) {
+  BANDANA_CHECK(r.keys.size() <= kFreedKeysMax);
+  out.U32(static_cast<std::uint32_t>(r.keys.size()));
+  Put(out, r.keys);
+}
+
+// More keys than there may be are left, and then the entry is too long.
+FreeRecord TakeFree(ByteReader& in) {
+  const std::uint64_t keys = std::min<std::uint64_t>(in.U32(), kFreedKeysMax);
+  return {.keys = PackedKeys::OfBytes(in.Take(keys * sizeof(std::uint64_t)))};
+}
+
 struct Encoder {
   std::string& bytes;
   ByteWriter out{bytes};
@@ -252,6 +265,10 @@ struct Encoder {
     out.F64(r.reward);
     Put(out, r.features);
   }
+  void operator()(const FreeRecord& r) {
+    out.U8(kFree);
+    Put(out, r);
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -260,7 +277,7 @@ struct Encoder {
 };
 
 // Whether the entry begins with keys.
-bool IsKeyed(std::uint8_t type) { return type >= kKeyedOutcome; }
+bool IsKeyed(std::uint8_t type) { return type >= kKeyedOutcome && type <= kKeyedReport; }
 
 Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
   const PackedKeys keys = IsKeyed(type) ? TakeKeys(in) : PackedKeys();
@@ -295,6 +312,8 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeContext(in, dimension);
     case kClose:
       return TakeClose(in);
+    case kFree:
+      return TakeFree(in);
     case kShown:
     case kKeyedShown: {
       ShownRecord r{.keys = keys};

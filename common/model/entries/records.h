@@ -149,9 +149,15 @@ struct ShapeRecord {
   PackedDoubles root;  // nodes x nodes
 };
 
-using Record =
-    std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
-                 DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord>;
+// Models of effects: what was learnt of these users, arms and values of groups is forgotten.
+struct FreeRecord {
+  PackedKeys keys;
+};
+inline constexpr std::size_t kFreedKeysMax = 1024;  // in one entry
+
+using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
+                            CounterRecord, DebitRecord, ContextRecord, ShapeRecord, CloseRecord,
+                            ShownRecord, ReportRecord, FreeRecord>;
 
 // What is said of entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();

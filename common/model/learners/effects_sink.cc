@@ -1,5 +1,6 @@
 #include "common/model/learners/effects_sink.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -94,6 +95,16 @@ class EffectEvents final : public RewardEvents {
                         .reward = reward.value(),
                         .variance = event.variance});
     PartOf<StreamEvents>(sink).Count(event.node);
+    return absl::OkStatus();
+  }
+
+  absl::Status Free(std::string_view keys, ModelState& state) const override {
+    FreedKeys freed{.keys = Unpacked<EffectKey>(keys)};
+    const auto wrong = [](EffectKey key) { return key == kAbsent || key == kEverybody; };
+    if (freed.keys.empty() || std::any_of(freed.keys.begin(), freed.keys.end(), wrong)) {
+      return DataLoss("an entry frees the effects of nobody or of everybody");
+    }
+    state.effects->Free(std::move(freed));
     return absl::OkStatus();
   }
   // PROOF: effects end

@@ -26,6 +26,9 @@ struct EventPath::Taker {
   absl::Status operator()(const ShapeRecord& r) { return path.TakeShape(r, to); }
   absl::Status operator()(const GraphRecord& r) { return path.TakeGraph(r, to); }
   absl::Status operator()(const EpochRecord& r) { return path.TakeEpoch(r, to); }
+  absl::Status operator()(const FreeRecord& r) {
+    return path.events().Free(r.keys.bytes(), to.state);
+  }
   absl::Status operator()(const DebitRecord& r) {
     return to.state.ledger.Add(to.position.sequence, r);
   }

@@ -19,4 +19,8 @@ absl::Status RewardEvents::Add(const SeenEvent& event, const Released<double>& r
   return absl::OkStatus();
 }
 
+absl::Status RewardEvents::Free(std::string_view, ModelState&) const {
+  return NoSuchEntry("freed effects");
+}
+
 }  // namespace bandana

@@ -38,6 +38,9 @@ class RewardEvents {
   // One event. Errors: DATA_LOSS its keys are not those of such a model.
   virtual absl::Status Add(const SeenEvent& event, const Released<double>& reward, ModelState&,
                            EventSink& sink) const;
+  // What was learnt of the keys, 8 bytes each, is to be forgotten. Errors: DATA_LOSS the model has
+  // no effects, or a key is no user's, arm's or group's.
+  virtual absl::Status Free(std::string_view keys, ModelState&) const;
   // Lets what was added take effect while nobody reads the model.
   virtual void Settle(ModelState&) const {}
   // `variance`: the largest of a reward's noise, 0 without any. Errors: as EventPath::MakeLearner.

@@ -35,24 +35,41 @@ CatalogueShape ShapeOf(const ModelSpec& spec) {
   return shape;
 }
 
+absl::Duration FreeAfter(const ModelSpec& spec) {
+  return spec.effects ? spec.effects->free_after : absl::InfiniteDuration();
+}
+
 }  // namespace
 
-ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters)
-    : spec_(spec), counters_(counters), store_(std::move(store)) {}
+ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters,
+                           const Clock& clock)
+    : spec_(spec),
+      counters_(counters),
+      store_(std::move(store)),
+      clock_(clock),
+      key_use_(ShapeOf(spec)),
+      leaving_(FreeAfter(spec), mutex_, store_.connection()) {}
 
 absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec& spec,
                                                                  const std::string& path,
-                                                                 Counters& counters) {
+                                                                 Counters& counters,
+                                                                 const Clock& clock) {
   BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(path));
   BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> arms, store.Load());
   const auto wrong = std::find_if(arms.begin(), arms.end(), [&](const CatalogueArm& arm) {
     return arm.features.size() != static_cast<std::size_t>(spec.public_spec.dimension);
   });
   if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
-  std::unique_ptr<ArmCatalogue> catalogue(new ArmCatalogue(spec, std::move(store), counters));
+  std::unique_ptr<ArmCatalogue> catalogue(
+      new ArmCatalogue(spec, std::move(store), counters, clock));
   const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
   if (unit_arms && arms.empty()) arms = UnitArms(spec);
   catalogue->catalogue_.store(Catalogue::Make(ShapeOf(spec), arms));
+  catalogue->key_use_.Begin(*catalogue->catalogue());
+  const auto in_use = [&](EffectKey key) {
+    return catalogue->key_use_.Has(*catalogue->catalogue(), key);
+  };
+  BANDANA_RETURN_IF_ERROR(Annotate(catalogue->leaving_.Load(in_use), path));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
 }
@@ -76,9 +93,10 @@ absl::Status ArmCatalogue::LoadFile() {
   BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(arms, added));
-  BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest));
+  const ArmKeyUse::Change keys = KeysOf(arms, {});
+  BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest, keys.keys));
   Change(arms, {});
-  return absl::OkStatus();
+  return TakeKeys(keys);
 }
 
 absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
@@ -136,13 +154,28 @@ std::shared_ptr<const Catalogue> ArmCatalogue::Change(std::span<const CatalogueA
   return next;
 }
 
+ArmKeyUse::Change ArmCatalogue::KeysOf(std::span<const CatalogueArm> arms,
+                                       std::span<const std::uint32_t> removed) const {
+  ArmKeyUse::Change change = key_use_.Of(*catalogue(), arms, removed, clock_.Now());
+  if (!leaving_.any()) change.keys.returned.clear();  // none of them has left
+  return change;
+}
+
+absl::Status ArmCatalogue::TakeKeys(const ArmKeyUse::Change& change) {
+  key_use_.Take(change);
+  const bool none = change.keys.returned.empty() && change.keys.left.empty();
+  return none ? absl::OkStatus() : leaving_.Update();
+}
+
 absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response) {
   BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> checked, Check(arms));
   std::lock_guard lock(mutex_);
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(checked, added));
-  BANDANA_RETURN_IF_ERROR(store_.Put(checked));
+  const ArmKeyUse::Change keys = KeysOf(checked, {});
+  BANDANA_RETURN_IF_ERROR(store_.Put(checked, keys.keys));
   const auto next = Change(checked, {});
+  BANDANA_RETURN_IF_ERROR(TakeKeys(keys));
   response->set_added(static_cast<std::uint32_t>(added));
   response->set_replaced(static_cast<std::uint32_t>(arms.size()) - response->added());
   response->set_arms(static_cast<std::uint32_t>(next->size()));
@@ -151,9 +184,11 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
 
 absl::StatusOr<v1::RemoveArmsResponse> ArmCatalogue::Remove(std::span<const std::uint32_t> ids) {
   std::lock_guard lock(mutex_);
-  BANDANA_RETURN_IF_ERROR(store_.Remove(ids));
+  const ArmKeyUse::Change keys = KeysOf({}, ids);
+  BANDANA_RETURN_IF_ERROR(store_.Remove(ids, keys.keys));
   const int before = catalogue()->size();
   const auto next = Change({}, ids);
+  BANDANA_RETURN_IF_ERROR(TakeKeys(keys));
   const int removed = before - next->size();
   v1::RemoveArmsResponse response;
   response.set_removed(static_cast<std::uint32_t>(removed));

@@ -10,23 +10,28 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
+#include "common/base/clock.h"
 #include "common/base/shared_cell.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
 #include "server/models/catalogue/arm_beliefs.h"
+#include "server/models/catalogue/arm_key_use.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/catalogue/catalogue.h"
+#include "server/models/freeing/leaving_keys.h"
 
 namespace bandana::server {
 
 // Threads: safe; catalogue() waits for nobody's work.
 class ArmCatalogue {
  public:
-  // Loads the stored arms, then spec.arms_file where it is due. `spec` and `counters` must outlive
-  // it. Errors: DATA_LOSS; UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the arms file.
+  // Loads the stored arms, then spec.arms_file where it is due. `spec`, `counters` and `clock`, of
+  // which only the times of removals come, must outlive it. Errors: DATA_LOSS; UNAVAILABLE I/O;
+  // INVALID_ARGUMENT or NOT_FOUND the arms file.
   static absl::StatusOr<std::unique_ptr<ArmCatalogue>> Open(const ModelSpec& spec,
                                                             const std::string& path,
-                                                            Counters& counters);
+                                                            Counters& counters,
+                                                            const Clock& clock = SystemClock());
 
   std::shared_ptr<const Catalogue> catalogue() const { return catalogue_.load(); }
   // Pages say what is believed of their arms from now on. While no event is applied. Null for
@@ -35,9 +40,12 @@ class ArmCatalogue {
   // As HostedModel's methods of these names.
   absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
   absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);
+  // Models with effects: keys of arms that were removed, and of values of groups that no arm has
+  // any more.
+  LeavingKeys& leaving() { return leaving_; }
 
  private:
-  ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters);
+  ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters, const Clock& clock);
   absl::Status LoadFile();
   // Arms that may enter, checked and clipped.
   // The next catalogue, for all who read it.
@@ -45,11 +53,18 @@ class ArmCatalogue {
                                           std::span<const std::uint32_t> removed);
   absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
+  // What a change does to keys, before it; and after it was stored.
+  ArmKeyUse::Change KeysOf(std::span<const CatalogueArm> arms,
+                           std::span<const std::uint32_t> removed) const;
+  absl::Status TakeKeys(const ArmKeyUse::Change& change);
 
   const ModelSpec& spec_;
   Counters& counters_;
   std::mutex mutex_;  // for the store and the order of changes
   ArmStore store_;
+  const Clock& clock_;
+  ArmKeyUse key_use_;
+  LeavingKeys leaving_;
   SharedCell<const Catalogue> catalogue_;
   std::shared_ptr<EffectsPosterior> effects_;
   ArmBeliefs beliefs_;  // of effects_

@@ -167,14 +167,21 @@ absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms, std::int64_t&
   return absl::OkStatus();
 }
 
-absl::Status ArmStore::Put(std::span<const CatalogueArm> arms) { return PutFromFile(arms, file_); }
-
-absl::Status ArmStore::PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file) {
-  return Transaction(file, [&](std::int64_t& added) { return PutRows(arms, added); });
+absl::Status ArmStore::Put(std::span<const CatalogueArm> arms, const KeyChange& keys) {
+  return PutFromFile(arms, file_, keys);
 }
 
-absl::Status ArmStore::Remove(std::span<const std::uint32_t> ids) {
+absl::Status ArmStore::PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file,
+                                   const KeyChange& keys) {
+  return Transaction(file, [&](std::int64_t& added) -> absl::Status {
+    BANDANA_RETURN_IF_ERROR(NoteKeys(connection_, keys));
+    return PutRows(arms, added);
+  });
+}
+
+absl::Status ArmStore::Remove(std::span<const std::uint32_t> ids, const KeyChange& keys) {
   return Transaction(file_, [&](std::int64_t& added) -> absl::Status {
+    BANDANA_RETURN_IF_ERROR(NoteKeys(connection_, keys));
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
                              connection_.Prepare("DELETE FROM arms WHERE id = ?"));

@@ -12,6 +12,7 @@
 #include "common/base/sha256.h"
 #include "server/log/sqlite.h"
 #include "server/models/catalogue/arm_page.h"
+#include "server/models/freeing/leaving_keys.h"
 
 namespace bandana::server {
 
@@ -25,12 +26,16 @@ class ArmStore {
   absl::StatusOr<std::vector<CatalogueArm>> Load();
   // One transaction each, durable on return. Errors: RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O;
   // DATA_LOSS.
-  absl::Status Put(std::span<const CatalogueArm> arms);
-  absl::Status Remove(std::span<const std::uint32_t> ids);
+  // With them what the change does to keys.
+  absl::Status Put(std::span<const CatalogueArm> arms, const KeyChange& keys = {});
+  absl::Status Remove(std::span<const std::uint32_t> ids, const KeyChange& keys = {});
   // As Put, and remembers the digest of the file that the arms came from.
-  absl::Status PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file);
+  absl::Status PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file,
+                           const KeyChange& keys = {});
   // Digest of the last PutFromFile, zero when there was none.
   const Sha256Digest& file() const { return file_; }
+  // For LeavingKeys.
+  SqliteConnection& connection() { return connection_; }
 
  private:
   explicit ArmStore(SqliteConnection connection) : connection_(std::move(connection)) {}

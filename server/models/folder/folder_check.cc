@@ -152,14 +152,17 @@ struct Check {
     absl::StatusOr<ArmStore> store = ArmStore::Open(ArmsPath(folder));
     if (!store.ok()) return Add("arms.sqlite", store.status());
     const auto arms = store->Load();
-    Add("arms.sqlite", arms.status(), arms.ok() ? absl::StrCat(arms->size(), " arms") : "");
+    absl::Status whole = arms.status();
+    if (whole.ok()) whole = ReadLeftKeys(store->connection()).status();
+    Add("arms.sqlite", whole, whole.ok() ? absl::StrCat(arms->size(), " arms") : "");
   }
 
   void Users() {
     if (!Exists(UsersPath(folder))) return;
     absl::StatusOr<UserStore> store = UserStore::Open(UsersPath(folder));
     if (!store.ok()) return Add("users.sqlite", store.status());
-    const absl::Status whole = store->ForEach([](auto, auto) { return absl::OkStatus(); });
+    absl::Status whole = store->ForEach([](auto, auto) { return absl::OkStatus(); });
+    if (whole.ok()) whole = ReadLeftKeys(store->connection()).status();
     Add("users.sqlite", whole, whole.ok() ? absl::StrCat(store->size(), " users") : "");
   }
 };

@@ -211,7 +211,8 @@ class Restorer {
     BANDANA_ASSIGN_OR_RETURN(ArmStore from, ArmStore::Open(ArmsPath(folder_)));
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CatalogueArm> arms, from.Load());
     BANDANA_ASSIGN_OR_RETURN(ArmStore to, ArmStore::Open(ArmsPath(half_made_)));
-    return to.PutFromFile(arms, from.file());
+    BANDANA_RETURN_IF_ERROR(to.PutFromFile(arms, from.file()));
+    return CopyLeftKeys(from.connection(), to.connection());
   }
 
   absl::Status CopyUsers() const {

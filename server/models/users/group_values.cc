@@ -19,6 +19,10 @@ std::uint32_t GroupValues::Find(std::string_view text) const {
   return known == numbers_.end() ? kNone : known->second;
 }
 
+void GroupValues::AddKeys(absl::flat_hash_set<EffectKey>& out) const {
+  for (const auto& [text, number] : numbers_) out.insert(keys_[number]);
+}
+
 std::uint32_t GroupValues::Join(std::string_view text) {
   if (text.empty()) return kNone;
   std::uint32_t number = Find(text);

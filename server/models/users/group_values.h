@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "common/bandits/effects/effect_key.h"
 
 namespace bandana::server {
@@ -32,6 +33,12 @@ class GroupValues {
   // What follows is for the one who changes. kNone when nobody has this value.
   std::uint32_t Find(std::string_view text) const;
   const std::string& text(std::uint32_t number) const { return values_[number].text; }
+  // Adds the keys of values that somebody has.
+  void AddKeys(absl::flat_hash_set<EffectKey>& out) const;
+  // Who have the value; 0 for kNone.
+  std::uint32_t users(std::uint32_t number) const { return values_[number].users; }
+  // One more than the greatest number.
+  std::uint32_t numbers() const { return static_cast<std::uint32_t>(values_.size()); }
   // One user more has the value; an empty text is kNone. A new value requires size() to be below
   // kGroupValuesMax.
   std::uint32_t Join(std::string_view text);

@@ -23,6 +23,13 @@ void KnownUsers::Rows::Add(EffectKey key) {
   std::memcpy(words.data() + first, &key, sizeof key);
 }
 
+void KnownUsers::Rows::MoveLastTo(std::uint32_t row) {
+  const auto last = words.end() - static_cast<std::ptrdiff_t>(stride());
+  const auto to = words.begin() + static_cast<std::ptrdiff_t>(row * stride());
+  if (to != last) std::copy(last, words.end(), to);
+  words.erase(last, words.end());
+}
+
 KnownUsers::KnownUsers(const std::vector<std::string>& groups) {
   for (const std::string& group : groups) values_.emplace_back(group);
   for (Shard& shard : shards_) shard.rows.groups = groups.size();
@@ -62,6 +69,26 @@ void KnownUsers::Set(EffectKey user, std::span<const std::string_view> values) {
     std::swap_ranges(next_.begin(), next_.end(), first);
   }
   for (std::size_t g = 0; g < groups(); ++g) values_[g].Leave(next_[g]);
+}
+
+bool KnownUsers::Remove(EffectKey user) {
+  Shard& shard = ShardOf(user);
+  {
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.index.find(user);
+    if (found == shard.index.end()) return false;
+    const std::uint32_t row = *found;
+    const std::uint32_t last = shard.rows.size() - 1;
+    const std::span<const std::uint32_t> numbers = shard.rows.numbers(row);
+    next_.assign(numbers.begin(), numbers.end());
+    shard.index.erase(found);
+    if (row != last) shard.index.erase(shard.index.find(shard.rows.key(last)));
+    shard.rows.MoveLastTo(row);
+    if (row != last) shard.index.insert(row);
+    size_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  for (std::size_t g = 0; g < groups(); ++g) values_[g].Leave(next_[g]);
+  return true;
 }
 
 }  // namespace bandana::server

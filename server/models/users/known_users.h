@@ -41,6 +41,8 @@ class KnownUsers {
   const GroupValues& ValuesOf(std::size_t group) const { return values_[group]; }
   // Adds or replaces; one value for each group, empty for none.
   void Set(EffectKey user, std::span<const std::string_view> values);
+  // Whether the user was known.
+  bool Remove(EffectKey user);
 
  private:
   static constexpr std::size_t kKeyWords = 2;
@@ -57,6 +59,8 @@ class KnownUsers {
       return std::span(words).subspan(row * stride() + kKeyWords, groups);
     }
     void Add(EffectKey key);
+    // The last row's content is in `row` from then on.
+    void MoveLastTo(std::uint32_t row);
   };
   // Rows are found by their keys, which stand nowhere else.
   struct RowHash {
@@ -83,7 +87,7 @@ class KnownUsers {
   std::deque<GroupValues> values_;  // by group
   std::array<Shard, kShards> shards_;
   std::atomic<std::size_t> size_ = 0;
-  std::vector<std::uint32_t> next_;  // of Set
+  std::vector<std::uint32_t> next_;  // of Set and Remove
 };
 
 }  // namespace bandana::server

@@ -10,6 +10,7 @@ namespace bandana::server {
 namespace {
 
 constexpr int kFriendsMax = 10'000;
+constexpr std::size_t kUserIdsMax = 1000;
 
 absl::Status CheckId(std::string_view id) {
   if (!id.empty() && id.size() <= kUserIdBytesMax) return absl::OkStatus();
@@ -17,6 +18,16 @@ absl::Status CheckId(std::string_view id) {
 }
 
 }  // namespace
+
+absl::Status CheckUserIds(std::span<const std::string> ids) {
+  if (ids.empty() || ids.size() > kUserIdsMax) {
+    return InvalidArgument("ids: must be 1 to ", kUserIdsMax, ", got ", ids.size());
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    BANDANA_RETURN_IF_ERROR(Annotate(CheckId(ids[i]), absl::StrCat("ids[", i, "]")));
+  }
+  return absl::OkStatus();
+}
 
 UserBatch::UserBatch(const std::vector<std::string>& groups) : positions_(groups.size()) {
   users_.names.assign(groups.begin(), groups.end());

@@ -18,6 +18,10 @@
 
 namespace bandana::server {
 
+// What a call may name of users at once. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or one that
+// has not 1 to kUserIdBytesMax bytes; it names positions, never an id.
+absl::Status CheckUserIds(std::span<const std::string> ids);
+
 // Ids, and numbers instead of values and friends: no more memory than the messages. Not
 // thread-safe.
 class UserBatch {

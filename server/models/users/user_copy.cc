@@ -63,7 +63,8 @@ absl::Status CopyUserFile(const std::string& from, const std::string& to) {
   BANDANA_ASSIGN_OR_RETURN(UserStore source, UserStore::Open(from));
   BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(to));
   const auto all = [&](UserStore::Take take) { return source.ForEach(take); };
-  return store.Put(all, source.file()).status();
+  BANDANA_RETURN_IF_ERROR(store.Put(all, source.file()).status());
+  return CopyLeftKeys(source.connection(), store.connection());
 }
 
 }  // namespace bandana::server

@@ -105,12 +105,23 @@ absl::Status UserStore::ForEach(Take take) {
   return DataLoss(count, " users found, another number stored");
 }
 
-absl::StatusOr<std::uint64_t> UserStore::PutRows(Source source) {
+absl::StatusOr<std::int64_t> UserStore::RemoveRows(std::span<const std::string_view> ids) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
+                           connection_.Prepare("DELETE FROM users WHERE id = ?"));
+  std::int64_t more = 0;
+  for (const std::string_view id : ids) {
+    BANDANA_RETURN_IF_ERROR(remove.Bind(1, id).Run());
+    more -= connection_.Changes();
+  }
+  return more;
+}
+
+absl::StatusOr<std::int64_t> UserStore::PutRows(Source source) {
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement add,
                            connection_.Prepare("INSERT OR IGNORE INTO users VALUES(?, ?)"));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement replace,
                            connection_.Prepare("UPDATE users SET cells = ?2 WHERE id = ?1"));
-  std::uint64_t added = 0;
+  std::int64_t added = 0;
   BANDANA_RETURN_IF_ERROR(source([&](std::string_view id, auto values) -> absl::Status {
     const std::string cells = EncodeCells(id, values);
     BANDANA_RETURN_IF_ERROR(add.Bind(1, id).Bind(2, cells).Run());
@@ -129,21 +140,38 @@ absl::Status UserStore::PutState(std::uint64_t size, const Sha256Digest& file) {
       .Run();
 }
 
-absl::StatusOr<std::uint64_t> UserStore::Put(Source source, const Sha256Digest& file) {
+template <typename Body>
+absl::StatusOr<std::int64_t> UserStore::Transaction(const Sha256Digest& file, const KeyChange& keys,
+                                                    const Body& body) {
   BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
-  absl::StatusOr<std::uint64_t> added = PutRows(source);
-  absl::Status done = added.status();
-  if (done.ok()) done = PutState(size_ + *added, file);
+  absl::StatusOr<std::int64_t> more = body();
+  absl::Status done = more.status();
+  if (done.ok()) done = NoteKeys(connection_, keys);
+  if (done.ok()) done = PutState(size_ + static_cast<std::uint64_t>(*more), file);
   if (done.ok()) done = connection_.Exec("COMMIT");
   // A failed rollback shows at the next BEGIN.
   if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
   if (!done.ok()) return done;
-  size_ += *added;
+  size_ += static_cast<std::uint64_t>(*more);
   file_ = file;
   // A damaged last transaction of a write-ahead file looks like a torn one: none shall stand there.
   // Where this fails, it is made good at the next one or at the next start.
   connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
-  return added;
+  return more;
+}
+
+absl::StatusOr<std::uint64_t> UserStore::Put(Source source, const Sha256Digest& file,
+                                             const KeyChange& keys) {
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t added,
+                           Transaction(file, keys, [&] { return PutRows(source); }));
+  return static_cast<std::uint64_t>(added);
+}
+
+absl::StatusOr<std::uint64_t> UserStore::Remove(std::span<const std::string_view> ids,
+                                                const KeyChange& keys) {
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t more,
+                           Transaction(file_, keys, [&] { return RemoveRows(ids); }));
+  return static_cast<std::uint64_t>(-more);
 }
 
 }  // namespace bandana::server

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "server/log/sqlite.h"
+#include "server/models/freeing/leaving_keys.h"
 
 namespace bandana::server {
 
@@ -31,16 +32,28 @@ class UserStore {
   std::uint64_t size() const { return size_; }
 
   // One transaction, durable on return: adds or replaces all users of `source`. Remembers the
-  // digest of the file that they came from. Returns how many were added. Errors: RESOURCE_EXHAUSTED
+  // digest of the file that they came from, and what the change does to keys. Returns how many were
+  // added. Errors: RESOURCE_EXHAUSTED
   // no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
-  absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file);
+  absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file,
+                                    const KeyChange& keys = {});
+  // The same for users who go; those who are not there are no error. Returns how many went.
+  absl::StatusOr<std::uint64_t> Remove(std::span<const std::string_view> ids,
+                                       const KeyChange& keys);
   // The last such digest, zero when there was none.
   const Sha256Digest& file() const { return file_; }
+  // For LeavingKeys.
+  SqliteConnection& connection() { return connection_; }
 
  private:
   explicit UserStore(SqliteConnection connection) : connection_(std::move(connection)) {}
   absl::Status MakeTables();
-  absl::StatusOr<std::uint64_t> PutRows(Source source);
+  // `body` tells by how many users there are more than before.
+  template <typename Body>
+  absl::StatusOr<std::int64_t> Transaction(const Sha256Digest& file, const KeyChange& keys,
+                                           const Body& body);
+  absl::StatusOr<std::int64_t> PutRows(Source source);
+  absl::StatusOr<std::int64_t> RemoveRows(std::span<const std::string_view> ids);
   absl::Status PutState(std::uint64_t size, const Sha256Digest& file);
 
   SqliteConnection connection_;

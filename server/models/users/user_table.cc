@@ -1,17 +1,20 @@
 #include "server/models/users/user_table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
 #include "common/wire/users_tsv.h"
 #include "server/models/users/friends.h"
+#include "server/models/users/group_change.h"
 #include "server/models/users/known_users.h"
 #include "server/models/users/user_copy.h"
 #include "server/models/users/user_rows.h"
@@ -23,11 +26,15 @@ namespace {
 // For models whose users are in no groups.
 class NoTable final : public UserTable {
  public:
-  // `why`: the end of a sentence. With `has_user`, effects may be of the user alone.
-  NoTable(const ModelSpec& spec, std::string why, bool has_user)
+  // `why`: the end of a sentence. With `has_user`, effects may be of the user alone, and with
+  // `learns_user` some are.
+  NoTable(const ModelSpec& spec, const std::string& why, bool has_user, bool learns_user)
       : refusal_(
             FailedPrecondition("model ", spec.public_spec.name, " has no groups of users: ", why)),
-        has_user_(has_user) {}
+        nothing_known_(FailedPrecondition("model ", spec.public_spec.name,
+                                          " knows nothing of single users: ", why)),
+        has_user_(has_user),
+        learns_user_(learns_user) {}
 
   void Parts(std::string_view user, std::vector<EffectKey>& out) const override {
     out.clear();
@@ -35,20 +42,40 @@ class NoTable final : public UserTable {
   }
   absl::StatusOr<UserBatch> NewBatch() const override { return refusal_; }
   absl::Status Put(UserBatch&, v1::PutUsersResponse*) override { return refusal_; }
+  absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string>) override {
+    if (!learns_user_) return nothing_known_;
+    return std::vector<EffectKey>();
+  }
+  std::size_t size() const override { return 0; }
+  LeavingKeys* leaving() override { return nullptr; }
   void FillStats(v1::GetStatsResponse&) const override {}
   absl::StatusOr<std::string> Encode() override { return std::string(); }
 
  private:
   const absl::Status refusal_;
+  const absl::Status nothing_known_;
   const bool has_user_;
+  const bool learns_user_;
 };
 
 class Table final : public UserTable {
  public:
-  Table(const EffectsSpec& spec, UserStore store, Warn warn)
-      : spec_(spec), warn_(std::move(warn)), known_(spec.user_groups), store_(std::move(store)) {}
+  Table(const EffectsSpec& spec, UserStore store, Warn warn, const Clock& clock)
+      : spec_(spec),
+        warn_(std::move(warn)),
+        clock_(clock),
+        known_(spec.user_groups),
+        store_(std::move(store)),
+        leaving_(spec.free_after, mutex_, store_.connection()) {}
 
   absl::Status LoadStored() {
+    BANDANA_RETURN_IF_ERROR(LoadUsers());
+    absl::flat_hash_set<EffectKey> in_use;
+    for (std::size_t g = 0; g < known_.groups(); ++g) known_.ValuesOf(g).AddKeys(in_use);
+    return leaving_.Load([&](EffectKey key) { return in_use.contains(key); });
+  }
+
+  absl::Status LoadUsers() {
     return store_.ForEach([&](std::string_view id, auto values) -> absl::Status {
       if (values.size() != known_.groups()) return DataLoss("a user with other groups");
       for (std::size_t g = 0; g < values.size(); ++g) {
@@ -66,7 +93,7 @@ class Table final : public UserTable {
     BANDANA_ASSIGN_OR_RETURN(const std::string text,
                              ReadFile(spec_.users_file, kUserGroupsFileBytesMax));
     const Sha256Digest digest = Sha256Of(text);
-    if (digest == store_.file() && known_.size() > 0) return absl::OkStatus();
+    if (digest == store_.file()) return absl::OkStatus();
     BANDANA_ASSIGN_OR_RETURN(const UserGroups users,
                              ParseUserGroupsTsv(text, static_cast<std::uint64_t>(spec_.users_max)));
     return PutAll(users, digest).status();
@@ -91,6 +118,30 @@ class Table final : public UserTable {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string> ids) override {
+    const std::lock_guard lock(mutex_);
+    GroupChange change(known_, spec_.user_groups);
+    std::vector<EffectKey> removed;
+    std::vector<std::string_view> stored;
+    absl::flat_hash_set<EffectKey> seen;
+    for (const std::string& id : ids) {
+      const EffectKey key = UserKey(id);
+      if (!known_.Contains(key) || !seen.insert(key).second) continue;
+      change.Leave(key);
+      removed.push_back(key);
+      stored.push_back(id);
+    }
+    if (removed.empty()) return removed;
+    const KeyChange keys = change.Keys(clock_.Now(), /*with_returned=*/false);
+    BANDANA_RETURN_IF_ERROR(store_.Remove(stored, keys).status());
+    for (const EffectKey key : removed) known_.Remove(key);
+    BANDANA_RETURN_IF_ERROR(leaving_.Update());
+    return removed;
+  }
+
+  std::size_t size() const override { return known_.size(); }
+  LeavingKeys* leaving() override { return &leaving_; }
+
   void FillStats(v1::GetStatsResponse& stats) const override {
     v1::UserGroupsStats& groups = *stats.mutable_user_groups();
     groups.set_users(known_.size());
@@ -114,8 +165,13 @@ class Table final : public UserTable {
     BANDANA_RETURN_IF_ERROR(CheckSize(keys));
     BANDANA_RETURN_IF_ERROR(CheckValues(rows));
     const auto all = [&](UserStore::Take take) { return rows.ForEach(take); };
-    BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, store_.Put(all, file));
+    GroupChange change(known_, spec_.user_groups);
+    for (const EffectKey key : keys) change.Leave(key);
+    change.Join(rows);
+    const KeyChange values = change.Keys(clock_.Now(), leaving_.any());
+    BANDANA_ASSIGN_OR_RETURN(const std::uint64_t added, store_.Put(all, file, values));
     for (std::size_t i = 0; i < rows.size(); ++i) known_.Set(keys[i], rows.Row(i));
+    BANDANA_RETURN_IF_ERROR(leaving_.Update());
     WarnNearLimits();
     return added;
   }
@@ -164,26 +220,37 @@ class Table final : public UserTable {
   const Warn warn_;
   bool warned_of_users_ = false;
   bool warned_of_values_ = false;
+  const Clock& clock_;
   KnownUsers known_;
   mutable std::atomic<std::uint64_t> unknown_ = 0;
-  std::mutex mutex_;  // for the store and the order of changes
+  mutable std::mutex mutex_;  // for the store and the order of changes
   UserStore store_;
+  LeavingKeys leaving_;
 };
+
+bool LearnsUser(const EffectsSpec& spec) {
+  return std::any_of(spec.terms.begin(), spec.terms.end(),
+                     [](const EffectTerm& term) { return term.scope.user == 0; });
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec,
-                                                           const std::string& path, Warn warn) {
+                                                           const std::string& path, Warn warn,
+                                                           const Clock& clock) {
   if (!spec.effects) {
     const std::string_view coupling = CouplingOf(spec.config).name;
     return std::make_unique<NoTable>(spec, absl::StrCat("its coupling is ", ToAbsl(coupling)),
-                                     /*has_user=*/false);
+                                     /*has_user=*/false, /*learns_user=*/false);
   }
   if (spec.effects->user_groups.empty()) {
-    return std::make_unique<NoTable>(spec, "its user_groups is empty", /*has_user=*/true);
+    const bool learns = LearnsUser(*spec.effects);
+    const char* why = learns ? "its user_groups is empty"
+                             : "its user_groups is empty, and no effect is of the user";
+    return std::make_unique<NoTable>(spec, why, /*has_user=*/true, learns);
   }
   BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(path));
-  auto table = std::make_unique<Table>(*spec.effects, std::move(store), std::move(warn));
+  auto table = std::make_unique<Table>(*spec.effects, std::move(store), std::move(warn), clock);
   BANDANA_RETURN_IF_ERROR(Annotate(table->LoadStored(), path));
   BANDANA_RETURN_IF_ERROR(Annotate(table->LoadFile(), spec.effects->users_file));
   return table;

@@ -131,6 +131,32 @@ void AppendUserGroups(const std::vector<ModelView>& models, std::vector<MetricFa
   for (Family* family : {&users, &limit, &without, &values}) family->MoveTo(out);
 }
 
+void AppendEffects(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family bytes(MetricType::Gauge, "bandana_model_effects_bytes",
+               "Memory that the blocks take, of models of effects");
+  Family blocks(MetricType::Gauge, "bandana_model_effect_blocks",
+                "Users, arms, values of groups or pairs of which something was learnt, by effect");
+  Family pairs(MetricType::Gauge, "bandana_model_effect_pairs",
+               "Pairs of which something was learnt, of all effects of pairs");
+  Family limit(MetricType::Gauge, "bandana_model_effect_pairs_max",
+               "pairs_max of these models; a further pair has no effect");
+  Family freed(MetricType::Counter, "bandana_model_effect_keys_freed_total",
+               "Users, arms and values of groups whose effects were freed, since the start");
+  for (const ModelView& model : models) {
+    if (!model.effects) continue;
+    const EffectsView& effects = *model.effects;
+    const Labels labels = {{"model", model.name}};
+    bytes.Add(labels, static_cast<double>(effects.bytes));
+    pairs.Add(labels, static_cast<double>(effects.pairs));
+    limit.Add(labels, static_cast<double>(effects.pairs_max));
+    freed.Add(labels, static_cast<double>(effects.freed));
+    for (const auto& [name, count] : effects.blocks) {
+      blocks.Add({{"model", model.name}, {"effect", name}}, static_cast<double>(count));
+    }
+  }
+  for (Family* family : {&bytes, &blocks, &pairs, &limit, &freed}) family->MoveTo(out);
+}
+
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
   Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
@@ -233,6 +259,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   budget.MoveTo(out);
   principal.MoveTo(out);
   AppendUserGroups(models, out);
+  AppendEffects(models, out);
   for (const ModelFigure& figure : kFigures) {
     Family family(figure.type, figure.name, figure.help);
     for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));

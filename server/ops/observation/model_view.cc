@@ -43,6 +43,19 @@ void SetUserGroups(const ModelSpec& spec, const v1::GetStatsResponse& stats, Mod
                       .values = {groups.values().begin(), groups.values().end()}};
 }
 
+void SetEffects(const v1::GetStatsResponse& stats, ModelView& view) {
+  if (!stats.has_effects()) return;
+  const v1::EffectsStats& effects = stats.effects();
+  view.effects = {.bytes = effects.bytes(),
+                  .pairs = effects.pairs(),
+                  .pairs_max = effects.pairs_max(),
+                  .freed = effects.freed(),
+                  .blocks = {}};
+  for (const v1::EffectStats& effect : effects.effects()) {
+    view.effects->blocks.emplace_back(effect.name(), effect.blocks());
+  }
+}
+
 ModelView ViewOf(const HostedModel& model) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
@@ -82,6 +95,7 @@ ModelView ViewOf(const HostedModel& model) {
   view.features_clipped = stats.features_clipped();
   view.grams_repaired = stats.grams_repaired();
   SetUserGroups(model.spec(), stats, view);
+  SetEffects(stats, view);
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
   view.passes = absl::IsResourceExhausted(health);

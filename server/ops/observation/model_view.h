@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -20,6 +21,15 @@ struct UserGroupsView {
   std::uint64_t users_max = 0;
   std::uint64_t decisions_without_groups = 0;   // since the start
   std::map<std::string, std::uint64_t> values;  // that somebody has, by name of the group
+};
+
+// Models of effects.
+struct EffectsView {
+  std::uint64_t bytes = 0;  // of memory that blocks take
+  std::uint64_t pairs = 0;
+  std::uint64_t pairs_max = 0;
+  std::uint64_t freed = 0;                                    // keys, since the start
+  std::vector<std::pair<std::string, std::uint64_t>> blocks;  // by effect
 };
 
 struct ModelView {
@@ -58,6 +68,7 @@ struct ModelView {
   std::optional<RewardTotals> rewards;   // non-private models; for the status page only
   std::optional<double> posterior_norm;  // private models: mean of |m_u|, the first nodes
   std::optional<UserGroupsView> user_groups;
+  std::optional<EffectsView> effects;
   std::string failure;  // why reports cannot be taken, or ""
   bool passes = false;  // the failure may end by itself, and selections are served meanwhile
 

@@ -80,6 +80,13 @@ class AdminService::Impl final : public v1::Admin::Service {
       return Assign(model.RemoveArms(ids), *response);
     });
   }
+  grpc::Status DeleteUsers(grpc::ServerContext* context, const v1::DeleteUsersRequest* request,
+                           v1::DeleteUsersResponse* response) override {
+    return ServeModel(*context, "DeleteUsers", request->model(), [&](HostedModel& model) {
+      const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
+      return Assign(model.DeleteUsers(ids), *response);
+    });
+  }
   grpc::Status PutGraph(grpc::ServerContext* context, const v1::PutGraphRequest* request,
                         v1::PutGraphResponse* response) override {
     return ServeModel(*context, "PutGraph", request->model(), [&](HostedModel& model) {

@@ -55,6 +55,7 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/ListArms", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutGraph", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutUsers", Role::kAdmin, Scope::kNamedModel),
+    OffQueues("bandana.v1.Admin/DeleteUsers", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/GetLedger", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Checkpoint", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Export", Role::kAdmin, Scope::kNamedModel),

@@ -56,6 +56,9 @@ class ForwardedModel : public server::HostedModel {
   absl::Status PutUsers(server::UserBatch& batch, v1::PutUsersResponse* response) override {
     return model_->PutUsers(batch, response);
   }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override {
+    return model_->DeleteUsers(ids);
+  }
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }

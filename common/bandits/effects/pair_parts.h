@@ -1,0 +1,59 @@
+// Which users and arms the pairs of one effect have: the key of a pair is a digest, which does not
+// tell.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "common/bandits/effects/effect_key.h"
+#include "common/base/bytes.h"
+
+namespace bandana {
+
+// 16 bytes per pair, and a byte of the table. Not thread-safe; const methods are while nobody
+// writes.
+class PairParts {
+ public:
+  struct Pair {
+    EffectKey user = kAbsent;  // a part of the user: the user itself or the value of a group
+    EffectKey arm = kAbsent;   // the same of the arm
+    friend bool operator==(const Pair&, const Pair&) = default;
+    friend auto operator<=>(const Pair&, const Pair&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Pair& pair) {
+      return H::combine(std::move(h), pair.user, pair.arm);
+    }
+    EffectKey key() const { return PairKey(user, arm); }
+  };
+  using Keys = absl::flat_hash_set<EffectKey>;
+
+  std::uint64_t size() const { return pairs_.size(); }
+  std::size_t bytes() const { return pairs_.capacity() * (sizeof(Pair) + 1); }
+
+  void Add(const Pair& pair) { pairs_.insert(pair); }
+  void Remove(const Pair& pair) { pairs_.erase(pair); }
+  // Every pair that has one of the keys as a part, in no order. Goes over all pairs, some 10 ns
+  // each.
+  std::vector<Pair> With(const Keys& keys) const;
+
+  // The number of pairs, then the two parts of each, ascending.
+  void Encode(ByteWriter& out) const;
+  // Errors: DATA_LOSS, and there are no pairs.
+  absl::Status Decode(ByteReader& in);
+
+  template <typename Body>
+  bool AllOf(const Body& body) const {
+    return std::all_of(pairs_.begin(), pairs_.end(), body);
+  }
+
+ private:
+  absl::flat_hash_set<Pair> pairs_;
+};
+
+}  // namespace bandana
