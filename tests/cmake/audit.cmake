@@ -14,9 +14,9 @@ bandana_test(NAME transcript_test SRCS integration/transcript_test.cc ${PROJECT_
   DEPS bandana::audit_transcript bandana::test_support LABELS integration TIMEOUT 900)
 # Ten seeds of every combination by day, two under a sanitizer; 10,000 seeds by night.
 if(BANDANA_BUILD_TESTS)
-  set(TRANSCRIPT_SEEDS 680)
+  set(TRANSCRIPT_SEEDS 820)
   if(BANDANA_SANITIZE)
-    set(TRANSCRIPT_SEEDS 136)
+    set(TRANSCRIPT_SEEDS 164)
   endif()
   add_test(NAME transcript_audit_test COMMAND bandana-audit transcript --seeds ${TRANSCRIPT_SEEDS})
   set_tests_properties(transcript_audit_test PROPERTIES LABELS integration TIMEOUT 600 PROCESSORS 2)

@@ -1,7 +1,7 @@
-// A conversation between clients and a server of an earlier version, stored in tests/golden/wire:
-// this version's server understands those clients, and this version's clients that server.
-// `wire_golden_test --write=FOLDER` records today's. What is stored stays as it is: messages of
-// later versions are recorded beside it.
+// Conversations between clients and servers of earlier versions, stored in tests/golden/wire and
+// beside it: this version's server understands those clients, and this version's clients those
+// servers. `wire_golden_test --write=FOLDER` records today's. What is stored stays as it is:
+// messages of later versions are recorded beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,39 +37,72 @@ namespace fs = std::filesystem;
 
 std::string write_to;
 
-// One of each kind of report.
-std::vector<std::string> Configs() {
-  std::vector<std::string> configs = {
-      "name: 'plain' mode: NON_PRIVATE shared {}",
-      "name: 'central' mode: CENTRAL_REWARD shared {} refresh_interval {}"
-      " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
-      "name: 'randomized' mode: LOCAL_REWARD independent {}"
-      " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
-      "name: 'centred' mode: LOCAL_REWARD shared {}"
-      " privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }",
-      "name: 'counted' mode: LOCAL_REWARD independent {} refresh_interval {}"
-      " privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
-      "name: 'seeds' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
-      " privacy { epsilon: 1 mechanism: PRIVUNIT }",
-      "name: 'gaussian' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
-      " privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN }",
-      "name: 'draws' mode: NON_PRIVATE arms {}",
-      "name: 'points' mode: LOCAL_REWARD privacy { epsilon: 1 } points {}",
-  };
-  for (std::string& config : configs) {
+struct Conversation {
+  std::string name;     // a folder beside wire
+  int methods = 0;      // that are called
+  int submits = 0;      // at least
+  std::string stocked;  // the model with a catalogue
+  std::vector<std::string> configs;
+};
+
+Conversation With(Conversation conversation) {
+  for (std::string& config : conversation.configs) {
     absl::StrAppend(&config, " dimension: 2 reporting { one_per_decision: true }");
   }
-  return configs;
+  return conversation;
+}
+
+// One of each kind of report.
+Conversation Reports() {
+  return With(
+      {.name = "wire",
+       .methods = 6,
+       .submits = 10,
+       .stocked = "plain",
+       .configs = {
+           "name: 'plain' mode: NON_PRIVATE shared {}",
+           "name: 'central' mode: CENTRAL_REWARD shared {} refresh_interval {}"
+           " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
+           "name: 'randomized' mode: LOCAL_REWARD independent {}"
+           " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
+           "name: 'centred' mode: LOCAL_REWARD shared {}"
+           " privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }",
+           "name: 'counted' mode: LOCAL_REWARD independent {} refresh_interval {}"
+           " privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER counter { horizon: 100 } }",
+           "name: 'seeds' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
+           " privacy { epsilon: 1 mechanism: PRIVUNIT }",
+           "name: 'gaussian' mode: LOCAL_CONTEXT shared {} refresh_interval {}"
+           " privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN }",
+           "name: 'draws' mode: NON_PRIVATE arms {}",
+           "name: 'points' mode: LOCAL_REWARD privacy { epsilon: 1 } points {}",
+       }});
+}
+
+// Users, groups and arms have effects.
+Conversation Effects() {
+  return With(
+      {.name = "wire_effects",
+       .methods = 6,
+       .submits = 3,
+       .stocked = "effects",
+       .configs = {
+           "name: 'effects' mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }"
+           " effects { standard {} user_groups: 'plan' arm_groups: 'genre' }",
+       }});
+}
+
+std::string FolderOf(const Conversation& conversation) {
+  return absl::StrCat(BANDANA_WIRE_DIR "/../", conversation.name);
 }
 
 // The server's part without a transport, over a data folder.
 struct Server {
-  Server(const std::string& folder, const Clock& clock) {
+  Server(const Conversation& conversation, const std::string& folder, const Clock& clock) {
     keys = *server::TokenKeys::Open(
         {.file = folder + "/token_keys", .poll_interval = absl::ZeroDuration()}, clock);
     tokens = std::make_unique<server::TokenCodec>(*keys);
     registry = *server::ModelRegistry::Open({.data_dir = folder, .models_max = 100}, clock);
-    for (const std::string& config : Configs()) {
+    for (const std::string& config : conversation.configs) {
       const absl::Status added = registry->AddConfigured(SpecOf(config));
       EXPECT_THAT(added, IsOk());
     }
@@ -106,6 +139,7 @@ class Device {
     options.target = server_->address();
     options.model = model;
     options.policy = PrivacyPolicy::AcceptAnything();
+    options.posterior_interval = absl::Hours(1);
     device::Seams seams;
     seams.clock = &clock_;
     const auto client = device::Connect(options, store_, seams);
@@ -126,6 +160,8 @@ class Device {
         report((*client)->SelectPoint("ann"), reward);
       } else if (model == "draws") {
         report((*client)->Select("ann", Arms::Query({})), reward);
+      } else if (model == "effects") {
+        report((*client)->Select("ann", Arms::Inline(features, ids), 2), reward);
       } else {
         report((*client)->Select("ann", Arms::Inline(features), 2), reward);
       }
@@ -138,6 +174,10 @@ class Device {
       ASSERT_THAT((*client)->RefreshPosterior("ann"), IsOk());
       report((*client)->SelectOnDevice("ann", Arms::Inline(features), 1), 0.5);
     }
+    if (model == "effects") {
+      ASSERT_THAT((*client)->RefreshPosterior("ann"), IsOk());
+      report((*client)->SelectOnDevice("ann", Arms::Inline(features, ids), 1), 0.5);
+    }
     EXPECT_EQ((*client)->Stats().reports_applied, reports);
   }
 
@@ -148,55 +188,72 @@ class Device {
   std::shared_ptr<DeviceStore> store_;
 };
 
-std::vector<std::string> Models() {
+std::vector<std::string> ModelsOf(const Conversation& conversation) {
   std::vector<std::string> names;
-  for (const std::string& config : Configs()) names.push_back(SpecOf(config).public_spec.name);
+  for (const std::string& config : conversation.configs) {
+    names.push_back(SpecOf(config).public_spec.name);
+  }
   return names;
 }
 
-std::vector<Exchange> Stored() {
-  return ParseConversation(*ReadFile(BANDANA_WIRE_DIR "/conversation.txt", 1 << 20));
+std::vector<Exchange> Stored(const Conversation& conversation) {
+  return ParseConversation(*ReadFile(FolderOf(conversation) + "/conversation.txt", 1 << 20));
 }
 
-TEST(WireWriter, TodaysConversationOnRequest) {
+void Write(const Conversation& conversation) {
   const FakeClock clock;
-  const std::string folder = write_to + "/server";
+  const std::string to = absl::StrCat(write_to, "/", conversation.name);
+  const std::string folder = to + "/server";
   fs::create_directories(folder);
   {
-    const Server made(folder, clock);
+    const Server made(conversation, folder, clock);
     v1::PutArmsResponse response;
-    ASSERT_THAT(made.registry->Find("plain")->PutArms(
-                    std::vector<server::CatalogueArm>{{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}},
-                    &response),
-                IsOk());
+    ASSERT_THAT(
+        made.registry->Find(conversation.stocked)
+            ->PutArms(std::vector<server::CatalogueArm>{{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}},
+                      &response),
+        IsOk());
   }
   const TempDir copy;
   fs::copy(folder, copy.File("server"), fs::copy_options::recursive);
-  const Server server(copy.File("server"), clock);
+  const Server server(conversation, copy.File("server"), clock);
   Recorder recorder(*server.recommender);
   {
     Device device(recorder, clock);
-    for (const std::string& model : Models()) device.Use(model, [&] { server.Settle(); });
+    for (const std::string& model : ModelsOf(conversation)) {
+      device.Use(model, [&] { server.Settle(); });
+    }
   }
   std::set<std::string> methods;
   for (const Exchange& exchange : recorder.exchanges()) methods.insert(exchange.method);
-  EXPECT_EQ(methods.size(), 6);
-  ASSERT_THAT(WriteFileDurably(write_to + "/conversation.txt",
-                               FormatConversation(recorder.exchanges()), 0644),
-              IsOk());
+  EXPECT_EQ(methods.size(), conversation.methods);
+  ASSERT_THAT(
+      WriteFileDurably(to + "/conversation.txt", FormatConversation(recorder.exchanges()), 0644),
+      IsOk());
 }
+
+TEST(WireWriter, TodaysConversationsOnRequest) {
+  Write(Reports());
+  Write(Effects());
+}
+
+class WireTest : public ::testing::TestWithParam<Conversation> {};
+
+INSTANTIATE_TEST_SUITE_P(All, WireTest, ::testing::Values(Reports(), Effects()),
+                         [](const auto& info) { return info.param.name; });
 
 // Fields that depend on when something was asked.
 bool Fleeting(const std::string& field) { return absl::EndsWith(field, ".posterior_version"); }
 
 // Its requests, tokens sealed then included, mean now what they meant then, and the answers have
 // every field that it knows.
-TEST(WireTest, AnEarlierClientIsUnderstood) {
+TEST_P(WireTest, AnEarlierClientIsUnderstood) {
   const FakeClock clock;
   const TempDir folder;
-  const Server server(CopyStored(BANDANA_WIRE_DIR "/server", folder.File("server")), clock);
+  const Server server(GetParam(),
+                      CopyStored(FolderOf(GetParam()) + "/server", folder.File("server")), clock);
   std::map<std::string, int> calls;
-  for (const Exchange& then : Stored()) {
+  for (const Exchange& then : Stored(GetParam())) {
     SCOPED_TRACE(absl::StrCat(then.method, " ", then.model));
     const auto now = Replay(then, *server.recommender);
     ASSERT_THAT(now, IsOk());
@@ -214,16 +271,17 @@ TEST(WireTest, AnEarlierClientIsUnderstood) {
       EXPECT_EQ(now->response, then.response);
     }
   }
-  EXPECT_EQ(calls.size(), 6);
-  EXPECT_GE(calls["Submit"], 10);
+  EXPECT_EQ(calls.size(), GetParam().methods);
+  EXPECT_GE(calls["Submit"], GetParam().submits);
 }
 
-TEST(WireTest, AnEarlierServerIsUnderstood) {
+TEST_P(WireTest, AnEarlierServerIsUnderstood) {
   const FakeClock clock;
-  Playback earlier(Stored());
+  const std::vector<Exchange> stored = Stored(GetParam());
+  Playback earlier(stored);
   Recorder recorder(earlier);
   Device device(recorder, clock);
-  for (const std::string& model : Models()) device.Use(model, [] {});
+  for (const std::string& model : ModelsOf(GetParam())) device.Use(model, [] {});
   // What it is sent: the hash and the tokens that it gave, under the names that it knows.
   const auto count = [](const std::vector<Exchange>& exchanges) {
     std::map<std::string, int> calls;
@@ -232,10 +290,10 @@ TEST(WireTest, AnEarlierServerIsUnderstood) {
     }
     return calls;
   };
-  EXPECT_EQ(count(recorder.exchanges()), count(Stored()));
+  EXPECT_EQ(count(recorder.exchanges()), count(stored));
   std::map<std::string, std::string> hashes;
   std::string answers;
-  for (const Exchange& then : Stored()) {
+  for (const Exchange& then : stored) {
     answers += then.response;
     v1::GetModelResponse model;
     if (then.method != "GetModel") continue;

@@ -77,7 +77,7 @@ class World {
 
   absl::Status Run() {
     BANDANA_RETURN_IF_ERROR(OpenRoom());
-    if (!raw_) BANDANA_RETURN_IF_ERROR(phone_.Start(public_spec_, network_.EpochNow()));
+    if (!raw_) BANDANA_RETURN_IF_ERROR(StartPhone(false));
     absl::Time at = timeline_.now();
     for (std::size_t i = 0; i < scenario_.steps.size(); ++i) {
       at += scenario_.steps[i].after;
@@ -202,7 +202,13 @@ class World {
   absl::Status StartPhone(bool as_the_peer_says) {
     const bool other = as_the_peer_says && network_.policy().has_value();
     if (!other) network_.NamePolicy(std::nullopt);
-    return phone_.Start(other ? *network_.policy() : public_spec_, network_.EpochNow());
+    BANDANA_RETURN_IF_ERROR(
+        phone_.Start(other ? *network_.policy() : public_spec_, network_.EpochNow()));
+    // Posteriors are in memory alone.
+    for (int user = 0; scenario_.combination->on_device && user < kUsers; ++user) {
+      phone_.Refresh(absl::StrCat(user));
+    }
+    return absl::OkStatus();
   }
 
   void NameAnotherPolicy() {
