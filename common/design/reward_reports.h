@@ -30,6 +30,8 @@ struct RewardEvent {
   double value = 0;
   double scale = 1;
   double variance = 0;
+  // Where the value lies in its window, whose ends are -1 and 1; none without a window.
+  std::optional<double> place;
 };
 
 // Immutable. Threads: const methods are safe, given a source each.

@@ -23,6 +23,7 @@
 #include "server/models/admission/verdict.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/effect_names.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/publication.h"
@@ -144,7 +145,13 @@ class Model final : public HostedModel {
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
   absl::StatusOr<std::string> Export() override;
   v1::GetStatsResponse Stats() const override;
+  std::vector<EffectLook> Look(std::size_t count) const override {
+    std::vector<EffectLook> looks = posterior()->Look(count);
+    NameValues(*catalogue(), *user_groups_, looks);
+    return looks;
+  }
   std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }
+  std::optional<WindowPlaces> places() const override { return counts_.places(); }
   v1::GetLedgerResponse Ledger() const override {
     return LedgerOf(spec_.public_spec,
                     {.events = counters_.Get()[Counters::kApplied],
@@ -176,8 +183,7 @@ class Model final : public HostedModel {
   // A report that asked for entry.
   struct AskedReport {
     std::size_t position;  // in the call
-    bool reward_clipped;
-    double reward;  // used of non-private models only
+    CountedReport counted;
   };
   struct Asked {
     std::vector<ReportResult> results;  // one per report of the call
@@ -390,7 +396,7 @@ void Model::Submit(std::vector<Reported> reports, ReportDone done) {
       continue;
     }
     auto& taken = std::get<CheckedReport>(checked);
-    asked.reports.push_back({i, taken.reward_clipped, taken.reward});
+    asked.reports.push_back({i, taken.counted});
     records.push_back(std::move(taken.request));
   }
   // Where a stream stands is known on the writer's thread.
@@ -414,8 +420,7 @@ absl::StatusOr<std::vector<ReportResult>> Model::Answer(Asked asked,
     if (!result) return Undecided(verdicts[i]);
     asked.results[report.position] = *result;
     if (verdicts[i] != Admission::kAppend) continue;
-    if (report.reward_clipped) counts_.RewardClipped();
-    counts_.Reward(report.reward);
+    counts_.Taken(report.counted);
   }
   for (std::size_t i = 0; i < asked.streams.size(); ++i) {
     asked.results[i].acknowledged_step = gate_->AcknowledgedStep(asked.streams[i]);

@@ -17,6 +17,7 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/bandits/effects/effect_key.h"
 #include "common/bandits/posterior.h"
+#include "common/bandits/served_posterior.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/decision.h"
@@ -25,7 +26,7 @@
 #include "common/random/keyed_stream.h"
 #include "server/log/log_engine.h"
 #include "server/models/admission/budget_use.h"
-#include "server/models/admission/reward_totals.h"
+#include "server/models/admission/report_totals.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint_seal.h"
 #include "server/models/users/user_batch.h"
@@ -63,7 +64,7 @@ class HostedModel {
  public:
   // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
   // fresh folder gets a new instance id. What may change between two runs: limits, exploration,
-  // variances, graph weights, feature bound (not where a counter runs here: its noise or its sums
+  // variances, graph weights, when effects are freed, feature bound (not where a counter runs here: its noise or its sums
   // are of that bound), default reward, token lifetime, checkpoint policy, and the reward window
   // (which then opens a new epoch). A folder of a former version is taken over or refused: Renew.
   // Loads spec.arms_file when the catalogue is empty or the file has changed since it was loaded:
@@ -181,8 +182,12 @@ class HostedModel {
   // ModelRegistry::Import.
   virtual absl::StatusOr<std::string> Export() = 0;
   virtual v1::GetStatsResponse Stats() const = 0;
+  // What stands out in a model of effects (ServedPosterior::Look), with names; else nothing.
+  virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
   // What a non-private model was told; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
+  // Where released values lie in their windows; nothing where devices clip to none.
+  virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;
   // See ReportGate::budget.
   virtual std::optional<BudgetUse> Budget() const = 0;

@@ -53,6 +53,27 @@ TEST(CentredWindow, ScaleIsTheRatioOfDeviations) {
   EXPECT_NEAR(EventScale(randomizer, tenth, 0.05), std::sqrt(whole / part), 1e-12);
 }
 
+// The figures of docs/operations.md: the share of released values that lie inside their window.
+TEST(CentredWindow, ReleasedValuesTellWindowsThatAreTooNarrow) {
+  struct Row {
+    double epsilon, centred, clipped;
+  };
+  for (const Row& row : {Row{1, 0.16, 0.07}, Row{2, 0.58, 0.20}, Row{5, 0.96, 0.43}}) {
+    const auto randomizer = *RewardRandomizer::Create({Epsilon{row.epsilon}, {-1, 1}, false});
+    const auto inside = [&](std::uint32_t step) {
+      const std::vector<std::uint64_t> masses = randomizer.Masses(step);
+      double share = 0;
+      for (std::uint32_t output = 0; output < randomizer.outputs(); ++output) {
+        if (std::abs(randomizer.Value(output)) < 1) share += static_cast<double>(masses[output]);
+      }
+      return share / static_cast<double>(RewardRandomizer::kMassTotal);
+    };
+    EXPECT_NEAR(inside(RewardRandomizer::kInputSteps / 2), row.centred, 0.005);
+    EXPECT_NEAR(inside(RewardRandomizer::kInputSteps), row.clipped, 0.005);
+    EXPECT_NEAR(inside(0), row.clipped, 0.005);
+  }
+}
+
 // A window is all that differs from a randomizer of another range: same law, scaled values.
 TEST(CentredWindow, IsTheRandomizerOfThatRange) {
   const RewardRange window{0.125, 0.375};

@@ -121,6 +121,60 @@ TEST_F(EffectsServedTest, ReportsReachUserGroupAndArm) {
   EXPECT_EQ(model->Stats().reports_applied(), 4);
 }
 
+TEST_F(EffectsServedTest, AScoreIsTheSumOfItsEffects) {
+  const auto model = Open(EffectsSpecOf(kOpen));
+  Learn(*model, {"ann", "fr", 7}, {0.6, 0.8}, 0.9);
+  Learn(*model, {"bob", "fr", 8}, {0.8, 0.6}, 0.2);
+  WaitApplied(*model);
+  const auto posterior = model->posterior();
+  EXPECT_THAT(
+      posterior->effect_names(),
+      ::testing::ElementsAre("shared", "constant", "group_country", "group_plan", "user", "arm"));
+  const Pair pair{"ann", "fr", 8};
+  const std::vector<double> x = {0.6, 0.8};
+  const double* const features = x.data();
+  const std::vector<EffectKey> user = pair.UserParts();
+  const std::vector<EffectKey> arm = {ArmKey(pair.arm)};
+  std::vector<EffectShare> shares;
+  posterior->Explain({.keys = user}, {.features = {&features, 1}, .keys = arm}, shares);
+  ASSERT_EQ(shares.size(), 6u);
+  double mean = 0;
+  double variance = 0;
+  for (const EffectShare& share : shares) {
+    mean += share.mean;
+    variance += share.width * share.width;
+  }
+  const ArmScores scores = ScoreOf(*model, pair, x);
+  EXPECT_NEAR(mean, scores.means[0], 1e-6);
+  EXPECT_NEAR(std::sqrt(variance), scores.widths[0], 1e-6);
+  // Ann has no plan.
+  EXPECT_EQ(shares[3].mean, 0);
+  EXPECT_EQ(shares[3].width, 0);
+}
+
+TEST_F(EffectsServedTest, OperatorsSeeWhatStandsOutButNothingOfSingleUsers) {
+  const auto model = Open(EffectsSpecOf(kOpen));
+  Learn(*model, {"ann", "fr", 7}, {0.6, 0.8}, 0.9);
+  Learn(*model, {"bob", "fr", 8}, {0.8, 0.6}, 0.2);
+  Learn(*model, {"eve", "de", 7}, {0.8, 0.6}, 0.7);
+  WaitApplied(*model);
+  const std::vector<EffectLook> looks = model->Look(1);
+  ASSERT_EQ(looks.size(), 6u);
+  EXPECT_EQ(looks[5].name, "arm");
+  EXPECT_EQ(looks[5].blocks, 2u);
+  EXPECT_NEAR(looks[5].prior_variance, 0.03, 1e-6);
+  ASSERT_EQ(looks[5].largest.size(), 1u);
+  EXPECT_EQ(looks[5].largest[0].name, "arm 7");
+  EXPECT_GT(looks[5].largest[0].mean, 0.02);
+  EXPECT_LT(looks[5].largest[0].width, std::sqrt(0.03));
+  EXPECT_EQ(looks[2].blocks, 2u);
+  EXPECT_EQ(looks[2].largest.size(), 1u);
+  EXPECT_EQ(looks[2].largest[0].key, GroupKey("country", "fr"));
+  EXPECT_EQ(looks[4].name, "user");
+  EXPECT_EQ(looks[4].blocks, 3u);
+  EXPECT_THAT(looks[4].largest, ::testing::IsEmpty());
+}
+
 TEST_F(EffectsServedTest, ARestartGivesTheSameBits) {
   const ModelSpec spec = EffectsSpecOf(kOpen);
   auto model = Open(spec);

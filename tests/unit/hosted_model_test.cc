@@ -240,6 +240,8 @@ TEST_F(HostedModelTest, CentredReportsAreWeighedByTheirWindow) {
   EXPECT_EQ(report({.decision = decided(2), .output = output, .whole_range = true}).code,
             v1::APPLIED);
   EXPECT_NEAR(StatisticsOf(*model)[0].gram[0] - inside.gram[0], 0.25, 1e-12);
+  EXPECT_EQ(model->places()->above, 1u);
+  EXPECT_EQ(model->places()->inside + model->places()->below, 0u);
   // A token without a window, or with one that this model does not give.
   EXPECT_EQ(report({.decision = DecisionOf(*model, clock_, 3, {1, 0}), .output = output}).reason,
             v1::TOKEN_INVALID);

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace bandana::server {
 namespace {
 
@@ -103,6 +105,31 @@ TEST(Metrics, ShowsConnectionsByListenerAndReason) {
   view.admin_connections = ConnectionStats{.open = 1};
   EXPECT_THAT(Get("/metrics", view).body,
               HasSubstr("bandana_connections_open{listener=\"admin_listen\"} 1\n"));
+}
+
+TEST(StatusPage, ShowsWhatModelsOfEffectsHaveLearnt) {
+  ModelView model = Local();
+  EXPECT_THAT(Get("/", ViewOf(model)).body, Not(HasSubstr("Prior variance")));
+  EffectLook arm{.name = "arm", .blocks = 1234, .prior_variance = 0.03};
+  arm.largest = {{.name = "arm 7", .mean = 0.314, .width = 0.042}, {.name = "", .mean = 0.25}};
+  EffectLook group{.name = "group_country", .vector = true};
+  group.largest = {{.name = "<fr>", .mean = 0.5}};
+  model.looks = {arm, group};
+  EXPECT_THAT(Get("/", ViewOf(model)).body,
+              AllOf(HasSubstr("arm 7 +0.314 &plusmn; 0.042 &middot; <small>unnamed</small> +0.25"),
+                    HasSubstr("1&#8239;234"), HasSubstr("&lt;fr&gt; 0.5</td>")));
+}
+
+TEST(Metrics, ShowsWhereReleasedRewardsLie) {
+  ModelView model = Local();
+  EXPECT_THAT(Get("/metrics", ViewOf(model)).body, Not(HasSubstr("released_rewards_total{")));
+  model.places = WindowPlaces{.below = 1, .inside = 20, .above = 300};
+  const auto line = [](const char* place, const char* count) {
+    return HasSubstr(absl::StrCat("bandana_model_released_rewards_total{model=\"ldp\",place=\"",
+                                  place, "\"} ", count, "\n"));
+  };
+  EXPECT_THAT(Get("/metrics", ViewOf(model)).body,
+              AllOf(line("below", "1"), line("inside", "20"), line("above", "300")));
 }
 
 TEST(Metrics, ShowsModelsWithWhatTheyPromise) {

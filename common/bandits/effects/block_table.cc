@@ -179,6 +179,13 @@ void BlockTable::Learn(Place& place, const float* y, float gain, float variance)
   ++place.vectors;
 }
 
+void BlockTable::ForEachLength(const std::function<void(EffectKey, float)>& visit) const {
+  for (const auto& [key, place] : places_) {
+    const float* mean = At(place);
+    visit(key, std::sqrt(Dot(mean, mean, lanes_)));
+  }
+}
+
 void BlockTable::AddTo(Place place, float* mean, float* rows) const {
   if (place.handle != 0) {
     const float* block = At(place);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -57,6 +58,8 @@ class BlockTable {
   void Learn(Place& place, const float* y, float gain, float variance);
   // mean += m, packed rows of the covariance (block_kernels.h) += P.
   void AddTo(Place place, float* mean, float* rows) const;
+  // Length of each block's mean, in no order.
+  void ForEachLength(const std::function<void(EffectKey, float)>& visit) const;
   // Back to the prior; whether there was a block.
   bool Erase(EffectKey key);
 

@@ -315,6 +315,33 @@ std::size_t EffectsModel::bytes() const {
   return sum;
 }
 
+std::vector<EffectsModel::Block> EffectsModel::Largest(int effect, std::size_t count) const {
+  const auto larger = [](const Block& a, const Block& b) {
+    return a.mean != b.mean ? a.mean > b.mean : a.key < b.key;
+  };
+  std::vector<Block> heap;  // the smallest of them in front
+  const auto offer = [&](const Block& block) {
+    if (heap.size() == count && !larger(block, heap.front())) return;
+    if (heap.size() == count) {
+      std::pop_heap(heap.begin(), heap.end(), larger);
+      heap.pop_back();
+    }
+    heap.push_back(block);
+    std::push_heap(heap.begin(), heap.end(), larger);
+  };
+  if (count == 0) return heap;
+  if (effects_[effect].vector) {
+    vectors_[table_[effect]].ForEachLength(
+        [&](EffectKey key, float length) { offer({.key = key, .mean = length}); });
+  } else {
+    scalars_[table_[effect]].ForEach([&](EffectKey key, const ScalarTable::Belief& belief) {
+      offer({.key = key, .mean = belief.mean, .width = std::sqrt(belief.variance)});
+    });
+  }
+  std::sort_heap(heap.begin(), heap.end(), larger);
+  return heap;
+}
+
 void EffectsModel::Encode(ByteWriter& out) const {
   out.U32(static_cast<std::uint32_t>(dimension_));
   out.F64(noise_variance_);

@@ -89,6 +89,14 @@ class EffectsModel {
   double prior_variance(int effect) const;  // the present one
   std::size_t bytes() const;                // held
 
+  // The `count` blocks of an effect with the largest means, largest first. Goes over all its blocks.
+  struct Block {
+    EffectKey key = kAbsent;
+    double mean = 0;   // reward units; of a vector effect its length
+    double width = 0;  // reward units; 0 of a vector effect
+  };
+  std::vector<Block> Largest(int effect, std::size_t count) const;
+
   // The whole state: the same bytes for the same sequence of calls.
   void Encode(ByteWriter& out) const;
   // Replaces the state by that of a model of equal dimension, effects and noise. Errors: DATA_LOSS,

@@ -95,6 +95,11 @@ class EffectsPosterior {
   // Those of `keys` of which something was learnt, alone or in a pair. Goes over all pairs; the
   // writer waits meanwhile.
   PairParts::Keys Known(std::span<const EffectKey> keys) const;
+  // See ServedPosterior::Explain.
+  void Explain(std::span<const EffectKey> user, const ArmsOnOffer& arms,
+               std::vector<EffectShare>& out) const;
+  // See ServedPosterior::Look.
+  std::vector<EffectLook> Look(std::size_t count) const;
   // Memory of the blocks, bytes.
   std::size_t bytes() const;
   std::uint64_t events() const;

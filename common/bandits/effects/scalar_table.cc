@@ -23,6 +23,10 @@ ScalarTable::Cell ScalarTable::Find(EffectKey key) const {
   return found != cells_.end() ? found->second : Cell{};
 }
 
+void ScalarTable::ForEach(const std::function<void(EffectKey, const Belief&)>& visit) const {
+  for (const auto& [key, cell] : cells_) visit(key, BeliefOf(cell));
+}
+
 void ScalarTable::Encode(ByteWriter& out) const {
   std::vector<std::pair<EffectKey, Cell>> sorted(cells_.begin(), cells_.end());
   std::sort(sorted.begin(), sorted.end(),

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -49,6 +50,9 @@ class ScalarTable {
   void SetPrior(float prior_variance) { prior_variance_ = prior_variance; }
   // Back to the prior; whether there was a block.
   bool Erase(EffectKey key) { return cells_.erase(key) > 0; }
+
+  // In no order.
+  void ForEach(const std::function<void(EffectKey, const Belief&)>& visit) const;
 
   // The prior, then all cells in the order of their keys.
   void Encode(ByteWriter& out) const;

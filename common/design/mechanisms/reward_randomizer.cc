@@ -88,9 +88,11 @@ class Windowed final : public WholeRange {
     if (report.output >= outputs()) return v1::OUTPUT_OUT_OF_RANGE;
     if (report.whole_range) return WholeEvent(report.output);
     if (IsWholeRange(report.window)) return v1::TOKEN_INVALID;
+    const RewardRange unit{.min = -1, .max = 1};
     return RewardEvent{.value = randomizer().ValueIn(*report.window, report.output),
                        .scale = EventScale(randomizer(), *report.window, reward_stddev),
-                       .variance = randomizer().VarianceMaxIn(*report.window)};
+                       .variance = randomizer().VarianceMaxIn(*report.window),
+                       .place = randomizer().ValueIn(unit, report.output)};
   }
 };
 

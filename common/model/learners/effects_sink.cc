@@ -26,6 +26,16 @@ class ServedEffects final : public ServedPosterior {
              ArmScores& out) const override {
     effects_->Score(whom.keys, arms, scratch, out);
   }
+  std::vector<std::string> effect_names() const override {
+    std::vector<std::string> names;
+    for (const Effect& effect : effects_->options().effects) names.push_back(effect.name);
+    return names;
+  }
+  void Explain(const Whom& whom, const ArmsOnOffer& arms,
+               std::vector<EffectShare>& out) const override {
+    effects_->Explain(whom.keys, arms, out);
+  }
+  std::vector<EffectLook> Look(std::size_t count) const override { return effects_->Look(count); }
   std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
     return effects_->Law(whom.keys, scratch);
   }

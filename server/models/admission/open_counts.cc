@@ -1,7 +1,9 @@
 #include "server/models/admission/open_counts.h"
 
 #include "common/design/event_rule.h"
+#include "common/design/mechanism.h"
 #include "common/design/mode.h"
+#include "common/design/reward_reports.h"
 #include "server/models/admission/verdict.h"
 
 namespace bandana::server {
@@ -11,6 +13,8 @@ OpenCounts::OpenCounts(const ModelSpec& spec, Counters& counters)
       hides_reports_(HidesReports(spec.public_spec)),
       hides_contexts_(HidesContexts(spec.public_spec.mode)) {
   if (!IsPrivateMode(spec.public_spec.mode)) rewards_.emplace();
+  const RewardReports* const released = spec.public_spec.made->rewards();
+  if (released != nullptr && released->uses_windows()) places_.emplace();
 }
 
 void OpenCounts::Rejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
@@ -21,11 +25,24 @@ void OpenCounts::FeaturesClipped(std::uint64_t count) {
   if (!hides_contexts_) counters_.Add(Counters::kFeaturesClipped, count);
 }
 
-void OpenCounts::Reward(double reward) {
-  if (!rewards_) return;
+void OpenCounts::Taken(const CountedReport& report) {
+  if (report.reward_clipped) counters_.Add(Counters::kRewardsClipped, 1);
+  if (!rewards_ && !places_) return;
   const std::lock_guard lock(mutex_);
-  ++rewards_->count;
-  rewards_->sum += reward;
+  if (rewards_) {
+    ++rewards_->count;
+    rewards_->sum += report.reward;
+  }
+  if (places_ && report.place) {
+    ++(*report.place <= -1  ? places_->below
+       : *report.place >= 1 ? places_->above
+                            : places_->inside);
+  }
+}
+
+std::optional<WindowPlaces> OpenCounts::places() const {
+  const std::lock_guard lock(mutex_);
+  return places_;
 }
 
 std::optional<RewardTotals> OpenCounts::rewards() const {

@@ -10,7 +10,7 @@
 #include "common/design/model_spec.h"
 #include "common/model/entries/counters.h"
 #include "server/log/log_writer.h"
-#include "server/models/admission/reward_totals.h"
+#include "server/models/admission/report_totals.h"
 
 namespace bandana::server {
 
@@ -24,10 +24,12 @@ class OpenCounts {
   void Rejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count);
   // What may tell about contexts is not counted.
   void FeaturesClipped(std::uint64_t count);
-  void RewardClipped() { counters_.Add(Counters::kRewardsClipped, 1); }
-  void Reward(double reward);
+  // A report that is in the log.
+  void Taken(const CountedReport& report);
   // The rewards since the start; a private model has none.
   std::optional<RewardTotals> rewards() const;
+  // Nothing where devices clip to no windows.
+  std::optional<WindowPlaces> places() const;
 
   // Whether others may notice the reports in the queue of the log.
   Notice notice() const;
@@ -38,6 +40,7 @@ class OpenCounts {
   const bool hides_contexts_;
   mutable std::mutex mutex_;
   std::optional<RewardTotals> rewards_;
+  std::optional<WindowPlaces> places_;
 };
 
 }  // namespace bandana::server

@@ -20,7 +20,8 @@ namespace {
 // What a report says of its event.
 struct Reading {
   Family::Weighed event;
-  bool clipped = false;  // moved into the range, and may be told
+  bool clipped = false;         // moved into the range, and may be told
+  std::optional<double> place;  // RewardEvent::place
 };
 using ReadingOr = std::variant<Reading, v1::RejectReason>;
 
@@ -78,7 +79,8 @@ class DrawnRewards final : public RewardReader {
                               .window = outcome.decision.arms[outcome.shown].window};
     const auto read = rewards_.Read(report, reward_stddev_);
     if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
-    return Reading{.event = family_.Weigh(std::get<RewardEvent>(read))};
+    const auto& event = std::get<RewardEvent>(read);
+    return Reading{.event = family_.Weigh(event), .place = event.place};
   }
 
  private:
@@ -115,9 +117,10 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
       for (double& value : scaled) value *= weighed.scale;
       record.event.features = scaled;
     }
-    return CheckedReport{.request = Request(record, outcome.shown != decision.shown),
-                         .reward_clipped = reading.clipped,
-                         .reward = weighed.reward};
+    return CheckedReport{
+        .request = Request(record, outcome.shown != decision.shown),
+        .counted = {
+            .reward_clipped = reading.clipped, .reward = weighed.reward, .place = reading.place}};
   }
 
  protected:

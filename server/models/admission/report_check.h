@@ -10,14 +10,14 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/report.h"
+#include "server/models/admission/report_totals.h"
 
 namespace bandana::server {
 
 // A report that may ask for entry into the log.
 struct CheckedReport {
-  std::string request;          // the record that asks
-  bool reward_clipped = false;  // and may be counted as such
-  double reward = 0;            // raw, as it counts; used of non-private models only
+  std::string request;  // the record that asks
+  CountedReport counted;
 };
 
 // The check of one kind of report: all of it that does not depend on the log. Threads: safe.

@@ -19,6 +19,13 @@ std::uint32_t GroupValues::Find(std::string_view text) const {
   return known == numbers_.end() ? kNone : known->second;
 }
 
+std::string GroupValues::TextOf(EffectKey key) const {
+  for (const auto& [text, number] : numbers_) {
+    if (keys_[number] == key) return std::string(text);
+  }
+  return "";
+}
+
 void GroupValues::AddKeys(absl::flat_hash_set<EffectKey>& out) const {
   for (const auto& [text, number] : numbers_) out.insert(keys_[number]);
 }

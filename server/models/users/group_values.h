@@ -39,6 +39,8 @@ class GroupValues {
   std::uint32_t users(std::uint32_t number) const { return values_[number].users; }
   // One more than the greatest number.
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(values_.size()); }
+  // Empty when nobody has a value of this key. Goes over all of them.
+  std::string TextOf(EffectKey key) const;
   // One user more has the value; an empty text is kNone. A new value requires size() to be below
   // kGroupValuesMax.
   std::uint32_t Join(std::string_view text);

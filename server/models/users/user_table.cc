@@ -48,6 +48,7 @@ class NoTable final : public UserTable {
   }
   std::size_t size() const override { return 0; }
   LeavingKeys* leaving() override { return nullptr; }
+  std::string ValueName(std::size_t, EffectKey) const override { return ""; }
   void FillStats(v1::GetStatsResponse&) const override {}
   absl::StatusOr<std::string> Encode() override { return std::string(); }
 
@@ -141,6 +142,12 @@ class Table final : public UserTable {
 
   std::size_t size() const override { return known_.size(); }
   LeavingKeys* leaving() override { return &leaving_; }
+
+  // While users are put no value has a name, so that nobody waits for the disk.
+  std::string ValueName(std::size_t group, EffectKey key) const override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock ? known_.ValuesOf(group).TextOf(key) : "";
+  }
 
   void FillStats(v1::GetStatsResponse& stats) const override {
     v1::UserGroupsStats& groups = *stats.mutable_user_groups();

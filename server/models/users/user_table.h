@@ -46,6 +46,9 @@ class UserTable {
   // Values of groups that nobody is in any more; null where there are no groups.
   virtual LeavingKeys* leaving() = 0;
 
+  // The text of a value that somebody has, for what people read; else empty. Goes over the values
+  // of the group. `group`: position among the declared ones.
+  virtual std::string ValueName(std::size_t group, EffectKey key) const = 0;
   virtual void FillStats(v1::GetStatsResponse& stats) const = 0;
   // All users, for an export; empty where there are none. Errors: DATA_LOSS, UNAVAILABLE the file.
   virtual absl::StatusOr<std::string> Encode() = 0;

@@ -131,6 +131,22 @@ void AppendUserGroups(const std::vector<ModelView>& models, std::vector<MetricFa
   for (Family* family : {&users, &limit, &without, &values}) family->MoveTo(out);
 }
 
+void AppendPlaces(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family places(MetricType::Counter, "bandana_model_released_rewards_total",
+                "Randomized rewards since the start by where they lie in their windows, of models "
+                "with CENTRED_RANDOMIZER: many at an end mean windows that are too narrow");
+  for (const ModelView& model : models) {
+    if (!model.places) continue;
+    const auto add = [&](const char* place, std::uint64_t count) {
+      places.Add({{"model", model.name}, {"place", place}}, static_cast<double>(count));
+    };
+    add("below", model.places->below);
+    add("inside", model.places->inside);
+    add("above", model.places->above);
+  }
+  places.MoveTo(out);
+}
+
 void AppendEffects(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
   Family bytes(MetricType::Gauge, "bandana_model_effects_bytes",
                "Memory that the blocks take, of models of effects");
@@ -260,6 +276,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   principal.MoveTo(out);
   AppendUserGroups(models, out);
   AppendEffects(models, out);
+  AppendPlaces(models, out);
   for (const ModelFigure& figure : kFigures) {
     Family family(figure.type, figure.name, figure.help);
     for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));

@@ -56,7 +56,7 @@ void SetEffects(const v1::GetStatsResponse& stats, ModelView& view) {
   }
 }
 
-ModelView ViewOf(const HostedModel& model) {
+ModelView ViewOf(const HostedModel& model, std::size_t values) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
   ModelView view;
@@ -73,6 +73,7 @@ ModelView ViewOf(const HostedModel& model) {
   view.users_unknown = PoolsUsers(model.spec());
   SetBudget(model.Budget(), view);
   view.rewards = model.rewards();
+  view.places = model.places();
   if (!view.rewards) view.posterior_norm = MeanNorm(*model.posterior());
   const v1::LedgerReadings& user = ledger.user();
   if (user.has_epsilon_pure()) view.epsilon_principal["pure"] = user.epsilon_pure();
@@ -96,6 +97,7 @@ ModelView ViewOf(const HostedModel& model) {
   view.grams_repaired = stats.grams_repaired();
   SetUserGroups(model.spec(), stats, view);
   SetEffects(stats, view);
+  if (values > 0) view.looks = model.Look(values);
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
   view.passes = absl::IsResourceExhausted(health);
@@ -104,9 +106,9 @@ ModelView ViewOf(const HostedModel& model) {
 
 }  // namespace
 
-std::vector<ModelView> ViewModels(const ModelRegistry& registry) {
+std::vector<ModelView> ViewModels(const ModelRegistry& registry, std::size_t values) {
   std::vector<ModelView> views;
-  for (const auto& model : registry.List()) views.push_back(ViewOf(*model));
+  for (const auto& model : registry.List()) views.push_back(ViewOf(*model, values));
   return views;
 }
 

@@ -66,8 +66,10 @@ struct ModelView {
   std::uint64_t grams_repaired = 0;
   double posterior_age_seconds = 0;      // since it last moved while entries wait; 0 when none does
   std::optional<RewardTotals> rewards;   // non-private models; for the status page only
+  std::optional<WindowPlaces> places;    // models whose devices clip to windows
   std::optional<double> posterior_norm;  // private models: mean of |m_u|, the first nodes
   std::optional<UserGroupsView> user_groups;
+  std::vector<EffectLook> looks;  // models of effects; for the status page only
   std::optional<EffectsView> effects;
   std::string failure;  // why reports cannot be taken, or ""
   bool passes = false;  // the failure may end by itself, and selections are served meanwhile
@@ -89,6 +91,7 @@ struct ServerView {
   std::vector<ModelView> models;                     // by name
 };
 
-std::vector<ModelView> ViewModels(const ModelRegistry& registry);
+// `values`: how many of each effect's largest are looked up; with 0 views have no effects.
+std::vector<ModelView> ViewModels(const ModelRegistry& registry, std::size_t values = 0);
 
 }  // namespace bandana::server

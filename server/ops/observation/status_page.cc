@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "server/ops/observation/chart.h"
 
@@ -26,6 +27,7 @@ th { color: var(--soft); font-weight: 500; font-size: .85rem; vertical-align: bo
 th, td { text-align: left; padding: .5rem .9rem .5rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
 .good { color: var(--good); } .bad { color: var(--bad); white-space: normal; } .warn { color: var(--warn); }
+td.values { white-space: normal; }
 small { color: var(--soft); }
 h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
 .charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
@@ -103,6 +105,36 @@ std::string Table(const std::vector<ModelView>& models) {
   return table + "</tbody></table></div>\n";
 }
 
+std::string ValueWords(const EffectLook::Value& value, bool vector) {
+  // The value of a group that nobody has any more has no name.
+  std::string words = value.name.empty() ? "<small>unnamed</small>" : Escape(value.name);
+  absl::StrAppendFormat(&words, vector ? " %.3g" : " %+.3g", value.mean);
+  if (!vector) absl::StrAppendFormat(&words, " &plusmn; %.2g", value.width);
+  return words;
+}
+
+std::string EffectRow(const EffectLook& effect) {
+  const auto words = [&](std::string* out, const EffectLook::Value& value) {
+    absl::StrAppend(out, ValueWords(value, effect.vector));
+  };
+  return absl::StrCat("<tr><td>", Escape(effect.name), "</td><td>",
+                      effect.vector ? "features" : "constant", "</td><td class=\"n\">",
+                      Grouped(effect.blocks), "</td><td class=\"n\">",
+                      absl::StrFormat("%.3g", effect.prior_variance), "</td><td class=\"values\">",
+                      absl::StrJoin(effect.largest, " &middot; ", words), "</td></tr>\n");
+}
+
+// What a model of effects has learnt: released values only, and nothing of single users.
+std::string EffectsTable(const std::vector<EffectLook>& effects) {
+  if (effects.empty()) return "";
+  std::string table =
+      "<div class=\"wide\"><table><thead><tr><th>Effect</th><th>Of</th>"
+      "<th class=\"n\">Learnt of</th><th class=\"n\">Prior variance</th>"
+      "<th>Largest (of features: length of the mean)</th></tr></thead><tbody>\n";
+  for (const EffectLook& effect : effects) table += EffectRow(effect);
+  return table + "</tbody></table></div>\n";
+}
+
 using Figure = std::function<std::optional<double>(const Sample&)>;
 
 Chart ChartOf(const std::vector<Sample>& samples, std::string title, std::string unit,
@@ -159,7 +191,7 @@ std::string ModelCharts(const ModelView& model, const std::vector<Sample>& sampl
                           {{"reward", of(&ModelSample::reward_mean)}}))
           : ToSvg(ChartOf(samples, "Released posterior", "mean |m|, reward per feature unit",
                           {{"posterior", of(&ModelSample::posterior_norm)}})),
-      "</div>\n");
+      "</div>\n", EffectsTable(model.looks));
 }
 
 // Charts of so many models; the table has all.

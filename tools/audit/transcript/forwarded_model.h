@@ -64,7 +64,9 @@ class ForwardedModel : public server::HostedModel {
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }
   absl::StatusOr<std::string> Export() override { return model_->Export(); }
   v1::GetStatsResponse Stats() const override { return model_->Stats(); }
+  std::vector<EffectLook> Look(std::size_t count) const override { return model_->Look(count); }
   std::optional<server::RewardTotals> rewards() const override { return model_->rewards(); }
+  std::optional<server::WindowPlaces> places() const override { return model_->places(); }
   v1::GetLedgerResponse Ledger() const override { return model_->Ledger(); }
   std::optional<server::BudgetUse> Budget() const override { return model_->Budget(); }
   absl::Status Health() const override { return model_->Health(); }
