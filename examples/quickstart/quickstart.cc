@@ -5,6 +5,7 @@
 #include <absl/time/clock.h>
 #include <bandana/client.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -31,13 +32,15 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  // Three arms with three features each, row by row.
-  const std::vector<double> articles = {1, 0, 0,  //
-                                        0, 1, 0,  //
-                                        0, 0, 1};
+  // Three arms with three features each, row by row: sport, politics, length. And their ids: so the
+  // server learns what the features do not say, that an article is popular.
+  const std::vector<double> articles = {0.9, 0.1, 0.2,  //
+                                        0.1, 0.9, 0.3,  //
+                                        0.5, 0.5, 0.6};
+  const std::vector<std::uint32_t> ids = {101, 102, 103};
   int clicks = 0;
   for (int i = 0; i < 100; ++i) {
-    auto selection = (*client)->Select("user-1", bandana::Arms::Inline(articles));
+    auto selection = (*client)->Select("user-1", bandana::Arms::Inline(articles, ids));
     if (!selection.ok()) {
       std::fprintf(stderr, "%s\n", selection.status().ToString().c_str());
       return 1;
