@@ -64,14 +64,15 @@ class HostedModel {
  public:
   // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
   // fresh folder gets a new instance id. What may change between two runs: limits, exploration,
-  // variances, graph weights, when effects are freed, feature bound (not where a counter runs here: its noise or its sums
-  // are of that bound), default reward, token lifetime, checkpoint policy, and the reward window
-  // (which then opens a new epoch). A folder of a former version is taken over or refused: Renew.
-  // Loads spec.arms_file when the catalogue is empty or the file has changed since it was loaded:
-  // its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state disagree
-  // (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad arms
-  // file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key that
-  // the state was made with is not the one given, or its log is of another engine; UNAVAILABLE I/O.
+  // variances, graph weights, feature bound (not where a counter runs here: its noise or its sums
+  // are of that bound), default reward, token lifetime, checkpoint policy, free_after, and the
+  // reward window (which then opens a new epoch). A folder of a former version is taken over or
+  // refused: Renew. Loads spec.arms_file when the catalogue is empty or the file has changed since
+  // it was loaded: its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state
+  // disagree (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad
+  // arms file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key
+  // that the state was made with is not the one given, or its log is of another engine; UNAVAILABLE
+  // I/O.
   static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
                                                            const std::string& folder,
                                                            const Clock& clock,

@@ -72,6 +72,22 @@ TEST_F(CtlTest, CreatesAModelFromFilesThatTheServerNeverReads) {
   EXPECT_EQ(Ctl({"models", "get", "--model=friends"}).exit_code, 1);
 }
 
+TEST_F(CtlTest, PutsAndDeletesUsers) {
+  Write("fx.textproto",
+        "name: 'fx' dimension: 2 mode: NON_PRIVATE "
+        "effects { standard {} user_groups: ['city'] users_file: 'cities.tsv' }\n");
+  Write("cities.tsv", "user\tcity\nann\trome\nbob\toslo\n");
+  Out({"models", "create", folder_.File("fx.textproto")});
+  EXPECT_THAT(Out({"users", "put", folder_.File("cities.tsv"), "--model=fx"}),
+              HasSubstr("replaced: 2"));
+  EXPECT_THAT(Out({"users", "delete", "ann", "nobody", "--model=fx"}),
+              AllOf(HasSubstr("deleted: 1"), HasSubstr("users: 1")));
+  EXPECT_THAT(Out({"stats", "--model=fx"}),
+              AllOf(HasSubstr("pairs_max: 1000000"), HasSubstr("group_city")));
+  EXPECT_EQ(Ctl({"users", "delete", "--model=fx"}).exit_code, 1);
+  EXPECT_EQ(Ctl({"users", "delete", "ann", "--model=plain"}).exit_code, 1);
+}
+
 TEST_F(CtlTest, PutsAndRemovesArms) {
   EXPECT_THAT(Out({"arms", "put", folder_.File("arms.tsv"), "--model=plain"}),
               HasSubstr("added: 2"));

@@ -18,6 +18,7 @@
 #include "server/models/freeing/leaving_keys.h"
 #include "server/models/freeing/pairs_watch.h"
 #include "server/models/users/user_batch.h"
+#include "server/models/users/user_copy.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -375,6 +376,57 @@ TEST_F(KeyFreeingTest, ADamagedListIsFound) {
   EXPECT_THAT(TryOpen(SpecWith()).status(), StatusIs(absl::StatusCode::kDataLoss, "model m: "));
   const auto verdict = server::CheckModelFolder(folder_.path(), nullptr);
   EXPECT_FALSE(verdict.whole());
+}
+
+TEST_F(KeyFreeingTest, AListIsCopiedWithItsFile) {
+  Start();
+  PutUser("ann", "fr");
+  PutUser("ann", "de");
+  Advance(absl::Seconds(5));
+  PutUser("ann", "");
+  model_.reset();
+  const std::string from = server::UsersPath(folder_.path());
+  const std::string to = folder_.File("copy.sqlite");
+  ASSERT_THAT(server::CopyUserFile(from, to), IsOk());
+  auto copy = *server::OpenSqlite(to, "");
+  const auto keys = server::ReadLeftKeys(copy);
+  ASSERT_THAT(keys, IsOk());
+  ASSERT_EQ(keys->size(), 2);
+  EXPECT_EQ((*keys)[0].key, GroupKey("country", "fr"));
+  EXPECT_EQ((*keys)[1].key, GroupKey("country", "de"));
+  EXPECT_EQ((*keys)[1].since - (*keys)[0].since, absl::Seconds(5));
+}
+
+// The same keys again after a crash between the entry and the list.
+TEST_F(KeyFreeingTest, AnEntryThatComesTwiceSaysNothingNew) {
+  Start();
+  PutArms({{1, "jazz"}, {2, "jazz"}});
+  Learn({.arm = 1});
+  Learn({.arm = 2});
+  RemoveArms({1});
+  model_.reset();
+  const std::string path = server::ArmsPath(folder_.path());
+  std::vector<server::LeftKey> listed;
+  {
+    auto file = *server::OpenSqlite(path, "");
+    listed = *server::ReadLeftKeys(file);
+  }
+  ASSERT_EQ(listed.size(), 1);
+  Start();
+  Advance(kAfter);
+  const std::string once = Effects();
+  model_.reset();
+  {
+    auto file = *server::OpenSqlite(path, "");
+    ASSERT_THAT(*server::ReadLeftKeys(file), IsEmpty());
+    ASSERT_THAT(
+        server::NoteKeys(file, {.returned = {}, .left = {listed[0].key}, .now = listed[0].since}),
+        IsOk());
+  }
+  Start();
+  model_->Step();
+  EXPECT_TRUE(Effects() == once);
+  EXPECT_EQ(Freed(), 0);
 }
 
 // A former version knows no such list, and puts back what stands on it.
