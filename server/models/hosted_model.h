@@ -187,7 +187,7 @@ class HostedModel {
   virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
   // What a non-private model was told; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
-  // Where released values lie in their windows; nothing where devices clip to none.
+  // Where released values lie in their windows; nothing before the first that has one.
   virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;
   // See ReportGate::budget.

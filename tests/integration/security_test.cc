@@ -309,7 +309,7 @@ class EveryRpc : public SecurityTest {
 };
 
 TEST_F(EveryRpc, NeedsARoleUnlessItIsListedHereAsOpen) {
-  Start(Tls() + Access() + kModels);
+  Start(Tls() + Access() + kModels + " limits { refusals_per_connection_max: 1000 }");
   connection_ = Connect(server_->listen(), Security());
   const std::vector<std::string> open = {"grpc.health.v1.Health",
                                          "grpc.reflection.v1alpha.ServerReflection"};

@@ -28,6 +28,10 @@ void FillField(Message& message, const FieldDescriptor& field) {
       return Fill(many ? *r.AddMessage(&message, &field) : *r.MutableMessage(&message, &field));
     case FieldDescriptor::CPPTYPE_STRING:
       return many ? r.AddString(&message, &field, kSecret) : r.SetString(&message, &field, kSecret);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return many ? r.AddInt32(&message, &field, kNumber) : r.SetInt32(&message, &field, kNumber);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return many ? r.AddInt64(&message, &field, kNumber) : r.SetInt64(&message, &field, kNumber);
     case FieldDescriptor::CPPTYPE_UINT32:
       return many ? r.AddUInt32(&message, &field, kNumber) : r.SetUInt32(&message, &field, kNumber);
     case FieldDescriptor::CPPTYPE_UINT64:

@@ -35,7 +35,8 @@ std::vector<EffectLook> EffectsPosterior::Look(std::size_t count) const {
   for (std::size_t t = 0; t < options_.effects.size(); ++t) {
     const EffectScope& scope = options_.scopes[t];
     const bool is_pair = scope.user != EffectScope::kNone && scope.arm != EffectScope::kNone;
-    const bool hides = is_pair || scope.user == 0;  // what single users like is nobody's to look at
+    // What single users like is nobody's to look at.
+    const std::size_t shown = is_pair || scope.user == 0 ? 0 : count;
     const int effect = static_cast<int>(t);
     EffectLook& look = looks.emplace_back();
     look.name = options_.effects[t].name;
@@ -44,8 +45,7 @@ std::vector<EffectLook> EffectsPosterior::Look(std::size_t count) const {
     const std::shared_lock lock(mutex_);
     look.blocks = model_.blocks(effect);
     look.prior_variance = model_.prior_variance(effect);
-    if (hides) continue;
-    for (const EffectsModel::Block& block : model_.Largest(effect, count)) {
+    for (const EffectsModel::Block& block : model_.Largest(effect, shown)) {
       look.largest.push_back(
           {.key = block.key, .name = "", .mean = block.mean, .width = block.width});
     }

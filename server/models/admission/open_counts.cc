@@ -1,9 +1,7 @@
 #include "server/models/admission/open_counts.h"
 
 #include "common/design/event_rule.h"
-#include "common/design/mechanism.h"
 #include "common/design/mode.h"
-#include "common/design/reward_reports.h"
 #include "server/models/admission/verdict.h"
 
 namespace bandana::server {
@@ -13,8 +11,6 @@ OpenCounts::OpenCounts(const ModelSpec& spec, Counters& counters)
       hides_reports_(HidesReports(spec.public_spec)),
       hides_contexts_(HidesContexts(spec.public_spec.mode)) {
   if (!IsPrivateMode(spec.public_spec.mode)) rewards_.emplace();
-  const RewardReports* const released = spec.public_spec.made->rewards();
-  if (released != nullptr && released->uses_windows()) places_.emplace();
 }
 
 void OpenCounts::Rejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) {
@@ -27,17 +23,17 @@ void OpenCounts::FeaturesClipped(std::uint64_t count) {
 
 void OpenCounts::Taken(const CountedReport& report) {
   if (report.reward_clipped) counters_.Add(Counters::kRewardsClipped, 1);
-  if (!rewards_ && !places_) return;
+  if (!rewards_ && !report.place) return;
   const std::lock_guard lock(mutex_);
   if (rewards_) {
     ++rewards_->count;
     rewards_->sum += report.reward;
   }
-  if (places_ && report.place) {
-    ++(*report.place <= -1  ? places_->below
-       : *report.place >= 1 ? places_->above
-                            : places_->inside);
-  }
+  if (!report.place) return;
+  if (!places_) places_.emplace();
+  const bool below = *report.place <= -1;
+  const bool above = *report.place >= 1;
+  ++(below ? places_->below : above ? places_->above : places_->inside);
 }
 
 std::optional<WindowPlaces> OpenCounts::places() const {

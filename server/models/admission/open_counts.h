@@ -28,7 +28,7 @@ class OpenCounts {
   void Taken(const CountedReport& report);
   // The rewards since the start; a private model has none.
   std::optional<RewardTotals> rewards() const;
-  // Nothing where devices clip to no windows.
+  // Nothing before the first value that has a window.
   std::optional<WindowPlaces> places() const;
 
   // Whether others may notice the reports in the queue of the log.
