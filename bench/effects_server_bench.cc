@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -151,8 +150,7 @@ class Reporter {
     Decision& decision = outcome.decision;
     decision.instance = model_.instance();
     decision.epoch = model_.epoch();
-    const std::uint64_t id = ++number_ * 0x9e3779b97f4a7c15;  // spread evenly, as random ones
-    std::memcpy(decision.id.data(), &id, sizeof id);
+    model_.NumberDecision(decision.id);
     decision.time = absl::Now();
     decision.node = 0;
     SealedArm& arm = decision.arms.emplace_back();
@@ -176,7 +174,6 @@ class Reporter {
   HostedModel& model_;
   ZipfEvents& events_;
   std::vector<EffectKey> arm_;
-  std::uint64_t number_ = 0;
   std::mutex mutex_;
   std::condition_variable free_;
   int in_flight_ = 0;

@@ -56,8 +56,7 @@ std::string ZipfLog::Outcome(const ZipfEvent& event) {
                        .deadline = Now() + absl::Seconds(kTokenSeconds),
                        .reward = event.reward};
   ++number_;
-  const std::uint64_t id = number_ * 0x9e3779b97f4a7c15;  // ids are spread evenly, as random ones
-  std::memcpy(record.event.id.data(), &id, sizeof id);
+  std::memcpy(record.event.id.data() + 8, &number_, sizeof number_);  // as a server numbers them
   return Encode(record);
 }
 

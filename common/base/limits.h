@@ -84,7 +84,9 @@ inline constexpr int kAppendQueueMax = 16'384;
 // Their bytes together, per model. An entry has about 100 bytes, in a sparse model up to 33 KiB.
 inline constexpr std::size_t kAppendQueueBytesMax = 64ull << 20;
 inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
-inline constexpr std::uint64_t kDecisionsOpenMaxDefault = 10'000'000;
+inline constexpr std::uint64_t kNumberedIdsMaxDefault = 100'000'000'000;  // a bit each
+inline constexpr std::uint64_t kRandomIdsMaxDefault = 10'000'000;          // 30 bytes each
+inline constexpr std::uint64_t kDecisionsOpenMaxMax = 1'000'000'000'000;
 
 // Counter streams of devices per epoch; about 500 bytes each at 25 features. A node that is one
 // user has one per device and reinstallation. A node that users share has one per device of each.

@@ -16,6 +16,8 @@ constexpr std::pair<std::string_view, std::string_view> kNoiseIdentity[] = {{"no
 
 constexpr ModeRow kModes[] = {
     {.mode = v1::NON_PRIVATE,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
      .words = "the server sees raw rewards and promises nothing",
      .parse_privacy = RefusePrivacy,
      .check_policy = CheckOpen,
@@ -23,6 +25,8 @@ constexpr ModeRow kModes[] = {
     {.mode = v1::LOCAL_REWARD,
      .is_private = true,
      .device_draws = true,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
      .words = "the server never sees a reward",
      .parse_privacy = ParsePrivate,
      .check_policy = CheckPrivate,
@@ -80,6 +84,7 @@ const ModeRow* FindMode(v1::Mode mode) {
 }
 
 bool IsPrivateMode(v1::Mode mode) { return KnownOr(mode).is_private; }
+std::uint64_t DecisionsOpenMaxOf(v1::Mode mode) { return KnownOr(mode).decisions_open_max; }
 bool IsLocalMode(v1::Mode mode) { return KnownOr(mode).device_draws; }
 bool IsCentralMode(v1::Mode mode) { return KnownOr(mode).server_draws; }
 bool HidesContexts(v1::Mode mode) { return KnownOr(mode).hides_contexts; }

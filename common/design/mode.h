@@ -1,6 +1,7 @@
 // What a model's mode says about who sees what and who draws.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
+#include "common/base/limits.h"
 
 namespace bandana::v1 {
 class GetModelResponse;
@@ -29,6 +31,12 @@ struct ModeRow {
   bool server_draws = false;        // the server sees raw rewards and adds the noise
   bool hides_contexts = false;      // contexts are private, as rewards are
   bool contexts_on_device = false;  // the server sees neither contexts nor arms
+  // Whether decisions are numbered in a row, so that a remembered one takes a bit. Where the server
+  // keeps raw rewards ids are random: an entry of the log that could be guessed would say, under
+  // the running hash, what it holds.
+  bool numbers_decisions = false;
+  // Decisions that are remembered at most, where a configuration does not say.
+  std::uint64_t decisions_open_max = kRandomIdsMaxDefault;
   // What is said where a model of the mode refuses something; empty where it does not.
   std::string_view no_select;     // to choose an arm
   std::string_view no_catalogue;  // to keep arms
@@ -59,6 +67,7 @@ bool IsPrivateMode(v1::Mode mode);
 bool IsLocalMode(v1::Mode mode);    // ModeRow::device_draws
 bool IsCentralMode(v1::Mode mode);  // ModeRow::server_draws
 bool HidesContexts(v1::Mode mode);
+std::uint64_t DecisionsOpenMaxOf(v1::Mode mode);  // ModeRow::decisions_open_max
 
 // ModeRow::check_policy; a mistake where this version does not know the mode.
 void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,

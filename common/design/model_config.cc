@@ -63,8 +63,8 @@ void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChec
   out.token_lifetime = CheckTokenLifetime(
       OrDefault(config.has_token_lifetime(), config.token_lifetime(), kTokenLifetime), out, checks);
   spec.decisions_open_max = checks.Count(
-      "decisions_open_max", OrDefault(config.decisions_open_max(), kDecisionsOpenMaxDefault), 1000,
-      100'000'000);
+      "decisions_open_max", OrDefault(config.decisions_open_max(), DecisionsOpenMaxOf(out.mode)),
+      1000, kDecisionsOpenMaxMax);
   spec.refresh_interval = checks.Span(
       "refresh_interval",
       OrDefault(config.has_refresh_interval(), config.refresh_interval(), kRefreshInterval),

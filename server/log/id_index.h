@@ -1,73 +1,70 @@
 // The ids that must not be applied twice, by time bucket.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "server/log/update_log.h"
+#include "absl/container/flat_hash_set.h"
+#include "server/log/dense_id.h"
 
 namespace bandana::server {
 
-// One entry per id, about 30 bytes: what is known of it as a set of kinds (bits 0 to 7). Not
-// thread-safe.
+// Dense ids take a bit and some of a chunk that they share: 1e9 of them 140 MB. Others take about
+// 30 bytes: what is known of them as a set of kinds (bits 0 to 7). Not thread-safe.
 class IdIndex {
  public:
-  // Whether a record of this kind with this id is known.
-  bool Contains(const RememberedId& id) const {
-    const auto bucket = buckets_.find(id.bucket);
-    if (bucket == buckets_.end()) return false;
-    const auto it = bucket->second.find(id.id);
-    return it != bucket->second.end() && (it->second & Bit(id)) != 0;
-  }
-
+  // Whether a record of this kind with this id is known. The bucket of a dense id does not matter.
+  bool Contains(const RememberedId& id) const;
   // Requires kind < 8 and, for a bucket below forgotten_before(), that the caller refuses such ids
   // before.
-  void Insert(const RememberedId& id) {
-    std::uint8_t& kinds = buckets_[id.bucket][id.id];
-    if (kinds == 0) ++size_;
-    kinds |= Bit(id);
-  }
-
+  void Insert(const RememberedId& id);
   // Undoes an Insert.
-  void Remove(const RememberedId& id) {
-    const auto bucket = buckets_.find(id.bucket);
-    if (bucket == buckets_.end()) return;
-    const auto it = bucket->second.find(id.id);
-    if (it == bucket->second.end()) return;
-    it->second &= static_cast<std::uint8_t>(~Bit(id));
-    if (it->second != 0) return;
-    --size_;
-    bucket->second.erase(it);
-    if (bucket->second.empty()) buckets_.erase(bucket);
-  }
-
-  // Drops every smaller bucket.
-  void ForgetBefore(std::int64_t bucket) {
-    if (bucket <= forgotten_before_) return;
-    forgotten_before_ = bucket;
-    while (!buckets_.empty() && buckets_.begin()->first < bucket) {
-      size_ -= buckets_.begin()->second.size();
-      buckets_.erase(buckets_.begin());
-    }
-  }
+  void Remove(const RememberedId& id);
+  // A chunk as it was stored.
+  void Insert(const IdChunk& chunk);
+  // Drops every smaller bucket; a chunk goes with its newest one.
+  void ForgetBefore(std::int64_t bucket);
 
   // Ids of smaller buckets cannot be told from new ones any more.
   std::int64_t forgotten_before() const { return forgotten_before_; }
-  // Distinct ids.
-  std::uint64_t size() const { return size_; }
-  bool empty() const { return buckets_.empty(); }
+  // Distinct ids; a dense one counts per kind.
+  std::uint64_t size() const { return loose_ + dense_; }
+  std::uint64_t loose() const { return loose_; }  // of these, those that are not dense
+  bool empty() const { return buckets_.empty() && by_newest_.empty(); }
   // Requires !empty().
-  std::int64_t oldest_bucket() const { return buckets_.begin()->first; }
+  std::int64_t oldest_bucket() const;
+
+  // Chunks in which ids were inserted or removed since the last Stored().
+  void AddChanged(std::vector<IdChunk>& out) const;
+  void Stored() { changed_.clear(); }
 
  private:
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint8_t>;  // issuer, number, kind
+  struct Bits {
+    std::int64_t newest = 0;
+    IdChunk::Words words{};
+  };
+
+  static Key KeyOf(const DenseId& id, std::uint8_t kind) {
+    return {id.issuer, id.number / IdChunk::kIds, kind};
+  }
+  void SetNewest(const Key& key, Bits& bits, std::int64_t bucket, bool is_new);
   static std::uint8_t Bit(const RememberedId& id) {
     return static_cast<std::uint8_t>(1u << id.kind);
   }
 
   std::map<std::int64_t, absl::flat_hash_map<EntryId, std::uint8_t>> buckets_;
+  absl::flat_hash_map<Key, std::unique_ptr<Bits>> chunks_;
+  std::map<std::int64_t, absl::flat_hash_set<Key>> by_newest_;
+  absl::flat_hash_set<Key> changed_;
   std::int64_t forgotten_before_ = INT64_MIN;
-  std::uint64_t size_ = 0;
+  std::uint64_t loose_ = 0;
+  std::uint64_t dense_ = 0;
 };
 
 }  // namespace bandana::server

@@ -1,6 +1,7 @@
 #include "server/log/log_state.h"
 
 #include <cstring>
+#include <span>
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
@@ -8,15 +9,26 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;
-constexpr std::size_t kCellCheckBytes = 8;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::size_t kCheckBytes = 8;
 
 std::string CellCheck(std::uint64_t slot, std::string_view row) {
   std::string bytes;
   ByteWriter out(bytes);
   out.U64(slot);
   out.Fixed(AsBytes(row));
-  return std::string(AsChars(Sha256Of(bytes)).substr(0, kCellCheckBytes));
+  return std::string(AsChars(Sha256Of(bytes)).substr(0, kCheckBytes));
+}
+
+std::string ChunkCheck(const IdChunk& chunk, std::string_view bits) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.U64(chunk.issuer);
+  out.U8(chunk.kind);
+  out.U64(chunk.number);
+  out.I64(chunk.newest);
+  out.Fixed(AsBytes(bits));
+  return std::string(AsChars(Sha256Of(bytes)).substr(0, kCheckBytes));
 }
 
 }  // namespace
@@ -31,6 +43,7 @@ std::string EncodeLogState(const LogState& state) {
   out.I64(state.forgotten_before);
   out.U64(state.ids);
   out.U64(state.cells);
+  out.U64(state.chunks);
   out.Block(state.counters);
   out.Fixed(Sha256Of(bytes));
   return bytes;
@@ -49,6 +62,7 @@ absl::StatusOr<LogState> DecodeLogState(std::string_view bytes) {
   state.forgotten_before = in.I64();
   state.ids = in.U64();
   if (version >= 2) state.cells = in.U64();
+  if (version >= 3) state.chunks = in.U64();
   state.counters = in.Block();
   Sha256Digest digest{};
   in.Fixed(digest);
@@ -72,6 +86,24 @@ std::int64_t IdCheck(const RememberedId& id, std::uint64_t sequence) {
   return check;
 }
 
+std::string EncodeChunk(const IdChunk& chunk) {
+  std::string row;
+  ByteWriter out(row);
+  out.Fixed(std::as_bytes(std::span(chunk.bits)));
+  row += ChunkCheck(chunk, row);
+  return row;
+}
+
+absl::Status DecodeChunk(std::string_view row, IdChunk& chunk) {
+  ByteReader in(row);
+  in.Fixed(std::as_writable_bytes(std::span(chunk.bits)));
+  const std::string_view check = in.Take(kCheckBytes);
+  if (in.Done() && check == ChunkCheck(chunk, row.substr(0, row.size() - kCheckBytes))) {
+    return absl::OkStatus();
+  }
+  return DataLoss("chunk ", chunk.number, " of decision ids: checksum mismatch");
+}
+
 std::string EncodeCell(const Cell& cell) {
   std::string row;
   ByteWriter out(row);
@@ -88,9 +120,8 @@ absl::StatusOr<Cell> DecodeCell(std::uint64_t slot, std::string_view row) {
   const std::uint8_t live = in.U8();
   in.Fixed(cell.id);
   in.Fixed(cell.content);
-  const std::string_view check = in.Take(kCellCheckBytes);
-  if (!in.Done() || live > 1 ||
-      check != CellCheck(slot, row.substr(0, row.size() - kCellCheckBytes))) {
+  const std::string_view check = in.Take(kCheckBytes);
+  if (!in.Done() || live > 1 || check != CellCheck(slot, row.substr(0, row.size() - kCheckBytes))) {
     return DataLoss("cell ", slot, " of the log: checksum mismatch");
   }
   cell.live = live == 1;

@@ -145,12 +145,14 @@ void LogWriter::Write(Requests group) {
   batch_.records.clear();
   batch_.owned.clear();
   batch_.cells.clear();
+  batch_.chunks.clear();
   verdicts_.clear();
   for (const Request& request : group) {
     for (const std::string& record : request.records) {
       verdicts_.push_back(gate_.Judge(record, batch_));
     }
   }
+  gate_.AddChunks(batch_);
   batch_.forget_before = gate_.ForgetBefore();
   // Counters alone can wait for company, but not longer than the interval.
   const auto now = std::chrono::steady_clock::now();

@@ -19,9 +19,10 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 3;
+constexpr std::int64_t kSchemaVersion = 4;
+constexpr std::int64_t kCellsSince = 3;
 constexpr char kSchema[] =
-    "PRAGMA user_version = 3;"
+    "PRAGMA user_version = 4;"
     "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), value BLOB NOT NULL);"
     "CREATE TABLE log(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
     // By (bucket, sequence): new rows go to the end of their bucket, and a bucket is dropped as one
@@ -30,7 +31,11 @@ constexpr char kSchema[] =
     " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence, id)) WITHOUT ROWID;"
     // Rows of one size that are never deleted: SQLite overwrites such a row where it stands, so
     // that neither its old bytes nor a change of any size are left behind.
-    "CREATE TABLE cells(slot INTEGER PRIMARY KEY, value BLOB NOT NULL);";
+    "CREATE TABLE cells(slot INTEGER PRIMARY KEY, value BLOB NOT NULL);"
+    // Dense ids: which of 4096 in a row are known. One row of one size each, written again.
+    "CREATE TABLE chunks(issuer INTEGER, kind INTEGER, number INTEGER, newest INTEGER NOT NULL,"
+    " bits BLOB NOT NULL, PRIMARY KEY (issuer, kind, number)) WITHOUT ROWID;"
+    "CREATE INDEX chunks_by_newest ON chunks(newest);";
 constexpr char kToFreshPages[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE fresh(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, record BLOB NOT NULL);"
@@ -53,6 +58,14 @@ constexpr char kFromVersion2[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE cells(slot INTEGER PRIMARY KEY, value BLOB NOT NULL);"
     "PRAGMA user_version = 3;"
+    "COMMIT;";
+// Version 3 had no chunks of ids.
+constexpr char kFromVersion3[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE chunks(issuer INTEGER, kind INTEGER, number INTEGER, newest INTEGER NOT NULL,"
+    " bits BLOB NOT NULL, PRIMARY KEY (issuer, kind, number)) WITHOUT ROWID;"
+    "CREATE INDEX chunks_by_newest ON chunks(newest);"
+    "PRAGMA user_version = 4;"
     "COMMIT;";
 
 // Copies what it can of the write-ahead file into the database, beside readers and the writer. A
@@ -231,7 +244,7 @@ class SqliteLog final : public UpdateLog {
     return absl::OkStatus();
   }
   absl::Status ForEachCell(const std::function<void(const Cell&)>& visit) const override {
-    if (opened_cells_ == 0 && !has_cells_) return absl::OkStatus();
+    if (opened_cells_ == 0 && version_ < kCellsSince) return absl::OkStatus();
     std::lock_guard lock(reader_mutex_);
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
                              reader_.Prepare("SELECT slot, value FROM cells ORDER BY slot"));
@@ -247,6 +260,29 @@ class SqliteLog final : public UpdateLog {
     }
     if (count != opened_cells_) {
       return DataLoss("log holds ", count, " cells, its state says ", opened_cells_);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status ForEachChunk(const std::function<void(const IdChunk&)>& visit) const override {
+    if (opened_chunks_ == 0 && version_ < kSchemaVersion) return absl::OkStatus();
+    std::lock_guard lock(reader_mutex_);
+    BANDANA_ASSIGN_OR_RETURN(
+        SqliteStatement rows,
+        reader_.Prepare("SELECT issuer, kind, number, newest, bits FROM chunks"));
+    std::uint64_t count = 0;
+    for (;; ++count) {
+      BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+      if (!row) break;
+      IdChunk chunk{.issuer = static_cast<std::uint64_t>(rows.Int(0)),
+                    .kind = static_cast<std::uint8_t>(rows.Int(1)),
+                    .number = static_cast<std::uint64_t>(rows.Int(2)),
+                    .newest = rows.Int(3)};
+      BANDANA_RETURN_IF_ERROR(DecodeChunk(rows.Blob(4), chunk));
+      visit(chunk);
+    }
+    if (count != opened_chunks_) {
+      return DataLoss("log holds ", count, " chunks of decision ids, its state says ",
+                      opened_chunks_);
     }
     return absl::OkStatus();
   }
@@ -287,8 +323,8 @@ class SqliteLog final : public UpdateLog {
       BANDANA_RETURN_IF_ERROR(Annotate(writer_.Exec(kFromVersion1), "log of version 1"));
       BANDANA_ASSIGN_OR_RETURN(version, ReadVersion());
     }
-    has_cells_ = version == kSchemaVersion;
-    if (version == 2 || has_cells_) return absl::OkStatus();
+    version_ = version;
+    if (version >= 2 && version <= kSchemaVersion) return absl::OkStatus();
     return DataLoss("log: no tables, or tables of another version than ", kSchemaVersion);
   }
 
@@ -300,6 +336,7 @@ class SqliteLog final : public UpdateLog {
     BANDANA_ASSIGN_OR_RETURN(state_, DecodeLogState(row.Blob(0)));
     opened_ids_ = state_.ids;
     opened_cells_ = state_.cells;
+    opened_chunks_ = state_.chunks;
     opened_forgotten_before_ = state_.forgotten_before;
     opened_counters_ = state_.counters;
     return absl::OkStatus();
@@ -316,7 +353,25 @@ class SqliteLog final : public UpdateLog {
     BANDANA_ASSIGN_OR_RETURN(
         read_log_, reader_.Prepare("SELECT sequence, hash, record FROM log"
                                    " WHERE sequence > ? AND sequence <= ? ORDER BY sequence"));
-    return has_cells_ ? PrepareCells() : absl::OkStatus();
+    return version_ == kSchemaVersion ? PrepareLater() : absl::OkStatus();
+  }
+  // Of tables that former versions do not have.
+  absl::Status PrepareLater() {
+    BANDANA_RETURN_IF_ERROR(PrepareCells());
+    return PrepareChunks();
+  }
+  absl::Status PrepareChunks() {
+    BANDANA_ASSIGN_OR_RETURN(
+        put_chunk_,
+        writer_.Prepare(
+            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5)"
+            " ON CONFLICT DO UPDATE SET newest = excluded.newest, bits = excluded.bits"));
+    BANDANA_ASSIGN_OR_RETURN(
+        has_chunk_,
+        writer_.Prepare("SELECT 1 FROM chunks WHERE issuer = ? AND kind = ? AND number = ?"));
+    BANDANA_ASSIGN_OR_RETURN(delete_chunks_,
+                             writer_.Prepare("DELETE FROM chunks WHERE newest < ?"));
+    return absl::OkStatus();
   }
   absl::Status PrepareCells() {
     BANDANA_ASSIGN_OR_RETURN(insert_cell_, writer_.Prepare("INSERT INTO cells VALUES(?, ?)"));
@@ -325,24 +380,25 @@ class SqliteLog final : public UpdateLog {
     return absl::OkStatus();
   }
 
-  // A file of version 2 becomes one of this version with its first change: until then the version
-  // that wrote it can open it, should its model be refused.
-  absl::Status MakeCells() {
-    if (has_cells_) return absl::OkStatus();
-    const absl::Status made = writer_.Exec(kFromVersion2);
+  // A file of a former version becomes one of this version with its first change: until then the
+  // version that wrote it can open it, should its model be refused.
+  absl::Status MakeCurrent() {
+    if (version_ == kSchemaVersion) return absl::OkStatus();
+    absl::Status made = version_ < kCellsSince ? writer_.Exec(kFromVersion2) : absl::OkStatus();
+    if (made.ok()) made = writer_.Exec(kFromVersion3);
     if (!made.ok()) {
       if (writer_.InTransaction()) writer_.Exec("ROLLBACK").IgnoreError();
       return made;
     }
-    has_cells_ = true;
-    return PrepareCells();
+    version_ = kSchemaVersion;
+    return PrepareLater();
   }
 
   // Runs `body` and stores `next` in one transaction; `next` is read after `body`, which may change
   // it.
   template <typename Body>
   absl::Status Transaction(LogState& next, const Body& body) {
-    BANDANA_RETURN_IF_ERROR(MakeCells());
+    BANDANA_RETURN_IF_ERROR(MakeCurrent());
     BANDANA_RETURN_IF_ERROR(begin_.Run());
     absl::Status done = body();
     if (done.ok()) {
@@ -381,12 +437,32 @@ class SqliteLog final : public UpdateLog {
       }
     }
     for (const Cell& cell : batch.cells) BANDANA_RETURN_IF_ERROR(WriteCell(cell, next));
+    for (const IdChunk& chunk : batch.chunks) BANDANA_RETURN_IF_ERROR(WriteChunk(chunk, next));
     if (batch.forget_before && *batch.forget_before > next.forgotten_before) {
       BANDANA_RETURN_IF_ERROR(delete_ids_.Bind(1, *batch.forget_before).Run());
       next.ids -= static_cast<std::uint64_t>(writer_.Changes());
+      BANDANA_RETURN_IF_ERROR(delete_chunks_.Bind(1, *batch.forget_before).Run());
+      next.chunks -= static_cast<std::uint64_t>(writer_.Changes());
       next.forgotten_before = *batch.forget_before;
     }
     return absl::OkStatus();
+  }
+
+  absl::Status WriteChunk(const IdChunk& chunk, LogState& next) {
+    const auto issuer = static_cast<std::int64_t>(chunk.issuer);
+    const auto number = static_cast<std::int64_t>(chunk.number);
+    has_chunk_.Bind(1, issuer).Bind(2, std::int64_t{chunk.kind}).Bind(3, number);
+    const absl::StatusOr<bool> known = has_chunk_.Step();
+    has_chunk_.Reset();
+    BANDANA_RETURN_IF_ERROR(known.status());
+    if (!*known) ++next.chunks;
+    const std::string row = EncodeChunk(chunk);
+    return put_chunk_.Bind(1, issuer)
+        .Bind(2, std::int64_t{chunk.kind})
+        .Bind(3, number)
+        .Bind(4, chunk.newest)
+        .Bind(5, row)
+        .Run();
   }
 
   absl::Status WriteCell(const Cell& cell, LogState& next) {
@@ -432,15 +508,17 @@ class SqliteLog final : public UpdateLog {
   mutable std::mutex reader_mutex_;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   LogState state_;
-  bool has_cells_ = false;  // the table is there
+  std::int64_t version_ = 0;  // of the tables
   bool erases_ = false;
   bool remains_ = false;  // of trimmed entries
   bool moved_ = false;    // what is left, to fresh pages
   std::uint64_t opened_ids_ = 0;
   std::uint64_t opened_cells_ = 0;
+  std::uint64_t opened_chunks_ = 0;
   std::int64_t opened_forgotten_before_ = INT64_MIN;
   std::string opened_counters_;
   SqliteStatement begin_, commit_, insert_log_, insert_id_, insert_cell_, update_cell_;
+  SqliteStatement put_chunk_, has_chunk_, delete_chunks_;
   SqliteStatement delete_ids_, delete_log_, set_state_;
   mutable SqliteStatement read_log_;
   std::unique_ptr<WalCheckpointer> checkpointer_;

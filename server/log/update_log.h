@@ -18,12 +18,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/model/entries/log_entry.h"
+#include "server/log/dense_id.h"
 
 namespace bandana::server {
 
 struct NewRecord {
   std::string_view bytes;
-  RememberedIds ids;  // usually one
+  RememberedIds ids;  // those that are not dense; usually one, or none
 };
 
 // One transaction: all of it becomes durable, or nothing.
@@ -42,8 +43,11 @@ struct LogBatch {
   // Written in this order over what is there; a new one has the next slot. Their bytes before are
   // overwritten where they stood.
   std::vector<Cell> cells;
-  std::optional<std::int64_t> forget_before;  // ids of smaller buckets are dropped
-  std::string counters;                       // replaces the stored ones; opaque to the log
+  // Written over what is there of the same issuer, kind and number.
+  std::vector<IdChunk> chunks;
+  // Ids of smaller buckets are dropped, and chunks whose newest one is smaller.
+  std::optional<std::int64_t> forget_before;
+  std::string counters;  // replaces the stored ones; opaque to the log
 };
 
 // Threads: Append and Trim from one thread at a time; Read and the accessors from any.
@@ -74,6 +78,7 @@ class UpdateLog {
 
   // What was stored when the log was opened. Errors: DATA_LOSS; UNAVAILABLE I/O.
   virtual absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const = 0;
+  virtual absl::Status ForEachChunk(const std::function<void(const IdChunk&)>& visit) const = 0;
   // By slot.
   virtual absl::Status ForEachCell(const std::function<void(const Cell&)>& visit) const = 0;
   virtual std::int64_t forgotten_before() const = 0;

@@ -11,11 +11,13 @@
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/mechanism.h"
+#include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 #include "common/model/entries/counters.h"
 #include "common/model/learners/learner.h"
 #include "common/random/bit_source.h"
 #include "server/log/log_writer.h"
+#include "server/models/admission/decision_numbers.h"
 #include "server/models/admission/gate_setup.h"
 #include "server/models/admission/open_counts.h"
 #include "server/models/admission/report_check.h"
@@ -109,6 +111,7 @@ class Model final : public HostedModel {
   void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
     user_groups_->Parts(user, out);
   }
+  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
   absl::Status RecordDecision(const Decision& decision) override;
   void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
     Submit(std::move(outcomes), std::move(done));
@@ -240,6 +243,7 @@ class Model final : public HostedModel {
   std::unique_ptr<UpdateLog> log_;
   std::unique_ptr<ApplyLoop> loop_;
   std::unique_ptr<CellCodec> cells_;
+  std::unique_ptr<DecisionNumbers> numbers_;
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
 
@@ -258,10 +262,15 @@ class Model final : public HostedModel {
 absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::optional<CellKey> key, path_->MakeCellKey());
   cells_ = std::make_unique<CellCodec>(instance_, key, SystemBits());
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
+  numbers_ =
+      std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
   gate_ = std::make_unique<ReportGate>(
       GateOptions(spec_, *path_, *cells_), users_, counters_,
       [this](const LogPosition& last) { loop_->Committed(last.sequence); });
   BANDANA_RETURN_IF_ERROR(log_->ForEachId([this](const RememberedId& id) { gate_->Remember(id); }));
+  BANDANA_RETURN_IF_ERROR(
+      log_->ForEachChunk([this](const IdChunk& chunk) { gate_->Remember(chunk); }));
   gate_->ForgetBefore(log_->forgotten_before());
   gate_->Restore(GateStateOf(recovered.state, recovered.statistics));
   return gate_->RestoreWindows(recovered.state.windows, *log_, recovered.former);

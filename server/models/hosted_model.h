@@ -94,6 +94,9 @@ class HostedModel {
   // there is none. Empty for models without effects.
   virtual void UserParts(std::string_view user, std::vector<EffectKey>& out) const = 0;
 
+  // Gives a decision its number, where the mode numbers decisions: `id` was drawn at random.
+  virtual void NumberDecision(DecisionId& id) = 0;
+
   // Models whose windows the server closes (reward_window, mode not local): appends the decision,
   // with a cell beside the log that holds the default reward, without waiting for the disk. What
   // the log refuses (user limit, stream exhausted), or loses before it is durable, never becomes an

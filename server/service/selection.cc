@@ -67,6 +67,7 @@ absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int ar
   BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
   const auto choice = static_cast<std::size_t>(FamilyOf(spec).choice());
   BANDANA_RETURN_IF_ERROR(kChoosers[choice](select, decision, response));
+  model.NumberDecision(decision.id);
   PlaceDecision(select, now, decision);
   BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
   // After sealing: an open decision without a token could never be reported.

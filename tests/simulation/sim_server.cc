@@ -90,6 +90,9 @@ absl::Status SimServer::TryBoot() {
   BANDANA_RETURN_IF_ERROR(running_->log->ForEachId([this](const RememberedId& id) {
     if (!mutant_forgets_ids) running_->gate->Remember(id);
   }));
+  BANDANA_RETURN_IF_ERROR(running_->log->ForEachChunk([this](const server::IdChunk& chunk) {
+    if (!mutant_forgets_ids) running_->gate->Remember(chunk);
+  }));
   running_->gate->ForgetBefore(running_->log->forgotten_before());
   std::vector<NodeStatistics> all;
   for (int node = 0; node < state->sink->nodes(); ++node) {
@@ -197,6 +200,7 @@ void SimServer::Commit() {
     if (mutant_loses_cells && request.reports) batch.cells.resize(cells);
   }
   reports_showed_ = reports_showed_ || (reports_alone && !batch.records.empty());
+  running_->gate->AddChunks(batch);
   batch.forget_before = running_->gate->ForgetBefore();
   const bool store = !batch.records.empty() || !batch.cells.empty() || batch.forget_before ||
                      running_->gate->CountersChanged();

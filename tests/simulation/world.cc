@@ -105,7 +105,7 @@ void World::React(Device& device) {
   if (!server_.up()) return;
   Decision decision{.epoch = server_.epoch(), .time = clock_.Now(), .node = device.node};
   if (device.node < 0) decision.user = device.user;
-  std::memcpy(decision.id.data(), &next_id_, sizeof next_id_);
+  std::memcpy(decision.id.data() + 8, &next_id_, sizeof next_id_);
   ++next_id_;
   decision.arms.push_back({.propensity = 1, .features = rng_.UnitVector(2)});
   const double reward = 2 * rng_.Uniform() - 0.5;

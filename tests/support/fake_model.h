@@ -103,6 +103,7 @@ class FakeModel final : public server::HostedModel {
     return found->second;
   }
   void UserParts(std::string_view, std::vector<EffectKey>& out) const override { out.clear(); }
+  void NumberDecision(DecisionId&) override {}
   absl::Status RecordDecision(const Decision& decision) override {
     std::lock_guard lock(mutex_);
     recorded_.push_back(decision);

@@ -57,7 +57,7 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::u
   Decision decision;
   decision.instance = model.instance();
   decision.epoch = model.epoch();
-  std::memcpy(decision.id.data(), &number, sizeof number);
+  std::memcpy(decision.id.data() + 8, &number, sizeof number);  // as a server numbers them
   decision.time = clock.Now();
   if (model.spec().coupling.independent()) {
     decision.user = user;

@@ -59,6 +59,9 @@ class FakeLog final : public UpdateLog {
   absl::Status ForEachId(const std::function<void(const RememberedId&)>&) const override {
     return absl::OkStatus();
   }
+  absl::Status ForEachChunk(const std::function<void(const IdChunk&)>&) const override {
+    return absl::OkStatus();
+  }
   absl::Status ForEachCell(const std::function<void(const Cell&)>&) const override {
     return absl::OkStatus();
   }
@@ -110,6 +113,7 @@ class FakeGate final : public AppendGate {
     batch.Add(record);
     return Admission::kAppend;
   }
+  void AddChunks(LogBatch&) override {}
   std::optional<std::int64_t> ForgetBefore() override { return std::nullopt; }
   std::string EncodeCounters() override { return std::to_string(admitted + staged_); }
   bool CountersChanged() const override { return changed.load(); }

@@ -90,7 +90,7 @@ std::vector<Mistake> ShapeMistakes() {
        "exploration.confidence.failure_probability", "must be in (0, 1), got 1"},
       {plain + "exploration { confidence { theta_l2_max: -1 } }",
        "exploration.confidence.theta_l2_max", "must be in (0, 1e+06]"},
-      {plain + "decisions_open_max: 999", "decisions_open_max", "must be in [1000, 100000000]"},
+      {plain + "decisions_open_max: 999", "decisions_open_max", "must be in [1000, 1000000000000]"},
       {plain + "arms_max: 1000001", "arms_max", "must be in [1, 1000000]"},
       {plain + "checkpoint { events: 1000000001 }", "checkpoint.events", "must be in [1, "},
       {plain + "checkpoint { interval { nanos: 1 } }", "checkpoint.interval", "must be in [1s, "},
@@ -254,7 +254,7 @@ TEST(ParseModelConfig, FillsInTheDocumentedDefaults) {
   EXPECT_EQ(spec.bandit.prior_variance, 1);
   EXPECT_EQ(spec.bandit.exploration.kind, ExplorationRule::Kind::kConstant);
   EXPECT_EQ(spec.bandit.exploration.alpha, 0.3);
-  EXPECT_EQ(spec.decisions_open_max, 10'000'000u);
+  EXPECT_EQ(spec.decisions_open_max, 100'000'000'000u);
   EXPECT_EQ(spec.arms_max, 100'000);
   EXPECT_EQ(spec.checkpoint_events, 100'000u);
   EXPECT_EQ(spec.checkpoint_interval, absl::Seconds(300));

@@ -248,9 +248,73 @@ TEST(UserIndexTest, ReadersSeeEveryUserThatWasThere) {
   EXPECT_EQ(wrong, 0);
 }
 
+RememberedId Numbered(std::uint64_t number, std::int64_t bucket) {
+  const server::DenseId id{.issuer = 77, .number = number};
+  return {.bucket = bucket, .kind = 1, .id = id.ToEntryId()};
+}
+
+TEST(IdIndexTest, NumberedIdsTakeABitEach) {
+  IdIndex ids;
+  for (std::uint64_t number = 0; number < 10'000; number += 2) ids.Insert(Numbered(number, 3));
+  EXPECT_EQ(ids.size(), 5000u);
+  EXPECT_EQ(ids.loose(), 0u);
+  for (std::uint64_t number = 0; number < 10'000; ++number) {
+    EXPECT_EQ(ids.Contains(Numbered(number, 3)), number % 2 == 0) << number;
+  }
+  RememberedId other = Numbered(2, 3);
+  other.kind = 0;
+  EXPECT_FALSE(ids.Contains(other));
+  ids.Remove(Numbered(2, 3));
+  EXPECT_FALSE(ids.Contains(Numbered(2, 3)));
+  EXPECT_TRUE(ids.Contains(Numbered(4, 3)));
+  EXPECT_EQ(ids.size(), 4999u);
+}
+
+TEST(IdIndexTest, AChunkIsForgottenWithItsNewestId) {
+  IdIndex ids;
+  ids.Insert(Numbered(1, 3));
+  ids.Insert(Numbered(2, 9));
+  ids.Insert(Numbered(5000, 4));
+  EXPECT_EQ(ids.oldest_bucket(), 4);
+  ids.ForgetBefore(9);
+  EXPECT_TRUE(ids.Contains(Numbered(1, 3)));
+  EXPECT_FALSE(ids.Contains(Numbered(5000, 4)));
+  EXPECT_EQ(ids.size(), 2u);
+  ids.ForgetBefore(10);
+  EXPECT_TRUE(ids.empty());
+  EXPECT_EQ(ids.size(), 0u);
+}
+
+TEST(IdIndexTest, ChangedChunksMakeAnIndexThatKnowsTheSame) {
+  IdIndex ids;
+  for (std::uint64_t number = 0; number < 9000; number += 3) ids.Insert(Numbered(number, 3));
+  std::vector<server::IdChunk> chunks;
+  ids.AddChanged(chunks);
+  ASSERT_EQ(chunks.size(), 3u);
+  IdIndex copy;
+  for (const server::IdChunk& chunk : chunks) copy.Insert(chunk);
+  EXPECT_EQ(copy.size(), ids.size());
+  for (std::uint64_t number = 0; number < 9000; ++number) {
+    EXPECT_EQ(copy.Contains(Numbered(number, 0)), number % 3 == 0);
+  }
+  ids.Stored();
+  ids.Insert(Numbered(4097, 4));
+  chunks.clear();
+  ids.AddChanged(chunks);
+  ASSERT_EQ(chunks.size(), 1u);
+  EXPECT_EQ(chunks[0].number, 1u);
+  EXPECT_EQ(chunks[0].newest, 4);
+}
+
+RememberedId Random(std::uint8_t kind) {
+  RememberedId id{.bucket = 3, .kind = kind};
+  id.id.fill(std::byte{0xff});
+  return id;
+}
+
 TEST(IdIndexTest, KindsOfOneIdAreOneEntry) {
   IdIndex ids;
-  RememberedId id{.bucket = 3, .kind = 0};
+  RememberedId id = Random(0);
   ids.Insert(id);
   id.kind = 1;
   EXPECT_FALSE(ids.Contains(id));

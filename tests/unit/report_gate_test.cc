@@ -20,6 +20,7 @@ class ReportGateTest : public ::testing::Test {
     options_.users_max = 2;
     options_.ids_max = 3;
     options_.token_lifetime = absl::Minutes(1);
+    options_.remember = absl::Minutes(1);
   }
   void Start() {
     options_.cells = &cells_;

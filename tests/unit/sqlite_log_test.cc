@@ -15,6 +15,8 @@
 namespace bandana::testing {
 namespace {
 
+using server::IdChunk;
+using server::KnownIds;
 using server::CreateSqliteLog;
 using server::LogBatch;
 using server::OpenSqliteLog;
@@ -78,8 +80,8 @@ TEST_F(SqliteLogTest, AFileWithOneIdAnEntryIsConverted) {
       "ALTER TABLE ids RENAME TO now;"
       "CREATE TABLE ids(bucket INTEGER, sequence INTEGER, kind INTEGER NOT NULL, id BLOB NOT NULL,"
       " checksum INTEGER NOT NULL, PRIMARY KEY (bucket, sequence)) WITHOUT ROWID;"
-      "INSERT INTO ids SELECT * FROM now; DROP TABLE now; DROP TABLE cells; PRAGMA user_version = "
-      "1");
+      "INSERT INTO ids SELECT * FROM now; DROP TABLE now; DROP TABLE cells; "
+      "DROP TABLE chunks; PRAGMA user_version = 1");
   LogBatch batch;
   batch.Add("b", {RememberedId{5, 1, IdOf(2)}, RememberedId{5, 1, IdOf(3)}});
   ASSERT_THAT(Open()->Append(batch), IsOk());
@@ -88,6 +90,70 @@ TEST_F(SqliteLogTest, AFileWithOneIdAnEntryIsConverted) {
   ASSERT_THAT(log->ForEachId([&](const RememberedId&) { ++ids; }), IsOk());
   EXPECT_EQ(ids, 3);
   EXPECT_EQ(ReadAll(*log), (std::vector<std::string>{"a", "b"}));
+}
+
+IdChunk ChunkOf(std::uint64_t issuer, std::uint64_t number, std::int64_t newest, int bit) {
+  IdChunk chunk{.issuer = issuer, .kind = 1, .number = number, .newest = newest};
+  chunk.bits[bit / 64] = std::uint64_t{1} << (bit % 64);
+  return chunk;
+}
+
+std::vector<IdChunk> ChunksOf(const UpdateLog& log) {
+  std::vector<IdChunk> chunks;
+  EXPECT_THAT(log.ForEachChunk([&](const IdChunk& chunk) { chunks.push_back(chunk); }), IsOk());
+  return chunks;
+}
+
+TEST_F(SqliteLogTest, ChunksOfIdsAreWrittenAgainAndForgotten) {
+  Create();
+  const std::uint64_t issuer = 0xfedcba9876543210;  // its highest bit is set
+  IdChunk first = ChunkOf(issuer, 0, 5, 3);
+  const IdChunk second = ChunkOf(issuer, 1, 6, 4095);
+  {
+    const auto log = Open();
+    LogBatch batch;
+    batch.chunks = {first, second};
+    ASSERT_THAT(log->Append(batch), IsOk());
+    first.bits[7] = 7;
+    first.newest = 6;
+    batch.chunks = {first};
+    batch.forget_before = 5;
+    ASSERT_THAT(log->Append(batch), IsOk());
+  }
+  EXPECT_THAT(ChunksOf(*Open()), ElementsAre(first, second));
+  IdChunk third = ChunkOf(7, 0, 8, 0);
+  LogBatch batch;
+  batch.chunks = {third};
+  batch.forget_before = 7;
+  ASSERT_THAT(Open()->Append(batch), IsOk());
+  EXPECT_THAT(ChunksOf(*Open()), ElementsAre(third));
+}
+
+TEST_F(SqliteLogTest, ChangedOrVanishedChunksAreFound) {
+  Create();
+  LogBatch batch;
+  batch.chunks = {ChunkOf(1, 0, 5, 3), ChunkOf(1, 1, 5, 3)};
+  ASSERT_THAT(Open()->Append(batch), IsOk());
+  const auto ignore = [](const IdChunk&) {};
+  Tamper("UPDATE chunks SET newest = 6 WHERE number = 1");
+  EXPECT_THAT(Open()->ForEachChunk(ignore),
+              StatusIs(absl::StatusCode::kDataLoss, "chunk 1 of decision ids"));
+  Tamper("DELETE FROM chunks WHERE number = 1");
+  EXPECT_THAT(Open()->ForEachChunk(ignore), StatusIs(absl::StatusCode::kDataLoss, "holds 1"));
+}
+
+TEST_F(SqliteLogTest, AFileWithoutChunksIsConvertedByItsFirstChange) {
+  Create();
+  ASSERT_THAT(Append(*Open(), {"a"}), IsOk());
+  Tamper("DROP TABLE chunks; PRAGMA user_version = 3");
+  const auto log = Open();
+  EXPECT_THAT(ChunksOf(*log), ::testing::IsEmpty());
+  LogBatch batch;
+  batch.Add("b");
+  batch.chunks = {ChunkOf(1, 0, 5, 3)};
+  ASSERT_THAT(log->Append(batch), IsOk());
+  EXPECT_THAT(ReadAll(*log), ElementsAre("a", "b"));
+  EXPECT_THAT(ChunksOf(*Open()), SizeIs(1));
 }
 
 Cell CellOf(std::uint64_t slot, int number) {
@@ -451,6 +517,8 @@ TEST_F(SqliteLogCrashTest, EveryFlippedBitOfTheDatabaseIsFoundOrHarmless) {
       const std::string record = "record " + std::to_string(i) + std::string(200, 'x');
       LogBatch batch{.counters = "counters"};
       batch.Add(record, {RememberedId{i / 10, 1, IdOf(i)}});
+      batch.chunks.push_back(IdChunk{.issuer = 9, .number = std::uint64_t(i / 10), .newest = i});
+      batch.chunks.back().bits[i] = 1;
       ASSERT_THAT(log->Append(batch), IsOk());
     }
   }
@@ -469,6 +537,10 @@ TEST_F(SqliteLogCrashTest, EveryFlippedBitOfTheDatabaseIsFoundOrHarmless) {
              .ok()) {
       return "";
     }
+    const absl::Status chunks = (*log)->ForEachChunk([&](const IdChunk& chunk) {
+      ids += static_cast<int>(chunk.newest + chunk.number + KnownIds(chunk.bits));
+    });
+    if (!chunks.ok()) return "";
     std::vector<LogEntry> entries;
     if (!(*log)->Read({}, 1000, entries).ok()) return "";
     for (const LogEntry& entry : entries) all += entry.record;

@@ -119,8 +119,7 @@ Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_vi
   if (!cell.ok()) return Admission::kUnsealed;
   const Admission verdict = CountEvent(record.event, batch);
   if (verdict != Admission::kAppend) return verdict;
-  Insert(key);
-  batch.Add(bytes, {key});
+  batch.Add(bytes, Insert(key));
   const std::uint64_t slot = windows_.Open(record.close, id, value);
   batch.cells.push_back({.slot = slot, .live = true, .id = id, .content = *cell});
   return verdict;
@@ -186,8 +185,7 @@ Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view
   if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
   const Admission verdict = CountEvent(record.event, batch);
   if (verdict != Admission::kAppend) return verdict;
-  Insert(key);
-  batch.Add(bytes, {key});
+  batch.Add(bytes, Insert(key));
   return Admission::kAppend;
 }
 
@@ -196,12 +194,15 @@ Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view
   const auto known = reports_.BucketOf(record.id);
   if (known && *known >= forget_before_) return Admission::kDuplicate;
   if (record.epoch != state_.epoch) return Admission::kForeign;
-  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  // A report that comes again after its id was forgotten is an event a second time. It has the same
+  // bytes: it says nothing new of its user.
+  if (ids_.size() >= options_.ids_max) {
+    forget_before_ = std::max(forget_before_, ids_.oldest_bucket() + 1);
+  }
   const RememberedId key{IdBucketOf(std::max(record.received, state_.time)), kReportKind,
                          record.id};
   state_.events.Add(0, 1);
-  Insert(key);
-  batch.Add(bytes, {key});
+  batch.Add(bytes, Insert(key));
   return Admission::kAppend;
 }
 
@@ -210,8 +211,8 @@ Admission ReportGate::Take(const TimeRecord& record, std::string_view bytes, Log
   const bool closes = windows_.next_close() <= now;
   if (now == state_.time && !closes) return Admission::kDuplicate;
   state_.time = now;
-  // Bucket b is over for good when its last decision's token has expired.
-  const std::int64_t bucket = IdBucketOf(now - options_.token_lifetime);
+  // Bucket b is over for good when no decision of it can be reported, or opened again.
+  const std::int64_t bucket = IdBucketOf(now - options_.remember);
   if (!ids_.empty() && ids_.oldest_bucket() < bucket) {
     forget_before_ = std::max(forget_before_, bucket);
   }
@@ -289,8 +290,7 @@ RememberedIds ReportGate::SiftSteps(std::uint64_t newest, CounterRecord& record)
     } else if (ids_.Contains(key)) {
       ++staged_[Counters::kDuplicate];
     } else {
-      Insert(key);
-      ids.push_back(key);
+      for (const RememberedId& id : Insert(key)) ids.push_back(id);
       counting.push_back(step);
       counting.back().covered = first + i <= CoveredAt(options_.counter, record.step);
     }
@@ -360,9 +360,11 @@ Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
   return Admission::kAppend;
 }
 
-void ReportGate::Insert(const RememberedId& id) {
+RememberedIds ReportGate::Insert(const RememberedId& id) {
   Remember(id);
   undo_.ids.push_back(id);
+  // A dense one is in its chunk.
+  return DenseId::Of(id) ? RememberedIds{} : RememberedIds{id};
 }
 
 void ReportGate::CountVerdict(Admission verdict) {
@@ -406,6 +408,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   }
   if (!state_.events.added().empty()) UseBudgetOfAll();
   state_.events.Commit();
+  if (stored) ids_.Stored();
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());
   counters_.Add(staged_);
@@ -444,7 +447,7 @@ absl::Time ReportGate::forget_due() const {
   const std::int64_t bucket = oldest_bucket_.load(std::memory_order_relaxed);
   if (bucket == INT64_MAX) return absl::InfiniteFuture();
   return absl::FromUnixNanos((bucket + 1) * absl::ToInt64Nanoseconds(kIdBucket)) +
-         options_.token_lifetime;
+         options_.remember;
 }
 
 }  // namespace bandana::server

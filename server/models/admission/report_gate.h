@@ -62,6 +62,9 @@ class ReportGate final : public AppendGate {
     std::vector<bool> pooled;  // by node; empty = none
     std::uint64_t ids_max = 0;
     absl::Duration token_lifetime;
+    // From a decision on until its id is forgotten: the token's life; with windows until the
+    // decision has become an event.
+    absl::Duration remember;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
   };
@@ -74,9 +77,11 @@ class ReportGate final : public AppendGate {
   absl::Status RestoreWindows(const OpenWindows& open, const UpdateLog& log,
                               const WindowValues& former);
   void Remember(const RememberedId& id);
+  void Remember(const IdChunk& chunk) { ids_.Insert(chunk); }
   void ForgetBefore(std::int64_t bucket);
 
   Admission Judge(std::string_view record, LogBatch& batch) override;
+  void AddChunks(LogBatch& batch) override { ids_.AddChanged(batch.chunks); }
   std::optional<std::int64_t> ForgetBefore() override;
   std::string EncodeCounters() override;
   bool CountersChanged() const override;
@@ -84,7 +89,7 @@ class ReportGate final : public AppendGate {
   void Rollback() override;
 
   std::uint64_t epoch() const { return published_epoch_.load(std::memory_order_acquire); }
-  // Distinct decision ids remembered.
+  // Decisions that are open, and distinct ids remembered.
   std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
   std::uint64_t ids_max() const { return options_.ids_max; }
   // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
@@ -132,7 +137,8 @@ class ReportGate final : public AppendGate {
   void UseBudgetOf(int node);
   void UseBudgetOfAll();
   void UseBudget(std::uint64_t used);
-  void Insert(const RememberedId& id);
+  // What the log has to store of it with the record.
+  RememberedIds Insert(const RememberedId& id);
   void CountVerdict(Admission verdict);
   void Publish();
 

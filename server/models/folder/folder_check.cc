@@ -115,6 +115,8 @@ struct Check {
     BANDANA_RETURN_IF_ERROR(check.Finish(at));
     std::uint64_t ids = 0;
     BANDANA_RETURN_IF_ERROR(log.ForEachId([&](const RememberedId&) { ++ids; }));
+    BANDANA_RETURN_IF_ERROR(
+        log.ForEachChunk([&](const IdChunk& chunk) { ids += KnownIds(chunk.bits); }));
     std::uint64_t open = 0;
     BANDANA_RETURN_IF_ERROR(log.ForEachCell([&](const Cell& cell) { open += cell.live; }));
     detail = absl::StrCat("entries ", first, " to ", at.sequence, ", ", ids, " decision ids");

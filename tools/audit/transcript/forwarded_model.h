@@ -65,6 +65,7 @@ class ForwardedModel : public server::HostedModel {
   absl::StatusOr<std::string> Export() override { return model_->Export(); }
   v1::GetStatsResponse Stats() const override { return model_->Stats(); }
   std::vector<EffectLook> Look(std::size_t count) const override { return model_->Look(count); }
+  void NumberDecision(DecisionId& id) override { model_->NumberDecision(id); }
   std::optional<server::RewardTotals> rewards() const override { return model_->rewards(); }
   std::optional<server::WindowPlaces> places() const override { return model_->places(); }
   v1::GetLedgerResponse Ledger() const override { return model_->Ledger(); }
