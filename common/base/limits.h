@@ -85,7 +85,7 @@ inline constexpr int kAppendQueueMax = 16'384;
 inline constexpr std::size_t kAppendQueueBytesMax = 64ull << 20;
 inline constexpr int kGroupCommitMax = 1024;  // entries in one transaction
 inline constexpr std::uint64_t kNumberedIdsMaxDefault = 100'000'000'000;  // a bit each
-inline constexpr std::uint64_t kRandomIdsMaxDefault = 10'000'000;          // 30 bytes each
+inline constexpr std::uint64_t kRandomIdsMaxDefault = 10'000'000;         // 30 bytes each
 inline constexpr std::uint64_t kDecisionsOpenMaxMax = 1'000'000'000'000;
 
 // Counter streams of devices per epoch; about 500 bytes each at 25 features. A node that is one

@@ -3,14 +3,20 @@
 #include "common/design/mode.h"
 
 namespace bandana {
+namespace {
+
+constexpr absl::Duration kLogWait = absl::Minutes(10);  // of a decision for its place in the log
+
+}  // namespace
 
 EventRule EventRuleOf(const PublicSpec& spec) {
-  if (!ClosesWindows(spec)) return {};
+  if (!ClosesWindows(spec)) return {.decided_after = spec.token_lifetime};
   const absl::Duration window = spec.reward_window->duration;
   return {.name = "window",
           .window_text = absl::FormatDuration(window),
           .window = window,
-          .hides_reports = IsPrivateMode(spec.mode)};
+          .hides_reports = IsPrivateMode(spec.mode),
+          .decided_after = window + spec.reward_window->grace + kLogWait};
 }
 
 bool ClosesWindows(const PublicSpec& spec) {

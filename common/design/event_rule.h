@@ -16,6 +16,9 @@ struct EventRule {
   absl::Duration window = absl::InfiniteDuration();
   // That a report came, when, and what it said is shown nowhere before its decision is an event.
   bool hides_reports = false;
+  // From a decision on: then it has become an event, also where it waited for the log, or nobody
+  // can report it any more.
+  absl::Duration decided_after;
 };
 
 // Windows of local models close on the device, and their reports are events here.

@@ -355,7 +355,7 @@ class SqliteLog final : public UpdateLog {
                                    " WHERE sequence > ? AND sequence <= ? ORDER BY sequence"));
     return version_ == kSchemaVersion ? PrepareLater() : absl::OkStatus();
   }
-  // Of tables that former versions do not have.
+  // What reads and writes the tables that former versions do not have.
   absl::Status PrepareLater() {
     BANDANA_RETURN_IF_ERROR(PrepareCells());
     return PrepareChunks();

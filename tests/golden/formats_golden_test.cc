@@ -142,6 +142,13 @@ TEST(FormatsWriter, TodaysFilesOnRequest) {
   WriteDevice(write_to + "/device.db");
 }
 
+// The ids that the stored folders know.
+DecisionId StoredId(std::uint64_t number) {
+  DecisionId id{};
+  std::memcpy(id.data(), &number, sizeof number);
+  return id;
+}
+
 class FormatsTest : public ::testing::Test {
  protected:
   std::string Copy(const std::string& name) {
@@ -166,7 +173,8 @@ class FormatsTest : public ::testing::Test {
     EXPECT_EQ((*model)->Stats().reports_applied(), 9);
     EXPECT_EQ((*model)->catalogue()->size(), 1);
     // Ids are known.
-    const auto again = DecisionOf(**model, clock_, 9, {0.6, 0.8}, "bob");
+    auto again = DecisionOf(**model, clock_, 9, {0.6, 0.8}, "bob");
+    again.id = StoredId(9);
     EXPECT_EQ(CodeOf(ReportOne(**model, again, 0.5)), v1::DUPLICATE);
   }
 
@@ -202,7 +210,8 @@ TEST_F(FormatsTest, ACentralModelOfFormat6) {
   ASSERT_THAT(model, IsOk());
   EXPECT_EQ(StatisticsOf(**model)[0].events, 2);
   EXPECT_EQ((*model)->Stats().reports_applied(), 2);
-  const auto reported = DecisionOf(**model, clock_, 3, {0.6, 0.8});
+  auto reported = DecisionOf(**model, clock_, 3, {0.6, 0.8});
+  reported.id = StoredId(3);
   EXPECT_EQ(CodeOf(ReportOne(**model, reported, 0.5)), v1::APPLIED);  // the first stands
   clock_.Advance(absl::Seconds(78));
   EXPECT_TRUE(Eventually([&] { return StatisticsOf(**model)[0].events == 3; }));

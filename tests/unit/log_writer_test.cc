@@ -15,6 +15,7 @@ namespace {
 
 using server::Admission;
 using server::AppendGate;
+using server::IdChunk;
 using server::LogBatch;
 using server::LogWriter;
 using server::UpdateLog;

@@ -15,9 +15,9 @@
 namespace bandana::testing {
 namespace {
 
+using server::CreateSqliteLog;
 using server::IdChunk;
 using server::KnownIds;
-using server::CreateSqliteLog;
 using server::LogBatch;
 using server::OpenSqliteLog;
 using server::SqliteLogOptions;
@@ -231,7 +231,7 @@ TEST_F(SqliteLogTest, DamagedCellsAreFound) {
 TEST_F(SqliteLogTest, AFileWithoutCellsIsConvertedWithItsFirstChange) {
   Create();
   ASSERT_THAT(Append(*Open(), {"a"}), IsOk());
-  Tamper("DROP TABLE cells; PRAGMA user_version = 2");
+  Tamper("DROP TABLE cells; DROP TABLE chunks; PRAGMA user_version = 2");
   const auto version = [&] { return (*ReadFile(options_.path, 1 << 20))[63]; };
   EXPECT_EQ(ReadAll(*Open()), (std::vector<std::string>{"a"}));
   EXPECT_THAT(CellsOf(*Open()), IsEmpty());
@@ -239,7 +239,7 @@ TEST_F(SqliteLogTest, AFileWithoutCellsIsConvertedWithItsFirstChange) {
   LogBatch batch;
   batch.cells = {CellOf(0, 1)};
   ASSERT_THAT(Open()->Append(batch), IsOk());
-  EXPECT_EQ(version(), 3);
+  EXPECT_EQ(version(), 4);
   EXPECT_EQ(CellsOf(*Open()), (std::vector<Cell>{CellOf(0, 1)}));
 }
 

@@ -89,7 +89,8 @@ class EffectsModel {
   double prior_variance(int effect) const;  // the present one
   std::size_t bytes() const;                // held
 
-  // The `count` blocks of an effect with the largest means, largest first. Goes over all its blocks.
+  // The `count` blocks of an effect with the largest means, largest first. Goes over all its
+  // blocks.
   struct Block {
     EffectKey key = kAbsent;
     double mean = 0;   // reward units; of a vector effect its length

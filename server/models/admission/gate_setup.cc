@@ -7,18 +7,6 @@
 #include "common/design/user_nodes.h"
 
 namespace bandana::server {
-namespace {
-
-// A decision waits so long for its place in the log, at most.
-constexpr absl::Duration kOpeningSlack = absl::Minutes(10);
-
-absl::Duration RememberedFor(const PublicSpec& spec) {
-  if (!ClosesWindows(spec)) return spec.token_lifetime;
-  return spec.reward_window->duration + spec.reward_window->grace + kOpeningSlack;
-}
-
-}  // namespace
-
 ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
                                 const CellCodec& cells) {
   return {.dimension = spec.public_spec.dimension,
@@ -30,7 +18,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
           .pooled = UserNodesOf(spec).Pooled(spec),
           .ids_max = spec.decisions_open_max,
           .token_lifetime = spec.public_spec.token_lifetime,
-          .remember = RememberedFor(spec.public_spec),
+          .remember = EventRuleOf(spec.public_spec).decided_after,
           .counter = path.device_counter(),
           .debits = path.debits()};
 }

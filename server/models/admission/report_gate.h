@@ -62,8 +62,7 @@ class ReportGate final : public AppendGate {
     std::vector<bool> pooled;  // by node; empty = none
     std::uint64_t ids_max = 0;
     absl::Duration token_lifetime;
-    // From a decision on until its id is forgotten: the token's life; with windows until the
-    // decision has become an event.
+    // From a decision on until its id is forgotten (EventRule::decided_after).
     absl::Duration remember;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
