@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares runs of bandana-fleet: a table, and a picture over time, of rewards or of regrets.
 
-    tools/fleet/draw_runs.py OUT.svg --title TEXT [--measure reward|regret] [--at 20000,50000] NAME=RUN.json[,...] ...
+    tools/fleet/draw_runs.py OUT.svg --title TEXT [--measure reward|sum|regret] [--at 20000,50000] NAME=RUN.json[,...] ...
 
-The reward is drawn as a multiple of a random choice's on the same decisions, the regret as it adds up.
+The reward is drawn as a multiple of a random choice's on the same decisions; its sum, and the regret, as they add up.
 
 Each NAME is one line of the picture: the mean over its runs (--json of bandana-fleet), with a band from the least to the
 greatest where there are more than one. The table is Markdown, on stdout. Needs gnuplot.
@@ -20,6 +20,7 @@ COLOURS = ["#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#1f78b4", "#a
 
 MEASURES = {
     "reward": ("reward, as a multiple of a random choice", lambda point: point["reward"] / point["random_reward"]),
+    "sum": ("cumulative reward", lambda point: point["reward"]),
     "regret": ("cumulative regret", lambda point: point["regret"]),
 }
 
