@@ -196,6 +196,9 @@ std::vector<RankedArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& sco
     score(places, scores);
     scored_ += places.size();
     for (std::size_t i = 0; i < places.size(); ++i) {
+      if (scores.scores[i] > best_) ties_ = 0;
+      best_ = std::max(best_, scores.scores[i]);
+      ties_ += scores.scores[i] == best_ ? 1 : 0;
       best.push_back({.place = places[i],
                       .mean = scores.means[i],
                       .width = scores.widths[i],

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -61,6 +62,8 @@ class ArmSearch {
   using Score = std::function<void(std::span<const ArmPlace> places, ArmScores& out)>;
   // The best arms, best first, all of them where there are at most top_k. Once.
   std::vector<RankedArm> Finish(std::uint64_t tie_key, const Score& score);
+  // Arms that have the best score, once Finish is done.
+  std::size_t ties() const { return ties_; }
   // Arms that Finish has scored.
   std::size_t scored() const { return scored_; }
 
@@ -88,6 +91,8 @@ class ArmSearch {
   std::uint32_t runs_ = 0;
   int arms_ = 0;
   std::size_t scored_ = 0;
+  double best_ = -std::numeric_limits<double>::infinity();
+  std::size_t ties_ = 0;
   std::vector<float> sums_;       // of one run: products and the arms' means
   std::vector<double> at_least_;  // a heap: the top_k largest scores from below, the least first
   std::vector<Candidate> candidates_;

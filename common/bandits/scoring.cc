@@ -94,6 +94,17 @@ bool RankOrder::Before(double score_a, int position_a, double score_b, int posit
   return rank_a != rank_b ? rank_a < rank_b : position_a < position_b;
 }
 
+double ShareOfBest(std::span<const double> scores) {
+  double best = -std::numeric_limits<double>::infinity();
+  std::size_t equal = 0;
+  for (const double score : scores) {
+    if (score > best) equal = 0;
+    best = std::max(best, score);
+    equal += score == best ? 1 : 0;
+  }
+  return 1.0 / static_cast<double>(std::max<std::size_t>(equal, 1));
+}
+
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key) {
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);

@@ -38,6 +38,14 @@ struct RankOrder {
   bool Before(double score_a, int position_a, double score_b, int position_b) const;
 };
 
+// The arms with the best score are ranked first equally often: with 1 / their number. 1 where no
+// score is a number.
+double ShareOfBest(std::span<const double> scores);
+// The probability that this policy ranks first the arm with rank `rank`. `share`: ShareOfBest.
+inline double FirstProbability(std::size_t rank, double score, double best, double share) {
+  return rank == 0 || score == best ? share : 0;
+}
+
 // Positions of the top_k best scores, best first, in that order.
 std::vector<int> RankArms(std::span<const double> scores, int top_k, std::uint64_t tie_key);
 

@@ -1,5 +1,6 @@
 #include "server/service/arm_selection.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -26,8 +27,8 @@ struct Scratch {
 
 // What is chosen of the arms on offer, best first.
 struct Chosen {
-  std::vector<int> ranking;  // positions in the scratch
-  double probability = 1;    // of the first
+  std::vector<int> ranking = {};  // positions in the scratch
+  double probability = 1;         // of the first, and of each other with the same score
 };
 // `key`: random bits of the decision.
 using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
@@ -39,7 +40,8 @@ int TopK(const v1::SelectRequest& request) {
 
 absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
                             std::uint64_t key) {
-  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, TopK(request), key)};
+  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, TopK(request), key),
+                .probability = ShareOfBest(scratch.scores.scores)};
 }
 
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
@@ -114,7 +116,7 @@ std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catal
                                  .tie_key = key},
                                 scratch.posterior, scratch.arms, scratch.scores);
   if (!found) return std::nullopt;
-  Chosen best;
+  Chosen best{.probability = 1.0 / static_cast<double>(std::max<std::size_t>(found->ties, 1))};
   for (std::size_t i = 0; i < scratch.arms.arms.size(); ++i) {
     best.ranking.push_back(static_cast<int>(i));
   }
@@ -157,7 +159,8 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
     const auto position = static_cast<std::size_t>(ranking[rank]);
     const double* x = scratch.arms.arms[position];
     SealedArm& arm = decision.arms[rank];
-    arm.propensity = rank == 0 ? chosen.probability : 0;
+    arm.propensity = FirstProbability(rank, scratch.scores.scores[position],
+                                      scratch.scores.scores[ranking[0]], chosen.probability);
     arm.features.assign(x, x + d);
     arm.keys.assign(select.keys.begin(), select.keys.end());
     const auto own = std::span(scratch.arms.keys).subspan(position * parts, parts);

@@ -87,7 +87,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
     scores.widths.push_back(arm.width);
     scores.scores.push_back(arm.score);
   }
-  return SearchCount{.arms = arms.arms(), .scored = arms.scored()};
+  return SearchCount{.arms = arms.arms(), .scored = arms.scored(), .ties = arms.ties()};
 }
 
 }  // namespace bandana::server

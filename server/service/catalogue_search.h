@@ -34,6 +34,7 @@ bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogu
 struct SearchCount {
   int arms = 0;            // that the query matches
   std::size_t scored = 0;  // of them
+  std::size_t ties = 0;    // that have the best score
 };
 // Fills `block` and `scores` with the best arms, best first: those that LoadArms, Score and
 // RankArms would find. None where every arm has to be scored (ServedPosterior::Law); then both are

@@ -218,6 +218,8 @@ double ExpectSameAsPlain(const World& world, int top_k, std::uint64_t tie_key) {
     EXPECT_TRUE(Same(found[i].width, scores.widths[expected[i]]));
     EXPECT_TRUE(Same(found[i].score, scores.scores[expected[i]]));
   }
+  const auto ties = static_cast<double>(std::max<std::size_t>(search.ties(), 1));
+  EXPECT_EQ(1 / ties, ShareOfBest(scores.scores));
   return static_cast<double>(search.scored()) / static_cast<double>(all.size());
 }
 

@@ -279,6 +279,11 @@ TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
   EXPECT_EQ(ranking.arms[2].position, 0);
   EXPECT_EQ(ranking.arms[0].propensity, 1);
   EXPECT_EQ(ranking.arms[1].propensity, 0);
+  // Equal scores share it, also those that are not ranked.
+  const std::vector<double> equal = {0, 1, 0, 1, 0, 0, 0, 1};
+  const Ranking tied = RankOnDevice(*posterior, Link::kLinear, {.features = equal}, 2, 1);
+  EXPECT_DOUBLE_EQ(tied.arms[0].propensity, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(tied.arms[1].propensity, 1.0 / 3);
   EXPECT_EQ(ranking.posterior_version, 5);
   EXPECT_EQ(ranking.features, PackFeatures(std::vector<double>{1, 1, 0, 1, 1, 0}));
   EXPECT_TRUE(ranking.token.empty());

@@ -65,14 +65,18 @@ Ranking RankOnDevice(const UserPosterior& posterior, Link link, const ArmsHere& 
   const ArmScores scores = ScoreHere(posterior, arms);
   Ranking ranking;
   ranking.posterior_version = posterior.version;
-  for (const int position : RankArms(scores.scores, top_k, tie_key)) {
+  const double share = ShareOfBest(scores.scores);
+  const std::vector<int> ranked = RankArms(scores.scores, top_k, tie_key);
+  for (const int position : ranked) {
     const double predictor = scores.means[position] / slope;
-    ranking.arms.push_back({.position = position,
-                            .arm_id = 0,
-                            .score = LinkMean(link, scores.scores[position] / slope),
-                            .mean = LinkMean(link, predictor),
-                            .width = LinkSlope(link, predictor) * scores.widths[position] / slope,
-                            .propensity = ranking.arms.empty() ? 1.0 : 0.0});
+    ranking.arms.push_back(
+        {.position = position,
+         .arm_id = 0,
+         .score = LinkMean(link, scores.scores[position] / slope),
+         .mean = LinkMean(link, predictor),
+         .width = LinkSlope(link, predictor) * scores.widths[position] / slope,
+         .propensity = FirstProbability(ranking.arms.size(), scores.scores[position],
+                                        scores.scores[ranked[0]], share)});
     const auto x = FeaturesOfRow(arms.features, position, dimension);
     ranking.features += PackFeatures(StraightFeatures(link, {x.begin(), x.end()}, predictor));
   }

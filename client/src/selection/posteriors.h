@@ -35,7 +35,7 @@ struct ArmsHere {
 };
 
 // Scores and ranks arms; ties fall by `tie_key`. Ranked arms have
-// propensity 1 (the first) or 0. With a curved link the posterior is of its slope at 0 times theta;
+// propensity 1 (the first; arms with the best score share it) or 0. With a curved link the posterior is of its slope at 0 times theta;
 // scores, means and widths are in reward units, and the ranking's features are straightened
 // (StraightFeatures) by the posterior that they were ranked by.
 Ranking RankOnDevice(const UserPosterior& posterior, Link link, const ArmsHere& arms, int top_k,
