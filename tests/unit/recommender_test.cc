@@ -144,13 +144,6 @@ TEST_F(RecommenderTest, SelectRanksByMeanPlusAlphaTimesWidth) {
   EXPECT_EQ(response_.posterior_version(), 9);
 }
 
-TEST_F(RecommenderTest, EqualScoresShareTheirPropensity) {
-  ASSERT_THAT(Select(Request({1, 0, 0, 1, 1, 0}, 3)), IsOk());
-  EXPECT_THAT(response_.propensities(), ElementsAre(0.5, 0.5, 0));
-  ASSERT_THAT(Select(Request({1, 0, 0, 1, 1, 0}, 1)), IsOk());
-  EXPECT_THAT(response_.propensities(), ElementsAre(0.5));
-}
-
 TEST_F(RecommenderTest, TopKZeroMeansOne) {
   ASSERT_THAT(Select(Request({0, 1, 1, 0}, 0)), IsOk());
   EXPECT_THAT(response_.positions(), ElementsAre(1));

@@ -127,6 +127,26 @@ TEST(RankArms, TiesFallTheSameWayForAKeyAndEvenlyOverKeys) {
   for (int arm : {0, 2, 3, 4}) EXPECT_NEAR(first[arm], 10'000, 433) << arm;
 }
 
+// Over keys each of the arms with the best score comes first as often as its propensity says: 4,000
+// draws, five standard deviations.
+TEST(RankArms, EqualScoresShareTheirPropensity) {
+  const std::vector<double> scores = {0.5, 2, -1, 2, 2};
+  const double share = ShareOfBest(scores);
+  EXPECT_DOUBLE_EQ(share, 1.0 / 3);
+  EXPECT_EQ(FirstProbability(0, 2, 2, share), share);
+  EXPECT_EQ(FirstProbability(1, 2, 2, share), share);
+  EXPECT_EQ(FirstProbability(3, 0.5, 2, share), 0);
+  std::vector<int> first(scores.size());
+  constexpr int kKeys = 4000;
+  for (int key = 0; key < kKeys; ++key) {
+    ++first[RankArms(scores, 1, static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15)[0]];
+  }
+  const double deviation = std::sqrt(kKeys * share * (1 - share));
+  for (const int arm : {1, 3, 4}) EXPECT_NEAR(first[arm], kKeys * share, 5 * deviation);
+  EXPECT_EQ(ShareOfBest(std::vector<double>{std::nan(""), std::nan("")}), 1);
+  EXPECT_EQ(ShareOfBest(std::vector<double>{std::nan(""), 3}), 1);
+}
+
 TEST(RankArms, TiesDoNotDependOnTopK) {
   const std::vector<double> scores(20, 1.0);
   const std::vector<int> all = RankArms(scores, 20, 99);

@@ -34,10 +34,10 @@ struct ArmsHere {
   std::span<const ArmShare> shares;  // n, or none
 };
 
-// Scores and ranks arms; ties fall by `tie_key`. Ranked arms have
-// propensity 1 (the first; arms with the best score share it) or 0. With a curved link the posterior is of its slope at 0 times theta;
-// scores, means and widths are in reward units, and the ranking's features are straightened
-// (StraightFeatures) by the posterior that they were ranked by.
+// Scores and ranks arms; ties fall by `tie_key`. The propensity of a ranked arm is 0, but 1 for the
+// first, shared by all arms with its score. With a curved link the posterior is of its slope at 0
+// times theta; scores, means and widths are in reward units, and the ranking's features are
+// straightened (StraightFeatures) by the posterior that they were ranked by.
 Ranking RankOnDevice(const UserPosterior& posterior, Link link, const ArmsHere& arms, int top_k,
                      std::uint64_t tie_key);
 
