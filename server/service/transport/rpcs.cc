@@ -67,8 +67,7 @@ constexpr bool IsOnQueues(const Rpc& rpc) { return rpc.posted > 0; }
 constexpr auto kQueueRpcs = std::ranges::count_if(kRpcs, IsOnQueues);
 static_assert(std::ranges::is_partitioned(kRpcs, IsOnQueues));
 static_assert(std::ranges::all_of(kRpcs, [](const Rpc& rpc) {
-  return IsOnQueues(rpc) == (rpc.make_work != nullptr) &&
-         rpc.rule.any_of.empty() == (rpc.rule.scope == Scope::kOpen);
+  return rpc.rule.any_of.empty() == (rpc.rule.scope == Scope::kOpen);
 }));
 
 }  // namespace
