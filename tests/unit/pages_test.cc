@@ -115,9 +115,10 @@ TEST(StatusPage, ShowsWhatModelsOfEffectsHaveLearnt) {
   EffectLook group{.name = "group_country", .vector = true};
   group.largest = {{.name = "<fr>", .mean = 0.5}};
   model.looks = {arm, group};
-  EXPECT_THAT(Get("/", ViewOf(model)).body,
-              AllOf(HasSubstr("arm 7 +0.314 &plusmn; 0.042 &middot; <small>unnamed</small> +0.25"),
-                    HasSubstr("1&#8239;234"), HasSubstr("&lt;fr&gt; 0.5</td>")));
+  EXPECT_THAT(
+      Get("/", ViewOf(model)).body,
+      AllOf(HasSubstr("arm 7: +0.314 &plusmn; 0.042 &middot; <small>unnamed</small>: +0.25"),
+            HasSubstr("1&#8239;234"), HasSubstr("&lt;fr&gt;: 0.5</td>")));
 }
 
 TEST(Metrics, ShowsWhereReleasedRewardsLie) {

@@ -108,7 +108,7 @@ std::string Table(const std::vector<ModelView>& models) {
 std::string ValueWords(const EffectLook::Value& value, bool vector) {
   // The value of a group that nobody has any more has no name.
   std::string words = value.name.empty() ? "<small>unnamed</small>" : Escape(value.name);
-  absl::StrAppendFormat(&words, vector ? " %.3g" : " %+.3g", value.mean);
+  absl::StrAppendFormat(&words, vector ? ": %.3g" : ": %+.3g", value.mean);
   if (!vector) absl::StrAppendFormat(&words, " &plusmn; %.2g", value.width);
   return words;
 }
