@@ -27,7 +27,7 @@ class ArmSketch {
 
   // A vector v, made ready for sketches of one dimension.
   struct Vector {
-    Vector(std::span<const double> v);
+    explicit Vector(std::span<const double> v);
     std::vector<float> values;  // padded with zeros
     double norm = 0;            // |v|_2
   };

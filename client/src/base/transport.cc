@@ -139,7 +139,7 @@ class GrpcTransport final : public Transport {
         call->reader = (stub_.get()->*prepare)(&call->context, request, &queue_);
         call->reader->StartCall();
         call->reader->Finish(&call->response, &call->status, call.get());
-        call.release();  // Loop owns it now
+        static_cast<void>(call.release());  // Loop owns it now
         return;
       }
     }

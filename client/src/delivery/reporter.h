@@ -55,7 +55,7 @@ class Reporter {
     OnReaction on_reaction;
   };
   Reporter(Options options, Services services)
-      : options_(std::move(options)), services_(std::move(services)) {}
+      : options_(options), services_(std::move(services)) {}
 
   bool has_window() const { return options_.window.has_value(); }
 

@@ -60,6 +60,7 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   std::vector<std::uint32_t> ids;
   std::vector<ArmShare> shares;
   if (known.arms != nullptr) ids.assign(offered.ids.begin(), offered.ids.end());
+  shares.reserve(ids.size());
   for (const std::uint32_t id : ids) shares.push_back(known.arms->ShareOf(id));
   return Run([posterior = std::move(known.posterior), link = spec.link,
               features = std::move(features), ids = std::move(ids), shares = std::move(shares),

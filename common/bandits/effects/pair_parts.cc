@@ -37,7 +37,7 @@ absl::Status PairParts::Decode(ByteReader& in) {
     Pair pair;
     pair.user = in.U64();
     pair.arm = in.U64();
-    if (pair.key() == kAbsent || pair <= last) {
+    if (pair.key() == kAbsent || !(last < pair)) {
       return DataLoss("pair ", i, " of an effect has no parts after those of the one before");
     }
     pairs.insert(pair);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +24,9 @@ class PairParts {
     EffectKey user = kAbsent;  // a part of the user: the user itself or the value of a group
     EffectKey arm = kAbsent;   // the same of the arm
     friend bool operator==(const Pair&, const Pair&) = default;
-    friend auto operator<=>(const Pair&, const Pair&) = default;
+    friend bool operator<(const Pair& a, const Pair& b) {
+      return std::tie(a.user, a.arm) < std::tie(b.user, b.arm);
+    }
     template <typename H>
     friend H AbslHashValue(H h, const Pair& pair) {
       return H::combine(std::move(h), pair.user, pair.arm);

@@ -95,7 +95,8 @@ class EffectEvents final : public RewardEvents {
   // PROOF: effects begin
   absl::Status Add(const SeenEvent& event, const Released<double>& reward, ModelState& state,
                    EventSink& sink) const override {
-    const auto parts = static_cast<std::size_t>(options_.user_parts + options_.arm_parts);
+    const std::size_t parts = static_cast<std::size_t>(options_.user_parts) +
+                              static_cast<std::size_t>(options_.arm_parts);
     if (event.keys.size() != parts * sizeof(EffectKey)) {
       return DataLoss("an event has ", event.keys.size() / sizeof(EffectKey), " keys, the model ",
                       parts);

@@ -25,6 +25,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
 
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
   std::vector<std::uint64_t> events;
+  events.reserve(statistics.size());
   for (const NodeStatistics& s : statistics) events.push_back(s.events);
   // In window models an event counts when its decision is made.
   for (const auto& [key, window] : state.windows.all()) ++events[window.node];

@@ -108,8 +108,8 @@ std::string Table(const std::vector<ModelView>& models) {
 std::string ValueWords(const EffectLook::Value& value, bool vector) {
   // The value of a group that nobody has any more has no name.
   std::string words = value.name.empty() ? "<small>unnamed</small>" : Escape(value.name);
-  absl::StrAppendFormat(&words, vector ? ": %.3g" : ": %+.3g", value.mean);
-  if (!vector) absl::StrAppendFormat(&words, " &plusmn; %.2g", value.width);
+  if (vector) return absl::StrCat(words, absl::StrFormat(": %.3g", value.mean));
+  absl::StrAppendFormat(&words, ": %+.3g &plusmn; %.2g", value.mean, value.width);
   return words;
 }
 

@@ -147,7 +147,7 @@ void Network::Start(const std::shared_ptr<Link>& link, const Request& request,
       if (lie.status.ok()) lie.status = absl::UnavailableError("later");
       return answer(lie, none);
     }
-    if (fate.twice) Arrive<Request, Response>(request, fate, [](Answer, Response&) {});
+    if (fate.twice) Arrive<Request, Response>(request, fate, [](const Answer&, Response&) {});
     Arrive<Request, Response>(request, fate,
                               [this, fate, answer, lost](Answer given, Response& response) {
                                 if (fate.lost_back) {
@@ -174,15 +174,19 @@ void Network::Arrive(const Request& request, const Fate& fate,
   }
   room_->Call<Request, Response>(
       request, [this, answered = std::move(answered)](absl::Status status, Response& response) {
-        if constexpr (std::is_same_v<Response, v1::GetModelResponse>) {
-          if (status.ok()) {
-            if (policy_) response = ToProto(*policy_);
-            response.set_epoch(EpochNow());
-            heard_epoch_ = response.epoch();
-          }
-        }
+        if (status.ok()) Hear(response);
         answered({std::move(status), std::nullopt}, response);
       });
+}
+
+// The policy and the epoch that this network tells of.
+template <typename Response>
+void Network::Hear(Response& response) {
+  if constexpr (std::is_same_v<Response, v1::GetModelResponse>) {
+    if (policy_) response = ToProto(*policy_);
+    response.set_epoch(EpochNow());
+    heard_epoch_ = response.epoch();
+  }
 }
 
 // Statuses and codes of the peer's choice; what a device cannot use it must survive.

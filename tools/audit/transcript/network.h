@@ -59,6 +59,8 @@ class Network {
   void Arrive(const Request& request, const Fate& fate,
               std::function<void(device::Answer, Response&)> answered);
   template <typename Response>
+  void Hear(Response& response);
+  template <typename Response>
   void Falsify(const Fate& fate, device::Answer& answer, Response& response);
   template <typename Request>
   void Record(const Request& request);

@@ -114,12 +114,12 @@ absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
   auto client = device::ClientImpl::Create(options, store_, MakeSeams(), spec, epoch,
                                            network_.MakeTransport());
   network_.set_at_once(false);
-  if (client.ok()) {
-    client_ = *std::move(client);
-  } else {
+  if (!client.ok()) {
     store_.reset();
+    return client.status();
   }
-  return client.status();
+  client_ = *std::move(client);
+  return absl::OkStatus();
 }
 
 void Phone::Stop() {
@@ -129,7 +129,7 @@ void Phone::Stop() {
 
 absl::Status Phone::Kill() {
   const std::string next = absl::StrCat(options_.folder, ".", ++lives_);
-  const absl::Status copied = CopyFolder(folder_, next);
+  absl::Status copied = CopyFolder(folder_, next);
   network_.Cut();
   Stop();  // in the folder that nobody reads any more
   std::error_code ignored;

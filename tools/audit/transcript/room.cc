@@ -124,6 +124,7 @@ absl::Status Room::PutArms() {
   if (arms == 0 || model().catalogue()->size() > 0) return absl::OkStatus();
   const auto dimension = static_cast<std::size_t>(options_.spec->public_spec.dimension);
   std::vector<server::CatalogueArm> put;
+  put.reserve(static_cast<std::size_t>(arms));
   for (int arm = 0; arm < arms; ++arm) {
     put.push_back({.id = static_cast<std::uint32_t>(arm),
                    .features = std::vector<double>(dimension, 0.5),
