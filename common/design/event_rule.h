@@ -12,7 +12,7 @@ namespace bandana {
 struct EventRule {
   std::string_view name = "report";  // in identities
   std::string window_text = "none";  // in identities
-  // Of a decision; infinite where no window is closed here.
+  // How long a decision waits for its reaction; infinite where no window is closed here.
   absl::Duration window = absl::InfiniteDuration();
   // That a report came, when, and what it said is shown nowhere before its decision is an event.
   bool hides_reports = false;

@@ -27,7 +27,7 @@ struct LedgerFacts {
   std::uint64_t epoch = 0;
   const DebitPolicy& debits;
   std::optional<Rho> stream;  // counters: cost of a stream
-  // Of one event, where nothing is debited; nullopt: nothing is promised.
+  // What one event costs where nothing is debited; nullopt: nothing is promised.
   std::optional<PrivacyCost> event;
 };
 

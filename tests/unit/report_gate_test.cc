@@ -185,6 +185,28 @@ TEST_F(ReportGateTest, LaterRecordsOfATransactionSeeTheEarlierOnes) {
   EXPECT_EQ(Judge(Outcome(5, "ann")), Admission::kForeign);
 }
 
+// Reports of contexts bring ids of their own: the oldest make room, those of the last ten seconds
+// do not.
+TEST_F(ReportGateTest, TheOldestContextReportsMakeRoom) {
+  Start();
+  const std::string seed(16, 's');
+  const auto report = [&](int number, absl::Time received) {
+    ContextRecord record{.epoch = 1, .received = received, .seed = seed};
+    record.id.fill(static_cast<std::byte>(number));
+    return Judge(record);
+  };
+  for (int i = 1; i <= 3; ++i) EXPECT_EQ(report(i, kStart), Admission::kAppend);
+  EXPECT_EQ(report(4, kStart), Admission::kNoRoom);
+  Commit();
+  const absl::Time later = kStart + absl::Seconds(10);
+  EXPECT_EQ(report(1, later), Admission::kDuplicate);
+  EXPECT_EQ(report(4, later), Admission::kAppend);
+  Commit();
+  EXPECT_EQ(gate_->ids(), 1u);
+  EXPECT_EQ(report(4, later), Admission::kDuplicate);
+  EXPECT_EQ(report(1, later), Admission::kAppend);  // forgotten
+}
+
 TEST_F(ReportGateTest, TimeOfTheLogExpiresAndForgets) {
   Start();
   EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kAppend);

@@ -23,7 +23,7 @@ NOT_YET = set()
 INDEX = "docs/README.md"
 ITEM = re.compile(r"\s*(?:[-+*]|\d+\.)\s")
 
-# DESIGN section 3, REVIEW sections 4 and 5, FINDINGS C1: names in capitals that are no file anyone can open.
+# A name in capitals with the number of a section: no file that anyone can open.
 SECTION = re.compile(r"\b([A-Z][A-Z_]{4,})(?:'s?)?\s+(?:// +)?(?:[Ss]ections? +\d+|\d[a-z]\b)|\b([A-Z]+_[A-Z]{5,}S) [A-Z]\d+\b")
 # docs/design/mechanisms.md#8-randomness in a comment or between backticks.
 CITED = re.compile(r"(?<![\w(/.])((?:[\w-]+/)*[\w-]+\.md)#([\w-]+)")

@@ -34,7 +34,7 @@ struct EffectsEvent {
 // of their features, or of pairs of users and arms.
 bool IsMoreThanShare(const Effect& effect, const EffectScope& scope);
 
-// Users, arms and values of groups, and what was learnt of them is to be forgotten.
+// Keys of users, arms and values of groups: all that was learnt of them is to be forgotten.
 struct FreedKeys {
   std::vector<EffectKey> keys;
 };

@@ -194,13 +194,15 @@ Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view
   const auto known = reports_.BucketOf(record.id);
   if (known && *known >= forget_before_) return Admission::kDuplicate;
   if (record.epoch != state_.epoch) return Admission::kForeign;
-  // A report that comes again after its id was forgotten is an event a second time. It has the same
-  // bytes: it says nothing new of its user.
-  if (ids_.size() >= options_.ids_max) {
-    forget_before_ = std::max(forget_before_, ids_.oldest_bucket() + 1);
-  }
   const RememberedId key{IdBucketOf(std::max(record.received, state_.time)), kReportKind,
                          record.id};
+  // The oldest ids make room, but none of the present bucket. A report that comes again after its
+  // id was forgotten is an event a second time. It has the same bytes: it says nothing new of its
+  // user.
+  if (ids_.size() >= options_.ids_max) {
+    if (ids_.oldest_bucket() >= key.bucket) return Admission::kNoRoom;
+    forget_before_ = std::max(forget_before_, ids_.oldest_bucket() + 1);
+  }
   state_.events.Add(0, 1);
   batch.Add(bytes, Insert(key));
   return Admission::kAppend;

@@ -47,10 +47,10 @@ class ArmCatalogue {
  private:
   ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& counters, const Clock& clock);
   absl::Status LoadFile();
-  // Arms that may enter, checked and clipped.
   // The next catalogue, for all who read it.
   std::shared_ptr<const Catalogue> Change(std::span<const CatalogueArm> arms,
                                           std::span<const std::uint32_t> removed);
+  // Arms that may enter, checked and clipped.
   absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
   // What a change does to keys, before it; and after it was stored.

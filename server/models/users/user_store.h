@@ -33,8 +33,7 @@ class UserStore {
 
   // One transaction, durable on return: adds or replaces all users of `source`. Remembers the
   // digest of the file that they came from, and what the change does to keys. Returns how many were
-  // added. Errors: RESOURCE_EXHAUSTED
-  // no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
+  // added. Errors: RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
   absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file,
                                     const KeyChange& keys = {});
   // The same for users who go; those who are not there are no error. Returns how many went.
