@@ -14,8 +14,8 @@
 
 namespace bandana::server {
 
-// Dense ids take a bit and some of a chunk that they share: 1e9 of them 140 MB. Others take about
-// 30 bytes: what is known of them as a set of kinds (bits 0 to 7). Not thread-safe.
+// Dense ids take a bit and some of a chunk that they share: 1e9 of them, in a row, 147 MiB. Others
+// take about 30 bytes: what is known of them as a set of kinds (bits 0 to 7). Not thread-safe.
 class IdIndex {
  public:
   // Whether a record of this kind with this id is known. The bucket of a dense id does not matter.
