@@ -12,9 +12,13 @@ LogWriter::LogWriter(UpdateLog& log, AppendGate& gate, const Options& options)
   if (!options_.stepped) thread_ = std::thread([this] { Run(); });
 }
 
-LogWriter::~LogWriter() {
+LogWriter::~LogWriter() { Close(Unavailable("the log is closing")); }
+
+void LogWriter::Close(const absl::Status& why) {
   {
     std::lock_guard lock(mutex_);
+    if (!closed_.ok()) return;
+    closed_ = why;
     stop_ = true;
   }
   changed_.notify_one();
@@ -31,6 +35,7 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
   Request request{std::move(records), std::move(done), bytes, notice};
   {
     std::lock_guard lock(mutex_);
+    if (!closed_.ok()) return closed_;
     if (!failed_.ok()) return failed_;
     // Records without a caller that could repeat them are not taken while they cannot be written.
     if (!request.done && !full_disk_.ok()) return full_disk_;

@@ -93,6 +93,9 @@ class LogWriter {
   absl::Status Submit(std::vector<std::string> records, AppendDone done,
                       Notice notice = Notice::kOpen);
 
+  // Completes what is queued, then takes nothing more: Submit answers `why`. Idempotent.
+  void Close(const absl::Status& why);
+
   // Entries up to the sequence may be dropped, in slices between appends.
   void TrimThrough(std::uint64_t sequence);
 
@@ -159,6 +162,7 @@ class LogWriter {
   bool trimming_ = false;
   bool fresh_ = false;  // something came since the last group was taken
   bool stop_ = false;
+  absl::Status closed_;     // by Close
   absl::Status failed_;     // for good
   absl::Status full_disk_;  // until the next success
   LogBatch batch_;          // of the writer's thread, kept for their capacity

@@ -32,6 +32,7 @@
 #include "server/models/folder/recovery.h"
 #include "server/models/freeing/key_freeing.h"
 #include "server/models/freeing/pairs_watch.h"
+#include "server/models/model.h"
 #include "server/models/model_stats.h"
 #include "server/models/users/user_table.h"
 
@@ -45,219 +46,44 @@ std::optional<StreamId> StreamOf(const Reported&) {
   return std::nullopt;
 }
 
-class Model final : public HostedModel {
- public:
-  Model(ModelSpec spec, std::string folder, const Clock& clock, const HostedModelOptions& options)
-      : spec_(std::move(spec)),
-        folder_(std::move(folder)),
-        clock_(clock),
-        options_(options),
-        warn_(options.warn ? options.warn : [](const std::string&) {}),
-        store_(StoreOptions(spec_, folder_, options.checkpoint_seal), warn_) {}
+absl::Status Retired() { return Unavailable("the model takes a change; try again"); }
 
-  ~Model() override {
-    // The loop appends time entries: it ends before the writer. The writer tells the loop of its
-    // last commits: it ends before the loop is destroyed.
-    if (loop_ != nullptr) loop_->Stop();
-    if (checkpoint_task_.valid()) checkpoint_task_.wait();
-    if (freeing_task_.valid()) freeing_task_.wait();
-    writer_.reset();
-  }
+}  // namespace
 
-  absl::Status Start() {
-    BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
-                             Recover(spec_, folder_,
-                                     {.log = options_.log,
-                                      .noise_key = options_.noise_key,
-                                      .checkpoint_seal = options_.checkpoint_seal,
-                                      .warn = warn_,
-                                      .stepped = options_.stepped,
-                                      .binding = options_.noise_binding},
-                                     users_, counters_));
-    log_ = std::move(recovered.log);
-    path_ = std::move(recovered.path);
-    intake_ = MakeIntake(spec_);
-    instance_ = recovered.stored.instance;
-    BANDANA_RETURN_IF_ERROR(StartGate(recovered));
-    const Identity stored = recovered.stored;
-    const bool open_windows = !recovered.state.windows.all().empty();
-    const bool former_windows = open_windows && !recovered.former.empty();
-    const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
-    BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
-                             path_->Opening(spec_, recovered.state));
-    BANDANA_ASSIGN_OR_RETURN(arms_,
-                             ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_, clock_));
-    arms_->Follow(recovered.state.effects);
-    FollowEffects(recovered.state.effects);
-    BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
-    // What a former checkpoint says of its windows is nowhere else.
-    if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
-    if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
-    BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
-    if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
-    BANDANA_ASSIGN_OR_RETURN(user_groups_,
-                             UserTable::Open(spec_, UsersPath(folder_), warn_, clock_));
-    StartFreeing();
-    return absl::OkStatus();
-  }
-
-  const ModelSpec& spec() const override { return spec_; }
-  const InstanceId& instance() const override { return instance_; }
-  std::uint64_t epoch() const override { return gate_->epoch(); }
-  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
-  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
-
-  absl::StatusOr<int> ResolveUser(std::string_view user) const override;
-  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
-    user_groups_->Parts(user, out);
-  }
-  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
-  absl::Status RecordDecision(const Decision& decision) override;
-  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
-    Submit(std::move(outcomes), std::move(done));
-  }
-  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override {
-    Submit(std::move(reports), std::move(done));
-  }
-  void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override {
-    Submit(std::move(reports), std::move(done));
-  }
-  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
-    counts_.Rejected(code, reason, count);
-  }
-  void CountFeaturesClipped(std::uint64_t count) override { counts_.FeaturesClipped(count); }
-
-  absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
-    if (!mode().no_catalogue.empty()) {
-      return FailedPrecondition("model ", spec_.public_spec.name, " is ",
-                                ToAbsl(mode().no_catalogue));
-    }
-    BANDANA_RETURN_IF_ERROR(FamilyOf(spec_).CheckCatalogue(spec_));
-    return arms_->Put(arms, out);
-  }
-  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
-    return arms_->Remove(ids);
-  }
-  absl::StatusOr<UserBatch> NewUsers() const override { return user_groups_->NewBatch(); }
-  absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override {
-    return user_groups_->Put(batch, out);
-  }
-  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override;
-  absl::Status PutGraph(const v1::Graph& graph) override;
-  absl::StatusOr<std::uint64_t> OpenEpoch() override;
-  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
-  absl::StatusOr<std::string> Export() override;
-  v1::GetStatsResponse Stats() const override;
-  std::vector<EffectLook> Look(std::size_t count) const override {
-    std::vector<EffectLook> looks = posterior()->Look(count);
-    NameValues(*catalogue(), *user_groups_, looks);
-    return looks;
-  }
-  std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }
-  std::optional<WindowPlaces> places() const override { return counts_.places(); }
-  v1::GetLedgerResponse Ledger() const override {
-    return LedgerOf(spec_.public_spec,
-                    {.events = counters_.Get()[Counters::kApplied],
-                     .events_of_one = gate_->events_of_one_max(),
-                     .epoch = gate_->epoch(),
-                     .debits = *path_->debits(),
-                     .stream = path_->stream_cost(),
-                     .event = path_->event_cost()},
-                    *loop_->ledger());
-  }
-  std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
-  int log_queue() const override { return writer_->queued(); }
-  void Step() override {
-    if (!options_.stepped) return;
-    do {
-      writer_->Step();
-      loop_->Step();
-    } while (writer_->due());
-    if (TakeFreeing(clock_.Now())) Free(clock_.Now());
-  }
-  absl::Status Health() const override {
-    absl::Status log = writer_->Health();
-    if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
-    BANDANA_RETURN_IF_ERROR(loop_->status());
-    return log.ok() ? loop_->withheld() : log;
-  }
-
- private:
-  // A report that asked for entry.
-  struct AskedReport {
-    std::size_t position;  // in the call
-    CountedReport counted;
-  };
-  struct Asked {
-    std::vector<ReportResult> results;  // one per report of the call
-    std::vector<AskedReport> reports;   // one per record
-    std::vector<StreamId> streams;      // one per report of a device's stream
-  };
-
-  // The only way of reports: checked, queued, judged, answered.
-  template <typename Reported>
-  void Submit(std::vector<Reported> reports, ReportDone done);
-  // On the writer's thread, when everything that was admitted is durable. Errors: see Report.
-  absl::StatusOr<std::vector<ReportResult>> Answer(Asked asked,
-                                                   std::span<const Admission> verdicts);
-  const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
-  absl::Status StartGate(const Recovered& recovered);
-  absl::Status StartLoop(Recovered recovered);
-  absl::Status AdoptChanges(const Identity& stored, bool open_windows);
-  // Appends one record and waits until it is durable and applied.
-  absl::StatusOr<Admission> AppendAndWait(std::string record);
-  absl::StatusOr<Admission> AppendAndWait(const Record& record) {
-    return AppendAndWait(Encode(record));
-  }
-  void FollowEffects(std::shared_ptr<const EffectsPosterior> effects);
-  void StartFreeing();
-  // On the loop's thread, at each of its looks at the clock.
-  void LookAtEffects(absl::Time now);
-  // Whether effects are to be freed now, by the caller.
-  bool TakeFreeing(absl::Time now);
-  void Free(absl::Time now);
-  absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
-  // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
-  void FinishTrimming();
-  // The error of a call that the gate could not decide about.
-  absl::Status Undecided(Admission admission) const;
-  // What the open windows hold that a report came for.
-  absl::StatusOr<WindowValues> ReportedValues();
-
-  const ModelSpec spec_;
-  const std::string folder_;
-  const Clock& clock_;
-  const HostedModelOptions options_;
-  const WarningSink warn_;
-
-  InstanceId instance_{};
-  std::unique_ptr<const EventPath> path_;
-  Intake intake_;
-  UserIndex users_;
-  Counters counters_;
-  OpenCounts counts_{spec_, counters_};
-  std::unique_ptr<ArmCatalogue> arms_;
-  std::unique_ptr<UserTable> user_groups_;
-  std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
-  std::uint64_t freed_before_ = 0;                   // keys, as the log was replayed
-  std::unique_ptr<UpdateLog> log_;
-  std::unique_ptr<ApplyLoop> loop_;
-  std::unique_ptr<CellCodec> cells_;
-  std::unique_ptr<DecisionNumbers> numbers_;
-  std::unique_ptr<ReportGate> gate_;
-  std::unique_ptr<LogWriter> writer_;
-
-  std::mutex checkpoint_mutex_;  // for store_
-  CheckpointStore store_;
-  std::atomic<bool> checkpoint_running_{false};
-  std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
-
-  std::unique_ptr<PairsWatch> pairs_watch_;  // of the loop's thread
-  std::unique_ptr<KeyFreeing> freeing_;
-  std::atomic<bool> freeing_ready_{false};
-  std::atomic<bool> freeing_running_{false};
-  std::future<void> freeing_task_;  // as checkpoint_task_
-};
+absl::Status Model::Start() {
+  BANDANA_ASSIGN_OR_RETURN(Recovered recovered,
+                           Recover(spec_, folder_,
+                                   {.log = options_.log,
+                                    .noise_key = options_.noise_key,
+                                    .checkpoint_seal = options_.checkpoint_seal,
+                                    .warn = warn_,
+                                    .stepped = options_.stepped,
+                                    .binding = options_.noise_binding},
+                                   users_, counters_));
+  log_ = std::move(recovered.log);
+  path_ = std::move(recovered.path);
+  intake_ = MakeIntake(spec_);
+  instance_ = recovered.stored.instance;
+  BANDANA_RETURN_IF_ERROR(StartGate(recovered));
+  const Identity stored = recovered.stored;
+  const bool open_windows = !recovered.state.windows.all().empty();
+  const bool former_windows = open_windows && !recovered.former.empty();
+  const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
+  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
+                           path_->Opening(spec_, recovered.state));
+  BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_, clock_));
+  arms_->Follow(recovered.state.effects);
+  FollowEffects(recovered.state.effects);
+  BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+  // What a former checkpoint says of its windows is nowhere else.
+  if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
+  if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
+  BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
+  if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
+  BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_), warn_, clock_));
+  StartFreeing();
+  return absl::OkStatus();
+}
 
 absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::optional<CellKey> key, path_->MakeCellKey());
@@ -379,6 +205,7 @@ absl::Status Model::RecordDecision(const Decision& decision) {
   std::optional<std::string> opening = OpeningOf(intake_, decision);
   if (!opening) return absl::OkStatus();
   if (gate_->ids() >= gate_->ids_max()) {
+    gate_->refusals().Set(RefusalReason::kIds);
     return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
   }
   return writer_->Submit({*std::move(opening)}, nullptr);
@@ -466,6 +293,7 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
 
 absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::string> ids) {
   BANDANA_RETURN_IF_ERROR(CheckUserIds(ids));
+  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
   std::vector<EffectKey> keys;
   for (const std::string& id : ids) keys.push_back(UserKey(id));
@@ -477,6 +305,29 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   response.set_deleted(static_cast<std::uint32_t>(deleted.size()));
   response.set_users(static_cast<std::uint32_t>(user_groups_->size()));
   return response;
+}
+
+absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
+  std::shared_lock lock(changes_);
+  if (retired_) return Retired();
+  return lock;
+}
+
+absl::Status Model::CheckUpdate(const ModelSpec& spec) const {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
+  BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
+  return CheckSameModel(stored, IdentityOf(spec, stored.instance));
+}
+
+void Model::Retire() {
+  // What it applied since the last checkpoint is read from the log otherwise, which takes longer.
+  if (const auto written = Checkpoint(); !written.ok()) {
+    warn_(absl::StrCat("checkpoint: ", written.status().message()));
+  }
+  const std::lock_guard lock(changes_);
+  retired_ = true;
+  writer_->Close(Retired());
+  StopLoop();
 }
 
 absl::Status Model::PutGraph(const v1::Graph& graph) {
@@ -565,10 +416,9 @@ v1::GetStatsResponse Model::Stats() const {
   if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
   user_groups_->FillStats(stats);
   FillEffects(spec_, effects_.get(), freed_before_, stats);
+  FillRefusals(Refusals(), stats);
   return stats;
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
                                                                const std::string& folder,

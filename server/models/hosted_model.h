@@ -26,6 +26,7 @@
 #include "common/random/keyed_stream.h"
 #include "server/log/log_engine.h"
 #include "server/models/admission/budget_use.h"
+#include "server/models/admission/refusals.h"
 #include "server/models/admission/report_totals.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/folder/checkpoint_seal.h"
@@ -199,6 +200,15 @@ class HostedModel {
   // selections go on from what was published before; or why no report will be taken until a
   // restart.
   virtual absl::Status Health() const = 0;
+  // Why reports are refused now, Health included; empty while all are taken that should be.
+  virtual std::vector<LastingRefusal> Refusals() const = 0;
+  // Whether a model of `spec` can take the folder over from this one. Errors: INVALID_ARGUMENT
+  // naming every field that cannot change; UNAVAILABLE I/O.
+  virtual absl::Status CheckUpdate(const ModelSpec& spec) const = 0;
+  // Gives the folder up: writes a checkpoint, finishes changes and reports that are under way, and
+  // refuses those that come from now on as UNAVAILABLE. What was published stays readable, so that
+  // selections go on until another model is opened in the folder; RecordDecision fails. Call once.
+  virtual void Retire() = 0;
   // Records that wait for the disk, at most kAppendQueueMax.
   virtual int log_queue() const = 0;
 

@@ -40,6 +40,15 @@ void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::ui
   }
 }
 
+void FillRefusals(const std::vector<LastingRefusal>& refusals, v1::GetStatsResponse& stats) {
+  for (const LastingRefusal& refusal : refusals) {
+    v1::Refusal& out = *stats.add_refusals();
+    out.set_reason(std::string(NameOf(refusal.reason)));
+    out.set_text(refusal.text);
+    out.set_remedy(refusal.remedy);
+  }
+}
+
 namespace {
 
 double UserEpsilon(const PublicSpec& spec, const LedgerFacts& facts) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "bandana/v1/admin.pb.h"
 #include "common/bandits/effects/effects_posterior.h"
@@ -10,6 +11,7 @@
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/ledger.h"
+#include "server/models/admission/refusals.h"
 
 namespace bandana::server {
 
@@ -20,6 +22,8 @@ void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats);
 // freed when it was opened.
 void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,
                  v1::GetStatsResponse& stats);
+
+void FillRefusals(const std::vector<LastingRefusal>& refusals, v1::GetStatsResponse& stats);
 
 struct LedgerFacts {
   std::uint64_t events = 0;         // accepted

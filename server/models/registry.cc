@@ -1,19 +1,27 @@
 #include "server/models/registry.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "common/base/file.h"
+#include "common/base/limits.h"
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
 #include "common/design/event_rule.h"
+#include "common/design/identity.h"
 #include "common/design/mode.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"
@@ -32,6 +40,8 @@ constexpr std::string_view kNewPrefix = ".new-";
 constexpr std::string_view kDeletedPrefix = ".deleted-";
 // Calls in flight keep a deleted model alive; they take milliseconds.
 constexpr auto kReleaseTime = std::chrono::seconds(10);
+
+absl::Status Opening() { return Unavailable("is being opened"); }
 
 absl::Status FromErrorCode(const std::error_code& error, std::string_view what,
                            const std::string& path) {
@@ -53,7 +63,10 @@ class Registry final : public ModelRegistry {
     models_.store(std::make_shared<const Models>());
   }
 
-  absl::Status OpenStored();
+  // Finds the models of earlier runs: they are absent until they are opened.
+  absl::Status FindStored();
+  // Opens those.
+  std::vector<AbsentModel> OpenStored();
 
   std::shared_ptr<HostedModel> Find(std::string_view name) const override {
     const auto models = models_.load();
@@ -63,12 +76,31 @@ class Registry final : public ModelRegistry {
   std::vector<std::shared_ptr<HostedModel>> List() const override {
     std::vector<std::shared_ptr<HostedModel>> list;
     const auto models = models_.load();  // kept: another thread may replace it meanwhile
-    for (const auto& [name, entry] : *models) list.push_back(entry.model);
+    for (const auto& [name, entry] : *models) {
+      if (entry.model != nullptr) list.push_back(entry.model);
+    }
     return list;
+  }
+  std::vector<AbsentModel> Absent() const override {
+    std::vector<AbsentModel> absent;
+    const auto models = models_.load();
+    for (const auto& [name, entry] : *models) {
+      if (entry.model == nullptr) absent.push_back({name, entry.why});
+    }
+    return absent;
   }
 
   bool hides_reports() const override { return hides_reports_; }
+  bool HidesReportsOf(std::string_view name) const override {
+    const auto models = models_.load();
+    const auto it = models->find(name);
+    return it != models->end() && MayHide(it->second);
+  }
+  void SetModelsMax(int models_max) override { models_max_ = models_max; }
 
+  std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
+  void Recover() override;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
   absl::Status AddConfigured(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
@@ -77,18 +109,55 @@ class Registry final : public ModelRegistry {
 
  private:
   struct Entry {
-    std::shared_ptr<HostedModel> model;
+    std::shared_ptr<HostedModel> model;  // null: absent
     bool configured = false;
+    std::shared_ptr<const ModelSpec> spec;  // null: its stored configuration is not readable
+    std::string fingerprint;                // FingerprintOf(*spec) as it was opened
+    absl::Status why;                       // it is absent
   };
   using Models = std::map<std::string, Entry, std::less<>>;
+  using Job = std::function<absl::Status()>;
+  using Jobs = std::vector<std::pair<std::string, Job>>;  // by model
 
+  // The worst is assumed of a model whose configuration nobody can read.
+  static bool MayHide(const Entry& entry) {
+    return entry.spec == nullptr || HidesReports(entry.spec->public_spec);
+  }
   std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
   void Store(Models models) {
-    hides_reports_ = std::any_of(models.begin(), models.end(), [](const auto& named) {
-      return HidesReports(named.second.model->spec().public_spec);
-    });
+    hides_reports_ = std::any_of(models.begin(), models.end(),
+                                 [](const auto& named) { return MayHide(named.second); });
     models_.store(std::make_shared<const Models>(std::move(models)));
   }
+  void Set(const std::string& name, Entry entry) {
+    const std::lock_guard lock(store_mutex_);
+    Models next = *models_.load();
+    next[name] = std::move(entry);
+    Store(std::move(next));
+  }
+  void Remove(const std::string& name) {
+    const std::lock_guard lock(store_mutex_);
+    Models next = *models_.load();
+    next.erase(name);
+    Store(std::move(next));
+  }
+  std::optional<Entry> EntryOf(std::string_view name) const {
+    const auto models = models_.load();
+    const auto it = models->find(name);
+    return it == models->end() ? std::nullopt : std::optional(it->second);
+  }
+  void Warn(const std::string& name, const std::string& message) const {
+    if (warn_) warn_(name, message);
+  }
+  // Runs them, several at a time; those that failed.
+  static std::vector<AbsentModel> RunAll(Jobs jobs);
+  void AddStoredJobs(Jobs& jobs);
+  absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec);
+  // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
+  absl::Status Reopen(const std::string& name, ModelSpec spec);
+  // Waits until nobody uses a model that is not found any more.
+  static void AwaitEnd(const std::weak_ptr<HostedModel>& model);
   // With its log.
   absl::Status RemoveFolder(const std::string& path) const;
   absl::Status CheckFree(const std::string& name) const;
@@ -101,19 +170,42 @@ class Registry final : public ModelRegistry {
 
   const std::string folder_;
   const std::string data_dir_;
-  const int models_max_;
+  std::atomic<int> models_max_;
   const std::shared_ptr<const LogEngine> log_;
   const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
   const std::function<void(std::string_view, const std::string&)> warn_;
   const bool stepped_;
   const Clock& clock_;
+  std::mutex key_mutex_;  // for noise_key_
   std::shared_ptr<const NoiseKey> noise_key_;
   std::atomic<bool> hides_reports_{false};
-  std::mutex mutex_;  // for changes
+  std::mutex mutex_;        // for changes, one at a time
+  std::mutex store_mutex_;  // for models_, of jobs of one change
   SharedCell<const Models> models_;
 };
 
-absl::Status Registry::OpenStored() {
+// What a restart would take up, as far as it can differ: the configuration, and the files that it
+// names.
+std::string FingerprintOf(const ModelSpec& spec) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    spec.config.SerializeToCodedStream(&out);
+  }
+  absl::StrAppend(&bytes, IdentityOf(spec, {}).graph);
+  const auto add_time = [&](const std::string& file) {
+    std::error_code error;
+    const auto time = fs::last_write_time(file, error);
+    absl::StrAppend(&bytes, file, error ? 0 : time.time_since_epoch().count());
+  };
+  if (!spec.arms_file.empty()) add_time(spec.arms_file);
+  if (spec.effects && !spec.effects->users_file.empty()) add_time(spec.effects->users_file);
+  return bytes;
+}
+
+absl::Status Registry::FindStored() {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
   std::vector<std::string> names;
   std::error_code error;
@@ -128,12 +220,55 @@ absl::Status Registry::OpenStored() {
       continue;
     }
     if (!HasStoredConfig(Folder(name))) continue;  // of a configured model
-    BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadStoredConfig(Folder(name)));
-    absl::StatusOr<ModelSpec> spec = ParseStoredConfig(config);
-    if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("model ", name));
-    BANDANA_RETURN_IF_ERROR(Add(*std::move(spec), /*configured=*/false).status());
+    Entry entry{.why = Opening()};
+    const absl::StatusOr<v1::ModelConfig> config = ReadStoredConfig(Folder(name));
+    absl::StatusOr<ModelSpec> spec =
+        config.ok() ? ParseStoredConfig(*config) : absl::StatusOr<ModelSpec>(config.status());
+    if (spec.ok()) {
+      entry.spec = std::make_shared<const ModelSpec>(*std::move(spec));
+    } else {
+      entry.why = spec.status();
+    }
+    Set(name, std::move(entry));
   }
   return absl::OkStatus();
+}
+
+std::vector<AbsentModel> Registry::OpenStored() {
+  const std::lock_guard lock(mutex_);
+  Jobs jobs;
+  AddStoredJobs(jobs);
+  return RunAll(std::move(jobs));
+}
+
+void Registry::AddStoredJobs(Jobs& jobs) {
+  const auto models = models_.load();
+  for (const auto& [name, entry] : *models) {
+    if (entry.model != nullptr || entry.configured) continue;
+    if (entry.spec == nullptr) {
+      jobs.emplace_back(name, [why = entry.why] { return why; });
+      continue;
+    }
+    jobs.emplace_back(name, [this, spec = entry.spec] { return Add(*spec, false).status(); });
+  }
+}
+
+std::vector<AbsentModel> Registry::RunAll(Jobs jobs) {
+  std::vector<absl::Status> results(jobs.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < jobs.size(); i = next++) results[i] = jobs[i].second();
+  };
+  std::vector<std::thread> threads;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t t = 1; t < std::min(cores, jobs.size()); ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  std::vector<AbsentModel> failed;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!results[i].ok()) failed.push_back({jobs[i].first, results[i]});
+  }
+  return failed;
 }
 
 absl::Status Registry::RemoveFolder(const std::string& path) const {
@@ -149,34 +284,43 @@ absl::Status Registry::CheckFree(const std::string& name) const {
     return absl::AlreadyExistsError(absl::StrCat("model ", name, " exists"));
   }
   if (static_cast<int>(models->size()) >= models_max_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the server has ", models->size(), " models, models_max is ", models_max_));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the server has ", models->size(), " models, models_max is ", models_max_.load()));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured) {
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec) {
   const std::string name = spec.public_spec.name;
-  BANDANA_RETURN_IF_ERROR(CheckFree(name));
   HostedModelOptions model_options;
   model_options.log = log_;
   model_options.checkpoint_seal = checkpoint_seal_;
   model_options.stepped = stepped_;
-  if (warn_) {
-    model_options.warn = [warn = warn_, name](const std::string& message) { warn(name, message); };
-  }
+  model_options.warn = [this, name](const std::string& message) { Warn(name, message); };
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
-  std::shared_ptr<HostedModel> model = std::move(opened);
-  Models next = *models_.load();
-  next.emplace(name, Entry{model, configured});
-  Store(std::move(next));
+  return std::shared_ptr<HostedModel>(std::move(opened));
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured) {
+  const std::string name = spec.public_spec.name;
+  Entry entry{.configured = configured,
+              .spec = std::make_shared<const ModelSpec>(spec),
+              .fingerprint = FingerprintOf(spec)};
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenModel(std::move(spec));
+  if (model.ok()) {
+    entry.model = *model;
+  } else {
+    entry.why = model.status();
+  }
+  Set(name, std::move(entry));
   return model;
 }
 
 absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec& spec) {
   if (!ModeOf(spec.public_spec.mode).server_draws) return std::shared_ptr<const NoiseKey>();
+  const std::lock_guard lock(key_mutex_);
   if (noise_key_ == nullptr) {
     BANDANA_ASSIGN_OR_RETURN(noise_key_, OpenNoiseKey(data_dir_, SystemBits()));
   }
@@ -184,7 +328,16 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec
 }
 
 absl::Status Registry::AddConfigured(ModelSpec spec) {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  const std::string name = spec.public_spec.name;
+  if (EntryOf(name)) return CheckFree(name);
+  Jobs jobs;
+  BANDANA_RETURN_IF_ERROR(AddConfiguredJob(std::move(spec), jobs));
+  const std::vector<AbsentModel> failed = RunAll(std::move(jobs));
+  return failed.empty() ? absl::OkStatus() : failed.front().why;
+}
+
+absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
   const std::string name = spec.public_spec.name;
   if (HasStoredConfig(Folder(name))) {
     return absl::AlreadyExistsError(
@@ -192,7 +345,113 @@ absl::Status Registry::AddConfigured(ModelSpec spec) {
                      " of the configuration was made at run time by an earlier one of this name; "
                      "delete that or choose another name"));
   }
-  return Add(std::move(spec), /*configured=*/true).status();
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry) BANDANA_RETURN_IF_ERROR(CheckFree(name));
+  if (entry && entry->model != nullptr) {
+    if (entry->fingerprint == FingerprintOf(spec)) return absl::OkStatus();
+    BANDANA_RETURN_IF_ERROR(
+        Annotate(entry->model->CheckUpdate(spec), absl::StrCat("model ", name)));
+    jobs.emplace_back(name, [this, name, spec = std::move(spec)] { return Reopen(name, spec); });
+    return absl::OkStatus();
+  }
+  Set(name,
+      {.configured = true, .spec = std::make_shared<const ModelSpec>(spec), .why = Opening()});
+  jobs.emplace_back(name, [this, spec = std::move(spec)] { return Add(spec, true).status(); });
+  return absl::OkStatus();
+}
+
+std::vector<AbsentModel> Registry::Configure(std::vector<ModelSpec> specs) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> named;
+  for (const ModelSpec& spec : specs) named.insert(spec.public_spec.name);
+  const auto models = models_.load();
+  for (const auto& [name, entry] : *models) {
+    if (!entry.configured || named.contains(name)) continue;
+    Remove(name);
+    Warn(name, "the configuration does not name it any more: it is closed, its folder stays");
+    if (entry.model != nullptr) entry.model->Retire();
+  }
+  std::vector<AbsentModel> failed;
+  Jobs jobs;
+  AddStoredJobs(jobs);
+  for (ModelSpec& spec : specs) {
+    const std::string name = spec.public_spec.name;
+    const absl::Status added = AddConfiguredJob(std::move(spec), jobs);
+    if (!added.ok()) failed.push_back({name, added});
+  }
+  for (AbsentModel& one : RunAll(std::move(jobs))) failed.push_back(std::move(one));
+  return failed;
+}
+
+absl::Status Registry::Reopen(const std::string& name, ModelSpec spec) {
+  const std::optional<Entry> before = EntryOf(name);
+  before->model->Retire();
+  Entry entry{.configured = before->configured,
+              .spec = std::make_shared<const ModelSpec>(spec),
+              .fingerprint = FingerprintOf(spec)};
+  absl::Status done;
+  if (!entry.configured) done = WriteStoredConfig(Folder(name), spec.config);
+  if (done.ok()) {
+    absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(std::move(spec));
+    if (opened.ok()) {
+      entry.model = *std::move(opened);
+      Set(name, std::move(entry));
+      return absl::OkStatus();
+    }
+    done = opened.status();
+  }
+  Warn(name, absl::StrCat("cannot be opened with its new configuration: ", done.message(),
+                          "; it is opened as before"));
+  Entry again = *before;
+  if (!again.configured) {
+    WriteStoredConfig(Folder(name), again.spec->config).IgnoreError();  // the error is `done`
+  }
+  absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(*again.spec);
+  if (opened.ok()) {
+    again.model = *std::move(opened);
+  } else {
+    again.model = nullptr;
+    again.why = opened.status();
+  }
+  Set(name, std::move(again));
+  return done;
+}
+
+void Registry::Recover() {
+  const std::lock_guard lock(mutex_);
+  const auto models = models_.load();
+  for (const auto& [name, entry] : *models) {
+    if (entry.spec == nullptr) continue;
+    absl::Status again;
+    if (entry.model == nullptr) {
+      if (!absl::IsUnavailable(entry.why)) continue;
+      again = Add(*entry.spec, entry.configured).status();
+    } else {
+      const absl::Status health = entry.model->Health();
+      if (health.ok() || absl::IsResourceExhausted(health)) continue;
+      Warn(name, absl::StrCat("is opened again, as it can go on no further: ", health.message()));
+      again = Reopen(name, *entry.spec);
+    }
+    if (again.ok()) Warn(name, "is served again");
+  }
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = spec.public_spec.name;
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry) return NotFound("model ", name, " does not exist");
+  if (entry->configured) {
+    return FailedPrecondition("model ", name,
+                              " is in the configuration file; change it there, and send SIGHUP");
+  }
+  if (entry->model == nullptr) {
+    BANDANA_RETURN_IF_ERROR(WriteStoredConfig(Folder(name), spec.config));
+    return Add(std::move(spec), /*configured=*/false);
+  }
+  BANDANA_RETURN_IF_ERROR(entry->model->CheckUpdate(spec));
+  BANDANA_RETURN_IF_ERROR(Reopen(name, std::move(spec)));
+  return Find(name);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
@@ -207,7 +466,8 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
                                                               const std::string& half_made) {
-  const std::string folder = Folder(spec.public_spec.name);
+  const std::string folder_name = spec.public_spec.name;
+  const std::string folder = Folder(folder_name);
   std::error_code error;
   if (fs::exists(folder, error)) {
     RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
@@ -218,7 +478,10 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", half_made));
   BANDANA_RETURN_IF_ERROR(SyncFolderOf(folder));
   absl::StatusOr<std::shared_ptr<HostedModel>> model = Add(std::move(spec), /*configured=*/false);
-  if (!model.ok()) RemoveFolder(folder).IgnoreError();
+  if (!model.ok()) {
+    Remove(folder_name);
+    RemoveFolder(folder).IgnoreError();
+  }
   return model;
 }
 
@@ -257,22 +520,25 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
   return WriteStoredConfig(folder, spec.config);
 }
 
-absl::Status Registry::Delete(std::string_view name) {
-  std::lock_guard lock(mutex_);
-  Models next = *models_.load();
-  const auto it = next.find(name);
-  if (it == next.end()) return NotFound("model ", ToAbsl(name), " does not exist");
-  if (it->second.configured) {
-    return FailedPrecondition("model ", ToAbsl(name),
-                              " is in the configuration file; remove it there");
-  }
-  const std::weak_ptr<HostedModel> model = it->second.model;
-  next.erase(it);
-  Store(std::move(next));
+void Registry::AwaitEnd(const std::weak_ptr<HostedModel>& model) {
   const auto give_up = std::chrono::steady_clock::now() + kReleaseTime;
   while (!model.expired() && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+absl::Status Registry::Delete(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  std::optional<Entry> entry = EntryOf(name);
+  if (!entry) return NotFound("model ", ToAbsl(name), " does not exist");
+  if (entry->configured) {
+    return FailedPrecondition("model ", ToAbsl(name),
+                              " is in the configuration file; remove it there");
+  }
+  const std::weak_ptr<HostedModel> model = entry->model;
+  entry.reset();
+  Remove(std::string(name));
+  AwaitEnd(model);
   const std::string grave = Folder(std::string(kDeletedPrefix) + std::string(name));
   BANDANA_RETURN_IF_ERROR(RemoveFolder(grave));
   std::error_code error;
@@ -290,10 +556,31 @@ bool ModelRegistry::hides_reports() const {
                      [](const auto& model) { return HidesReports(model->spec().public_spec); });
 }
 
+absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
+  const std::vector<AbsentModel> absent = registry.Absent();
+  if (std::any_of(absent.begin(), absent.end(),
+                  [&](const auto& one) { return one.name == name; })) {
+    return Unavailable("model ", ToAbsl(name),
+                       " is not open now; its operator finds the reason in the server's log");
+  }
+  return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),
+                  "`");
+}
+
+bool ModelRegistry::HidesReportsOf(std::string_view name) const {
+  const std::shared_ptr<HostedModel> model = Find(name);
+  return model != nullptr && HidesReports(model->spec().public_spec);
+}
+
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,
                                                                    const Clock& clock) {
   auto registry = std::make_unique<Registry>(options, clock);
-  BANDANA_RETURN_IF_ERROR(registry->OpenStored());
+  BANDANA_RETURN_IF_ERROR(registry->FindStored());
+  if (!options.open_later) {
+    for (const AbsentModel& absent : registry->OpenStored()) {
+      if (options.warn) options.warn(absent.name, std::string(absent.why.message()));
+    }
+  }
   return registry;
 }
 

@@ -15,6 +15,12 @@
 
 namespace bandana::server {
 
+// A model that is not served: one that could not be opened, or is being opened.
+struct AbsentModel {
+  std::string name;
+  absl::Status why;  // UNAVAILABLE "is being opened", or what keeps it from being opened
+};
+
 // Threads: all methods are safe. Find waits for nobody's work (an immutable map in a SharedCell).
 class ModelRegistry {
  public:
@@ -26,30 +32,59 @@ class ModelRegistry {
     // Told what an operator should know of a model although nothing fails; on any thread. May be
     // null.
     std::function<void(std::string_view model, const std::string& message)> warn;
-    bool stepped = false;  // HostedModelOptions, of every model
+    bool stepped = false;     // HostedModelOptions, of every model
+    bool open_later = false;  // Configure opens the models of earlier runs
   };
-  // Reopens the models that CreateModel made in earlier runs. Errors: as HostedModel::Open,
-  // annotated with the model's name.
+  // Finds the models that CreateModel made in earlier runs and opens them, unless `open_later`; one
+  // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<ModelRegistry>> Open(const Options& options,
                                                              const Clock& clock);
   virtual ~ModelRegistry() = default;
 
-  // nullptr when unknown.
+  // nullptr when it is unknown or absent.
   virtual std::shared_ptr<HostedModel> Find(std::string_view name) const = 0;
   virtual std::vector<std::shared_ptr<HostedModel>> List() const = 0;  // by name
-  // Whether one of them hides reports (HidesReports). Waits for nobody's work.
+  virtual std::vector<AbsentModel> Absent() const { return {}; }       // by name
+  // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
+  // work.
   virtual bool hides_reports() const;
+  // The same of one model; false when it is unknown.
+  virtual bool HidesReportsOf(std::string_view name) const;
 
-  // A model of the config file; its configuration is read anew at each start.
+  // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is
+  // absent.
   virtual absl::Status AddConfigured(ModelSpec spec) = 0;
+
+  // The models of the configuration file, whose configuration is read anew at each start: those
+  // that are new are opened, those whose configuration changed are updated, those that are absent
+  // are tried again, and configured models that are not among them are closed; their folders stay.
+  // Models made in earlier runs are opened as well. Several at a time, each served as soon as it is
+  // open. Returns what could not be done, by model: that model is absent, or served as before, and
+  // the others are served.
+  virtual std::vector<AbsentModel> Configure(std::vector<ModelSpec> /*specs*/) { return {}; }
+  // Opens again each model whose log has failed, and those that are absent for a reason that may
+  // pass (UNAVAILABLE).
+  virtual void Recover() {}
+  virtual void SetModelsMax(int /*models_max*/) {}
   // A model made at run time; its configuration is durable before this returns. Errors:
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
+  // Gives a model made at run time another configuration, durably: it is closed and opened again,
+  // and served from what was published meanwhile. When it cannot be opened so, it is opened as
+  // before. Errors: NOT_FOUND; FAILED_PRECONDITION a configured model; those of
+  // HostedModel::CheckUpdate and HostedModel::Open.
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec /*spec*/) {
+    return absl::UnimplementedError("models of this registry cannot be updated");
+  }
   // A copy of an exported model under a new name and instance id.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
                                                               std::string_view exported) = 0;
   // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model.
   virtual absl::Status Delete(std::string_view name) = 0;
 };
+
+// Why Find has nothing, for the peer: NOT_FOUND; UNAVAILABLE the model is absent, and its reports
+// wait for it. Says nothing of files.
+absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name);
 
 }  // namespace bandana::server

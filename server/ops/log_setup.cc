@@ -94,7 +94,14 @@ void SetUpLog(v1::LogFormat format) {
   auto logger =
       std::make_shared<spdlog::logger>(kLogger, std::make_shared<spdlog::sinks::stderr_sink_mt>());
   if (format == v1::JSON) logger->set_formatter(std::make_unique<JsonFormatter>());
+  logger->set_level(spdlog::get_level());
   spdlog::set_default_logger(std::move(logger));
+}
+
+void SetLogLevel(v1::LogLevel level) {
+  spdlog::set_level(level == v1::ERROR     ? spdlog::level::err
+                    : level == v1::WARNING ? spdlog::level::warn
+                                           : spdlog::level::info);
 }
 
 }  // namespace bandana::server

@@ -13,6 +13,9 @@ namespace bandana::server {
 // key=value.
 void SetUpLog(v1::LogFormat format);
 
+// The least severe lines that are written; any time. LOG_LEVEL_UNSPECIFIED is INFO.
+void SetLogLevel(v1::LogLevel level);
+
 // A JSON string with its quotes; control characters and invalid UTF-8 are escaped.
 std::string JsonString(std::string_view text);
 

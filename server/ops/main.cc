@@ -41,7 +41,8 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
-SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the access rules of the file again.
+SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the file again and takes its models,
+access rules, log level and limits per call; it names what needs a restart.
 )";
 
 constexpr int kExitFailure = 1;
@@ -113,26 +114,25 @@ int WaitForSignal(const sigset_t& set, absl::Duration timeout) {
   return std::max(0, sigtimedwait(&set, nullptr, &time));
 }
 
-// Reads the configuration again and takes its access rules. One with a mistake anywhere changes
-// nothing.
-void ReloadAccess(const std::string& path, Server& server) {
+// Reads the configuration again and takes what a running server can take. One with a mistake
+// anywhere changes nothing.
+void Reload(const std::string& path, Server& server) {
   auto result = LoadConfig(path, OptionsFromFlags());
-  if (!result.ok()) spdlog::error("reload: {}", std::string(result.status().message()));
-  std::optional<AccessRules> access;
+  std::optional<ServerSpec> spec;
   if (result.ok()) {
     for (const ConfigMistake& mistake : result->mistakes) {
       spdlog::error("reload: {}", ToString(path, mistake));
     }
-    if (result->spec) access = std::move(result->spec->access);
+    spec = std::move(result->spec);
+  } else {
+    spdlog::error("reload: {}", std::string(result.status().message()));
   }
-  if (const absl::Status taken = server.TakeAccess(std::move(access)); !taken.ok()) {
-    return spdlog::error("reload: {}; the rules before stay in use", std::string(taken.message()));
-  }
-  spdlog::info("reload: took the access rules; everything else needs a restart");
+  if (!spec) spdlog::error("reload: nothing of {} is taken", path);
+  if (server.Reload(std::move(spec))) spdlog::info("reload: took all that is new in {}", path);
 }
 
-// Until a stop signal, or until a model's log has failed: nothing can be acknowledged then, and a
-// restart recovers.
+// Until a stop signal, or until no model can take reports any more: nothing can be acknowledged
+// then, and a restart recovers.
 absl::Status ServeUntilStopped(const std::string& path, Server& server) {
   constexpr absl::Duration kHealthInterval = absl::Seconds(1);
   for (;;) {
@@ -140,7 +140,7 @@ absl::Status ServeUntilStopped(const std::string& path, Server& server) {
     if (absl::Status health = server.Health(); !health.ok()) return health;
     const int signal = WaitForSignal(WithReload(StopSignals()), kHealthInterval);
     if (signal == SIGHUP) {
-      ReloadAccess(path, server);
+      Reload(path, server);
     } else if (signal > 0) {
       return absl::OkStatus();
     }
@@ -151,6 +151,7 @@ int Run(const std::string& path) {
   auto spec = Load(path, stderr);
   if (!spec) return kExitFailure;
   SetUpLog(spec->log_format);
+  SetLogLevel(spec->log_level);
   const absl::Duration drain_delay = spec->drain_delay;
   auto server = Server::Start(*std::move(spec), SystemClock());
   if (!server.ok()) {

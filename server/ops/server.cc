@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -15,6 +19,7 @@
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/data_dir.h"
 #include "server/ops/descriptors.h"
+#include "server/ops/log_setup.h"
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/history.h"
 #include "server/ops/observation/http_server.h"
@@ -22,6 +27,7 @@
 #include "server/ops/observation/pages.h"
 #include "server/ops/observation/posterior_ages.h"
 #include "server/ops/observation/process_stats.h"
+#include "server/ops/observation/refusal_watch.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
 #include "server/service/recommender.h"
@@ -35,6 +41,8 @@ namespace {
 
 // How many values of each effect the status page shows.
 constexpr std::size_t kEffectValuesShown = 5;
+// Between two attempts to open models that have failed.
+constexpr absl::Duration kRecoverInterval = absl::Seconds(60);
 // Time that calls in flight have to finish once new ones are refused.
 constexpr absl::Duration kFinishTime = absl::Seconds(5);
 
@@ -64,19 +72,22 @@ class RunningServer final : public Server {
   RunningServer(ServerSpec spec, const Clock& clock)
       : spec_(std::move(spec)), clock_(clock), started_(clock.Now()) {}
   ~RunningServer() override {
+    if (recovery_.valid()) recovery_.wait();
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
   }
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
-    BANDANA_RETURN_IF_ERROR(OpenModels());
+    BANDANA_RETURN_IF_ERROR(OpenRegistry());
     TokenKeys::Options keys;
     keys.file = spec_.token_key_file;
     keys.rotation_interval = spec_.token_rotation_interval;
     BANDANA_ASSIGN_OR_RETURN(keys_, TokenKeys::Open(keys, clock_));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
-    return Listen();
+    BANDANA_RETURN_IF_ERROR(Listen());
+    // Calls come in already: each model is served as soon as it is open.
+    return OpenModels();
   }
 
   std::string listen() const override { return grpc_->address(); }
@@ -86,13 +97,14 @@ class RunningServer final : public Server {
   std::string http_listen() const override { return ToString(http_->address()); }
 
   absl::Status Health() const override {
+    absl::Status first;
     for (const auto& model : registry_->List()) {
       const absl::Status health = model->Health();
-      if (absl::IsResourceExhausted(health)) continue;  // a full disk passes
-      BANDANA_RETURN_IF_ERROR(
-          Annotate(health, absl::StrCat("model ", model->spec().public_spec.name)));
+      if (health.ok() || absl::IsResourceExhausted(health))
+        return absl::OkStatus();  // a full disk passes
+      first.Update(Annotate(health, absl::StrCat("model ", model->spec().public_spec.name)));
     }
-    return absl::OkStatus();
+    return first;
   }
 
   void Tick() override {
@@ -100,22 +112,23 @@ class RunningServer final : public Server {
     metrics_.Tick(view);
     history_.Tick(view, metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
     call_lines_.Flush();
+    Recover();
   }
 
-  absl::Status TakeAccess(std::optional<AccessRules> access) override {
-    if (access && gatekeeper_ != nullptr) {
-      for (const absl::string_view line :
-           absl::StrSplit(AccessSummary(access), '\n', absl::SkipEmpty())) {
-        spdlog::info("{}", std::string(line));
-      }
-      gatekeeper_->Replace(*std::move(access));
-      return absl::OkStatus();
+  bool Reload(std::optional<ServerSpec> spec) override {
+    if (!spec) {
+      ++access_reload_failures_;
+      return false;
     }
-    ++access_reload_failures_;
-    return FailedPrecondition(
-        access
-            ? "access: the server was started without rules; they need a restart"
-            : "access: the configuration has no valid rules; opening the server needs a restart");
+    bool all = TakeAccess(std::move(spec->access));
+    all &= TakeModels(*spec);
+    SetLogLevel(spec->log_level);
+    TakeLimits(spec->limits);
+    const std::vector<std::string> fixed = FieldsForRestart(spec_.fixed, spec->fixed);
+    if (fixed.empty()) return all;
+    spdlog::warn("reload: these fields have changed and need a restart: {}",
+                 absl::StrJoin(fixed, ", "));
+    return false;
   }
 
   absl::Status Drain(const std::function<void()>& wait) override {
@@ -134,11 +147,12 @@ class RunningServer final : public Server {
   }
 
  private:
-  absl::Status OpenModels() {
+  absl::Status OpenRegistry() {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
     options.log = spec_.log;
+    options.open_later = true;
     options.warn = [](std::string_view model, const std::string& message) {
       spdlog::warn("model {}: {}", model, message);
     };
@@ -147,16 +161,92 @@ class RunningServer final : public Server {
                                CheckpointSeal::FromFile(spec_.checkpoint_key_file));
     }
     BANDANA_ASSIGN_OR_RETURN(registry_, ModelRegistry::Open(options, clock_));
-    for (ModelSpec& model : spec_.models) {
-      BANDANA_RETURN_IF_ERROR(registry_->AddConfigured(std::move(model)));
-    }
+    return absl::OkStatus();
+  }
+
+  // Errors: a mistake in the configuration; or no model at all can be opened.
+  absl::Status OpenModels() {
+    const std::vector<AbsentModel> failed = registry_->Configure(std::move(spec_.models));
     spec_.models.clear();
+    for (const AbsentModel& model : failed) {
+      const absl::Status why = Annotated(model);
+      if (absl::IsInvalidArgument(why) || absl::IsAlreadyExists(why)) return why;
+      spdlog::error("{}; the other models are served", std::string(why.message()));
+    }
+    if (!failed.empty() && registry_->List().empty()) return Annotated(failed.front());
     for (const auto& model : registry_->List()) LogModel(*model);
     for (const absl::string_view line :
          absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
       spdlog::info("{}", std::string(line));
     }
+    opened_ = true;
+    HealthChanged();
     return absl::OkStatus();
+  }
+
+  static absl::Status Annotated(const AbsentModel& model) {
+    if (absl::StrContains(model.why.message(), absl::StrCat("model ", model.name))) {
+      return model.why;
+    }
+    return Annotate(model.why, absl::StrCat("model ", model.name));
+  }
+
+  bool TakeAccess(std::optional<AccessRules> access) {
+    if (!access && gatekeeper_ == nullptr) return true;
+    if (access && gatekeeper_ != nullptr) {
+      for (const absl::string_view line :
+           absl::StrSplit(AccessSummary(access), '\n', absl::SkipEmpty())) {
+        spdlog::info("{}", std::string(line));
+      }
+      gatekeeper_->Replace(*std::move(access));
+      spdlog::info("reload: took the access rules");
+      return true;
+    }
+    ++access_reload_failures_;
+    spdlog::error("reload: access: {}; the rules before stay in use",
+                  access ? "the server was started without rules; they need a restart"
+                         : "the configuration has no rules; opening the server needs a restart");
+    return false;
+  }
+
+  bool TakeModels(ServerSpec& spec) {
+    bool all = true;
+    std::vector<ModelSpec> models;
+    for (ModelSpec& model : spec.models) {
+      if (model.public_spec.token_lifetime <= spec_.token_rotation_interval) {
+        models.push_back(std::move(model));
+        continue;
+      }
+      all = false;
+      spdlog::error(
+          "reload: model {}: token_lifetime is longer than tokens.rotation_interval of "
+          "{}, which needs a restart; no model is taken",
+          model.public_spec.name, absl::FormatDuration(spec_.token_rotation_interval));
+    }
+    if (!all) return false;
+    for (const AbsentModel& failed : registry_->Configure(std::move(models))) {
+      all = false;
+      spdlog::error("reload: {}", std::string(Annotated(failed).message()));
+    }
+    for (const auto& model : registry_->List()) LogModel(*model);
+    HealthChanged();
+    return all;
+  }
+
+  void TakeLimits(const LimitsSpec& limits) {
+    recommender_->Take({.arms_per_request_max = limits.arms_per_request_max,
+                        .batch_decisions_max = limits.batch_decisions_max});
+    registry_->SetModelsMax(limits.models_max);
+  }
+
+  // Beside everything else: opening a model takes long.
+  void Recover() {
+    const absl::Time now = clock_.Now();
+    if (now < recover_at_) return;
+    recover_at_ = now + kRecoverInterval;
+    const bool busy = recovery_.valid() &&
+                      recovery_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+    if (!busy) recovery_ = std::async(std::launch::async, [this] { registry_->Recover(); });
   }
 
   absl::Status Listen() {
@@ -273,6 +363,7 @@ class RunningServer final : public Server {
   ServerView View(std::size_t effect_values = 0) {
     ServerView view{.version = kVersion,
                     .started = started_,
+                    .starting = !opened_,
                     .draining = draining_,
                     .calls_in_flight = grpc_->calls_shown(),
                     .models = ViewModels(*registry_, effect_values)};
@@ -285,12 +376,14 @@ class RunningServer final : public Server {
     view.connections = grpc_->connections();
     if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
     ages_.See(view.models, clock_.Now());
+    refusals_.See(view.models, clock_.Now());
     return view;
   }
 
   ServerSpec spec_;
   const Clock& clock_;
   const absl::Time started_;
+  std::atomic<bool> opened_ = false;
   std::atomic<bool> draining_ = false;
   std::atomic<GrpcServer*> serving_ = nullptr;
   std::atomic<AdminListener*> administering_ = nullptr;
@@ -299,17 +392,22 @@ class RunningServer final : public Server {
   CallLines call_lines_{clock_};
   History history_;
   PosteriorAges ages_;
+  RefusalWatch refusals_{[](bool ended, const std::string& line) {
+    ended ? spdlog::info("{}", line) : spdlog::warn("{}", line);
+  }};
+  absl::Time recover_at_ = absl::InfinitePast();  // of Tick's thread
   std::unique_ptr<DataDirLock> lock_;
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
-  std::unique_ptr<Handlers> recommender_;
+  std::unique_ptr<RecommenderHandlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext
   std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
   std::unique_ptr<HttpServer> http_;
+  std::future<void> recovery_;  // of Tick's thread
 };
 
 }  // namespace

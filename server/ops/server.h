@@ -27,18 +27,20 @@ class Server {
   // Empty: Admin is on listen().
   virtual std::string admin_listen() const = 0;
 
-  // OK, or why a model can take no more reports.
+  // OK while a model can take reports or none is there, or why none can take any more.
   virtual absl::Status Health() const = 0;
 
   // To be called about once per second: samples for the status page and metrics, ages of
-  // posteriors, lines about calls.
+  // posteriors, lines about calls and about models that refuse reports, models that are to be
+  // opened again.
   virtual void Tick() = 0;
 
-  // Takes the access rules of a configuration that was read again, and nothing else of it. Absent
-  // rules mean that it does not parse or has none. Errors: FAILED_PRECONDITION they are absent, or
-  // there were none at the start (a server does not open or close itself while it runs); the old
-  // rules stay.
-  virtual absl::Status TakeAccess(std::optional<AccessRules> access) = 0;
+  // Takes of a configuration that was read again what a running server can take: models, access
+  // rules, log level, and the limits arms_per_request_max, batch_decisions_max and models_max.
+  // Absent: it has a mistake, and nothing changes. What is not taken is logged by name, and what is
+  // taken goes on; a server does not open or close itself for callers without rules while it runs.
+  // False when something was not taken.
+  virtual bool Reload(std::optional<ServerSpec> spec) = 0;
 
   // Turns health to NOT_SERVING, calls `wait`, refuses new calls, finishes those in flight and
   // writes checkpoints. Errors: of the checkpoints; what was acknowledged is durable all the same.

@@ -1,5 +1,6 @@
 #include "server/service/recommender.h"
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -21,15 +22,21 @@ absl::StatusOr<std::shared_ptr<HostedModel>> FindModel(const ModelRegistry& regi
   std::shared_ptr<HostedModel> model = registry.Find(name);
   if (model != nullptr) return model;
   if (name.empty()) return InvalidArgument("model: must be set");
-  return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),
-                  "`");
+  return AbsenceOf(registry, name);
 }
 
-class Recommender final : public Handlers {
+class Recommender final : public RecommenderHandlers {
  public:
   Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
               const Clock& clock)
-      : options_(options), registry_(registry), tokens_(tokens), clock_(clock) {}
+      : registry_(registry), tokens_(tokens), clock_(clock) {
+    Recommender::Take(options);
+  }
+
+  void Take(const RecommenderOptions& options) override {
+    arms_per_request_max_ = options.arms_per_request_max;
+    batch_decisions_max_ = options.batch_decisions_max;
+  }
 
   absl::Status GetModel(const v1::GetModelRequest& request,
                         v1::GetModelResponse& response) override;
@@ -49,7 +56,8 @@ class Recommender final : public Handlers {
   Serving ServingOf(std::string_view service) override;
 
  private:
-  const RecommenderOptions options_;
+  std::atomic<int> arms_per_request_max_;
+  std::atomic<int> batch_decisions_max_;
   const ModelRegistry& registry_;
   TokenCodec& tokens_;
   const Clock& clock_;
@@ -68,24 +76,24 @@ absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
 absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
                            FindModel(registry_, request.model()));
-  return server::Select(*model, request, options_.arms_per_request_max, clock_.Now(), tokens_,
-                        response);
+  return server::Select(*model, request, arms_per_request_max_, clock_.Now(), tokens_, response);
 }
 
 absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
                                       v1::BatchSelectResponse& response) {
   const int n = request.decisions_size();
-  if (n < 1 || n > options_.batch_decisions_max) {
-    return InvalidArgument("decisions: 1 to ", options_.batch_decisions_max, " in a call, got ", n);
+  const int most = batch_decisions_max_;
+  if (n < 1 || n > most) {
+    return InvalidArgument("decisions: 1 to ", most, " in a call, got ", n);
   }
   const absl::Time now = clock_.Now();
   for (const v1::SelectRequest& decision : request.decisions()) {
     v1::SelectResult& result = *response.add_results();
     absl::StatusOr<std::shared_ptr<HostedModel>> model = FindModel(registry_, decision.model());
-    const absl::Status status =
-        model.ok() ? server::Select(**model, decision, options_.arms_per_request_max, now, tokens_,
-                                    *result.mutable_selection())
-                   : model.status();
+    const absl::Status status = model.ok()
+                                    ? server::Select(**model, decision, arms_per_request_max_, now,
+                                                     tokens_, *result.mutable_selection())
+                                    : model.status();
     if (status.ok()) continue;
     result.clear_selection();
     result.set_code(status.raw_code());
@@ -112,28 +120,28 @@ void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& r
                          Finish finish) {
   auto model = FindModel(registry_, request.model());
   if (!model.ok()) return finish(model.status());
-  ReportOutcomes(**model, request, options_.batch_decisions_max, tokens_, response,
-                 std::move(finish));
+  ReportOutcomes(**model, request, batch_decisions_max_, tokens_, response, std::move(finish));
 }
 
 void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                          Finish finish) {
   auto model = FindModel(registry_, request.model());
   if (!model.ok()) return finish(model.status());
-  SubmitReports(**model, request, options_.batch_decisions_max, tokens_, response,
-                std::move(finish));
+  SubmitReports(**model, request, batch_decisions_max_, tokens_, response, std::move(finish));
 }
 
 bool Recommender::HushesReports(std::string_view name) {
   if (name.empty()) return registry_.hides_reports();
-  const std::shared_ptr<HostedModel> model = registry_.Find(name);
-  return model != nullptr && HidesReports(model->spec().public_spec);
+  return registry_.HidesReportsOf(name);
 }
 
 Serving Recommender::ServingOf(std::string_view service) {
   if (service.empty()) return Serving::kServing;
   const std::shared_ptr<HostedModel> model = registry_.Find(service);
-  if (model == nullptr) return Serving::kUnknownService;
+  if (model == nullptr) {
+    const bool absent = absl::IsUnavailable(AbsenceOf(registry_, service));
+    return absent ? Serving::kNotServing : Serving::kUnknownService;
+  }
   const absl::Status health = model->Health();
   // While its disk is full a model refuses reports; selections go on.
   const bool serves = health.ok() || absl::IsResourceExhausted(health);
@@ -142,9 +150,9 @@ Serving Recommender::ServingOf(std::string_view service) {
 
 }  // namespace
 
-std::unique_ptr<Handlers> MakeRecommender(const RecommenderOptions& options,
-                                          const ModelRegistry& registry, TokenCodec& tokens,
-                                          const Clock& clock) {
+std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
+                                                     const ModelRegistry& registry,
+                                                     TokenCodec& tokens, const Clock& clock) {
   return std::make_unique<Recommender>(options, registry, tokens, clock);
 }
 

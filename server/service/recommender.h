@@ -17,12 +17,18 @@ struct RecommenderOptions {
       kBatchDecisionsMax;  // decisions or outcomes in one call, [1, kBatchDecisionsMax]
 };
 
+class RecommenderHandlers : public Handlers {
+ public:
+  // For calls from now on.
+  virtual void Take(const RecommenderOptions& options) = 0;
+};
+
 // Errors are those of recommender.proto; they name field, shape and constraint, and never a
 // context, a reward or a user. Threads: all methods are safe. Select waits for nobody and, in
 // steady state, allocates only what the response needs. All references must outlive the object and
 // every Report in flight.
-std::unique_ptr<Handlers> MakeRecommender(const RecommenderOptions& options,
-                                          const ModelRegistry& registry, TokenCodec& tokens,
-                                          const Clock& clock);
+std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
+                                                     const ModelRegistry& registry,
+                                                     TokenCodec& tokens, const Clock& clock);
 
 }  // namespace bandana::server

@@ -181,6 +181,9 @@ class FakeModel final : public server::HostedModel {
   v1::GetStatsResponse Stats() const override { return {}; }
   v1::GetLedgerResponse Ledger() const override { return {}; }
   std::optional<server::BudgetUse> Budget() const override { return std::nullopt; }
+  std::vector<server::LastingRefusal> Refusals() const override { return {}; }
+  absl::Status CheckUpdate(const ModelSpec&) const override { return NotFaked(); }
+  void Retire() override {}
 
  private:
   static absl::Status NotFaked() { return absl::UnimplementedError("not faked"); }

@@ -149,16 +149,141 @@ TEST_F(ModelRegistryTest, HalfMadeAndHalfDeletedFoldersAreRemovedAtTheStart) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.File("models")));
 }
 
-TEST_F(ModelRegistryTest, ADamagedConfigurationIsDataLoss) {
+TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
   Open();
-  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  for (const char* name : {"a", "b", "c"}) ASSERT_THAT(registry_->Create(Named(name)), IsOk());
+  Feed(*registry_->Find("c"), clock_, 3);
   registry_.reset();
-  const std::string path = folder_.File("models/a/config.binpb");
-  std::string bytes = *ReadFile(path, 1 << 20);
-  bytes[3] ^= 1;
-  ASSERT_THAT(WriteFileDurably(path, bytes, 0600), IsOk());
-  EXPECT_THAT(ModelRegistry::Open({.data_dir = folder_.path(), .models_max = 3}, clock_),
-              StatusIs(absl::StatusCode::kDataLoss, "config.binpb"));
+  const auto damage = [&](const std::string& file) {
+    std::string bytes = *ReadFile(folder_.File(file), 1 << 20);
+    bytes[3] ^= 1;
+    ASSERT_THAT(WriteFileDurably(folder_.File(file), bytes, 0600), IsOk());
+  };
+  damage("models/a/config.binpb");
+  damage("models/b/identity");
+  Open();
+  EXPECT_THAT(Names(), ElementsAre("c"));
+  EXPECT_EQ(registry_->Find("c")->Stats().reports_applied(), 3);
+  std::vector<std::string> absent;
+  for (const auto& model : registry_->Absent()) {
+    absent.push_back(model.name);
+    EXPECT_THAT(model.why, StatusIs(absl::StatusCode::kDataLoss));
+    // Its reports wait for it, and what its folder says is no caller's business.
+    EXPECT_THAT(server::AbsenceOf(*registry_, model.name),
+                StatusIs(absl::StatusCode::kUnavailable, "not open now"));
+    EXPECT_FALSE(registry_->HidesReportsOf("c"));
+  }
+  EXPECT_THAT(absent, ElementsAre("a", "b"));
+  EXPECT_TRUE(registry_->HidesReportsOf("a"));  // nobody knows what it promised
+  EXPECT_THAT(server::AbsenceOf(*registry_, "d"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(registry_->Create(Named("a")), StatusIs(absl::StatusCode::kAlreadyExists));
+  damage("models/b/identity");  // flips it back
+  EXPECT_THAT(registry_->Configure({}), ::testing::SizeIs(1));
+  EXPECT_THAT(Names(), ElementsAre("b", "c"));
+  ASSERT_THAT(registry_->Delete("a"), IsOk());
+  EXPECT_THAT(registry_->Absent(), IsEmpty());
+}
+
+TEST_F(ModelRegistryTest, AnUpdateTakesWhatARestartMayChange) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a", "exploration { alpha: 0.75 }")), IsOk());
+  Feed(*registry_->Find("a"), clock_, 4);
+  const std::shared_ptr<HostedModel> former = registry_->Find("a");
+  const auto updated = registry_->Update(Named("a", "exploration { alpha: 0.25 } arms_max: 7"));
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_EQ(registry_->Find("a"), *updated);
+  EXPECT_EQ((*updated)->instance(), former->instance());
+  EXPECT_EQ((*updated)->spec().arms_max, 7);
+  EXPECT_EQ((*updated)->Stats().reports_applied(), 4);
+  EXPECT_EQ(NodeOf(*(*updated)->posterior(), 0).alpha, 0.25);
+
+  // Who still holds the one before reads what it published, and learns nothing by it.
+  EXPECT_EQ(NodeOf(*former->posterior(), 0).alpha, 0.75);
+  const ReportedOutcome report{.decision = DecisionOf(*former, clock_, 50, {1, 0}, "ann"),
+                                       .reward = 1};
+  bool refused = false;
+  former->Report({report}, [&](auto results) { refused = absl::IsUnavailable(results.status()); });
+  EXPECT_TRUE(refused);
+  v1::PutArmsResponse response;
+  EXPECT_THAT(former->PutArms(std::vector<server::CatalogueArm>{{3, {0.5, 0}, {}}}, &response),
+              StatusIs(absl::StatusCode::kUnavailable, "takes a change"));
+  // Its decisions are reported to the one that took over.
+  EXPECT_EQ(CodeOf(ReportOne(**updated, report.decision, 1)), v1::APPLIED);
+
+  EXPECT_THAT(registry_->Update(SpecOf("name: 'a' dimension: 3 mode: NON_PRIVATE independent {}")),
+              StatusIs(absl::StatusCode::kInvalidArgument, "dimension"));
+  EXPECT_THAT(registry_->Update(Named("b")), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(CodeOf(ReportOne(**updated, DecisionOf(**updated, clock_, 60, {1, 0}, "bob"), 1)),
+            v1::APPLIED);
+  Open();
+  EXPECT_EQ(registry_->Find("a")->spec().arms_max, 7);
+  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 6);
+}
+
+TEST_F(ModelRegistryTest, ConfigureOpensUpdatesAndCloses) {
+  Open();
+  ASSERT_THAT(registry_->Configure({Named("a"), Named("b")}), IsEmpty());
+  Feed(*registry_->Find("a"), clock_, 3);
+  const auto a = registry_->Find("a");
+  const auto b = registry_->Find("b");
+  EXPECT_THAT(registry_->Update(Named("a", "arms_max: 7")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "SIGHUP"));
+  // One that cannot be taken, one as before, one changed.
+  const auto failed = registry_->Configure(
+      {Named("a", "arms_max: 7"), SpecOf("name: 'b' dimension: 3 mode: NON_PRIVATE shared {}"),
+       Named("c")});
+  ASSERT_THAT(failed, ::testing::SizeIs(1));
+  EXPECT_EQ(failed[0].name, "b");
+  EXPECT_THAT(failed[0].why, StatusIs(absl::StatusCode::kInvalidArgument, "dimension"));
+  EXPECT_THAT(Names(), ElementsAre("a", "b", "c"));
+  EXPECT_NE(registry_->Find("a"), a);
+  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->Find("b"), b);
+  const auto c = registry_->Find("c");
+  ASSERT_THAT(registry_->Configure({Named("c")}), IsEmpty());
+  EXPECT_THAT(Names(), ElementsAre("c"));
+  EXPECT_EQ(registry_->Find("c"), c);
+  ASSERT_THAT(registry_->Configure({Named("a"), Named("c")}), IsEmpty());
+  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+}
+
+TEST_F(ModelRegistryTest, AnUpdateThatCannotBeOpenedLeavesTheModelAsItWas) {
+  Open();
+  ASSERT_THAT(registry_->Configure({Named("a")}), IsEmpty());
+  Feed(*registry_->Find("a"), clock_, 3);
+  ModelSpec broken = Named("a", "arms_max: 7");
+  broken.arms_file = folder_.File("missing.tsv");
+  const auto failed = registry_->Configure({broken});
+  ASSERT_THAT(failed, ::testing::SizeIs(1));
+  EXPECT_THAT(failed[0].why, StatusIs(absl::StatusCode::kNotFound, "missing.tsv"));
+  ASSERT_NE(registry_->Find("a"), nullptr);
+  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+  Feed(*registry_->Find("a"), clock_, 0);
+  EXPECT_EQ(CodeOf(ReportOne(*registry_->Find("a"),
+                             DecisionOf(*registry_->Find("a"), clock_, 70, {1, 0}, "ann"), 1)),
+            v1::APPLIED);
+}
+
+TEST_F(ModelRegistryTest, RefusalsThatLastAreSaid) {
+  Open();
+  ASSERT_THAT(registry_->Create(SpecOf("name: 'a' dimension: 2 mode: NON_PRIVATE "
+                                       "independent { users_max: 1 }")),
+              IsOk());
+  HostedModel& model = *registry_->Find("a");
+  Feed(model, clock_, 1);
+  EXPECT_THAT(model.Refusals(), IsEmpty());  // as many as may be, and nobody was refused
+  EXPECT_EQ(CodeOf(ReportOne(model, DecisionOf(model, clock_, 9, {1, 0}, "bob"), 1)), v1::REJECTED);
+  ASSERT_THAT(model.Refusals(), ::testing::SizeIs(1));
+  EXPECT_EQ(model.Refusals()[0].reason, server::RefusalReason::kUsers);
+  EXPECT_THAT(model.Refusals()[0].text, ::testing::HasSubstr("users_max = 1"));
+  EXPECT_EQ(model.Stats().refusals(0).reason(), "users");
+  EXPECT_THAT(model.Stats().refusals(0).remedy(), ::testing::HasSubstr("raise users_max"));
+  const auto updated = registry_->Update(
+      SpecOf("name: 'a' dimension: 2 mode: NON_PRIVATE independent { users_max: 2 }"));
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_THAT((*updated)->Refusals(), IsEmpty());
+  EXPECT_EQ(CodeOf(ReportOne(**updated, DecisionOf(**updated, clock_, 10, {1, 0}, "bob"), 1)),
+            v1::APPLIED);
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ TEST(Metrics, ShowsModelsWithWhatTheyPromise) {
             HasSubstr(
                 "bandana_model_reports_rejected_total{model=\"ldp\",reason=\"user_limit\"} 4\n"),
             HasSubstr("bandana_model_apply_lag_entries{model=\"ldp\"} 7\n"),
+            HasSubstr("bandana_model_not_learning{model=\"ldp\",reason=\"disk\"} 0\n"),
             HasSubstr("bandana_model_log_sequence{model=\"ldp\"} 1234567\n"),
             HasSubstr("bandana_model_epsilon_per_event{model=\"ldp\"} 2.5\n"),
             HasSubstr("bandana_build_info{version=\"1.2.3\"} 1\n"),
@@ -159,10 +160,21 @@ TEST(Metrics, AModelThatIsGoneLeavesNoSeries) {
 TEST(Readyz, SaysWhyNot) {
   ServerView view = ViewOf(Local());
   EXPECT_EQ(Get("/readyz", view).status, 200);
-  view.models[0].failure = "disk full";
+  // New users are refused; selections and other reports are not.
+  view.models[0].refusals = {{.reason = "users", .text = "full", .remedy = "raise users_max"}};
+  EXPECT_EQ(Get("/readyz", view).status, 200);
+  EXPECT_EQ(Get("/readyz", view).body, "ready\nldp: users: full\n");
+  view.models[0].refusals = {{.reason = "log", .text = "broken", .remedy = "mend it"}};
+  view.models[0].failure = "broken";
   EXPECT_EQ(Get("/readyz", view).status, 503);
-  EXPECT_EQ(Get("/readyz", view).body, "ldp: disk full\n");
+  EXPECT_EQ(Get("/readyz", view).body, "ldp: log: broken\n");
   EXPECT_EQ(Get("/healthz", view).status, 200);
+  view.models.push_back(view.models[0]);
+  view.models[1].failure = "";  // the other serves
+  EXPECT_EQ(Get("/readyz", view).status, 200);
+  view.starting = true;
+  EXPECT_EQ(Get("/readyz", view).status, 503);
+  EXPECT_THAT(Get("/readyz", view).body, HasSubstr("starting\n"));
   view.draining = true;
   EXPECT_EQ(Get("/readyz", view).body, "draining\n");
 }

@@ -39,8 +39,8 @@ constexpr double kNear = 0.02;
 // tenths of 64 are by chance with probability below 1e-6, and under two keys below 1e-12.
 constexpr double kMostlyEqual = 0.9;
 
-enum class Way { kRestart, kRestore, kImport };
-constexpr Way kWays[] = {Way::kRestart, Way::kRestore, Way::kImport};
+enum class Way { kRestart, kRestore, kImport, kUpdate };
+constexpr Way kWays[] = {Way::kRestart, Way::kRestore, Way::kImport, Way::kUpdate};
 
 std::string_view NameOf(Way way) {
   switch (way) {
@@ -50,6 +50,8 @@ std::string_view NameOf(Way way) {
       return "restore";
     case Way::kImport:
       return "import";
+    case Way::kUpdate:
+      return "update";
   }
   return "";
 }
@@ -285,6 +287,15 @@ class Audit {
       BANDANA_RETURN_IF_ERROR(
           server::RestoreModelFolder(spec, {.data_dir = data_dir, .noise_key = ReplayKey(key)})
               .status());
+    }
+    if (way == Way::kUpdate) {
+      // It runs on as before, and then takes the change, as ModelRegistry::Update does it.
+      BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, server::ParseStoredConfig(config));
+      BANDANA_ASSIGN_OR_RETURN(const auto running, OpenReplayed(model_->config, FolderIn(data_dir),
+                                                                clock, key, binding));
+      running->Step();
+      BANDANA_RETURN_IF_ERROR(running->CheckUpdate(spec));
+      running->Retire();
     }
     BANDANA_ASSIGN_OR_RETURN(const auto hosted,
                              OpenReplayed(config, FolderIn(data_dir), clock, key, binding));

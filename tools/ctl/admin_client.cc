@@ -33,6 +33,9 @@ class GrpcAdminClient final : public AdminClient {
     *request.mutable_config() = config;
     return Call(&v1::Admin::Stub::CreateModel, request);
   }
+  absl::StatusOr<v1::ModelDescription> UpdateModel(const v1::UpdateModelRequest& request) override {
+    return Call(&v1::Admin::Stub::UpdateModel, request);
+  }
   absl::Status DeleteModel(const std::string& model) override {
     return Call(&v1::Admin::Stub::DeleteModel, Of<v1::DeleteModelRequest>(model)).status();
   }

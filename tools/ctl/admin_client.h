@@ -26,6 +26,8 @@ class AdminClient {
 
   virtual absl::StatusOr<v1::ListModelsResponse> ListModels() = 0;
   virtual absl::StatusOr<v1::ModelDescription> CreateModel(const v1::ModelConfig& config) = 0;
+  virtual absl::StatusOr<v1::ModelDescription> UpdateModel(
+      const v1::UpdateModelRequest& request) = 0;
   virtual absl::Status DeleteModel(const std::string& model) = 0;
   // Sent in messages of about 1 MiB; they take effect together.
   virtual absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,

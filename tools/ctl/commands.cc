@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/wire/graph_proto.h"
+#include "common/wire/set_paths.h"
 #include "common/wire/users_tsv.h"
 #include "tools/ctl/explain.h"
 #include "tools/ctl/json.h"
@@ -109,6 +110,24 @@ absl::Status ModelsCreate(Context& context) {
                                      "the model was created, but its users were not put"));
   }
   return Print(description, context);
+}
+
+// What the file has is taken; fields named after it get their defaults.
+absl::Status ModelsUpdate(Context& context) {
+  v1::UpdateModelRequest request;
+  BANDANA_ASSIGN_OR_RETURN(*request.mutable_config(), ReadModelChange(context.arguments[0]));
+  request.mutable_config()->clear_name();
+  for (std::string& path : SetPaths(request.config())) {
+    request.mutable_update_mask()->add_paths(std::move(path));
+  }
+  for (const std::string& path : context.arguments.subspan(1)) {
+    request.mutable_update_mask()->add_paths(path);
+  }
+  if (request.update_mask().paths().empty()) {
+    return InvalidArgument(context.arguments[0], ": has no field, and none to reset is named");
+  }
+  request.mutable_config()->set_name(context.line.model);
+  return Print(context.client.UpdateModel(request), context);
 }
 
 absl::Status ModelsDelete(Context& context) {
@@ -213,6 +232,8 @@ constexpr Command kCommands[] = {
      "the mechanism in force, and what the planner predicts of each"},
     {"models create", "FILE", 1, 1, false, ModelsCreate,
      "a model from a textproto of bandana.v1.ModelConfig; files named in it are read here"},
+    {"models update", "FILE [FIELD...]", 1, -1, true, ModelsUpdate,
+     "take the fields of a textproto of ModelConfig; each FIELD gets its default"},
     {"models delete", "", 0, 0, true, ModelsDelete, "a model made at run time, with its data"},
     {"arms put", "FILE", 1, 1, true, ArmsPut, "add or replace the arms of an arms.tsv"},
     {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},

@@ -31,13 +31,18 @@ class Collector final : public google::protobuf::io::ErrorCollector {
 
 }  // namespace
 
-absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
+absl::StatusOr<v1::ModelConfig> ReadModelChange(const std::string& path) {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kConfigFileBytesMax));
   Collector collector(path);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   v1::ModelConfig config;
   if (!parser.ParseFromString(text, &config)) return InvalidArgument(collector.text);
+  return config;
+}
+
+absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
+  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadModelChange(path));
   std::vector<ConfigError> errors;
   auto spec = ParseModelConfig(config, std::filesystem::path(path).parent_path().string(),
                                /*allow_files=*/true, errors);

@@ -21,6 +21,10 @@ struct ModelFile {
 // INVALID_ARGUMENT with every mistake, `FILE:LINE:COLUMN: ...` or `FILE: field: ...`; ReadFile's.
 absl::StatusOr<ModelFile> ReadModelFile(const std::string& path);
 
+// Reads a textproto of ModelConfig that has some fields only, as they are: what is wrong with them
+// the server says. Errors: INVALID_ARGUMENT `FILE:LINE:COLUMN: ...`; ReadFile's.
+absl::StatusOr<v1::ModelConfig> ReadModelChange(const std::string& path);
+
 // Arms of an arms.tsv. Errors: INVALID_ARGUMENT with file and line; ReadFile's.
 absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension);
 

@@ -112,7 +112,7 @@ Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_vi
   if (key.bucket < forget_before_) return Admission::kExpired;
   if (ids_.Contains(key) || windows_.Find(record.event.id) != nullptr) return Admission::kDuplicate;
   if (record.event.epoch != state_.epoch) return Admission::kForeign;
-  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  if (ids_.size() >= options_.ids_max) return Refuse(RefusalReason::kIds, Admission::kNoRoom);
   const DecisionId& id = record.event.id;
   const WindowValue value{.reward = record.default_reward};
   const absl::StatusOr<CellContent> cell = options_.cells->Encode(id, value);
@@ -182,7 +182,7 @@ Admission ReportGate::JudgeOutcome(const OutcomeRecord& record, std::string_view
   if (ids_.Contains(key)) return Admission::kDuplicate;
   if (std::max(record.received, state_.time) >= record.deadline) return Admission::kExpired;
   if (record.event.epoch != state_.epoch) return Admission::kForeign;
-  if (ids_.size() >= options_.ids_max) return Admission::kNoRoom;
+  if (ids_.size() >= options_.ids_max) return Refuse(RefusalReason::kIds, Admission::kNoRoom);
   const Admission verdict = CountEvent(record.event, batch);
   if (verdict != Admission::kAppend) return verdict;
   batch.Add(bytes, Insert(key));
@@ -200,7 +200,7 @@ Admission ReportGate::JudgeContext(const ContextRecord& record, std::string_view
   // id was forgotten is an event a second time. It has the same bytes: it says nothing new of its
   // user.
   if (ids_.size() >= options_.ids_max) {
-    if (ids_.oldest_bucket() >= key.bucket) return Admission::kNoRoom;
+    if (ids_.oldest_bucket() >= key.bucket) return Refuse(RefusalReason::kIds, Admission::kNoRoom);
     forget_before_ = std::max(forget_before_, ids_.oldest_bucket() + 1);
   }
   state_.events.Add(0, 1);
@@ -243,8 +243,10 @@ Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   if (const Admission place = PlaceOf(record, state_.streams, options_.counter);
       place != Admission::kAppend)
     return place;
-  if (record.step > options_.debits->steps_max()) return Admission::kExhausted;
-  if (ids_.size() + record.steps.size() > options_.ids_max) return Admission::kNoRoom;
+  if (record.step > options_.debits->steps_max())
+    return Refuse(RefusalReason::kBudget, Admission::kExhausted);
+  if (ids_.size() + record.steps.size() > options_.ids_max)
+    return Refuse(RefusalReason::kIds, Admission::kNoRoom);
 
   const StreamPlace* known = state_.streams.Find(record.stream);
   const std::uint64_t newest = known == nullptr ? 0 : known->step;
@@ -253,13 +255,15 @@ Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   if (known != nullptr && named && users_.NodeOf(record.node, record.user) != known->node) {
     return Admission::kInvalid;
   }
-  if (known == nullptr && state_.streams.size() >= kCounterStreamsMax) return Admission::kExhausted;
+  if (known == nullptr && state_.streams.size() >= kCounterStreamsMax)
+    return Refuse(RefusalReason::kBudget, Admission::kExhausted);
   const int node = known != nullptr ? known->node : users_.NodeOrNext(record.node, record.user);
-  if (node < 0) return Admission::kUserLimit;
+  if (node < 0) return Refuse(RefusalReason::kUsers, Admission::kUserLimit);
   const Admission limit = CheckLimits(node, record.step - newest);
   if (limit != Admission::kAppend) return limit;
   if (known == nullptr) {
-    if (state_.streams.CountOf(node) >= kCounterStreamsPerNodeMax) return Admission::kExhausted;
+    if (state_.streams.CountOf(node) >= kCounterStreamsPerNodeMax)
+      return Refuse(RefusalReason::kBudget, Admission::kExhausted);
     users_.Admit(node, record.user);
     AddDebit(*options_.debits, state_.epoch, node, batch);
   }
@@ -306,12 +310,13 @@ std::uint64_t ReportGate::AcknowledgedStep(const StreamId& stream) const {
   return place == nullptr ? 0 : place->step;
 }
 
-Admission ReportGate::CheckLimits(int node, std::uint64_t events) const {
+Admission ReportGate::CheckLimits(int node, std::uint64_t events) {
   const bool limited = options_.events_per_user_max > 0 && !IsPooled(node);
   if (limited && state_.events.InEpoch(node) + events > options_.events_per_user_max) {
-    return Admission::kUserLimit;
+    return Refuse(RefusalReason::kBudget, Admission::kUserLimit);
   }
-  if (options_.debits->Exhausts(CountsOf(state_), node, events)) return Admission::kExhausted;
+  if (options_.debits->Exhausts(CountsOf(state_), node, events))
+    return Refuse(RefusalReason::kBudget, Admission::kExhausted);
   return Admission::kAppend;
 }
 
@@ -351,7 +356,7 @@ void ReportGate::UseBudget(std::uint64_t used) {
 
 Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
   const int node = users_.NodeOrNext(event.node, event.user);
-  if (node < 0) return Admission::kUserLimit;
+  if (node < 0) return Refuse(RefusalReason::kUsers, Admission::kUserLimit);
   const Admission limit = CheckLimits(node, 1);
   if (limit != Admission::kAppend) return limit;
   users_.Admit(node, event.user);
@@ -403,7 +408,10 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   state_.streams.Commit();
   state_.payments.Commit();
   const std::vector<std::uint64_t>& events = state_.events.all();
-  if (state_.events.opened()) budget_used_ = 0;
+  if (state_.events.opened()) {
+    budget_used_ = 0;
+    refusals_.Clear(RefusalReason::kBudget);
+  }
   for (const auto& [node, count] : state_.events.added()) {
     if (events[node] > events_max_.load(std::memory_order_relaxed)) events_max_ = events[node];
     UseBudgetOf(node);
@@ -440,6 +448,7 @@ void ReportGate::Rollback() {
 }
 
 void ReportGate::Publish() {
+  if (ids_.size() < options_.ids_max) refusals_.Clear(RefusalReason::kIds);
   published_epoch_.store(state_.epoch, std::memory_order_release);
   published_ids_.store(ids_.size(), std::memory_order_relaxed);
   oldest_bucket_.store(ids_.empty() ? INT64_MAX : ids_.oldest_bucket(), std::memory_order_relaxed);

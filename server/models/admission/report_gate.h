@@ -28,6 +28,7 @@
 #include "server/models/admission/epoch_events.h"
 #include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
+#include "server/models/admission/refusals.h"
 #include "server/models/admission/report_ids.h"
 #include "server/models/admission/stream_table.h"
 
@@ -91,6 +92,9 @@ class ReportGate final : public AppendGate {
   // Decisions that are open, and distinct ids remembered.
   std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
   std::uint64_t ids_max() const { return options_.ids_max; }
+  // What it refuses for now. A decision that finds no room before it is queued is to be set there.
+  GateRefusals& refusals() { return refusals_; }
+  RefusalLimits limits() const { return {options_.ids_max, options_.users_max}; }
   // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
   // tell one from another, leaves it to the devices.
   std::optional<BudgetUse> budget() const;
@@ -130,7 +134,7 @@ class ReportGate final : public AppendGate {
   // Counts one event of the node or user, after a debit that pays for it; or says why not.
   Admission CountEvent(const EventRecord& event, LogBatch& batch);
   // Whether the node may have so many further events in this epoch.
-  Admission CheckLimits(int node, std::uint64_t events) const;
+  Admission CheckLimits(int node, std::uint64_t events);
   bool IsPooled(int node) const;
   // What budget() shows may have grown: what the node, and what all together, have used of it.
   void UseBudgetOf(int node);
@@ -139,6 +143,11 @@ class ReportGate final : public AppendGate {
   // What the log has to store of it with the record.
   RememberedIds Insert(const RememberedId& id);
   void CountVerdict(Admission verdict);
+  // The verdict, noted as what lasts.
+  Admission Refuse(RefusalReason reason, Admission verdict) {
+    refusals_.Set(reason);
+    return verdict;
+  }
   void Publish();
 
   const Options options_;
@@ -163,6 +172,7 @@ class ReportGate final : public AppendGate {
   Counters::Values encoded_{};
   Counters::Values stored_{};
 
+  GateRefusals refusals_;
   std::atomic<std::uint64_t> published_epoch_{1};
   std::atomic<std::uint64_t> published_ids_{0};
   std::atomic<std::uint64_t> events_max_{0};

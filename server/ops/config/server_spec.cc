@@ -1,5 +1,7 @@
 #include "server/ops/config/server_spec.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <map>
 
@@ -184,7 +186,42 @@ void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerS
   }
 }
 
+v1::ServerConfig FixedPart(v1::ServerConfig config) {
+  config.clear_models();
+  config.clear_access();
+  config.clear_log_level();
+  v1::ServerLimits& limits = *config.mutable_limits();
+  limits.clear_arms_per_request_max();
+  limits.clear_batch_decisions_max();
+  limits.clear_models_max();
+  return config;
+}
+
+void AddDifferences(const google::protobuf::Message& a, const google::protobuf::Message& b,
+                    const std::string& prefix, std::vector<std::string>& names) {
+  using google::protobuf::util::MessageDifferencer;
+  const google::protobuf::Descriptor& type = *a.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    MessageDifferencer differencer;
+    const google::protobuf::FieldDescriptor* field = type.field(i);
+    if (differencer.CompareWithFields(a, b, {field}, {field})) continue;
+    names.push_back(prefix + field->name());
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> FieldsForRestart(const v1::ServerConfig& running,
+                                          const v1::ServerConfig& next) {
+  std::vector<std::string> names;
+  AddDifferences(running.limits(), next.limits(), "limits.", names);
+  v1::ServerConfig a = running;
+  v1::ServerConfig b = next;
+  a.clear_limits();
+  b.clear_limits();
+  AddDifferences(a, b, "", names);
+  return names;
+}
 
 std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std::string_view folder,
                                             const ConfigOptions& options,
@@ -217,6 +254,14 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
     checks.Add("log_format",
                absl::StrCat("must be TEXT or JSON, got ", static_cast<int>(config.log_format())));
   }
+  if (v1::LogLevel_IsValid(config.log_level())) {
+    spec.log_level =
+        config.log_level() == v1::LOG_LEVEL_UNSPECIFIED ? v1::INFO : config.log_level();
+  } else {
+    checks.Add("log_level", absl::StrCat("must be INFO, WARNING or ERROR, got ",
+                                         static_cast<int>(config.log_level())));
+  }
+  spec.fixed = FixedPart(config);
   if (config.has_drain_delay()) {
     spec.drain_delay =
         checks.Span("drain_delay", config.drain_delay(), absl::ZeroDuration(), absl::Seconds(60));

@@ -37,6 +37,9 @@ struct ServerSpec {
   absl::Duration token_rotation_interval;  // at least every model's token_lifetime
   absl::Duration drain_delay;
   v1::LogFormat log_format = v1::TEXT;
+  v1::LogLevel log_level = v1::INFO;
+  // The configuration without what a running server takes: two that differ need a restart.
+  v1::ServerConfig fixed;
   std::vector<ModelSpec> models;
   std::optional<TlsSpec> tls;           // absent: plaintext
   std::optional<AccessRules> access;    // absent: every caller has every role
@@ -52,6 +55,11 @@ struct ConfigOptions {
   // reads them only when it opens the model.
   bool check_model_files = false;
 };
+
+// The fields of a configuration that a running server cannot take, by name: those in which the two
+// differ.
+std::vector<std::string> FieldsForRestart(const v1::ServerConfig& running,
+                                          const v1::ServerConfig& next);
 
 // Validates everything and reports every mistake; reads the files that models name, relative to
 // `folder`. Returns nullopt exactly when it has added to `errors`.

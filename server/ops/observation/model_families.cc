@@ -1,5 +1,6 @@
 #include "server/ops/observation/model_families.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -255,7 +256,17 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
                 "Share of its events or steps that the fullest principal has used, where bounded");
   Family principal(MetricType::Gauge, "bandana_model_principal_epsilon",
                    "What the debits of one principal add up to, the largest, by reading");
+  Family refuses(MetricType::Gauge, "bandana_model_not_learning",
+                 "1 while reports of the model are refused for this reason: ids, users, budget, "
+                 "disk, log, closed");
   for (const ModelView& model : models) {
+    const auto add = [&](std::string_view reason) {
+      const bool now = std::any_of(model.refusals.begin(), model.refusals.end(),
+                                   [&](const auto& refusal) { return refusal.reason == reason; });
+      refuses.Add({{"model", model.name}, {"reason", std::string(reason)}}, now ? 1 : 0);
+    };
+    for (const RefusalReason reason : kRefusalReasons) add(NameOf(reason));
+    add(kClosedReason);
     for (const auto& [reading, epsilon] : model.epsilon_principal) {
       principal.Add({{"model", model.name}, {"reading", reading}}, epsilon);
     }
@@ -273,6 +284,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   info.MoveTo(out);
   rejected.MoveTo(out);
   budget.MoveTo(out);
+  refuses.MoveTo(out);
   principal.MoveTo(out);
   AppendUserGroups(models, out);
   AppendEffects(models, out);

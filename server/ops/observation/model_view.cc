@@ -98,6 +98,12 @@ ModelView ViewOf(const HostedModel& model, std::size_t values) {
   SetUserGroups(model.spec(), stats, view);
   SetEffects(stats, view);
   if (values > 0) view.looks = model.Look(values);
+  for (const LastingRefusal& refusal : model.Refusals()) {
+    view.refusals.push_back({.reason = std::string(NameOf(refusal.reason)),
+                             .text = refusal.text,
+                             .remedy = refusal.remedy,
+                             .since = std::nullopt});
+  }
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
   view.passes = absl::IsResourceExhausted(health);
@@ -109,6 +115,18 @@ ModelView ViewOf(const HostedModel& model, std::size_t values) {
 std::vector<ModelView> ViewModels(const ModelRegistry& registry, std::size_t values) {
   std::vector<ModelView> views;
   for (const auto& model : registry.List()) views.push_back(ViewOf(*model, values));
+  for (const AbsentModel& absent : registry.Absent()) {
+    ModelView& view = views.emplace_back();
+    view.name = absent.name;
+    view.failure = std::string(absent.why.message());
+    view.refusals.push_back({.reason = std::string(kClosedReason),
+                             .text = view.failure,
+                             .remedy = "it is tried again each minute where the reason may pass; "
+                                       "SIGHUP tries all",
+                             .since = std::nullopt});
+  }
+  std::sort(views.begin(), views.end(),
+            [](const ModelView& a, const ModelView& b) { return a.name < b.name; });
   return views;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,16 @@ struct EffectsView {
   std::uint64_t pairs_max = 0;
   std::uint64_t freed = 0;                                    // keys, since the start
   std::vector<std::pair<std::string, std::uint64_t>> blocks;  // by effect
+};
+
+// The reason of a model that is absent (ModelRegistry::Absent).
+inline constexpr std::string_view kClosedReason = "closed";
+
+struct RefusalView {
+  std::string reason;  // NameOf, or kClosedReason
+  std::string text;
+  std::string remedy;
+  std::optional<absl::Time> since;  // when RefusalWatch first saw it
 };
 
 struct ModelView {
@@ -71,7 +82,8 @@ struct ModelView {
   std::optional<UserGroupsView> user_groups;
   std::vector<EffectLook> looks;  // models of effects; for the status page only
   std::optional<EffectsView> effects;
-  std::string failure;  // why reports cannot be taken, or ""
+  std::vector<RefusalView> refusals;  // why reports are refused now
+  std::string failure;                // why reports cannot be taken, or ""
   bool passes = false;  // the failure may end by itself, and selections are served meanwhile
 
   std::uint64_t apply_lag() const { return log_sequence - applied_sequence; }
@@ -80,6 +92,7 @@ struct ModelView {
 struct ServerView {
   std::string version;
   absl::Time started;
+  bool starting = false;  // models of the start are being opened
   bool draining = false;
   int calls_in_flight = 0;
   double tls_expiry_seconds = 0;  // Unix time at which the present certificate ends; 0 = plaintext

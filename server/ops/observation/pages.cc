@@ -10,13 +10,18 @@ namespace {
 HttpResponse Readiness(const ServerView& view) {
   HttpResponse response{.status = 200, .body = "ready\n"};
   if (view.draining) return {.status = 503, .body = "draining\n"};
-  std::string failures;
+  std::string lines;
+  bool serves = view.models.empty();
   for (const ModelView& model : view.models) {
-    if (model.failure.empty()) continue;
-    std::string& text = model.passes ? response.body : failures;
-    absl::StrAppend(&text, model.name, ": ", model.failure, "\n");
+    serves |= model.failure.empty() || model.passes;
+    for (const RefusalView& refusal : model.refusals) {
+      absl::StrAppend(&lines, model.name, ": ", refusal.reason, ": ", refusal.text, "\n");
+    }
   }
-  if (!failures.empty()) return {.status = 503, .body = failures};
+  if (view.starting) return {.status = 503, .body = "starting\n" + lines};
+  // One model that takes no reports must not take the others away from their callers.
+  if (!serves) return {.status = 503, .body = lines};
+  response.body += lines;
   return response;
 }
 

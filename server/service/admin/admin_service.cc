@@ -13,6 +13,7 @@
 #include "common/design/field_checks.h"
 #include "common/planner/served_config.h"
 #include "server/service/admin/admin_streams.h"
+#include "server/service/admin/config_update.h"
 #include "server/service/admin/stream_guard.h"
 #include "server/service/transport/error_text.h"
 
@@ -56,6 +57,13 @@ class AdminService::Impl final : public v1::Admin::Service {
                            v1::ModelDescription* response) override {
     return Serve(*context, "CreateModel",
                  [&](Visit&) { return Create(request->config(), *response); });
+  }
+  grpc::Status UpdateModel(grpc::ServerContext* context, const v1::UpdateModelRequest* request,
+                           v1::ModelDescription* response) override {
+    return Serve(*context, "UpdateModel", [&](Visit& visit) {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->config().name()));
+      return Update(*request, *response);
+    });
   }
   grpc::Status DeleteModel(grpc::ServerContext* context, const v1::DeleteModelRequest* request,
                            v1::DeleteModelResponse*) override {
@@ -204,11 +212,12 @@ class AdminService::Impl final : public v1::Admin::Service {
   absl::Status WithModel(Visit& visit, const std::string& name, Function function) {
     BANDANA_RETURN_IF_ERROR(visit.AllowModel(name));
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
-    if (model == nullptr) return NotFound("model: no model has this name");
+    if (model == nullptr) return AbsenceOf(registry_, name);
     return function(*model);
   }
 
-  absl::Status Create(const v1::ModelConfig& config, v1::ModelDescription& response) {
+  // The configuration of a request, which may name no files.
+  absl::StatusOr<ModelSpec> Parse(const v1::ModelConfig& config) const {
     std::vector<ConfigError> errors;
     auto spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
     if (spec && spec->public_spec.token_lifetime > options_.token_lifetime_max) {
@@ -217,7 +226,25 @@ class AdminService::Impl final : public v1::Admin::Service {
                                      absl::FormatDuration(options_.token_lifetime_max))});
     }
     BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "config"));
-    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Create(*std::move(spec)));
+    return *std::move(spec);
+  }
+
+  absl::Status Create(const v1::ModelConfig& config, v1::ModelDescription& response) {
+    BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, Parse(config));
+    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Create(std::move(spec)));
+    options_.on_models_changed();
+    response = Describe(*model);
+    return absl::OkStatus();
+  }
+
+  absl::Status Update(const v1::UpdateModelRequest& request, v1::ModelDescription& response) {
+    const std::string& name = request.config().name();
+    const std::shared_ptr<HostedModel> current = registry_.Find(name);
+    if (current == nullptr) return AbsenceOf(registry_, name);
+    BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config,
+                             UpdatedConfig(current->spec().config, request));
+    BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, Parse(config));
+    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Update(std::move(spec)));
     options_.on_models_changed();
     response = Describe(*model);
     return absl::OkStatus();

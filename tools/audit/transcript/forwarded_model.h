@@ -71,6 +71,11 @@ class ForwardedModel : public server::HostedModel {
   v1::GetLedgerResponse Ledger() const override { return model_->Ledger(); }
   std::optional<server::BudgetUse> Budget() const override { return model_->Budget(); }
   absl::Status Health() const override { return model_->Health(); }
+  std::vector<server::LastingRefusal> Refusals() const override { return model_->Refusals(); }
+  absl::Status CheckUpdate(const ModelSpec& spec) const override {
+    return model_->CheckUpdate(spec);
+  }
+  void Retire() override { model_->Retire(); }
   int log_queue() const override { return model_->log_queue(); }
   void Step() override { model_->Step(); }
 

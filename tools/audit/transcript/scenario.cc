@@ -23,7 +23,7 @@ constexpr Weight kWeights[] = {
     {Act::kRestartDevice, 3}, {Act::kKillDevice, 2},  {Act::kRestartServer, 2},
     {Act::kKillServer, 1},    {Act::kOpenEpoch, 2},   {Act::kPeerEpoch, 2},
     {Act::kPeerPolicy, 2},    {Act::kEntropy, 2},     {Act::kCheckpoint, 2},
-    {Act::kRefresh, 2},       {Act::kFullDisk, 2},
+    {Act::kRefresh, 2},       {Act::kFullDisk, 2},    {Act::kUpdate, 2},
 };
 
 Act DrawAct(WorldRandom& random) {
@@ -195,10 +195,10 @@ std::string TextOf(const std::optional<Reaction>& reaction) {
 }
 
 constexpr const char* kActs[] = {
-    "select",       "read",         "read pages",       "look",          "device sleeps",
-    "device clock", "server clock", "restart device",   "kill device",   "restart server",
-    "kill server",  "open epoch",   "peer's epoch",     "peer's policy", "entropy",
-    "checkpoint",   "full disk",    "refresh posterior"};
+    "select",       "read",         "read pages",        "look",          "device sleeps",
+    "device clock", "server clock", "restart device",    "kill device",   "restart server",
+    "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
+    "checkpoint",   "full disk",    "refresh posterior", "update model"};
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/privacy_rules.h"
+#include "tools/audit/replay_settings.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/network.h"
 #include "tools/audit/transcript/room.h"
@@ -54,6 +55,7 @@ class World {
   explicit World(const WorldOptions& options)
       : options_(options),
         scenario_(*options.scenario),
+        spec_(*options.spec),
         public_spec_(options.spec->public_spec),
         central_(IsCentralMode(public_spec_.mode)),
         raw_(scenario_.combination->raw_caller),
@@ -105,7 +107,7 @@ class World {
  private:
   absl::Status OpenRoom() {
     BANDANA_ASSIGN_OR_RETURN(room_,
-                             Room::Open({.spec = options_.spec,
+                             Room::Open({.spec = &spec_,
                                          .folder = server_folder_,
                                          .clock = &server_clock_,
                                          .catalogue_arms = scenario_.combination->catalogue_arms,
@@ -195,6 +197,8 @@ class World {
       case Act::kRefresh:
         if (phone_.running()) phone_.Refresh(absl::StrCat(scenario_.seed % kUsers));
         return absl::OkStatus();
+      case Act::kUpdate:
+        return Update(step.amount);
     }
     return absl::OkStatus();
   }
@@ -203,10 +207,37 @@ class World {
     const bool other = as_the_peer_says && network_.policy().has_value();
     if (!other) network_.NamePolicy(std::nullopt);
     BANDANA_RETURN_IF_ERROR(
-        phone_.Start(other ? *network_.policy() : public_spec_, network_.EpochNow()));
+        phone_.Start(other ? *network_.policy() : spec_.public_spec, network_.EpochNow()));
     // Posteriors are in memory alone.
     for (int user = 0; scenario_.combination->on_device && user < kUsers; ++user) {
       phone_.Refresh(absl::StrCat(user));
+    }
+    return absl::OkStatus();
+  }
+
+  // As ModelRegistry::Update does it. An application that starts later finds the new policy.
+  absl::Status Update(double amount) {
+    std::vector<const Setting*> rows;
+    for (const Setting& setting : Settings()) {
+      const bool changes = !setting.change.empty() && setting.path != "name";
+      if (changes && Applies(setting, spec_.config)) rows.push_back(&setting);
+    }
+    const auto row = static_cast<std::size_t>(amount * static_cast<double>(rows.size()));
+    const Setting& setting = *rows[std::min(row, rows.size() - 1)];
+    std::vector<ConfigError> errors;
+    auto next = ParseModelConfig(Change(setting, spec_.config), "", /*allow_files=*/false, errors);
+    const absl::Status checked =
+        next ? room_->model().CheckUpdate(*next) : InvalidArgument("no configuration");
+    recorder_->Text(Observer::kOthers, "UpdateModel",
+                    absl::StrCat(ToAbsl(setting.path), ": ", checked.ToString()));
+    if (!checked.ok()) return absl::OkStatus();
+    room_->model().Retire();
+    CloseRoom();
+    ModelSpec before = std::exchange(spec_, *std::move(next));
+    if (const absl::Status opened = OpenRoom(); !opened.ok()) {
+      recorder_->Text(Observer::kOthers, "UpdateModel", opened.ToString());
+      spec_ = std::move(before);
+      return OpenRoom();
     }
     return absl::OkStatus();
   }
@@ -352,6 +383,7 @@ class World {
 
   const WorldOptions options_;
   const Scenario& scenario_;
+  ModelSpec spec_;  // of the server now
   const PublicSpec public_spec_;
   const bool central_;
   const bool raw_;

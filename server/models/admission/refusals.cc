@@ -1,0 +1,45 @@
+#include "server/models/admission/refusals.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace bandana::server {
+
+std::string_view NameOf(RefusalReason reason) {
+  constexpr std::array<std::string_view, kRefusalReasons.size()> kNames = {"ids", "users", "budget",
+                                                                           "disk", "log"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLimits& limits,
+                                       const absl::Status& health) {
+  std::vector<LastingRefusal> refusals;
+  if (gate.Has(RefusalReason::kIds)) {
+    refusals.push_back({RefusalReason::kIds,
+                        absl::StrCat("as many decisions are remembered as may be, "
+                                     "decisions_open_max = ",
+                                     limits.ids_max, ": reports are refused"),
+                        "raise decisions_open_max, or shorten token_lifetime"});
+  }
+  if (gate.Has(RefusalReason::kUsers)) {
+    refusals.push_back({RefusalReason::kUsers,
+                        absl::StrCat("as many users are known as may be, users_max = ",
+                                     limits.users_max, ": reports of new users are refused"),
+                        "raise users_max"});
+  }
+  if (gate.Has(RefusalReason::kBudget)) {
+    refusals.push_back({RefusalReason::kBudget,
+                        "the events or the steps that a user or a stream may have in this epoch "
+                        "are used up: their reports are refused",
+                        "open a new epoch where your policy allows one, or let it be"});
+  }
+  if (absl::IsResourceExhausted(health)) {
+    refusals.push_back({RefusalReason::kDisk, std::string(health.message()),
+                        "free space on the disk: reports are taken again by themselves"});
+  } else if (!health.ok()) {
+    refusals.push_back({RefusalReason::kLog, std::string(health.message()),
+                        "see to the disk or file that the message names; a restart recovers"});
+  }
+  return refusals;
+}
+
+}  // namespace bandana::server

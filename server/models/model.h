@@ -1,0 +1,235 @@
+// The one HostedModel, in hosted_model.cc: who owns what, and in which order it starts and ends.
+// Internal to it.
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/design/event_rule.h"
+#include "common/design/family.h"
+#include "common/design/mode.h"
+#include "common/model/entries/counters.h"
+#include "common/model/entries/records.h"
+#include "common/model/state/event_path.h"
+#include "server/log/log_writer.h"
+#include "server/models/admission/decision_numbers.h"
+#include "server/models/admission/open_counts.h"
+#include "server/models/admission/report_check.h"
+#include "server/models/admission/report_gate.h"
+#include "server/models/apply_loop.h"
+#include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/effect_names.h"
+#include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/freeing/key_freeing.h"
+#include "server/models/freeing/pairs_watch.h"
+#include "server/models/hosted_model.h"
+#include "server/models/model_stats.h"
+#include "server/models/users/user_table.h"
+
+namespace bandana::server {
+
+class Model final : public HostedModel {
+ public:
+  Model(ModelSpec spec, std::string folder, const Clock& clock, const HostedModelOptions& options)
+      : spec_(std::move(spec)),
+        folder_(std::move(folder)),
+        clock_(clock),
+        options_(options),
+        warn_(options.warn ? options.warn : [](const std::string&) {}),
+        store_(StoreOptions(spec_, folder_, options.checkpoint_seal), warn_) {}
+
+  ~Model() override {
+    // The loop appends time entries: it ends before the writer. The writer tells the loop of its
+    // last commits: it ends before the loop is destroyed.
+    StopLoop();
+    writer_.reset();
+  }
+
+  // Recovers the folder and begins to serve. Errors: HostedModel::Open's.
+  absl::Status Start();
+
+  const ModelSpec& spec() const override { return spec_; }
+  const InstanceId& instance() const override { return instance_; }
+  std::uint64_t epoch() const override { return gate_->epoch(); }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
+  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
+
+  absl::StatusOr<int> ResolveUser(std::string_view user) const override;
+  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
+    user_groups_->Parts(user, out);
+  }
+  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
+  absl::Status RecordDecision(const Decision& decision) override;
+  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
+    Submit(std::move(outcomes), std::move(done));
+  }
+  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override {
+    Submit(std::move(reports), std::move(done));
+  }
+  void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override {
+    Submit(std::move(reports), std::move(done));
+  }
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
+    counts_.Rejected(code, reason, count);
+  }
+  void CountFeaturesClipped(std::uint64_t count) override { counts_.FeaturesClipped(count); }
+
+  absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
+    if (!mode().no_catalogue.empty()) {
+      return FailedPrecondition("model ", spec_.public_spec.name, " is ",
+                                ToAbsl(mode().no_catalogue));
+    }
+    BANDANA_RETURN_IF_ERROR(FamilyOf(spec_).CheckCatalogue(spec_));
+    BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+    return arms_->Put(arms, out);
+  }
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) override {
+    BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+    return arms_->Remove(ids);
+  }
+  absl::StatusOr<UserBatch> NewUsers() const override { return user_groups_->NewBatch(); }
+  absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override {
+    BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+    return user_groups_->Put(batch, out);
+  }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override;
+  absl::Status PutGraph(const v1::Graph& graph) override;
+  absl::StatusOr<std::uint64_t> OpenEpoch() override;
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
+  absl::StatusOr<std::string> Export() override;
+  v1::GetStatsResponse Stats() const override;
+  std::vector<EffectLook> Look(std::size_t count) const override {
+    std::vector<EffectLook> looks = posterior()->Look(count);
+    NameValues(*catalogue(), *user_groups_, looks);
+    return looks;
+  }
+  std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }
+  std::optional<WindowPlaces> places() const override { return counts_.places(); }
+  v1::GetLedgerResponse Ledger() const override {
+    return LedgerOf(spec_.public_spec,
+                    {.events = counters_.Get()[Counters::kApplied],
+                     .events_of_one = gate_->events_of_one_max(),
+                     .epoch = gate_->epoch(),
+                     .debits = *path_->debits(),
+                     .stream = path_->stream_cost(),
+                     .event = path_->event_cost()},
+                    *loop_->ledger());
+  }
+  std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
+  std::vector<LastingRefusal> Refusals() const override {
+    return RefusalsOf(gate_->refusals(), gate_->limits(), Health());
+  }
+  absl::Status CheckUpdate(const ModelSpec& spec) const override;
+  void Retire() override;
+  int log_queue() const override { return writer_->queued(); }
+  void Step() override {
+    if (!options_.stepped) return;
+    do {
+      writer_->Step();
+      loop_->Step();
+    } while (writer_->due());
+    if (TakeFreeing(clock_.Now())) Free(clock_.Now());
+  }
+  absl::Status Health() const override {
+    absl::Status log = writer_->Health();
+    if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
+    BANDANA_RETURN_IF_ERROR(loop_->status());
+    return log.ok() ? loop_->withheld() : log;
+  }
+
+ private:
+  // A report that asked for entry.
+  struct AskedReport {
+    std::size_t position;  // in the call
+    CountedReport counted;
+  };
+  struct Asked {
+    std::vector<ReportResult> results;  // one per report of the call
+    std::vector<AskedReport> reports;   // one per record
+    std::vector<StreamId> streams;      // one per report of a device's stream
+  };
+
+  // The only way of reports: checked, queued, judged, answered.
+  template <typename Reported>
+  void Submit(std::vector<Reported> reports, ReportDone done);
+  // On the writer's thread, when everything that was admitted is durable. Errors: see Report.
+  absl::StatusOr<std::vector<ReportResult>> Answer(Asked asked,
+                                                   std::span<const Admission> verdicts);
+  void StopLoop() {
+    if (loop_ != nullptr) loop_->Stop();
+    if (checkpoint_task_.valid()) checkpoint_task_.wait();
+    if (freeing_task_.valid()) freeing_task_.wait();
+  }
+  // What a change holds until it is done. Errors: UNAVAILABLE the model is retired.
+  absl::StatusOr<std::shared_lock<std::shared_mutex>> BeginChange();
+  const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
+  absl::Status StartGate(const Recovered& recovered);
+  absl::Status StartLoop(Recovered recovered);
+  absl::Status AdoptChanges(const Identity& stored, bool open_windows);
+  // Appends one record and waits until it is durable and applied.
+  absl::StatusOr<Admission> AppendAndWait(std::string record);
+  absl::StatusOr<Admission> AppendAndWait(const Record& record) {
+    return AppendAndWait(Encode(record));
+  }
+  void FollowEffects(std::shared_ptr<const EffectsPosterior> effects);
+  void StartFreeing();
+  // On the loop's thread, at each of its looks at the clock.
+  void LookAtEffects(absl::Time now);
+  // Whether effects are to be freed now, by the caller.
+  bool TakeFreeing(absl::Time now);
+  void Free(absl::Time now);
+  absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
+  // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
+  void FinishTrimming();
+  // The error of a call that the gate could not decide about.
+  absl::Status Undecided(Admission admission) const;
+  // What the open windows hold that a report came for.
+  absl::StatusOr<WindowValues> ReportedValues();
+
+  std::shared_mutex changes_;  // shared by changes, held alone by Retire
+  bool retired_ = false;
+
+  const ModelSpec spec_;
+  const std::string folder_;
+  const Clock& clock_;
+  const HostedModelOptions options_;
+  const WarningSink warn_;
+
+  InstanceId instance_{};
+  std::unique_ptr<const EventPath> path_;
+  Intake intake_;
+  UserIndex users_;
+  Counters counters_;
+  OpenCounts counts_{spec_, counters_};
+  std::unique_ptr<ArmCatalogue> arms_;
+  std::unique_ptr<UserTable> user_groups_;
+  std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
+  std::uint64_t freed_before_ = 0;                   // keys, as the log was replayed
+  std::unique_ptr<UpdateLog> log_;
+  std::unique_ptr<ApplyLoop> loop_;
+  std::unique_ptr<CellCodec> cells_;
+  std::unique_ptr<DecisionNumbers> numbers_;
+  std::unique_ptr<ReportGate> gate_;
+  std::unique_ptr<LogWriter> writer_;
+
+  std::mutex checkpoint_mutex_;  // for store_
+  CheckpointStore store_;
+  std::atomic<bool> checkpoint_running_{false};
+  std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
+
+  std::unique_ptr<PairsWatch> pairs_watch_;  // of the loop's thread
+  std::unique_ptr<KeyFreeing> freeing_;
+  std::atomic<bool> freeing_ready_{false};
+  std::atomic<bool> freeing_running_{false};
+  std::future<void> freeing_task_;  // as checkpoint_task_
+};
+
+}  // namespace bandana::server
