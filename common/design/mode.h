@@ -32,8 +32,7 @@ struct ModeRow {
   bool hides_contexts = false;      // contexts are private, as rewards are
   bool contexts_on_device = false;  // the server sees neither contexts nor arms
   // Whether decisions are numbered in a row, so that a remembered one takes a bit. Where the server
-  // keeps raw rewards ids are random: an entry of the log that could be guessed would say, under
-  // the running hash, what it holds.
+  // keeps raw rewards the entries of the log have random bytes of their own (Salted).
   bool numbers_decisions = false;
   // Decisions that are remembered at most, where a configuration does not say.
   std::uint64_t decisions_open_max = kRandomIdsMaxDefault;

@@ -157,7 +157,7 @@ void LogWriter::Write(Requests group) {
       verdicts_.push_back(gate_.Judge(record, batch_));
     }
   }
-  gate_.AddChunks(batch_);
+  gate_.Complete(batch_);
   batch_.forget_before = gate_.ForgetBefore();
   // Counters alone can wait for company, but not longer than the interval.
   const auto now = std::chrono::steady_clock::now();

@@ -49,8 +49,9 @@ class AppendGate {
   // cell and nothing else. The record is well formed: it comes from this process, and outlives the
   // transaction.
   virtual Admission Judge(std::string_view record, LogBatch& batch) = 0;
-  // Adds what has become of the dense ids since the last Commit.
-  virtual void AddChunks(LogBatch& batch) = 0;
+  // Called when all of a transaction are judged: adds what has become of the dense ids since the
+  // last Commit, and gives the records the form in which they enter the log.
+  virtual void Complete(LogBatch& batch) = 0;
   // Buckets of ids that the next transaction drops.
   virtual std::optional<std::int64_t> ForgetBefore() = 0;
   // The counters as they stand after Commit, and whether they differ from the last stored ones.

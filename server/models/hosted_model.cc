@@ -285,6 +285,7 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
       }));
   Step();
   absl::StatusOr<Admission> admission = answer.get();
+  if (admission.ok() && *admission == Admission::kUnsealed) return Undecided(*admission);
   if (admission.ok() && *admission == Admission::kAppend) {
     BANDANA_RETURN_IF_ERROR(loop_->WaitApplied(log_->last().sequence));
   }

@@ -200,7 +200,7 @@ void SimServer::Commit() {
     if (mutant_loses_cells && request.reports) batch.cells.resize(cells);
   }
   reports_showed_ = reports_showed_ || (reports_alone && !batch.records.empty());
-  running_->gate->AddChunks(batch);
+  running_->gate->Complete(batch);
   batch.forget_before = running_->gate->ForgetBefore();
   const bool store = !batch.records.empty() || !batch.cells.empty() || batch.forget_before ||
                      running_->gate->CountersChanged();

@@ -114,7 +114,7 @@ class FakeGate final : public AppendGate {
     batch.Add(record);
     return Admission::kAppend;
   }
-  void AddChunks(LogBatch&) override {}
+  void Complete(LogBatch&) override {}
   std::optional<std::int64_t> ForgetBefore() override { return std::nullopt; }
   std::string EncodeCounters() override { return std::to_string(admitted + staged_); }
   bool CountersChanged() const override { return changed.load(); }

@@ -200,7 +200,7 @@ TEST_F(ModelRegistryTest, AnUpdateTakesWhatARestartMayChange) {
   // Who still holds the one before reads what it published, and learns nothing by it.
   EXPECT_EQ(NodeOf(*former->posterior(), 0).alpha, 0.75);
   const ReportedOutcome report{.decision = DecisionOf(*former, clock_, 50, {1, 0}, "ann"),
-                                       .reward = 1};
+                               .reward = 1};
   bool refused = false;
   former->Report({report}, [&](auto results) { refused = absl::IsUnavailable(results.status()); });
   EXPECT_TRUE(refused);

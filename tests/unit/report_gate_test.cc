@@ -356,6 +356,54 @@ TEST_F(ReportGateTest, CountersAreStoredOnlyWhenTheyChanged) {
   EXPECT_FALSE(gate_->CountersChanged());
 }
 
+// Two servers that see the same report make different entries of it, which say the same.
+TEST_F(ReportGateTest, EntriesOfRawRewardsHaveRandomBytes) {
+  options_.salts = &SystemBits();
+  std::vector<std::string> entries;
+  for (int server = 0; server < 2; ++server) {
+    Start();
+    EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kAppend);
+    const std::string plain = bytes_;
+    gate_->Complete(batch_);
+    ASSERT_EQ(batch_.records.size(), 1);
+    entries.emplace_back(batch_.records[0].bytes);
+    EXPECT_EQ(entries.back().size(), plain.size() + 18);
+    const auto read = Decode(entries.back(), 1);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(Encode(*read), plain);
+    gate_->Rollback();
+  }
+  EXPECT_NE(entries[0], entries[1]);
+  // And so do the entries of one transaction, also with what the gate adds to it.
+  Start();
+  server::LogBatch batch;
+  const std::string record = Encode(TimeRecord{kStart + absl::Seconds(1)});
+  const std::string later = Encode(TimeRecord{kStart + absl::Seconds(2)});
+  EXPECT_EQ(gate_->Judge(record, batch), Admission::kAppend);
+  EXPECT_EQ(gate_->Judge(later, batch), Admission::kAppend);
+  gate_->Complete(batch);
+  ASSERT_EQ(batch.records.size(), 2);
+  EXPECT_NE(batch.records[0].bytes.substr(2, 16), batch.records[1].bytes.substr(2, 16));
+}
+
+class NoBits final : public BitSource {
+ public:
+  absl::Status Fill(std::span<std::byte>) override { return absl::UnavailableError("none"); }
+};
+
+TEST_F(ReportGateTest, WithoutRandomnessNothingOfARawRewardIsAppended) {
+  NoBits none;
+  options_.salts = &none;
+  Start();
+  EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kUnsealed);
+  EXPECT_EQ(Judge(EpochRecord{2}), Admission::kUnsealed);
+  EXPECT_TRUE(batch_.records.empty());
+  gate_->Complete(batch_);
+  Commit();
+  EXPECT_EQ(gate_->ids(), 0);
+  EXPECT_EQ(gate_->epoch(), 1);
+}
+
 TEST(IdBucketTest, RoundsDownAlsoBeforeTheEpoch) {
   EXPECT_EQ(server::IdBucketOf(absl::UnixEpoch()), 0);
   EXPECT_EQ(server::IdBucketOf(absl::UnixEpoch() + absl::Seconds(10)), 1);
@@ -388,7 +436,7 @@ class StreamGateTest : public ReportGateTest {
   }
   // In the chunks that the next transaction stores.
   std::uint64_t KnownIds() {
-    gate_->AddChunks(batch_);
+    gate_->Complete(batch_);
     std::uint64_t ids = 0;
     for (const server::IdChunk& chunk : batch_.chunks) ids += server::KnownIds(chunk.bits);
     return ids;

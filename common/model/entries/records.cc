@@ -34,8 +34,18 @@ enum Type : std::uint8_t {
   kKeyedShown = 17,
   kKeyedReport = 18,
   kFree = 19,
+  kSalted = 20,  // 16 random bytes, then another record with its version and type
 };
 constexpr Type kLast = kFree;
+constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
+
+// The record without its salt, if it has one.
+std::string_view Unsalted(std::string_view bytes) {
+  const bool salted = bytes.size() >= kSaltedHeadBytes &&
+                      static_cast<std::uint8_t>(bytes[0]) == kVersion &&
+                      static_cast<std::uint8_t>(bytes[1]) == kSalted;
+  return salted ? bytes.substr(kSaltedHeadBytes) : bytes;
+}
 
 void Put(ByteWriter& out, absl::Time time) { out.I64(absl::ToUnixNanos(time)); }
 absl::Time TakeTime(ByteReader& in) { return absl::FromUnixNanos(in.I64()); }
@@ -367,7 +377,19 @@ std::string Encode(const Record& record) {
   return bytes;
 }
 
-absl::StatusOr<Record> Decode(std::string_view bytes, int dimension) {
+std::string Salted(const EntrySalt& salt, std::string_view record) {
+  std::string bytes;
+  bytes.reserve(kSaltedHeadBytes + record.size());
+  ByteWriter out(bytes);
+  out.U8(kVersion);
+  out.U8(kSalted);
+  out.Fixed(salt);
+  out.Fixed(AsBytes(record));
+  return bytes;
+}
+
+absl::StatusOr<Record> Decode(std::string_view entry, int dimension) {
+  const std::string_view bytes = Unsalted(entry);
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();

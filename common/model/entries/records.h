@@ -170,7 +170,13 @@ inline constexpr std::uint8_t kReportKind = 2;  // of context reports
 // Times are stored to the nanosecond: give times that ToUnixNanos can hold.
 std::string Encode(const Record& record);
 
-// `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS; FormerWindows.
+// The encoded record with random bytes before it: they are part of the entry, and nobody reads
+// them.
+using EntrySalt = std::array<std::byte, 16>;
+std::string Salted(const EntrySalt& salt, std::string_view record);
+
+// With or without salt. `dimension`: d of the model. Views point into `bytes`. Errors: DATA_LOSS;
+// FormerWindows.
 absl::StatusOr<Record> Decode(std::string_view bytes, int dimension);
 
 }  // namespace bandana

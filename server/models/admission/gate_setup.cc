@@ -5,8 +5,10 @@
 #include "common/base/sha256.h"
 #include "common/design/event_rule.h"
 #include "common/design/user_nodes.h"
+#include "common/random/bit_source.h"
 
 namespace bandana::server {
+
 ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
                                 const CellCodec& cells) {
   return {.dimension = spec.public_spec.dimension,
@@ -20,7 +22,8 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
           .token_lifetime = spec.public_spec.token_lifetime,
           .remember = EventRuleOf(spec.public_spec).decided_after,
           .counter = path.device_counter(),
-          .debits = path.debits()};
+          .debits = path.debits(),
+          .salts = path.draws_noise() ? &SystemBits() : nullptr};
 }
 
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {

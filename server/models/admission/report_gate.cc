@@ -71,6 +71,9 @@ void ReportGate::ForgetBefore(std::int64_t bucket) {
 Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
   absl::StatusOr<Record> record = Decode(bytes, options_.dimension);
   BANDANA_CHECK(record.ok());
+  // Hidden reports become no entry, and what is drawn must not depend on whether one came.
+  const bool enters = !(options_.hides && std::holds_alternative<ReportRecord>(*record));
+  if (enters && !salts_.Ready()) return Admission::kUnsealed;
   return std::visit([&](auto& one) { return Take(one, bytes, batch); }, *record);
 }
 
@@ -403,6 +406,7 @@ bool ReportGate::CountersChanged() const {
 }
 
 void ReportGate::Commit(const LogPosition& last, bool stored) {
+  salts_.Forget();
   windows_.Commit();
   users_.Commit();
   state_.streams.Commit();
@@ -431,6 +435,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
 }
 
 void ReportGate::Rollback() {
+  salts_.Forget();
   windows_.Rollback();
   users_.Rollback();
   for (const RememberedId& id : undo_.ids) {

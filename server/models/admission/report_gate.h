@@ -25,6 +25,7 @@
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/budget_use.h"
+#include "server/models/admission/entry_salts.h"
 #include "server/models/admission/epoch_events.h"
 #include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
@@ -67,6 +68,7 @@ class ReportGate final : public AppendGate {
     absl::Duration remember;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
+    BitSource* salts = nullptr;  // of logs that keep raw rewards: EntrySalts
   };
   // `committed` is called after every transaction, with the last durable entry.
   ReportGate(Options options, UserIndex& users, Counters& counters,
@@ -81,7 +83,10 @@ class ReportGate final : public AppendGate {
   void ForgetBefore(std::int64_t bucket);
 
   Admission Judge(std::string_view record, LogBatch& batch) override;
-  void AddChunks(LogBatch& batch) override { ids_.AddChanged(batch.chunks); }
+  void Complete(LogBatch& batch) override {
+    ids_.AddChanged(batch.chunks);
+    salts_.Put(batch);
+  }
   std::optional<std::int64_t> ForgetBefore() override;
   std::string EncodeCounters() override;
   bool CountersChanged() const override;
@@ -155,6 +160,7 @@ class ReportGate final : public AppendGate {
   Counters& counters_;
   const std::function<void(const LogPosition&)> committed_;
 
+  EntrySalts salts_{options_.salts};
   IdIndex ids_;
   ReportIds reports_;  // of the ids, those of context reports
   GateState state_;
