@@ -27,6 +27,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
 ModelView Model(const std::string& name, std::uint64_t reports) {
   ModelView model;
   model.name = name;
+  model.mode = "NON_PRIVATE";
   model.reports_applied = reports;
   return model;
 }

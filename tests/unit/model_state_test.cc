@@ -54,6 +54,11 @@ TEST(ModelState, NamesEveryReasonAndNotTheDiskTwice) {
   state = StateOf(model, {disk});
   EXPECT_EQ(state.word, "failed");
   EXPECT_THAT(state.troubles, ElementsAre(Why("no space for the log"), Why("the disk is full")));
+  const NotLearning closed{.why = model.failure, .remedy = "SIGHUP", .since = std::nullopt};
+  state = StateOf(model, {closed});
+  EXPECT_EQ(state.word, "failed");
+  ASSERT_THAT(state.troubles, ElementsAre(Why("no space for the log")));
+  EXPECT_EQ(state.troubles[0].remedy, "SIGHUP");
 }
 
 TEST(ModelState, IsBehindWhenEntriesWaitAndThePosteriorStandsStill) {

@@ -265,6 +265,21 @@ TEST(ModelPage, HasWhatThePageOfManyModelsLeavesOut) {
   EXPECT_EQ(LooksOn("/metrics", 1).values, 0u);
 }
 
+// Nothing is known of it, not even that it is not private.
+TEST(StatusPage, SaysNothingButTheFailureOfAModelThatDidNotOpen) {
+  ServerView view = Holding(2);
+  view.models[0] = ModelView();
+  view.models[0].name = "closed";
+  view.models[0].failure = "checkpoint is damaged";
+  const std::string page = Get("/", view).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 models is not all right:"),
+                          HasSubstr("closed</a>: failed. <span>checkpoint is damaged."),
+                          Not(HasSubstr(">non-private<"))));
+  EXPECT_EQ(Count(page, "<dl>"), 1u);
+  EXPECT_THAT(Get("/models/closed", view).body,
+              AllOf(HasSubstr("<b>failed</b>"), Not(HasSubstr("<dl>"))));
+}
+
 TEST(StatusPage, DrawsNoEmptyCharts) {
   const Metrics metrics;
   const std::string page =

@@ -102,6 +102,7 @@ std::string Banner(const State& state, absl::Time now) {
 }  // namespace
 
 std::string ModeWords(const ModelView& model) {
+  if (model.mode.empty()) return "";
   if (model.mechanism.empty()) return "non-private";
   return model.mode == "LOCAL_REWARD"    ? "local rewards"
          : model.mode == "LOCAL_CONTEXT" ? "local contexts and rewards"
@@ -138,6 +139,7 @@ std::string StateWord(const State& state) {
 std::string PathOf(const ModelView& model) { return absl::StrCat("/models/", model.name); }
 
 std::string ModelSection(const ModelView& model, const std::vector<NamedSeries>& charts) {
+  if (model.mode.empty()) return "";
   std::string html = Facts(model);
   for (const NamedSeries& named : charts)
     absl::StrAppend(&html, "<h3>", named.span, "</h3>\n", ModelCharts(model, named.series));

@@ -11,7 +11,8 @@
 
 namespace bandana::server {
 
-// "local rewards".
+// "local rewards"; "" where the view does not know: of a model that could not be opened it has no
+// more than name and failure.
 std::string ModeWords(const ModelView& model);
 
 // "ε = 2, proven", as HTML.

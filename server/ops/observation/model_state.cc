@@ -1,5 +1,6 @@
 #include "server/ops/observation/model_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,11 +36,15 @@ State StateOf(const ModelView& model, const std::vector<NotLearning>& reasons) {
     }
     state.troubles.push_back(std::move(trouble));
   };
-  // A failure that passes is one of the reasons, where there are some.
-  if (!model.failure.empty() && (!model.passes || reasons.empty()))
-    add(Level::kBad, model.passes ? "not learning" : "failed", OfHealth(model));
+  const bool failed = !model.failure.empty() && !model.passes;
+  const char* const word = failed ? "failed" : "not learning";
+  // A failure that passes is one of the reasons, where there are some; another one may be.
+  const bool told = std::ranges::any_of(reasons, [&model](const NotLearning& reason) {
+    return model.passes || reason.why == model.failure;
+  });
+  if (!model.failure.empty() && !told) add(Level::kBad, word, OfHealth(model));
   for (const NotLearning& reason : reasons)
-    add(Level::kBad, "not learning", {reason.why, reason.remedy, reason.since});
+    add(Level::kBad, word, {reason.why, reason.remedy, reason.since});
   if (state.level == Level::kGood && model.budget_used && *model.budget_used >= 1) {
     add(Level::kWarning, "budget spent",
         {.why = absl::StrCat("The budget of at least one principal is spent (", model.budget,

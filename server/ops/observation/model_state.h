@@ -15,7 +15,7 @@ namespace bandana::server {
 struct NotLearning {
   std::string why;     // "the disk is full"
   std::string remedy;  // may be empty where `why` says it
-  absl::Time since;
+  std::optional<absl::Time> since;
 };
 
 enum class Level { kGood, kWarning, kBad };
