@@ -39,8 +39,6 @@
 namespace bandana::server {
 namespace {
 
-// How many values of each effect the status page shows.
-constexpr std::size_t kEffectValuesShown = 5;
 // Between two attempts to open models that have failed.
 constexpr absl::Duration kRecoverInterval = absl::Seconds(60);
 // Time that calls in flight have to finish once new ones are refused.
@@ -355,18 +353,17 @@ class RunningServer final : public Server {
   }
 
   HttpResponse Answer(std::string_view path) {
-    const std::size_t values = path == "/" ? kEffectValuesShown : 0;
-    return Page(path, View(values), metrics_, history_, clock_.Now());
+    const EffectLooks looks = LooksOn(path, registry_->List().size());
+    return Page(path, View(looks), metrics_, history_, clock_.Now());
   }
 
-  // `effect_values`: see ViewModels.
-  ServerView View(std::size_t effect_values = 0) {
+  ServerView View(const EffectLooks& looks = {}) {
     ServerView view{.version = kVersion,
                     .started = started_,
                     .starting = !opened_,
                     .draining = draining_,
                     .calls_in_flight = grpc_->calls_shown(),
-                    .models = ViewModels(*registry_, effect_values)};
+                    .models = ViewModels(*registry_, looks)};
     if (tls_ != nullptr) {
       view.tls_expiry_seconds = absl::ToDoubleSeconds(tls_->not_after() - absl::UnixEpoch());
       view.tls_reload_failures = tls_->failures();

@@ -18,6 +18,7 @@ bandana_test(NAME change_without_restart_test SRCS integration/change_without_re
 bandana_test(NAME call_lines_test SRCS unit/call_lines_test.cc
   DEPS bandana::server_ops bandana::test_support gRPC::grpc++ spdlog::spdlog)
 bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_ops)
+bandana_test(NAME model_state_test SRCS unit/model_state_test.cc DEPS bandana::server_ops)
 bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)
 bandana_test(NAME ctl_test SRCS integration/ctl_test.cc

@@ -82,7 +82,7 @@ TEST(Server, TurnsNotReadyBeforeItRefusesCalls) {
   server->process().Signal(SIGTERM);
   AwaitStatus(*server, "/readyz", 503);
   EXPECT_EQ(HttpRequest(server->http_listen(), "/healthz").status, 200);
-  EXPECT_THAT(HttpRequest(server->http_listen(), "/").body, HasSubstr("draining"));
+  EXPECT_THAT(HttpRequest(server->http_listen(), "/").body, HasSubstr("<b>Draining.</b>"));
   EXPECT_TRUE(server->process().Running());
   EXPECT_EQ(server->Terminate(), 0);  // the second signal cuts the delay short
 }
@@ -251,7 +251,7 @@ TEST(Pages, AnswerGetAndHeadOnly) {
   const auto page = HttpRequest(http, "/");
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.head, HasSubstr("text/html"));
-  EXPECT_THAT(page.body, AllOf(HasSubstr("<b>plain</b>"), HasSubstr("<b>local</b>"),
+  EXPECT_THAT(page.body, AllOf(HasSubstr(">plain</a>"), HasSubstr(">local</a>"),
                                HasSubstr("research"), Not(HasSubstr("http://"))));
   const auto head = HttpRequest(http, "/", "HEAD");
   EXPECT_EQ(head.status, 200);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/ops/observation/status_page.h"
 
 namespace bandana::server {
 namespace {
@@ -36,9 +37,13 @@ ServerView ViewOf(ModelView model) {
   return view;
 }
 
+// Thirty seconds after the history begins.
 HttpResponse Get(std::string_view path, const ServerView& view) {
   const Metrics metrics;
-  return Page(path, view, metrics, History(), absl::FromUnixSeconds(1065));
+  History history;
+  for (int i = 0; i <= 30; ++i)
+    history.Tick(view, metrics.Totals(), 1, absl::FromUnixSeconds(1035 + i));
+  return Page(path, view, metrics, history, absl::FromUnixSeconds(1065));
 }
 
 TEST(Metrics, CountsCallsByMethodAndCode) {
@@ -184,9 +189,119 @@ TEST(StatusPage, ShowsModelsAndEscapesText) {
   view.models[0].failure = "<script>&";
   view.models[0].research = true;
   const std::string page = Get("/", view).body;
-  EXPECT_THAT(page, AllOf(HasSubstr("<b>ldp</b>"), HasSubstr("&epsilon; = 2.5"),
-                          HasSubstr("proven, research"), HasSubstr("up 1m5s"),
-                          HasSubstr("&lt;script&gt;&amp;"), Not(HasSubstr("<script"))));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("<a href=\"/models/ldp\">ldp</a>"), HasSubstr("&epsilon; = 2.5"),
+                    HasSubstr("proven, research"), HasSubstr("up 1m5s"),
+                    HasSubstr("&lt;script&gt;&amp;"), Not(HasSubstr("<script"))));
+}
+
+ServerView Holding(int models) {
+  ServerView view = ViewOf(Local());
+  view.models.clear();
+  for (int i = 0; i < models; ++i) {
+    view.models.push_back(Local());
+    view.models.back().name = absl::StrCat("model-", 100 + i);
+  }
+  return view;
+}
+
+std::size_t Count(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
+TEST(StatusPage, SaysFirstWhetherAllIsRight) {
+  const auto opening = [](const ServerView& view) {
+    const std::string page = Get("/", view).body;
+    return page.substr(0, page.find("<p class=\"about\">"));
+  };
+  EXPECT_THAT(opening(Holding(0)), HasSubstr("<b>Serving.</b> No models yet"));
+  EXPECT_THAT(opening(Holding(1)), HasSubstr("<b>Serving.</b> The model is all right.</p>"));
+  ServerView view = Holding(20);
+  EXPECT_THAT(opening(view), AllOf(HasSubstr("<title>bandana-server: all right</title>"),
+                                   HasSubstr("banner good"), Not(HasSubstr("<li>")),
+                                   HasSubstr("<b>Serving.</b> All 20 models are all right.</p>")));
+  // What two models share is said once.
+  for (const std::size_t i : {3, 7}) {
+    view.models[i].failure = "no space for the log";
+    view.models[i].passes = true;
+    view.models[i].refusals = {{.reason = "disk",
+                                .text = "no space for the log",
+                                .remedy = "Free space on the disk",
+                                .since = std::nullopt}};
+  }
+  view.models[9].posterior_age_seconds = 75;
+  EXPECT_THAT(
+      opening(view),
+      AllOf(HasSubstr("<title>bandana-server: not all right</title>"), HasSubstr("banner bad"),
+            HasSubstr("<b>Serving.</b> 3 of 20 models are not all right:</p>"),
+            HasSubstr("<li><a href=\"/models/model-103\">model-103</a>, <a "
+                      "href=\"/models/model-107\">model-107</a>: not learning. <span>No space for "
+                      "the log. Free space on the disk"),
+            HasSubstr("<a href=\"/models/model-109\">model-109</a>: behind. <span>7 entries")));
+  for (ModelView& model : view.models) {
+    model.failure = "the log has failed";
+    model.passes = false;
+  }
+  EXPECT_THAT(opening(view), HasSubstr("<b>Not serving.</b> 20 of 20 models are not all right:"));
+  view.draining = true;
+  EXPECT_THAT(opening(view), HasSubstr("<b>Draining.</b>"));
+}
+
+// A page of many models has a row for each and no charts of any.
+TEST(StatusPage, LeavesTheDetailsOfManyModelsToTheirOwnPages) {
+  constexpr int kFull = kModelsInFull;
+  const std::string few = Get("/", Holding(kFull)).body;
+  EXPECT_EQ(Count(few, "<th class=\"name\""), kModelsInFull);
+  EXPECT_EQ(Count(few, "<svg class=\"chart\""), 2 * 3 + 3 * kModelsInFull);
+  const std::string many = Get("/", Holding(kFull + 1)).body;
+  EXPECT_EQ(Count(many, "<th class=\"name\""), kModelsInFull + 1);
+  EXPECT_EQ(Count(many, "<svg class=\"chart\""), 2u * 3u);
+  EXPECT_EQ(LooksOn("/", kModelsInFull).values, 5u);
+  EXPECT_EQ(LooksOn("/", kModelsInFull + 1).values, 0u);
+}
+
+TEST(ModelPage, HasWhatThePageOfManyModelsLeavesOut) {
+  ServerView view = Holding(20);
+  view.models[4].failure = "no space <for> the log";
+  view.models[4].looks = {EffectLook{.name = "arm"}};
+  const HttpResponse response = Get("/models/model-104", view);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_THAT(response.body, AllOf(HasSubstr("<h1>model-104</h1>"), HasSubstr("<b>failed</b>"),
+                                   HasSubstr("no space &lt;for&gt; the log. Restart the server"),
+                                   HasSubstr("user_limit 4"), HasSubstr("Prior variance"),
+                                   Not(HasSubstr("model-103")), Not(HasSubstr("<script"))));
+  EXPECT_EQ(Count(response.body, "<svg class=\"chart\""), 2u * 3u);
+  EXPECT_THAT(Get("/models/model-105", view).body, HasSubstr("<b>serving</b>"));
+  for (const char* path : {"/models/", "/models/model-10", "/models/model-104/", "/models"})
+    EXPECT_EQ(Get(path, view).status, 404) << path;
+  EXPECT_EQ(LooksOn("/models/model-104", 20).model, "model-104");
+  EXPECT_EQ(LooksOn("/metrics", 1).values, 0u);
+}
+
+// Nothing is known of it, not even that it is not private.
+TEST(StatusPage, SaysNothingButTheFailureOfAModelThatDidNotOpen) {
+  ServerView view = Holding(2);
+  view.models[0] = ModelView();
+  view.models[0].name = "closed";
+  view.models[0].failure = "checkpoint is damaged";
+  const std::string page = Get("/", view).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 models is not all right:"),
+                          HasSubstr("closed</a>: failed. <span>Checkpoint is damaged."),
+                          Not(HasSubstr(">non-private<"))));
+  EXPECT_EQ(Count(page, "<dl>"), 1u);
+  EXPECT_THAT(Get("/models/closed", view).body,
+              AllOf(HasSubstr("<b>failed</b>"), Not(HasSubstr("<dl>"))));
+}
+
+TEST(StatusPage, DrawsNoEmptyCharts) {
+  const Metrics metrics;
+  const std::string page =
+      Page("/", Holding(1), metrics, History(), absl::FromUnixSeconds(1065)).body;
+  EXPECT_EQ(Count(page, "<svg class=\"chart\""), 0u);
+  EXPECT_EQ(Count(page, "no samples yet"), 3u);
 }
 
 TEST(Pages, UnknownPathsAreNotFound) { EXPECT_EQ(Get("/admin", ViewOf(Local())).status, 404); }

@@ -358,7 +358,7 @@ TEST_F(ReportGateTest, CountersAreStoredOnlyWhenTheyChanged) {
 
 // Two servers that see the same report make different entries of it, which say the same.
 TEST_F(ReportGateTest, EntriesOfRawRewardsHaveRandomBytes) {
-  options_.salts = &SystemBits();
+  options_.salts_entries = true;
   std::vector<std::string> entries;
   for (int server = 0; server < 2; ++server) {
     Start();
@@ -393,7 +393,8 @@ class NoBits final : public BitSource {
 
 TEST_F(ReportGateTest, WithoutRandomnessNothingOfARawRewardIsAppended) {
   NoBits none;
-  options_.salts = &none;
+  options_.salts_entries = true;
+  options_.bits = &none;
   Start();
   EXPECT_EQ(Judge(Outcome(1, "ann")), Admission::kUnsealed);
   EXPECT_EQ(Judge(EpochRecord{2}), Admission::kUnsealed);

@@ -13,16 +13,16 @@
 namespace bandana::server {
 
 bool EntrySalts::Ready() {
-  if (bits_ == nullptr || key_) return true;
+  if (!salted_ || key_) return true;
   std::array<std::byte, 32> key{};
-  if (!bits_->Fill(key).ok()) return false;
+  if (!bits_.Fill(key).ok()) return false;
   key_ = key;
   OPENSSL_cleanse(key.data(), key.size());
   return true;
 }
 
 void EntrySalts::Put(LogBatch& batch) {
-  if (bits_ == nullptr || batch.records.empty()) return;
+  if (!salted_ || batch.records.empty()) return;
   BANDANA_CHECK(key_.has_value());
   std::uint64_t number = 0;
   for (NewRecord& record : batch.records) {

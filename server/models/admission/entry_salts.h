@@ -18,8 +18,9 @@ namespace bandana::server {
 // random bytes that is drawn for the transaction and forgotten with it. Not thread-safe.
 class EntrySalts {
  public:
-  // Null: the log keeps nothing raw, and entries stay as they are. `bits` must outlive the object.
-  explicit EntrySalts(BitSource* bits) : bits_(bits) {}
+  // Not `salted`: the log keeps nothing raw, and entries stay as they are. `bits` must outlive the
+  // object.
+  EntrySalts(bool salted, BitSource& bits) : salted_(salted), bits_(bits) {}
   ~EntrySalts() { Forget(); }
   EntrySalts(const EntrySalts&) = delete;
   EntrySalts& operator=(const EntrySalts&) = delete;
@@ -32,7 +33,8 @@ class EntrySalts {
   void Forget();
 
  private:
-  BitSource* const bits_;
+  const bool salted_;
+  BitSource& bits_;
   std::optional<std::array<std::byte, 32>> key_;
 };
 

@@ -5,7 +5,6 @@
 #include "common/base/sha256.h"
 #include "common/design/event_rule.h"
 #include "common/design/user_nodes.h"
-#include "common/random/bit_source.h"
 
 namespace bandana::server {
 
@@ -23,7 +22,7 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
           .remember = EventRuleOf(spec.public_spec).decided_after,
           .counter = path.device_counter(),
           .debits = path.debits(),
-          .salts = path.draws_noise() ? &SystemBits() : nullptr};
+          .salts_entries = path.draws_noise()};
 }
 
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {

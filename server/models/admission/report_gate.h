@@ -68,7 +68,8 @@ class ReportGate final : public AppendGate {
     absl::Duration remember;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
-    BitSource* salts = nullptr;  // of logs that keep raw rewards: EntrySalts
+    bool salts_entries = false;  // of a log that keeps raw rewards: EntrySalts
+    BitSource* bits = &SystemBits();
   };
   // `committed` is called after every transaction, with the last durable entry.
   ReportGate(Options options, UserIndex& users, Counters& counters,
@@ -160,7 +161,7 @@ class ReportGate final : public AppendGate {
   Counters& counters_;
   const std::function<void(const LogPosition&)> committed_;
 
-  EntrySalts salts_{options_.salts};
+  EntrySalts salts_{options_.salts_entries, *options_.bits};
   IdIndex ids_;
   ReportIds reports_;  // of the ids, those of context reports
   GateState state_;

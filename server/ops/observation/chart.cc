@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/ops/observation/html.h"
 
 namespace bandana::server {
 namespace {
@@ -43,6 +44,12 @@ std::string Short(double value) {
   if (size >= 1e6) return absl::StrFormat("%.3gM", value / 1e6);
   if (size >= 1e4) return absl::StrFormat("%.3gk", value / 1e3);
   return absl::StrFormat("%.3g", value);
+}
+
+std::string Before(absl::Duration span) {
+  const double minutes = absl::ToDoubleMinutes(span);
+  return minutes < 2 ? absl::StrFormat("-%.0f s", 60 * minutes)
+                     : absl::StrFormat("-%.0f min", minutes);
 }
 
 std::string TextAt(double x, double y, const char* anchor, std::string_view text) {
@@ -95,29 +102,6 @@ std::string PathsOf(const Chart& chart, const ChartLine& line, const Extent& ext
 
 }  // namespace
 
-std::string Escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string ToSvg(const Chart& chart) {
   std::string svg =
       absl::StrFormat("<svg class=\"chart\" viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"%s\">",
@@ -141,8 +125,7 @@ std::string ToSvg(const Chart& chart) {
                         kWidth - kRight);
   svg += TextAt(kLeft - 5, kTop + 5, "end", Short(extent.high));
   svg += TextAt(kLeft - 5, bottom, "end", Short(extent.low));
-  const double minutes = absl::ToDoubleMinutes(chart.times.back() - chart.times.front());
-  svg += TextAt(kLeft, kHeight - 6, "start", absl::StrFormat("-%.3g min", minutes));
+  svg += TextAt(kLeft, kHeight - 6, "start", Before(chart.times.back() - chart.times.front()));
   svg += TextAt(kWidth - kRight, kHeight - 6, "end", "now");
   for (std::size_t i = 0; i < chart.lines.size(); ++i)
     svg += PathsOf(chart, chart.lines[i], extent, kColours[i % std::size(kColours)]);

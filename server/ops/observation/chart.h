@@ -22,13 +22,11 @@ struct Chart {
 };
 
 // Axes from 0 (or the least value, where some are negative) to the largest, with the ends named;
-// times as minutes before the last one. Text is escaped. A chart without two times says so.
+// times as seconds or minutes before the last one. Text is escaped. A chart without two times says
+// so.
 std::string ToSvg(const Chart& chart);
 
 // A bar of [0, 1] with a text in front; beyond 1 it is full and marked.
 std::string BarSvg(double share, const std::string& text);
-
-// Text inside HTML and SVG.
-std::string Escape(std::string_view text);
 
 }  // namespace bandana::server

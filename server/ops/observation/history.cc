@@ -1,11 +1,15 @@
 #include "server/ops/observation/history.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 namespace bandana::server {
 namespace {
+
+// How much too early a tick may come.
+constexpr absl::Duration kEarly = absl::Milliseconds(500);
 
 using Counts = std::vector<std::uint64_t>;
 
@@ -25,17 +29,9 @@ double Total(const Counts& counts) {
   return total;
 }
 
-ModelSample SampleOf(const ModelView& now, const ModelView* then, double seconds) {
-  ModelSample sample;
-  sample.posterior_norm = now.posterior_norm;
-  if (then == nullptr || then->reports_applied > now.reports_applied) return sample;
-  sample.reports_per_second =
-      static_cast<double>(now.reports_applied - then->reports_applied) / seconds;
-  if (now.rewards && then->rewards && now.rewards->count > then->rewards->count) {
-    sample.reward_mean = (now.rewards->sum - then->rewards->sum) /
-                         static_cast<double>(now.rewards->count - then->rewards->count);
-  }
-  return sample;
+std::optional<float> ToFloat(const std::optional<double>& value) {
+  if (!value) return std::nullopt;
+  return static_cast<float>(*value);
 }
 
 }  // namespace
@@ -55,44 +51,103 @@ std::optional<double> Quantile(const std::vector<double>& bounds, const Counts& 
   return bounds.back();
 }
 
-void History::Tick(const ServerView& view, const CallTotals& totals, std::uint64_t resident_bytes,
-                   absl::Time now) {
-  const std::lock_guard lock(mutex_);
-  Start next{now, totals, {}};
-  for (const ModelView& model : view.models) next.models[model.name] = model;
-  // A clock that was set back begins anew.
-  if (!start_ || now < start_->at) {
-    start_ = std::move(next);
-    return;
-  }
-  if (now - start_->at < kInterval) return;
+SampleRing::SampleRing(const Shape& shape) : shape_(shape), samples_(shape.slots) {}
+
+Sample SampleRing::SampleOf(const CallTotals& totals, std::uint64_t resident_bytes,
+                            absl::Time now) const {
   const double seconds = absl::ToDoubleSeconds(now - start_->at);
   const Counts selects =
       Difference(totals, start_->totals,
                  {"bandana.v1.Recommender/Select", "bandana.v1.Recommender/BatchSelect"});
   const Counts reports = Difference(
       totals, start_->totals, {"bandana.v1.Recommender/Report", "bandana.v1.Recommender/Submit"});
-  Sample sample{.at = now,
-                .selections_per_second = Total(selects) / seconds,
-                .reports_per_second = Total(reports) / seconds,
-                .select_p50 = Quantile(totals.bounds, selects, 0.5),
-                .select_p99 = Quantile(totals.bounds, selects, 0.99),
-                .report_p50 = Quantile(totals.bounds, reports, 0.5),
-                .report_p99 = Quantile(totals.bounds, reports, 0.99),
-                .resident_bytes = resident_bytes};
-  for (const auto& [name, model] : next.models) {
-    const auto then = start_->models.find(name);
-    sample.models[name] =
-        SampleOf(model, then == start_->models.end() ? nullptr : &then->second, seconds);
-  }
-  samples_.push_back(std::move(sample));
-  if (samples_.size() > kSamples) samples_.pop_front();
-  start_ = std::move(next);
+  return {.at = now,
+          .selections_per_second = Total(selects) / seconds,
+          .reports_per_second = Total(reports) / seconds,
+          .select_p50 = Quantile(totals.bounds, selects, 0.5),
+          .select_p99 = Quantile(totals.bounds, selects, 0.99),
+          .report_p50 = Quantile(totals.bounds, reports, 0.5),
+          .report_p99 = Quantile(totals.bounds, reports, 0.99),
+          .resident_bytes = resident_bytes};
 }
 
-std::vector<Sample> History::Read() const {
+ModelSample SampleRing::SampleOf(const ModelView& model, double seconds) const {
+  ModelSample sample;
+  sample.apply_lag = static_cast<float>(model.apply_lag());
+  sample.posterior_norm = ToFloat(model.posterior_norm);
+  const auto found = start_->models.find(model.name);
+  // A model that was deleted and made again counts from 0.
+  if (found == start_->models.end() || found->second.reports_applied > model.reports_applied)
+    return sample;
+  const ModelCounts& then = found->second;
+  const auto reports = static_cast<double>(model.reports_applied - then.reports_applied);
+  sample.reports_per_second = static_cast<float>(reports / seconds);
+  if (model.rewards && then.rewards && model.rewards->count > then.rewards->count) {
+    const auto count = static_cast<double>(model.rewards->count - then.rewards->count);
+    sample.reward_mean = static_cast<float>((model.rewards->sum - then.rewards->sum) / count);
+  }
+  return sample;
+}
+
+void SampleRing::PutModels(const std::vector<ModelView>& models, double seconds) {
+  std::map<std::string, std::vector<ModelSample>> next;
+  for (const ModelView& model : models) {
+    std::vector<ModelSample>& slots = next[model.name];
+    if (const auto found = models_.find(model.name); found != models_.end()) {
+      slots = std::move(found->second);
+    } else {
+      slots.resize(shape_.slots);
+    }
+    slots[next_] = SampleOf(model, seconds);
+  }
+  models_ = std::move(next);
+}
+
+void SampleRing::Tick(const ServerView& view, const CallTotals& totals,
+                      std::uint64_t resident_bytes, absl::Time now) {
+  const bool back = start_ && now < start_->at;
+  if (start_ && !back && now - start_->at < shape_.interval - kEarly) return;
+  if (back) {
+    taken_ = 0;
+    models_.clear();
+  } else if (start_) {
+    samples_[next_] = SampleOf(totals, resident_bytes, now);
+    PutModels(view.models, absl::ToDoubleSeconds(now - start_->at));
+    next_ = (next_ + 1) % shape_.slots;
+    taken_ = std::min(taken_ + 1, shape_.slots);
+  }
+  start_ = Start{now, totals, {}};
+  for (const ModelView& model : view.models)
+    start_->models[model.name] = {model.reports_applied, model.rewards};
+}
+
+Series SampleRing::Read() const {
+  const auto unroll = [this](const auto& slots, auto& out) {
+    out.reserve(taken_);
+    for (std::size_t i = 0; i < taken_; ++i)
+      out.push_back(slots[(next_ + shape_.slots - taken_ + i) % shape_.slots]);
+  };
+  Series series;
+  unroll(samples_, series.samples);
+  for (const auto& [name, slots] : models_) unroll(slots, series.models[name]);
+  return series;
+}
+
+void History::Tick(const ServerView& view, const CallTotals& totals, std::uint64_t resident_bytes,
+                   absl::Time now) {
   const std::lock_guard lock(mutex_);
-  return {samples_.begin(), samples_.end()};
+  recent_.Tick(view, totals, resident_bytes, now);
+  hour_.Tick(view, totals, resident_bytes, now);
+}
+
+Series History::Recent() const {
+  const std::lock_guard lock(mutex_);
+  return recent_.Read();
+}
+
+Series History::Hour() const {
+  const std::lock_guard lock(mutex_);
+  return hour_.Read();
 }
 
 }  // namespace bandana::server

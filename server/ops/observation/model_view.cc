@@ -56,7 +56,7 @@ void SetEffects(const v1::GetStatsResponse& stats, ModelView& view) {
   }
 }
 
-ModelView ViewOf(const HostedModel& model, std::size_t values) {
+ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
   ModelView view;
@@ -97,7 +97,8 @@ ModelView ViewOf(const HostedModel& model, std::size_t values) {
   view.grams_repaired = stats.grams_repaired();
   SetUserGroups(model.spec(), stats, view);
   SetEffects(stats, view);
-  if (values > 0) view.looks = model.Look(values);
+  if (looks.values > 0 && (looks.model.empty() || looks.model == view.name))
+    view.looks = model.Look(looks.values);
   for (const LastingRefusal& refusal : model.Refusals()) {
     view.refusals.push_back({.reason = std::string(NameOf(refusal.reason)),
                              .text = refusal.text,
@@ -112,9 +113,9 @@ ModelView ViewOf(const HostedModel& model, std::size_t values) {
 
 }  // namespace
 
-std::vector<ModelView> ViewModels(const ModelRegistry& registry, std::size_t values) {
+std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLooks& looks) {
   std::vector<ModelView> views;
-  for (const auto& model : registry.List()) views.push_back(ViewOf(*model, values));
+  for (const auto& model : registry.List()) views.push_back(ViewOf(*model, looks));
   for (const AbsentModel& absent : registry.Absent()) {
     ModelView& view = views.emplace_back();
     view.name = absent.name;

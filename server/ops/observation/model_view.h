@@ -104,7 +104,11 @@ struct ServerView {
   std::vector<ModelView> models;                     // by name
 };
 
-// `values`: how many of each effect's largest are looked up; with 0 views have no effects.
-std::vector<ModelView> ViewModels(const ModelRegistry& registry, std::size_t values = 0);
+// Which models of effects are looked into.
+struct EffectLooks {
+  std::size_t values = 0;  // how many of each effect's largest; with 0 views have no looks
+  std::string model;       // this one alone; "" is all
+};
+std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLooks& looks = {});
 
 }  // namespace bandana::server

@@ -15,7 +15,12 @@ namespace bandana::server {
 // /readyz   200 while it takes calls and every model takes reports; else 503 and why.
 // /metrics  Prometheus text.
 // /         status page.
+// /models/NAME  the page of one model.
 HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
                   const History& history, absl::Time now);
+
+// What the page at `path` shows of what models have learnt, among so many models. To look costs a
+// pass over everything that a model has learnt.
+EffectLooks LooksOn(std::string_view path, std::size_t models);
 
 }  // namespace bandana::server

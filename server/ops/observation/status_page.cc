@@ -1,221 +1,186 @@
 #include "server/ops/observation/status_page.h"
 
-#include <functional>
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/base/status.h"
 #include "server/ops/observation/chart.h"
+#include "server/ops/observation/html.h"
+#include "server/ops/observation/model_page.h"
+#include "server/ops/observation/model_state.h"
+#include "server/ops/observation/series_charts.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kHead = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>bandana-server</title>
-<meta http-equiv="refresh" content="10">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-:root { color-scheme: light dark; --line: #8884; --soft: #888; --good: #2a7f4f; --bad: #b3402e; --warn: #a06a00; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2.5rem auto; max-width: 76rem; padding: 0 1.5rem; }
-h1 { font-size: 1.35rem; margin: 0; }
-p.about { color: var(--soft); margin: .2rem 0 1.6rem; }
-div.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
-th { color: var(--soft); font-weight: 500; font-size: .85rem; vertical-align: bottom; }
-th, td { text-align: left; padding: .5rem .9rem .5rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-.n { text-align: right; font-variant-numeric: tabular-nums; }
-.good { color: var(--good); } .bad { color: var(--bad); white-space: normal; } .warn { color: var(--warn); }
-td.values { white-space: normal; }
-small { color: var(--soft); }
-h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-svg.chart { width: 22.5rem; max-width: 100%; font: 10px system-ui, sans-serif; fill: currentColor; }
-svg.chart .title { font-weight: 600; font-size: 11px; } svg.chart tspan { font-weight: 400; fill: var(--soft); }
-svg.chart .axis { fill: none; stroke: var(--soft); }
-svg.bar { width: 7.5rem; height: .6rem; vertical-align: middle; margin-right: .5rem; } .rail { fill: var(--line); }
-footer { color: var(--soft); margin-top: 1.6rem; font-size: .9rem; }
-</style></head><body>
-)";
+// One state per model, in the order of the view.
+std::vector<State> StatesOf(const ServerView& view) {
+  std::vector<State> states;
+  for (const ModelView& model : view.models) states.push_back(StateOf(model));
+  return states;
+}
 
-// 1234567 -> 1 234 567, with thin spaces.
-std::string Grouped(std::uint64_t value) {
-  std::string digits = absl::StrCat(value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), "&#8239;");
+std::string LinkTo(const ModelView& model) {
+  return absl::StrCat("<a href=\"", PathOf(model), "\">", Escape(model.name), "</a>");
+}
+
+// A trouble that models share is told once.
+struct SharedTrouble {
+  std::string word;
+  Trouble trouble;  // since the earliest
+  std::vector<std::string> links;
+};
+
+std::vector<SharedTrouble> Shared(const ServerView& view, const std::vector<State>& states) {
+  std::vector<SharedTrouble> all;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    for (const Trouble& trouble : states[i].troubles) {
+      auto same = std::ranges::find_if(all, [&](const SharedTrouble& other) {
+        return other.word == states[i].word && other.trouble.why == trouble.why &&
+               other.trouble.remedy == trouble.remedy;
+      });
+      if (same == all.end()) same = all.insert(all.end(), {states[i].word, trouble, {}});
+      if (trouble.since && (!same->trouble.since || *trouble.since < *same->trouble.since))
+        same->trouble.since = trouble.since;
+      same->links.push_back(LinkTo(view.models[i]));
+    }
   }
-  return digits;
+  return all;
 }
 
-std::string ModeCell(const ModelView& model) {
-  if (model.mechanism.empty()) return "non-private";
-  const char* rewards = model.mode == "LOCAL_REWARD"    ? "local rewards"
-                        : model.mode == "LOCAL_CONTEXT" ? "local contexts and rewards"
-                        : model.mode == "JOINT"         ? "joint: contexts and rewards"
-                                                        : "central rewards";
-  return absl::StrCat(rewards, "<br><small>", Escape(model.mechanism), "</small>");
-}
-
-std::string PromiseCell(const ModelView& model) {
-  if (model.mechanism.empty()) return "<small>none</small>";
-  std::string cell = absl::StrCat("&epsilon; = ", absl::StrFormat("%g", model.epsilon));
-  if (model.delta > 0) absl::StrAppend(&cell, ", &delta; = ", absl::StrFormat("%g", model.delta));
-  absl::StrAppend(&cell, " per event<br>");
-  const bool loud = model.research || model.guarantee != "proven";
-  absl::StrAppend(&cell, loud ? "<span class=\"warn\">" : "<small>", Escape(model.guarantee),
-                  model.research ? ", research" : "", loud ? "</span>" : "</small>");
-  if (model.budget_used) {
-    absl::StrAppend(&cell, "<br>", BarSvg(*model.budget_used, model.budget));
+std::string ModelsWords(const std::vector<State>& states) {
+  const std::size_t all = states.size();
+  const auto good = static_cast<std::size_t>(
+      std::ranges::count(states, Level::kGood, [](const State& state) { return state.level; }));
+  if (all == 0) {
+    return "No models yet: add one to the configuration, or make one with bandana-ctl models "
+           "create.";
   }
-  if (model.epsilon_spent_user > 0) {
-    absl::StrAppend(&cell, "<br><small>spent by one user: ", model.users_unknown ? "at most " : "",
-                    "&epsilon; = ", absl::StrFormat("%.4g", model.epsilon_spent_user), "</small>");
+  if (all == 1) return good == 1 ? "The model is all right." : "The model is not all right:";
+  if (good == all) return absl::StrCat("All ", all, " models are all right.");
+  return absl::StrCat(all - good, " of ", all, " models ", all - good == 1 ? "is" : "are",
+                      " not all right:");
+}
+
+struct Headline {
+  Level level = Level::kGood;
+  std::string word;  // "Serving"
+};
+
+Headline HeadlineOf(const ServerView& view, const State& server, const std::vector<State>& states) {
+  Headline headline{server.level, server.word == "draining" ? "Draining" : "Serving"};
+  for (const State& state : states) headline.level = std::max(headline.level, state.level);
+  const bool dead = !view.models.empty() && std::ranges::all_of(view.models, [](const auto& m) {
+    return !m.failure.empty() && !m.passes;
+  });
+  if (dead && !view.draining) headline.word = "Not serving";
+  return headline;
+}
+
+std::string Banner(const ServerView& view, const State& server, const std::vector<State>& states,
+                   absl::Time now) {
+  const Headline headline = HeadlineOf(view, server, states);
+  std::vector<std::string> items;
+  for (const Trouble& trouble : server.troubles)
+    items.push_back(absl::StrCat("<li><span>", Escape(Words(trouble, now)), "</span></li>\n"));
+  for (const SharedTrouble& shared : Shared(view, states)) {
+    items.push_back(absl::StrCat("<li>", absl::StrJoin(shared.links, ", "), ": ", shared.word,
+                                 ". <span>", Escape(Words(shared.trouble, now)), "</span></li>\n"));
   }
-  return cell;
+  return absl::StrCat("<div class=\"banner ", ClassOf(headline.level), "\"><p><b>", headline.word,
+                      ".</b> ", ModelsWords(states), "</p>",
+                      items.empty() ? "" : absl::StrCat("<ul>", absl::StrJoin(items, ""), "</ul>"),
+                      "</div>\n");
 }
 
-std::string StateCell(const ModelView& model) {
-  if (model.failure.empty()) return "<span class=\"good\">serving</span>";
-  return absl::StrCat("<span class=\"bad\">", Escape(model.failure), "</span>");
+// Over the last ten seconds.
+std::string RateOf(const ModelView& model, const Series& recent) {
+  constexpr std::size_t kSamples = 10;
+  const auto found = recent.models.find(model.name);
+  double sum = 0;
+  int count = 0;
+  if (found != recent.models.end()) {
+    const std::vector<ModelSample>& samples = found->second;
+    for (std::size_t i = samples.size() - std::min(kSamples, samples.size()); i < samples.size();
+         ++i) {
+      if (!samples[i].reports_per_second) continue;
+      sum += *samples[i].reports_per_second;
+      ++count;
+    }
+  }
+  return count == 0 ? "-" : absl::StrFormat("%.3g", sum / count);
 }
 
-std::string Row(const ModelView& model) {
+std::string Cell(const char* kind, const char* label, const std::string& html) {
+  return absl::StrCat("<td class=\"", kind, "\" data-label=\"", label, "\">", html, "</td>");
+}
+
+std::string Row(const ModelView& model, const State& state, const Series& recent) {
   std::uint64_t rejected = 0;
   for (const auto& [reason, count] : model.reports_rejected) rejected += count;
-  const auto number = [](std::uint64_t value) {
-    return absl::StrCat("<td class=\"n\">", Grouped(value), "</td>");
-  };
-  return absl::StrCat("<tr><td><b>", Escape(model.name), "</b></td><td>", ModeCell(model),
-                      "</td><td>", PromiseCell(model), "</td>",
-                      number(static_cast<std::uint64_t>(model.dimension)), number(model.nodes),
-                      number(model.arms), number(model.reports_applied), number(rejected),
-                      number(model.posterior_version), number(model.apply_lag()),
-                      number(model.epoch), "<td>", StateCell(model), "</td></tr>\n");
+  const bool bounded = model.budget_used.has_value();
+  const bool is_private = !model.mechanism.empty();
+  return absl::StrCat(
+      "<tr><th class=\"name\" scope=\"row\">", LinkTo(model), "</th><td class=\"state\">",
+      StateWord(state), "</td><td class=\"mode\">", ModeWords(model), "</td>",
+      Cell(is_private ? "privacy" : "none", "", is_private ? PromiseWords(model) : ""),
+      Cell(bounded ? "budget" : "none", "Budget",
+           bounded
+               ? BarSvg(*model.budget_used, absl::StrFormat("%.3g %%", 100 * *model.budget_used))
+               : ""),
+      Cell("n", "Reports/s", RateOf(model, recent)),
+      Cell("n", "Reports", Grouped(model.reports_applied)),
+      Cell("n", "Rejected", Grouped(rejected)), Cell("n", "Lag", Grouped(model.apply_lag())),
+      "</tr>\n");
 }
 
-std::string Table(const std::vector<ModelView>& models) {
-  if (models.empty()) return "<p>No models yet.</p>\n";
+std::string Overview(const ServerView& view, const std::vector<State>& states,
+                     const Series& recent) {
+  if (view.models.empty()) return "";
   std::string table =
-      "<div class=\"wide\"><table><thead><tr><th>Model</th><th>Mode</th><th>Privacy</th>"
-      "<th class=\"n\">Features</th><th class=\"n\">Nodes</th><th class=\"n\">Arms</th>"
-      "<th class=\"n\">Reports</th><th class=\"n\">Rejected</th><th class=\"n\">Version</th>"
-      "<th class=\"n\">Lag</th><th class=\"n\">Epoch</th><th>State</th></tr></thead><tbody>\n";
-  for (const ModelView& model : models) table += Row(model);
+      "<div class=\"wide\"><table class=\"rows models\"><thead><tr><th>Model</th><th>State</th>"
+      "<th>Mode</th><th>Privacy per event</th><th>Budget used</th>"
+      "<th class=\"n\">Reports/s</th><th class=\"n\">Reports</th><th class=\"n\">Rejected</th>"
+      "<th class=\"n\">Lag</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < states.size(); ++i) table += Row(view.models[i], states[i], recent);
   return table + "</tbody></table></div>\n";
 }
-
-std::string ValueWords(const EffectLook::Value& value, bool vector) {
-  // The value of a group that nobody has any more has no name.
-  std::string words = value.name.empty() ? "<small>unnamed</small>" : Escape(value.name);
-  if (vector) return absl::StrCat(words, absl::StrFormat(": %.3g", value.mean));
-  absl::StrAppendFormat(&words, ": %+.3g &plusmn; %.2g", value.mean, value.width);
-  return words;
-}
-
-std::string EffectRow(const EffectLook& effect) {
-  const auto words = [&](std::string* out, const EffectLook::Value& value) {
-    absl::StrAppend(out, ValueWords(value, effect.vector));
-  };
-  return absl::StrCat("<tr><td>", Escape(effect.name), "</td><td>",
-                      effect.vector ? "features" : "constant", "</td><td class=\"n\">",
-                      Grouped(effect.blocks), "</td><td class=\"n\">",
-                      absl::StrFormat("%.3g", effect.prior_variance), "</td><td class=\"values\">",
-                      absl::StrJoin(effect.largest, " &middot; ", words), "</td></tr>\n");
-}
-
-// What a model of effects has learnt: released values only, and nothing of single users.
-std::string EffectsTable(const std::vector<EffectLook>& effects) {
-  if (effects.empty()) return "";
-  std::string table =
-      "<div class=\"wide\"><table><thead><tr><th>Effect</th><th>Of</th>"
-      "<th class=\"n\">Learnt of</th><th class=\"n\">Prior variance</th>"
-      "<th>Largest (of features: length of the mean)</th></tr></thead><tbody>\n";
-  for (const EffectLook& effect : effects) table += EffectRow(effect);
-  return table + "</tbody></table></div>\n";
-}
-
-using Figure = std::function<std::optional<double>(const Sample&)>;
-
-Chart ChartOf(const std::vector<Sample>& samples, std::string title, std::string unit,
-              const std::vector<std::pair<std::string, Figure>>& figures) {
-  Chart chart{.title = std::move(title), .unit = std::move(unit)};
-  for (const Sample& sample : samples) chart.times.push_back(sample.at);
-  for (const auto& [name, figure] : figures) {
-    ChartLine line{.name = name};
-    for (const Sample& sample : samples) line.values.push_back(figure(sample));
-    chart.lines.push_back(std::move(line));
-  }
-  return chart;
-}
-
-std::optional<double> Micros(const std::optional<double>& seconds) {
-  if (!seconds) return std::nullopt;
-  return 1e6 * *seconds;
-}
-
-std::string ServerCharts(const std::vector<Sample>& samples) {
-  return absl::StrCat(
-      "<h2>Server</h2>\n<div class=\"charts\">\n",
-      ToSvg(ChartOf(samples, "Throughput", "calls per second",
-                    {{"select", [](const Sample& s) { return s.selections_per_second; }},
-                     {"report", [](const Sample& s) { return s.reports_per_second; }}})),
-      ToSvg(ChartOf(samples, "Latency in the server", "microseconds",
-                    {{"select p50", [](const Sample& s) { return Micros(s.select_p50); }},
-                     {"select p99", [](const Sample& s) { return Micros(s.select_p99); }},
-                     {"report p50", [](const Sample& s) { return Micros(s.report_p50); }},
-                     {"report p99", [](const Sample& s) { return Micros(s.report_p99); }}})),
-      ToSvg(ChartOf(samples, "Resident memory", "MiB",
-                    {{"memory",
-                      [](const Sample& s) {
-                        return static_cast<double>(s.resident_bytes) / (1024.0 * 1024.0);
-                      }}})),
-      "</div>\n");
-}
-
-std::string ModelCharts(const ModelView& model, const std::vector<Sample>& samples) {
-  const auto of = [&model](auto field) -> Figure {
-    return [&model, field](const Sample& sample) -> std::optional<double> {
-      const auto found = sample.models.find(model.name);
-      if (found == sample.models.end()) return std::nullopt;
-      return found->second.*field;
-    };
-  };
-  const bool shows_rewards = model.mechanism.empty();
-  return absl::StrCat(
-      "<h2>", Escape(model.name), "</h2>\n<div class=\"charts\">\n",
-      ToSvg(ChartOf(samples, "Reports applied", "per second",
-                    {{"reports", of(&ModelSample::reports_per_second)}})),
-      shows_rewards
-          ? ToSvg(ChartOf(samples, "Reward", "mean of the reports, reward units",
-                          {{"reward", of(&ModelSample::reward_mean)}}))
-          : ToSvg(ChartOf(samples, "Released posterior", "mean |m|, reward per feature unit",
-                          {{"posterior", of(&ModelSample::posterior_norm)}})),
-      "</div>\n", EffectsTable(model.looks));
-}
-
-// Charts of so many models; the table has all.
-constexpr std::size_t kModelsCharted = 12;
 
 }  // namespace
 
-std::string StatusPage(const ServerView& view, const std::vector<Sample>& samples, absl::Time now) {
-  std::string charts = ServerCharts(samples);
-  for (std::size_t i = 0; i < std::min(view.models.size(), kModelsCharted); ++i)
-    charts += ModelCharts(view.models[i], samples);
-  const absl::Duration up = absl::Trunc(now - view.started, absl::Seconds(1));
-  return absl::StrCat(
-      ToAbsl(kHead), "<h1>bandana-server</h1>\n<p class=\"about\">version ", Escape(view.version),
-      " &middot; up ", absl::FormatDuration(up), " &middot; ", view.models.size(),
-      view.models.size() == 1 ? " model" : " models", " &middot; ", view.calls_in_flight,
-      " calls in flight", view.draining ? " &middot; <span class=\"warn\">draining</span>" : "",
-      "</p>\n", Table(view.models), charts,
-      "<footer>Version is the log entry that the published posterior ends at; lag counts durable "
-      "entries that are not applied yet. Charts go back an hour, a sample every five seconds. "
-      "Rewards are shown of "
-      "non-private models only. <a href=\"/metrics\">metrics</a> &middot; "
-      "<a href=\"/healthz\">healthz</a> &middot; <a href=\"/readyz\">readyz</a></footer>\n"
-      "</body></html>\n");
+std::string StatusPage(const ServerView& view, const Series& recent, const Series& hour,
+                       absl::Time now) {
+  const State server = StateOf(view, now);
+  const std::vector<State> states = StatesOf(view);
+  const Headline headline = HeadlineOf(view, server, states);
+  std::string models;
+  for (std::size_t i = 0; i < states.size() && states.size() <= kModelsInFull; ++i) {
+    absl::StrAppend(&models, "<h2>", LinkTo(view.models[i]), "</h2>\n",
+                    ModelSection(view.models[i], {{kRecentWords, recent}}));
+  }
+  return HtmlPage(
+      absl::StrCat("bandana-server: ",
+                   headline.level == Level::kGood ? "all right" : "not all right"),
+      absl::StrCat(
+          "<h1>bandana-server</h1>\n", Banner(view, server, states, now),
+          "<p class=\"about\">version ", Escape(view.version), " &middot; up ",
+          absl::FormatDuration(absl::Trunc(now - view.started, absl::Seconds(1))), " &middot; ",
+          view.models.size(), view.models.size() == 1 ? " model" : " models", " &middot; ",
+          view.calls_in_flight, " calls in flight</p>\n", Overview(view, states, recent),
+          "<h2>Server</h2>\n<h3>", kRecentWords, "</h3>\n", ServerCharts(recent), "<h3>",
+          kHourWords, "</h3>\n", ServerCharts(hour), models,
+          "<footer>Each model has a page of its own, with its counters and charts: follow its "
+          "name. Lag counts durable entries that are not applied yet; rates are those of the last "
+          "ten seconds. Charts have a sample every second for five minutes, and every ten seconds "
+          "for an hour. Rewards are shown of non-private models only. "
+          "<a href=\"/metrics\">metrics</a> &middot; <a href=\"/healthz\">healthz</a> &middot; "
+          "<a href=\"/readyz\">readyz</a></footer>\n"));
 }
 
 }  // namespace bandana::server

@@ -49,6 +49,7 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/CreateModel", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/ListModels", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/Import", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.v1.Admin/UpdateModel", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/DeleteModel", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutArms", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/RemoveArms", Role::kAdmin, Scope::kNamedModel),

@@ -9,6 +9,7 @@
 #include "common/random/bit_source.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/ops/observation/call_lines.h"
+#include "server/ops/observation/model_page.h"
 #include "server/ops/observation/status_page.h"
 #include "server/service/transport/call_log.h"
 
@@ -214,8 +215,14 @@ void Room::RecordReadings() {
 void Room::RecordPages() {
   const server::ServerView view = View();
   recorder_.Lines(Observer::kOthers, "metrics", metrics_.Render(view, {}));
-  recorder_.Lines(Observer::kOthers, "status page",
-                  server::StatusPage(view, history_.Read(), options_.clock->Now()));
+  recorder_.Lines(
+      Observer::kOthers, "status page",
+      server::StatusPage(view, history_.Recent(), history_.Hour(), options_.clock->Now()));
+  for (const server::ModelView& model : view.models) {
+    recorder_.Lines(
+        Observer::kOthers, "model page",
+        server::ModelPage(model, history_.Recent(), history_.Hour(), options_.clock->Now()));
+  }
   const auto exported = model().Export();
   recorder_.Text(Observer::kOthers, "Export",
                  exported.ok() ? *exported : exported.status().ToString());
