@@ -175,7 +175,8 @@ TEST(Readyz, SaysWhyNot) {
   EXPECT_EQ(Get("/readyz", view).body, "ldp: log: broken\n");
   EXPECT_EQ(Get("/healthz", view).status, 200);
   view.models.push_back(view.models[0]);
-  view.models[1].failure = "";  // the other serves
+  view.models[1].name = "other";
+  view.models[1].failure = "";  // it serves
   EXPECT_EQ(Get("/readyz", view).status, 200);
   view.starting = true;
   EXPECT_EQ(Get("/readyz", view).status, 503);

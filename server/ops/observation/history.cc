@@ -92,7 +92,9 @@ ModelSample SampleRing::SampleOf(const ModelView& model, double seconds) const {
 void SampleRing::PutModels(const std::vector<ModelView>& models, double seconds) {
   std::map<std::string, std::vector<ModelSample>> next;
   for (const ModelView& model : models) {
-    std::vector<ModelSample>& slots = next[model.name];
+    const auto [place, is_new] = next.try_emplace(model.name);
+    if (!is_new) continue;
+    std::vector<ModelSample>& slots = place->second;
     if (const auto found = models_.find(model.name); found != models_.end()) {
       slots = std::move(found->second);
     } else {

@@ -126,8 +126,12 @@ std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLoo
                                        "SIGHUP tries all",
                              .since = std::nullopt});
   }
-  std::sort(views.begin(), views.end(),
-            [](const ModelView& a, const ModelView& b) { return a.name < b.name; });
+  // The two lists are read one after the other: a model that was opened in between is in both, and
+  // the open one comes first.
+  std::stable_sort(views.begin(), views.end(),
+                   [](const ModelView& a, const ModelView& b) { return a.name < b.name; });
+  const auto same = [](const ModelView& a, const ModelView& b) { return a.name == b.name; };
+  views.erase(std::unique(views.begin(), views.end(), same), views.end());
   return views;
 }
 
