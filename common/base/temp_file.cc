@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -82,6 +83,19 @@ absl::Status TempFile::Write(std::uint64_t offset, std::string_view bytes) {
     if (n <= 0) return FileError("write", folder_, n == 0 ? EIO : errno);
     bytes.remove_prefix(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TempFile::Reserve(std::uint64_t bytes) {
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
+    return FileError("make room for", folder_, ENOSPC);
+  }
+  if (bytes == 0) return absl::OkStatus();
+  while (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
+    // EFBIG: larger than a file may be.
+    if (errno != EINTR) return FileError("make room for", folder_, errno == EFBIG ? ENOSPC : errno);
   }
   return absl::OkStatus();
 }

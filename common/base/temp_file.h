@@ -28,6 +28,9 @@ class TempFile {
   ~TempFile();
 
   std::uint64_t size() const { return size_; }
+  // Takes the disk's room for so many bytes now, so that nobody else is promised it; nothing on
+  // file systems that cannot. Errors: RESOURCE_EXHAUSTED; UNAVAILABLE.
+  absl::Status Reserve(std::uint64_t bytes);
   // Errors: RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE any other I/O error.
   absl::Status Append(std::string_view bytes);
   // Writes over bytes that are there. Errors: UNAVAILABLE I/O.

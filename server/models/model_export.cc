@@ -9,19 +9,21 @@
 namespace bandana::server {
 namespace {
 
-// A full disk stops learning, so room is looked for before it is taken.
-absl::Status CheckRoom(const ModelToExport& model) {
+// A full disk stops learning, so room is looked for, and taken, before anything is written.
+absl::StatusOr<TempFile> MakeRoom(const ModelToExport& model) {
   constexpr std::uint64_t kBytesPerUser = 256;
   const std::uint64_t bytes = model.checkpoint.size() + model.catalogue.bytes() +
                               model.users.size() * kBytesPerUser + model.config.ByteSizeLong();
-  return CheckDisk("an export", bytes, 1, model.free_bytes, model.folder);
+  BANDANA_RETURN_IF_ERROR(CheckDisk("an export", bytes, 1, model.free_bytes, model.folder));
+  BANDANA_ASSIGN_OR_RETURN(TempFile file, TempFile::Make(model.folder));
+  BANDANA_RETURN_IF_ERROR(file.Reserve(bytes));
+  return file;
 }
 
 }  // namespace
 
 absl::StatusOr<ExportedFile> WriteModelExport(ModelToExport model) {
-  BANDANA_RETURN_IF_ERROR(CheckRoom(model));
-  BANDANA_ASSIGN_OR_RETURN(TempFile file, TempFile::Make(model.folder));
+  BANDANA_ASSIGN_OR_RETURN(TempFile file, MakeRoom(model));
   BANDANA_ASSIGN_OR_RETURN(const Checkpoint state,
                            StateToExport(model.checkpoint, model.path, model.values));
   model.checkpoint = std::string();

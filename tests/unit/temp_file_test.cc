@@ -70,6 +70,22 @@ TEST_P(TempFileTest, MovesWithItsBytesAndIsForItsOwnerAlone) {
   EXPECT_GE(found, 1);
 }
 
+TEST_P(TempFileTest, RoomIsTakenBeforeItIsUsed) {
+  TempFile file = Make();
+  const std::uint64_t before = *FreeBytes(folder_.path());
+  constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
+  ASSERT_THAT(file.Reserve(kBytes), IsOk());
+  EXPECT_EQ(file.size(), 0);
+  EXPECT_EQ(Content(file), "");
+  // Others use the disk as well, but not that much in this moment.
+  EXPECT_LT(*FreeBytes(folder_.path()), before - kBytes / 2);
+  ASSERT_THAT(file.Append("abc"), IsOk());
+  EXPECT_EQ(Content(file), "abc");
+  EXPECT_THAT(file.Reserve(before * 2), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(file.Reserve(UINT64_MAX), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(Content(file), "abc");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, TempFileTest, ::testing::Bool());
 
 TEST(TempFile, InMemoryNeedsNoFolder) {

@@ -140,6 +140,7 @@ absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
     BANDANA_RETURN_IF_ERROR(registry.CheckImport(name, *header));
   }
   BANDANA_ASSIGN_OR_RETURN(TempFile file, registry.NewImportFile());
+  if (header) BANDANA_RETURN_IF_ERROR(file.Reserve(header->bytes()));
   const std::uint64_t bytes_max = header ? header->bytes() : headless_bytes_max;
   do {
     const std::string& data = message.chunk().data();
