@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -95,6 +96,13 @@ absl::Status MakeFolders(const std::string& path) {
     BANDANA_RETURN_IF_ERROR(SyncFolderOf(made.string()));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> FreeBytes(const std::string& folder) {
+  struct statvfs info {};
+  if (::statvfs(folder.c_str(), &info) != 0)
+    return IoError("cannot look at the disk of", folder, errno);
+  return std::uint64_t{info.f_bavail} * info.f_frsize;
 }
 
 std::string ResolvePath(std::string_view path, std::string_view folder) {

@@ -24,6 +24,9 @@ absl::Status SyncFolderOf(const std::string& path);
 // Makes the folder and its parents (mode 0700) where missing, durably.
 absl::Status MakeFolders(const std::string& path);
 
+// What the file system of `folder` has free for this user. Errors: NOT_FOUND, UNAVAILABLE I/O.
+absl::StatusOr<std::uint64_t> FreeBytes(const std::string& folder);
+
 // `path` itself when absolute, else `folder`/`path`.
 std::string ResolvePath(std::string_view path, std::string_view folder);
 

@@ -56,7 +56,8 @@ inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
 // memory. Messages below it reach us and count as an offence when they are too large; larger ones
 // are refused inside gRPC, where nobody counts them.
 inline constexpr int kReceivedMessageBytesMax = 64 * 1024 * 1024;
-// One PutArms or Import stream, held in memory until it is complete.
+// One PutArms or PutUsers stream, held in memory until it is complete; also an Import without a
+// header.
 inline constexpr std::uint64_t kAdminStreamBytesMax = 512ull << 20;
 inline constexpr int kCallsInFlightMaxDefault = 128;  // p99 is 2-3 ms at 64 in flight
 inline constexpr int kStreamsPerConnectionMax = 128;

@@ -27,12 +27,12 @@
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/effect_names.h"
 #include "server/models/folder/checkpoint_store.h"
-#include "server/models/folder/export.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/freeing/key_freeing.h"
 #include "server/models/freeing/pairs_watch.h"
 #include "server/models/model.h"
+#include "server/models/model_export.h"
 #include "server/models/model_stats.h"
 #include "server/models/users/user_table.h"
 
@@ -60,6 +60,7 @@ absl::Status Model::Start() {
                                     .stepped = options_.stepped,
                                     .binding = options_.noise_binding},
                                    users_, counters_));
+  BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   log_ = std::move(recovered.log);
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
@@ -388,18 +389,24 @@ absl::StatusOr<WindowValues> Model::ReportedValues() {
   return values;
 }
 
-absl::StatusOr<std::string> Model::Export() {
+absl::StatusOr<ExportedFile> Model::ExportToFile() {
   Step();
   // Before the state: a window that closes in between is an event in it.
   BANDANA_ASSIGN_OR_RETURN(const WindowValues values,
                            path_->ReportsToCopy([this] { return ReportedValues(); }));
-  BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
+  BANDANA_ASSIGN_OR_RETURN(ApplyLoop::Captured captured, loop_->Capture());
   v1::ModelConfig config = spec_.config;
   config.clear_arms_file();
-  BANDANA_ASSIGN_OR_RETURN(const std::string checkpoint,
-                           CheckpointToExport(captured.bytes, *path_, values));
-  BANDANA_ASSIGN_OR_RETURN(const std::string users, user_groups_->Encode());
-  return EncodeExport(config, checkpoint, *catalogue(), users);
+  const std::shared_ptr<const Catalogue> arms = catalogue();
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t free, options_.free_bytes(folder_));
+  return WriteModelExport({.folder = folder_,
+                           .free_bytes = free,
+                           .config = config,
+                           .path = *path_,
+                           .checkpoint = std::move(captured.bytes),
+                           .values = values,
+                           .catalogue = *arms,
+                           .users = *user_groups_});
 }
 
 v1::GetStatsResponse Model::Stats() const {
@@ -419,6 +426,12 @@ v1::GetStatsResponse Model::Stats() const {
   FillEffects(spec_, effects_.get(), freed_before_, stats);
   FillRefusals(Refusals(), stats);
   return stats;
+}
+
+absl::StatusOr<std::string> HostedModel::Export() {
+  BANDANA_ASSIGN_OR_RETURN(const ExportedFile exported, ExportToFile());
+  BANDANA_ASSIGN_OR_RETURN(const MappedFile map, exported.file.Map());
+  return std::string(map.bytes());
 }
 
 absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,

@@ -19,6 +19,7 @@
 #include "common/bandits/posterior.h"
 #include "common/bandits/served_posterior.h"
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/decision.h"
 #include "common/model/entries/report.h"
@@ -29,10 +30,13 @@
 #include "server/models/admission/refusals.h"
 #include "server/models/admission/report_totals.h"
 #include "server/models/catalogue/catalogue.h"
+#include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_seal.h"
 #include "server/models/users/user_batch.h"
 
 namespace bandana::server {
+
+using FreeBytesOf = std::function<absl::StatusOr<std::uint64_t>(const std::string& folder)>;
 
 // Called exactly once, possibly on the log's thread, once everything accepted is durable. A status
 // other than OK means the log could not take the call: nothing is promised about any outcome (a
@@ -58,6 +62,8 @@ struct HostedModelOptions {
   const NoiseBinding* noise_binding = nullptr;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
+  // What the disk of a folder has free.
+  FreeBytesOf free_bytes = FreeBytes;
 };
 
 // Threads: all methods are safe. Select reads published snapshots and waits for nobody's work.
@@ -183,9 +189,11 @@ class HostedModel {
   virtual absl::StatusOr<std::uint64_t> OpenEpoch() = 0;
   // Waits until everything durable is applied, writes the checkpoint, trims the log.
   virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint() = 0;
-  // Configuration, state, catalogue and users in one self-checking string (docs/formats.md), for
-  // ModelRegistry::Import.
-  virtual absl::StatusOr<std::string> Export() = 0;
+  // Configuration, state, catalogue and users in one self-checking file (docs/formats.md), for
+  // ModelRegistry::Import. Errors: RESOURCE_EXHAUSTED the disk has no room for it; UNAVAILABLE.
+  virtual absl::StatusOr<ExportedFile> ExportToFile() = 0;
+  // Its bytes, for tools and tests with models that fit into memory once more.
+  absl::StatusOr<std::string> Export();
   virtual v1::GetStatsResponse Stats() const = 0;
   // What stands out in a model of effects (ServedPosterior::Look), with names; else nothing.
   virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }

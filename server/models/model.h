@@ -104,7 +104,7 @@ class Model final : public HostedModel {
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
-  absl::StatusOr<std::string> Export() override;
+  absl::StatusOr<ExportedFile> ExportToFile() override;
   v1::GetStatsResponse Stats() const override;
   std::vector<EffectLook> Look(std::size_t count) const override {
     std::vector<EffectLook> looks = posterior()->Look(count);

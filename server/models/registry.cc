@@ -25,9 +25,12 @@
 #include "common/design/mode.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"
+#include "server/models/folder/export_header.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
+#include "server/models/folder_registry.h"
+#include "server/models/import_check.h"
 #include "server/models/users/user_copy.h"
 
 namespace bandana::server {
@@ -40,6 +43,9 @@ constexpr std::string_view kNewPrefix = ".new-";
 constexpr std::string_view kDeletedPrefix = ".deleted-";
 // Calls in flight keep a deleted model alive; they take milliseconds.
 constexpr auto kReleaseTime = std::chrono::seconds(10);
+// What an import takes of the disk, in units of the export: the bytes that came, and a folder of up
+// to two checkpoints.
+constexpr int kCopiesOfImport = 3;
 
 absl::Status Opening() { return Unavailable("is being opened"); }
 
@@ -49,140 +55,34 @@ absl::Status FromErrorCode(const std::error_code& error, std::string_view what,
   return Unavailable("cannot ", ToAbsl(what), " ", path, ": ", error.message());
 }
 
-class Registry final : public ModelRegistry {
- public:
-  Registry(const Options& options, const Clock& clock)
-      : folder_(options.data_dir + "/models"),
-        data_dir_(options.data_dir),
-        models_max_(options.models_max),
-        log_(options.log),
-        checkpoint_seal_(options.checkpoint_seal),
-        warn_(options.warn),
-        stepped_(options.stepped),
-        clock_(clock) {
-    models_.store(std::make_shared<const Models>());
-  }
+absl::Status HoldsState(const std::string& folder) {
+  return FailedPrecondition(
+      folder, " holds the state of a model that was in the configuration; move it away first");
+}
 
-  // Finds the models of earlier runs: they are absent until they are opened.
-  absl::Status FindStored();
-  // Opens those.
-  std::vector<AbsentModel> OpenStored();
+absl::Status BeingImported(const std::string& name) {
+  return absl::AlreadyExistsError(absl::StrCat("model ", name, " is being imported"));
+}
 
-  std::shared_ptr<HostedModel> Find(std::string_view name) const override {
-    const auto models = models_.load();
-    const auto it = models->find(name);
-    return it == models->end() ? nullptr : it->second.model;
-  }
-  std::vector<std::shared_ptr<HostedModel>> List() const override {
-    std::vector<std::shared_ptr<HostedModel>> list;
-    const auto models = models_.load();  // kept: another thread may replace it meanwhile
-    for (const auto& [name, entry] : *models) {
-      if (entry.model != nullptr) list.push_back(entry.model);
-    }
-    return list;
-  }
-  std::vector<AbsentModel> Absent() const override {
-    std::vector<AbsentModel> absent;
-    const auto models = models_.load();
-    for (const auto& [name, entry] : *models) {
-      if (entry.model == nullptr) absent.push_back({name, entry.why});
-    }
-    return absent;
-  }
-
-  bool hides_reports() const override { return hides_reports_; }
-  bool HidesReportsOf(std::string_view name) const override {
-    const auto models = models_.load();
-    const auto it = models->find(name);
-    return it != models->end() && MayHide(it->second);
-  }
-  void SetModelsMax(int models_max) override { models_max_ = models_max; }
-
-  std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
-  void Recover() override;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
-  absl::Status AddConfigured(ModelSpec spec) override;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
-                                                      std::string_view exported) override;
-  absl::Status Delete(std::string_view name) override;
-
- private:
-  struct Entry {
-    std::shared_ptr<HostedModel> model;  // null: absent
-    bool configured = false;
-    std::shared_ptr<const ModelSpec> spec;  // null: its stored configuration is not readable
-    std::string fingerprint;                // FingerprintOf(*spec) as it was opened
-    absl::Status why;                       // it is absent
+// In some transactions: nobody sees the file before it is complete.
+absl::Status StoreArms(const ExportedArms& arms, const std::string& path) {
+  constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
+  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(path));
+  std::vector<CatalogueArm> batch;
+  std::size_t bytes = 0;
+  const auto put = [&] {
+    absl::Status stored = store.Put(batch);
+    batch.clear();
+    bytes = 0;
+    return stored;
   };
-  using Models = std::map<std::string, Entry, std::less<>>;
-  using Job = std::function<absl::Status()>;
-  using Jobs = std::vector<std::pair<std::string, Job>>;  // by model
-
-  // The worst is assumed of a model whose configuration nobody can read.
-  static bool MayHide(const Entry& entry) {
-    return entry.spec == nullptr || HidesReports(entry.spec->public_spec);
-  }
-  std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
-  void Store(Models models) {
-    hides_reports_ = std::any_of(models.begin(), models.end(),
-                                 [](const auto& named) { return MayHide(named.second); });
-    models_.store(std::make_shared<const Models>(std::move(models)));
-  }
-  void Set(const std::string& name, Entry entry) {
-    const std::lock_guard lock(store_mutex_);
-    Models next = *models_.load();
-    next[name] = std::move(entry);
-    Store(std::move(next));
-  }
-  void Remove(const std::string& name) {
-    const std::lock_guard lock(store_mutex_);
-    Models next = *models_.load();
-    next.erase(name);
-    Store(std::move(next));
-  }
-  std::optional<Entry> EntryOf(std::string_view name) const {
-    const auto models = models_.load();
-    const auto it = models->find(name);
-    return it == models->end() ? std::nullopt : std::optional(it->second);
-  }
-  void Warn(const std::string& name, const std::string& message) const {
-    if (warn_) warn_(name, message);
-  }
-  // Runs them, several at a time; those that failed.
-  static std::vector<AbsentModel> RunAll(Jobs jobs);
-  void AddStoredJobs(Jobs& jobs);
-  absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
-  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec);
-  // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
-  absl::Status Reopen(const std::string& name, ModelSpec spec);
-  // Waits until nobody uses a model that is not found any more.
-  static void AwaitEnd(const std::weak_ptr<HostedModel>& model);
-  // With its log.
-  absl::Status RemoveFolder(const std::string& path) const;
-  absl::Status CheckFree(const std::string& name) const;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
-  // The server's noise key, made at the first central model; null for other modes.
-  absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyFor(const ModelSpec& spec);
-  // Gives the half-made folder its name, then opens the model in it.
-  absl::StatusOr<std::shared_ptr<HostedModel>> Finish(ModelSpec spec, const std::string& half_made);
-  absl::Status FillCopy(const std::string& folder, const ModelSpec& spec, ExportedModel exported);
-
-  const std::string folder_;
-  const std::string data_dir_;
-  std::atomic<int> models_max_;
-  const std::shared_ptr<const LogEngine> log_;
-  const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
-  const std::function<void(std::string_view, const std::string&)> warn_;
-  const bool stepped_;
-  const Clock& clock_;
-  std::mutex key_mutex_;  // for noise_key_
-  std::shared_ptr<const NoiseKey> noise_key_;
-  std::atomic<bool> hides_reports_{false};
-  std::mutex mutex_;        // for changes, one at a time
-  std::mutex store_mutex_;  // for models_, of jobs of one change
-  SharedCell<const Models> models_;
-};
+  BANDANA_RETURN_IF_ERROR(arms.ForEach([&](CatalogueArm arm) {
+    bytes += sizeof arm + arm.features.size() * sizeof(double);
+    batch.push_back(std::move(arm));
+    return bytes < kBatchBytes ? absl::OkStatus() : put();
+  }));
+  return put();
+}
 
 // What a restart would take up, as far as it can differ: the configuration, and the files that it
 // names.
@@ -205,8 +105,11 @@ std::string FingerprintOf(const ModelSpec& spec) {
   return bytes;
 }
 
+}  // namespace
+
 absl::Status Registry::FindStored() {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
+  BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error); !error && it != fs::directory_iterator();
@@ -278,14 +181,15 @@ absl::Status Registry::RemoveFolder(const std::string& path) const {
   return FromErrorCode(error, "remove", path);
 }
 
-absl::Status Registry::CheckFree(const std::string& name) const {
+absl::Status Registry::CheckFree(const std::string& name, std::size_t others) const {
   const auto models = models_.load();
   if (models->contains(name)) {
     return absl::AlreadyExistsError(absl::StrCat("model ", name, " exists"));
   }
-  if (static_cast<int>(models->size()) >= models_max_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the server has ", models->size(), " models, models_max is ", models_max_.load()));
+  const std::size_t size = models->size() + others;
+  if (static_cast<int>(size) >= models_max_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the server has ", size, " models, models_max is ", models_max_.load()));
   }
   return absl::OkStatus();
 }
@@ -297,6 +201,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec)
   model_options.checkpoint_seal = checkpoint_seal_;
   model_options.stepped = stepped_;
   model_options.warn = [this, name](const std::string& message) { Warn(name, message); };
+  model_options.free_bytes = free_bytes_;
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
@@ -456,7 +361,8 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
   std::lock_guard lock(mutex_);
-  BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name));
+  if (coming_.contains(spec.public_spec.name)) return BeingImported(spec.public_spec.name);
+  BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name, coming_.size()));
   const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
   BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
   BANDANA_RETURN_IF_ERROR(MakeFolders(half_made));
@@ -471,8 +377,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
   std::error_code error;
   if (fs::exists(folder, error)) {
     RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
-    return FailedPrecondition(
-        folder, " holds the state of a model that was in the configuration; move it away first");
+    return HoldsState(folder);
   }
   fs::rename(half_made, folder, error);
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", half_made));
@@ -485,16 +390,66 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
   return model;
 }
 
+absl::Status Registry::CheckFreeForCopy(const std::string& name) const {
+  if (coming_.contains(name)) return BeingImported(name);
+  BANDANA_RETURN_IF_ERROR(CheckFree(name, coming_.size()));
+  std::error_code error;
+  return fs::exists(Folder(name), error) ? HoldsState(Folder(name)) : absl::OkStatus();
+}
+
+absl::Status Registry::CheckKey(const ModelSpec& spec) {
+  // One that is not there yet would be made.
+  if (noise_key_ == nullptr && !HasNoiseKey(data_dir_)) return absl::OkStatus();
+  return KeyFor(spec).status();
+}
+
+absl::Status Registry::CheckRoom(std::uint64_t bytes, int times) const {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t free, free_bytes_(folder_));
+  return CheckDisk("an import", bytes, times, free, folder_);
+}
+
+absl::Status Registry::CheckImport(std::string_view name, const v1::ExportHeader& header) {
+  BANDANA_RETURN_IF_ERROR(CheckHeader(header));
+  {
+    std::lock_guard lock(mutex_);
+    BANDANA_RETURN_IF_ERROR(CheckFreeForCopy(std::string(name)));
+  }
+  BANDANA_RETURN_IF_ERROR(CheckRoom(header.bytes(), kCopiesOfImport));
+  // Its graph is not there: what follows is found when it is.
+  if (header.config_abridged()) return absl::OkStatus();
+  v1::ModelConfig config = header.config();
+  config.set_name(std::string(name));
+  const absl::StatusOr<ModelSpec> spec = ParseStoredConfig(config);
+  BANDANA_RETURN_IF_ERROR(Annotate(spec.status(), "config"));
+  BANDANA_RETURN_IF_ERROR(CheckHeaderFits(header, *spec, token_lifetime_max_));
+  std::lock_guard lock(mutex_);
+  return CheckKey(*spec);
+}
+
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Import(std::string_view name,
-                                                              std::string_view exported) {
+                                                              std::string_view exported,
+                                                              const v1::ExportHeader* promised) {
   BANDANA_ASSIGN_OR_RETURN(ExportedModel copy, DecodeExport(exported));
+  if (promised != nullptr) BANDANA_RETURN_IF_ERROR(CheckPromised(*promised, exported));
   copy.config.set_name(std::string(name));
   BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ParseStoredConfig(copy.config));
-  std::lock_guard lock(mutex_);
-  BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name));
+  BANDANA_ASSIGN_OR_RETURN(const v1::ExportHeader header, HeaderOfExport(exported));
+  BANDANA_RETURN_IF_ERROR(CheckHeader(header));
+  BANDANA_RETURN_IF_ERROR(CheckHeaderFits(header, spec, token_lifetime_max_));
+  BANDANA_RETURN_IF_ERROR(CheckRoom(header.bytes(), kCopiesOfImport - 1));
   const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
-  BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
-  const absl::Status filled = FillCopy(half_made, spec, std::move(copy));
+  std::shared_ptr<const NoiseKey> key;
+  {
+    std::lock_guard lock(mutex_);
+    BANDANA_RETURN_IF_ERROR(CheckFreeForCopy(spec.public_spec.name));
+    BANDANA_ASSIGN_OR_RETURN(key, KeyFor(spec));
+    coming_.insert(spec.public_spec.name);
+  }
+  // The long part: other models come and go meanwhile.
+  absl::Status filled = RemoveFolder(half_made);
+  if (filled.ok()) filled = FillCopy(half_made, spec, key, std::move(copy));
+  std::lock_guard lock(mutex_);
+  coming_.erase(spec.public_spec.name);
   if (!filled.ok()) {
     RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
     return filled;
@@ -503,9 +458,9 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Import(std::string_view n
 }
 
 absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec,
-                                ExportedModel exported) {
+                                const std::shared_ptr<const NoiseKey>& key,
+                                ExportedModel exported) const {
   BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
-  BANDANA_ASSIGN_OR_RETURN(const auto key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
   if (!IsOfModel(exported.checkpoint, identity)) {
     return DataLoss("export: configuration and state are of different models");
@@ -514,8 +469,7 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
   const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
   BANDANA_RETURN_IF_ERROR(
       MakeModelFolder(folder, identity, &exported.checkpoint, bytes, *log_, checkpoint_seal_));
-  BANDANA_ASSIGN_OR_RETURN(ArmStore arms, ArmStore::Open(ArmsPath(folder)));
-  BANDANA_RETURN_IF_ERROR(arms.Put(exported.arms));
+  BANDANA_RETURN_IF_ERROR(StoreArms(exported.arms, ArmsPath(folder)));
   BANDANA_RETURN_IF_ERROR(MakeUsers(spec, exported.users, UsersPath(folder)));
   return WriteStoredConfig(folder, spec.config);
 }
@@ -547,8 +501,6 @@ absl::Status Registry::Delete(std::string_view name) {
   BANDANA_RETURN_IF_ERROR(SyncFolderOf(grave));
   return RemoveFolder(grave);
 }
-
-}  // namespace
 
 bool ModelRegistry::hides_reports() const {
   const auto models = List();

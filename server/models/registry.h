@@ -1,6 +1,7 @@
 // The models a server hosts, by name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bandana/v1/admin.pb.h"
 #include "common/base/clock.h"
+#include "common/base/temp_file.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
 #include "server/models/hosted_model.h"
@@ -34,6 +37,10 @@ class ModelRegistry {
     std::function<void(std::string_view model, const std::string& message)> warn;
     bool stepped = false;     // HostedModelOptions, of every model
     bool open_later = false;  // Configure opens the models of earlier runs
+    // Imported models may have at most this token_lifetime: keys are rotated at this age.
+    absl::Duration token_lifetime_max = absl::InfiniteDuration();
+    // What the disk of a folder has free.
+    FreeBytesOf free_bytes = FreeBytes;
   };
   // Finds the models that CreateModel made in earlier runs and opens them, unless `open_later`; one
   // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
@@ -76,9 +83,23 @@ class ModelRegistry {
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec /*spec*/) {
     return absl::UnimplementedError("models of this registry cannot be updated");
   }
-  // A copy of an exported model under a new name and instance id.
+  // Whether Import would take an export with this header, as far as can be known before its bytes
+  // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
+  // ALREADY_EXISTS; RESOURCE_EXHAUSTED models_max, or the disk; FAILED_PRECONDITION another limit
+  // or an unknown format; those of the noise key.
+  virtual absl::Status CheckImport(std::string_view name, const v1::ExportHeader& header) = 0;
+  // For the bytes of an export on their way in. Errors: those of TempFile::Make.
+  virtual absl::StatusOr<TempFile> NewImportFile() = 0;
+  // A copy of an exported model under a new name and instance id. `promised`: the header that came
+  // before the bytes, if any. Errors: those of CheckImport; DATA_LOSS damaged; INVALID_ARGUMENT the
+  // bytes are not those of the header. Then nothing is left of it.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
-                                                              std::string_view exported) = 0;
+                                                              std::string_view exported,
+                                                              const v1::ExportHeader* promised) = 0;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                      std::string_view exported) {
+    return Import(name, exported, nullptr);
+  }
   // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model.
   virtual absl::Status Delete(std::string_view name) = 0;
 };

@@ -149,6 +149,7 @@ class RunningServer final : public Server {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
+    options.token_lifetime_max = spec_.token_rotation_interval;
     options.log = spec_.log;
     options.open_later = true;
     options.warn = [](std::string_view model, const std::string& message) {

@@ -5,6 +5,7 @@ bandana_test(NAME config_file_test SRCS unit/config_file_test.cc
 bandana_test(NAME security_spec_test SRCS unit/security_spec_test.cc
   DEPS bandana::server_config bandana::test_certificates bandana::test_support)
 bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
+bandana_test(NAME ctl_part_file_test SRCS unit/ctl_part_file_test.cc DEPS bandana::ctl bandana::test_support)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
@@ -21,6 +22,12 @@ bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_op
 bandana_test(NAME model_state_test SRCS unit/model_state_test.cc DEPS bandana::server_ops)
 bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)
+bandana_test(NAME export_streams_test SRCS integration/export_streams_test.cc
+  DEPS bandana::server_admin bandana::ctl bandana::model_harness bandana::test_support gRPC::grpc++ LABELS integration TIMEOUT 300)
+bandana_test(NAME export_kill_test SRCS fault/export_kill_test.cc
+  DEPS bandana::ctl bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
+bandana_test(NAME large_export_test SRCS integration/large_export_test.cc
+  DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 1200)
 bandana_test(NAME ctl_test SRCS integration/ctl_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME security_test SRCS integration/security_test.cc
@@ -32,6 +39,7 @@ bandana_test(NAME hostile_clients_test SRCS integration/hostile_clients_test.cc
   DEPS bandana::proto bandana::test_certificates bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 600)
 if(BANDANA_BUILD_TESTS)
   add_dependencies(ctl_test bandana-ctl)
+  add_dependencies(large_export_test bandana-ctl)
   add_dependencies(security_test bandana-ctl)
   target_compile_definitions(server_lifecycle_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endif()

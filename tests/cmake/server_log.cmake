@@ -25,6 +25,7 @@ bandana_test(NAME report_gate_test SRCS unit/report_gate_test.cc DEPS ${model_de
 bandana_test(NAME event_path_test SRCS unit/event_path_test.cc DEPS ${model_deps} bandana::random)
 bandana_test(NAME catalogue_test SRCS unit/catalogue_test.cc DEPS ${model_deps})
 bandana_test(NAME model_parts_test SRCS unit/model_parts_test.cc DEPS ${model_deps})
+bandana_test(NAME export_test SRCS unit/export_test.cc DEPS ${model_deps})
 bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${model_deps})
 bandana_test(NAME user_table_test SRCS unit/user_table_test.cc DEPS ${model_deps})
 bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::design bandana::test_support)

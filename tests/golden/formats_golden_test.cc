@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -14,12 +15,15 @@
 #include "client/src/store/store.h"
 #include "common/base/check.h"
 #include "common/base/file.h"
+#include "common/base/mapped_file.h"
 #include "common/base/sha256.h"
 #include "common/design/identity.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/export.h"
+#include "server/models/folder/export_header.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/publication.h"
+#include "server/models/registry.h"
 #include "tests/golden/golden_main.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
@@ -30,6 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using server::HostedModel;
+using ::testing::ElementsAre;
 
 std::string write_to;
 
@@ -313,6 +318,38 @@ TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
   EXPECT_THAT(DeviceStore::Open(path), IsOk());
 }
 
+// Written by bandana-ctl export before exports had headers.
+TEST_F(FormatsTest, ExportsOfFormats1And2) {
+  const std::string data_dir = folder_.File("data");
+  const auto registry =
+      server::ModelRegistry::Open({.data_dir = data_dir, .models_max = 2}, clock_);
+  ASSERT_THAT(registry, IsOk());
+  const auto import = [&](const std::string& name) {
+    const auto file = MappedFile::Open(BANDANA_FORMATS_DIR "/exports/" + name + ".export");
+    EXPECT_THAT(file, IsOk());
+    const auto header = server::HeaderOfExport(file->bytes());
+    EXPECT_THAT(header, IsOk());
+    EXPECT_THAT((*registry)->CheckImport(name, *header), IsOk());
+    const auto model = (*registry)->Import(name, file->bytes(), &*header);
+    EXPECT_THAT(model, IsOk());
+    return *model;
+  };
+  const auto plain = import("plain");
+  const auto nodes = StatisticsOf(*plain);
+  ASSERT_EQ(nodes.size(), 2);
+  EXPECT_EQ(nodes[0].events, 6);
+  EXPECT_NEAR(nodes[0].moment[1], 6 * 0.8 * 0.5, 1e-12);
+  EXPECT_EQ(plain->Stats().reports_applied(), 9);
+  EXPECT_EQ(plain->catalogue()->size(), 1);
+  const auto groups = import("groups");
+  EXPECT_EQ(groups->Stats().user_groups().users(), 3);
+  const auto arms = groups->catalogue();
+  ASSERT_EQ(arms->size(), 2);
+  EXPECT_EQ(arms->ArmOf(*arms->Find(1)).groups,
+            (std::map<std::string, std::string>{{"kind", "film"}}));
+  EXPECT_THAT(arms->ArmOf(*arms->Find(1)).tags, ElementsAre("news", "sport"));
+}
+
 // Every byte is right, and of a version to come.
 TEST_F(FormatsTest, NewerVersionsAreRefused) {
   const std::string folder = Copy("plain") + "/m";
@@ -329,9 +366,9 @@ TEST_F(FormatsTest, NewerVersionsAreRefused) {
     return *model->Export();
   }();
   ASSERT_THAT(server::DecodeExport(exported), IsOk());
-  EXPECT_THAT(
-      server::DecodeExport(with_version(exported, 8, 99)),
-      StatusIs(absl::StatusCode::kDataLoss, "export: not an exported model, or of an unknown"));
+  EXPECT_THAT(server::DecodeExport(with_version(exported, 8, 99)),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       "export: of format 99, this version reads formats 1 to"));
   const std::string identity = *ReadFile(folder + "/identity", 1 << 20);
   std::string lines = identity.substr(0, identity.rfind("sha256 "));
   lines.replace(lines.find("bandana-model 1"), 15, "bandana-model 9");

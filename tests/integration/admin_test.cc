@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
 #include "google/protobuf/text_format.h"
+#include "server/models/folder/export_header.h"
 #include "tests/support/http_request.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
@@ -71,6 +72,17 @@ class AdminTest : public ::testing::Test {
     admin_ = *AdminClient::Connect(server_->listen(), absl::Seconds(60));
     stub_ = v1::Recommender::NewStub(
         grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
+  }
+
+  std::string Export(const std::string& model) {
+    std::string bytes;
+    EXPECT_THAT(admin_->Export(model,
+                               [&](std::string_view piece) {
+                                 bytes += piece;
+                                 return absl::OkStatus();
+                               }),
+                IsOk());
+    return bytes;
   }
 
   // A decision between two arms given inline.
@@ -176,9 +188,11 @@ TEST_F(AdminTest, UsersHaveGroups) {
                     HasSubstr("bandana_model_decisions_without_groups_total{model=\"fx\"} 1"),
                     HasSubstr("bandana_model_group_values{"), Not(HasSubstr("rome"))));
 
-  const auto exported = admin_->Export("fx");
-  ASSERT_THAT(exported, IsOk());
-  ASSERT_THAT(admin_->Import("copy", *exported), IsOk());
+  const std::string exported = Export("fx");
+  const v1::ExportHeader header = *server::HeaderOfExport(exported);
+  EXPECT_EQ(header.users(), 3u);
+  ASSERT_THAT(admin_->CheckImport("copy", header), IsOk());
+  ASSERT_THAT(admin_->Import("copy", exported, &header), IsOk());
   EXPECT_EQ(Stats("copy").user_groups().users(), 3u);
   ASSERT_EQ(server_->Terminate(), 0);
   StartServer();
@@ -406,22 +420,25 @@ TEST_F(AdminTest, ExportsAndImportsUnderANewIdentity) {
   ASSERT_THAT(admin_->PutArms("plain", {ArmOf(5, 1, 0)}), IsOk());
   std::string token;
   EXPECT_EQ(SelectAndReport("plain", "u", &token), v1::APPLIED);
-  const auto exported = admin_->Export("plain");
-  ASSERT_THAT(exported, IsOk());
-  const auto copy = admin_->Import("copy", *exported);
+  const std::string exported = Export("plain");
+  const auto copy = admin_->Import("copy", exported, nullptr);
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ(copy->model().model(), "copy");
   EXPECT_EQ(copy->arms(), 1u);
   v1::ReportResponse response;
   ASSERT_TRUE(Report("copy", token, response).ok());
   EXPECT_EQ(response.results(0).reason(), v1::TOKEN_FOREIGN);
-  EXPECT_THAT(admin_->Import("copy", *exported), StatusIs(absl::StatusCode::kAlreadyExists));
-  EXPECT_THAT(admin_->Import("../x", *exported), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(admin_->Import("cut", exported->substr(0, exported->size() - 1)), Not(IsOk()));
-  EXPECT_THAT(admin_->Import("empty", ""), StatusIs(absl::StatusCode::kInvalidArgument));
-  std::string flipped = *exported;
+  const auto import = [&](const std::string& name, const std::string& bytes) {
+    return admin_->Import(name, bytes, nullptr);
+  };
+  EXPECT_THAT(import("copy", exported), StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_THAT(import("../x", exported), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(import("cut", exported.substr(0, exported.size() - 1)),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(import("empty", ""), StatusIs(absl::StatusCode::kInvalidArgument));
+  std::string flipped = exported;
   flipped[flipped.size() / 2] ^= 1;
-  EXPECT_THAT(admin_->Import("flipped", flipped), Not(IsOk()));
+  EXPECT_THAT(import("flipped", flipped), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST_F(AdminTest, CheckpointsEpochsAndLedger) {
@@ -448,7 +465,8 @@ TEST_F(AdminTest, CheckpointsEpochsAndLedger) {
   EXPECT_EQ(ledger->epsilon_per_event(), 2);
   for (const auto& status :
        {admin_->GetLedger("absent").status(), admin_->Checkpoint("absent").status(),
-        admin_->OpenEpoch("absent").status(), admin_->Export("absent").status(),
+        admin_->OpenEpoch("absent").status(),
+        admin_->Export("absent", [](std::string_view) { return absl::OkStatus(); }).status(),
         admin_->GetStats("absent").status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   }

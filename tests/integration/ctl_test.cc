@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::IsOkAndHolds;
+using ::testing::Not;
 using testing::ProcessResult;
 using testing::RunProgram;
 using testing::ServerProcess;
@@ -135,6 +138,48 @@ TEST_F(CtlTest, CheckpointsExportsImportsAndOpensEpochs) {
   EXPECT_THAT(Out({"import", path, "--model=copy"}), HasSubstr("model: copy"));
   EXPECT_THAT(Out({"epoch", "open", "--model=copy"}), HasSubstr("epoch: "));
   EXPECT_THAT(Out({"ledger", "--model=copy"}), HasSubstr("mode: NON_PRIVATE"));
+}
+
+TEST_F(CtlTest, AnExportIsThereWhenItIsComplete) {
+  const std::string path = folder_.File("plain.export");
+  Write("plain.export", "the one before");
+  Write("plain.export.part", "what a killed export left");
+  EXPECT_EQ(Ctl({"export", path, "--model=absent"}).exit_code, 1);
+  EXPECT_THAT(ReadFile(path, 100), IsOkAndHolds("the one before"));
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  Out({"export", path, "--model=plain"});
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(ReadFile(path, 1 << 20)->substr(0, 8), "BANDEXPT");
+  EXPECT_THAT(Ctl({"export", folder_.File("absent/x"), "--model=plain"}).err,
+              HasSubstr("NOT_FOUND"));
+}
+
+TEST_F(CtlTest, SaysWhyAnExportIsNotTakenBeforeItSendsIt) {
+  const std::string path = folder_.File("plain.export");
+  Out({"export", path, "--model=plain"});
+  const auto refused = [&](const std::string& file, const std::string& name) {
+    const ProcessResult result = Ctl({"import", folder_.File(file), "--model=" + name});
+    EXPECT_EQ(result.exit_code, 1);
+    return result.err;
+  };
+  EXPECT_THAT(refused("plain.export", "plain"), HasSubstr("ALREADY_EXISTS: model plain exists"));
+  EXPECT_THAT(refused("plain.export", "../x"), HasSubstr("INVALID_ARGUMENT: model: "));
+  EXPECT_THAT(refused("absent", "copy"), HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(refused("arms.tsv", "copy"), HasSubstr("arms.tsv: export: truncated"));
+  const std::string bytes = *ReadFile(path, 1 << 20);
+  Write("cut", bytes.substr(0, bytes.size() - 9));
+  EXPECT_THAT(refused("cut", "copy"), HasSubstr("cut: export: "));
+  std::string bad = bytes;
+  bad[bad.size() / 2] ^= 4;
+  Write("flipped", bad);
+  EXPECT_THAT(refused("flipped", "copy"), HasSubstr("DATA_LOSS"));
+  bad = bytes;
+  bad[8] = 9;
+  Write("newer", bad);
+  EXPECT_THAT(refused("newer", "copy"), HasSubstr("of format 9, this version reads formats 1 to"));
+  EXPECT_THAT(Out({"models", "list"}), Not(HasSubstr("copy")));
+  Out({"import", path, "--model=copy"});
 }
 
 TEST_F(CtlTest, FailsWithTheReason) {

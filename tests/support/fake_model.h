@@ -177,7 +177,7 @@ class FakeModel final : public server::HostedModel {
   absl::Status PutGraph(const v1::Graph&) override { return NotFaked(); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return NotFaked(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return NotFaked(); }
-  absl::StatusOr<std::string> Export() override { return NotFaked(); }
+  absl::StatusOr<server::ExportedFile> ExportToFile() override { return NotFaked(); }
   v1::GetStatsResponse Stats() const override { return {}; }
   v1::GetLedgerResponse Ledger() const override { return {}; }
   std::optional<server::BudgetUse> Budget() const override { return std::nullopt; }
@@ -238,8 +238,12 @@ class FakeRegistry final : public server::ModelRegistry {
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
     return absl::UnimplementedError("not faked");
   }
-  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view,
-                                                              std::string_view) override {
+  absl::Status CheckImport(std::string_view, const v1::ExportHeader&) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::StatusOr<TempFile> NewImportFile() override { return TempFile::InMemory(); }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view, std::string_view,
+                                                              const v1::ExportHeader*) override {
     return absl::UnimplementedError("not faked");
   }
   absl::Status Delete(std::string_view name) override {

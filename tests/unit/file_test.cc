@@ -86,5 +86,14 @@ TEST(File, ResolvesRelativePathsAgainstTheFolder) {
   EXPECT_EQ(ResolvePath("x/y", ""), "x/y");
 }
 
+TEST(File, KnowsWhatTheDiskHasFree) {
+  const TempDir dir;
+  const auto free = FreeBytes(dir.path());
+  ASSERT_THAT(free, IsOk());
+  EXPECT_GT(*free, 0);
+  EXPECT_LT(*free, std::uint64_t{1} << 60);
+  EXPECT_THAT(FreeBytes(dir.File("absent")), StatusIs(absl::StatusCode::kNotFound));
+}
+
 }  // namespace
 }  // namespace bandana

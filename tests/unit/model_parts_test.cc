@@ -463,8 +463,12 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
   ASSERT_THAT(exported, IsOk());
   EXPECT_EQ(exported->config.name(), "m");
   ASSERT_EQ(exported->arms.size(), 1);
-  EXPECT_THAT(exported->arms[0].features, ElementsAre(1, 2));
-  EXPECT_THAT(exported->arms[0].tags, ElementsAre("tag"));
+  EXPECT_THAT(exported->arms.ForEach([](const server::CatalogueArm& arm) {
+    EXPECT_THAT(arm.features, ElementsAre(1, 2));
+    EXPECT_THAT(arm.tags, ElementsAre("tag"));
+    return absl::OkStatus();
+  }),
+              IsOk());
   InstanceId instance{};
   instance.fill(std::byte{9});
   const auto copy =

@@ -1,9 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <functional>
+#include <set>
+#include <thread>
 
 #include "common/base/file.h"
+#include "server/models/folder/export_header.h"
 #include "server/models/registry.h"
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
@@ -25,9 +31,21 @@ class ModelRegistryTest : public ::testing::Test {
  protected:
   void Open() {
     registry_.reset();
-    auto registry = ModelRegistry::Open({.data_dir = folder_.path(), .models_max = 3}, clock_);
+    ModelRegistry::Options options{.data_dir = folder_.path(), .models_max = 3};
+    options.token_lifetime_max = absl::Hours(48);
+    options.free_bytes = [this](const std::string&) { return free_bytes_; };
+    auto registry = ModelRegistry::Open(options, clock_);
     ASSERT_THAT(registry, IsOk());
     registry_ = *std::move(registry);
+  }
+  // What lies in the folder of models: no half-made ones, and no files.
+  std::vector<std::string> Folders() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.File("models"))) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
   }
   std::vector<std::string> Names() {
     std::vector<std::string> names;
@@ -43,6 +61,7 @@ class ModelRegistryTest : public ::testing::Test {
 
   TempDir folder_;
   FakeClock clock_;
+  absl::StatusOr<std::uint64_t> free_bytes_ = std::uint64_t{1} << 40;
   std::unique_ptr<ModelRegistry> registry_;
 };
 
@@ -125,6 +144,165 @@ TEST_F(ModelRegistryTest, AnImportedCopyHasTheStateUnderANewInstance) {
                 v1::APPLIED);
     }
   }
+}
+
+// Each reason for which Import would refuse an export is known before its bytes are there.
+TEST_F(ModelRegistryTest, AHeaderIsEnoughToSayWhyAnExportIsNotTaken) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  const std::string exported = *registry_->Find("a")->Export();
+  const v1::ExportHeader good = *server::HeaderOfExport(exported);
+  EXPECT_THAT(registry_->CheckImport("b", good), IsOk());
+
+  struct Case {
+    std::string name;
+    std::function<void(v1::ExportHeader&)> change;
+    absl::StatusCode code;
+    std::string message;
+  };
+  const auto none = [](v1::ExportHeader&) {};
+  constexpr auto kNotHere = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const std::vector<Case> cases = {
+      {"a", none, absl::StatusCode::kAlreadyExists, "model a exists"},
+      {"../x", none, kInvalid, "config: name: "},
+      {"b", [](auto& h) { h.set_version(9); }, kNotHere, "version: the export has format 9"},
+      {"b", [](auto& h) { h.set_version(0); }, kNotHere, "version: the export has format 0"},
+      {"b", [](auto& h) { h.set_bytes(0); }, kInvalid, "bytes: "},
+      {"b", [](auto& h) { h.set_bytes(1'000'000'000'000'000'000); },
+       absl::StatusCode::kResourceExhausted,
+       "an import of 1000000000000000000 bytes needs 3 times"},
+      {"b", [](auto& h) { h.set_bytes(UINT64_MAX); }, absl::StatusCode::kResourceExhausted, ""},
+      {"b", [](auto& h) { h.set_arms(1'000'001); }, kNotHere, "arms: the export has 1000001"},
+      {"b", [](auto& h) { h.set_nodes(1'000'001); }, kNotHere, "nodes: the export has 1000001"},
+      {"b", [](auto& h) { h.set_users(1); }, kNotHere, "users: the export has 1"},
+      {"b", [](auto& h) { h.clear_config(); }, kInvalid, "config: "},
+      {"b", [](auto& h) { h.mutable_config()->set_arms_max(2'000'000); }, kInvalid,
+       "config: arms_max"},
+      {"b", [](auto& h) { h.mutable_config()->mutable_token_lifetime()->set_seconds(180'000); },
+       kNotHere, "config: token_lifetime is 50h"}};
+  for (const Case& c : cases) {
+    v1::ExportHeader header = good;
+    c.change(header);
+    EXPECT_THAT(registry_->CheckImport(c.name, header), StatusIs(c.code, c.message)) << c.message;
+  }
+
+  free_bytes_ = 2 * exported.size();
+  EXPECT_THAT(registry_->CheckImport("b", good),
+              StatusIs(absl::StatusCode::kResourceExhausted, "an import of "));
+  EXPECT_THAT(registry_->Import("b", exported), StatusIs(absl::StatusCode::kResourceExhausted));
+  free_bytes_ = absl::UnavailableError("no disk");
+  EXPECT_THAT(registry_->CheckImport("b", good), StatusIs(absl::StatusCode::kUnavailable));
+  free_bytes_ = std::uint64_t{1} << 40;
+
+  ASSERT_THAT(registry_->AddConfigured(Named("old")), IsOk());
+  Open();
+  EXPECT_THAT(registry_->CheckImport("old", good), StatusIs(kNotHere, folder_.File("models/old")));
+  EXPECT_THAT(registry_->Import("old", exported), StatusIs(kNotHere, folder_.File("models/old")));
+  ASSERT_THAT(registry_->Create(Named("b")), IsOk());
+  ASSERT_THAT(registry_->Create(Named("c")), IsOk());
+  EXPECT_THAT(registry_->CheckImport("d", good),
+              StatusIs(absl::StatusCode::kResourceExhausted, "the server has 3 models"));
+  EXPECT_THAT(Folders(), ElementsAre("a", "b", "c", "old"));
+}
+
+TEST_F(ModelRegistryTest, ACentralModelIsNotTakenWithoutItsServersKey) {
+  Open();
+  ASSERT_THAT(registry_->Create(SpecOf(
+                  "name: 'a' dimension: 2 mode: CENTRAL_REWARD shared {}"
+                  " privacy { epsilon: 2 delta: 1e-6 } reporting { one_per_decision: true }")),
+              IsOk());
+  const std::string exported = *registry_->Find("a")->Export();
+  const v1::ExportHeader header = *server::HeaderOfExport(exported);
+  EXPECT_THAT(registry_->CheckImport("b", header), IsOk());
+  registry_.reset();
+  std::filesystem::remove_all(folder_.File("models"));
+  ASSERT_THAT(WriteFileDurably(folder_.File("noise_key"), "damaged", 0600), IsOk());
+  Open();
+  EXPECT_THAT(registry_->CheckImport("b", header), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(registry_->Import("b", exported), StatusIs(absl::StatusCode::kDataLoss));
+  // A data folder that has none yet makes it at its first central model, and not before.
+  std::filesystem::remove(folder_.File("noise_key"));
+  EXPECT_THAT(registry_->CheckImport("b", header), IsOk());
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("noise_key")));
+  EXPECT_THAT(registry_->Import("b", exported), IsOk());
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("noise_key")));
+}
+
+TEST_F(ModelRegistryTest, AnExportThatIsNotItsHeadersIsNotTaken) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  const std::string exported = *registry_->Find("a")->Export();
+  v1::ExportHeader header = *server::HeaderOfExport(exported);
+  header.set_arms(1);
+  EXPECT_THAT(registry_->Import("b", exported, &header),
+              StatusIs(absl::StatusCode::kInvalidArgument, "header: arms is 1"));
+  EXPECT_THAT(Folders(), ElementsAre("a"));
+  header.set_arms(0);
+  EXPECT_THAT(registry_->Import("b", exported, &header), IsOk());
+}
+
+TEST_F(ModelRegistryTest, AnExportNeedsRoomOnItsDiskAndLeavesNoFile) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  const auto before = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.File("models/a"))) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  };
+  const std::set<std::string> files = before();
+  free_bytes_ = 10;
+  EXPECT_THAT(registry_->Find("a")->ExportToFile(),
+              StatusIs(absl::StatusCode::kResourceExhausted, "an export of "));
+  free_bytes_ = std::uint64_t{1} << 40;
+  const auto exported = registry_->Find("a")->ExportToFile();
+  ASSERT_THAT(exported, IsOk());
+  EXPECT_EQ(before(), files);
+  EXPECT_EQ(exported->header.bytes(), exported->file.size());
+  EXPECT_EQ(exported->header.config().name(), "a");
+  // The file outlives the model.
+  ASSERT_THAT(registry_->Delete("a"), IsOk());
+  const auto map = exported->file.Map();
+  ASSERT_THAT(map, IsOk());
+  EXPECT_THAT(registry_->Import("b", map->bytes(), &exported->header), IsOk());
+}
+
+TEST_F(ModelRegistryTest, WhatAKillLeftIsGoneAfterTheNextStart) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  registry_.reset();
+  ASSERT_THAT(WriteFileDurably(folder_.File("models/.temp-abcdef"), "x", 0600), IsOk());
+  ASSERT_THAT(WriteFileDurably(folder_.File("models/a/.temp-abcdef"), "x", 0600), IsOk());
+  ASSERT_THAT(MakeFolders(folder_.File("models/.new-b")), IsOk());
+  Open();
+  EXPECT_THAT(Folders(), ElementsAre("a"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("models/a/.temp-abcdef")));
+}
+
+TEST_F(ModelRegistryTest, ManyImportsAtOnceKeepNamesAndNumbersInBounds) {
+  Open();
+  ASSERT_THAT(registry_->Create(Named("a")), IsOk());
+  Feed(*registry_->Find("a"), clock_, 5);
+  const std::string exported = *registry_->Find("a")->Export();
+  std::atomic<int> made = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const auto copy = registry_->Import(absl::StrCat("copy", i % 4), exported);
+      if (copy.ok()) ++made;
+      if (!copy.ok()) {
+        EXPECT_TRUE(absl::IsAlreadyExists(copy.status()) ||
+                    absl::IsResourceExhausted(copy.status()))
+            << copy.status();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 2) << "models_max is 3";
+  EXPECT_EQ(Folders().size(), 3);
+  for (const auto& model : registry_->List()) EXPECT_EQ(StatisticsOf(*model)[0].events, 5);
 }
 
 TEST_F(ModelRegistryTest, BadImportsLeaveNothingBehind) {

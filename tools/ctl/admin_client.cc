@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
+#include "tools/ctl/stall_watch.h"
 
 namespace bandana {
 namespace {
@@ -112,31 +113,54 @@ class GrpcAdminClient final : public AdminClient {
     return FromGrpc(reader->Finish());
   }
 
-  absl::StatusOr<std::string> Export(const std::string& model) override {
+  absl::StatusOr<std::optional<v1::ExportHeader>> Export(const std::string& model,
+                                                         const ByteSink& take) override {
     grpc::ClientContext context;
-    Prepare(context);
+    connection_.Authorize(context);
+    StallWatch watch(context, timeout_);
     const auto reader = stub_->Export(&context, Of<v1::ExportRequest>(model));
-    std::string exported;
-    for (v1::Chunk chunk; reader->Read(&chunk);) exported += chunk.data();
-    const grpc::Status status = reader->Finish();
-    return ResultOf(status, std::move(exported));
+    std::optional<v1::ExportHeader> header;
+    absl::Status taken;
+    for (v1::Chunk chunk; reader->Read(&chunk);) {
+      watch.Moved();
+      if (chunk.has_header()) header = std::move(*chunk.mutable_header());
+      if (taken.ok() && !chunk.data().empty()) taken = take(chunk.data());
+      if (!taken.ok()) context.TryCancel();
+      chunk.Clear();
+    }
+    const absl::Status ended = StatusOf(reader->Finish(), watch);
+    BANDANA_RETURN_IF_ERROR(taken);
+    BANDANA_RETURN_IF_ERROR(ended);
+    return header;
   }
 
-  absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
-                                              std::string_view exported) override {
+  absl::Status CheckImport(const std::string& model, const v1::ExportHeader& header) override {
+    auto request = Of<v1::CheckImportRequest>(model);
+    *request.mutable_header() = header;
+    return Call(&v1::Admin::Stub::CheckImport, request).status();
+  }
+
+  absl::StatusOr<v1::ModelDescription> Import(const std::string& model, std::string_view exported,
+                                              const v1::ExportHeader* header) override {
     grpc::ClientContext context;
-    Prepare(context);
+    connection_.Authorize(context);
+    StallWatch watch(context, timeout_);
     v1::ModelDescription response;
     const auto writer = stub_->Import(&context, &response);
     auto message = Of<v1::ImportRequest>(model);
+    if (header != nullptr) *message.mutable_chunk()->mutable_header() = *header;
+    bool open = header == nullptr || writer->Write(message);
+    if (header != nullptr) message.Clear();
     do {
       message.mutable_chunk()->set_data(std::string(exported.substr(0, kMessageBytes)));
       exported.remove_prefix(std::min(exported.size(), kMessageBytes));
-      if (!writer->Write(message)) break;
-    } while (!exported.empty());
+      open = open && writer->Write(message);
+      watch.Moved();
+    } while (open && !exported.empty());
     writer->WritesDone();
-    const grpc::Status status = writer->Finish();  // fills the response
-    return ResultOf(status, std::move(response));
+    const absl::Status ended = StatusOf(writer->Finish(), watch);  // fills the response
+    BANDANA_RETURN_IF_ERROR(ended);
+    return response;
   }
 
  private:
@@ -164,6 +188,12 @@ class GrpcAdminClient final : public AdminClient {
     if (open) writer.Write(message);
     writer.WritesDone();
     return writer.Finish();
+  }
+
+  absl::Status StatusOf(const grpc::Status& status, const StallWatch& watch) const {
+    if (status.ok() || !watch.stalled()) return FromGrpc(status);
+    return absl::DeadlineExceededError(
+        absl::StrCat("nothing moved for ", absl::FormatDuration(timeout_)));
   }
 
   template <typename T>

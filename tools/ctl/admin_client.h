@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/v1/admin.pb.h"
+#include "common/base/byte_sink.h"
 #include "common/channel/channel.h"
 
 namespace bandana {
@@ -46,9 +48,17 @@ class AdminClient {
                                                         const v1::Graph& graph) = 0;
   virtual absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) = 0;
   virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint(const std::string& model) = 0;
-  virtual absl::StatusOr<std::string> Export(const std::string& model) = 0;
+  // Gives the export to `take`, piece after piece. Returns its header; nullopt: a former server,
+  // which sends none. `timeout` is the longest time without a piece. Errors: those of `take`.
+  virtual absl::StatusOr<std::optional<v1::ExportHeader>> Export(const std::string& model,
+                                                                 const ByteSink& take) = 0;
+  // Whether Import would take it. UNIMPLEMENTED: a former server, which cannot say.
+  virtual absl::Status CheckImport(const std::string& model, const v1::ExportHeader& header) = 0;
+  // `header` may be null. `timeout` as in Export, and the longest time for the answer after the
+  // last piece.
   virtual absl::StatusOr<v1::ModelDescription> Import(const std::string& model,
-                                                      std::string_view exported) = 0;
+                                                      std::string_view exported,
+                                                      const v1::ExportHeader* header) = 0;
   virtual absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) = 0;
   virtual absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) = 0;
 };

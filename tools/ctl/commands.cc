@@ -6,13 +6,17 @@
 
 #include "common/base/file.h"
 #include "common/base/limits.h"
+#include "common/base/mapped_file.h"
 #include "common/base/status.h"
 #include "common/wire/graph_proto.h"
 #include "common/wire/set_paths.h"
 #include "common/wire/users_tsv.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/export_header.h"
 #include "tools/ctl/explain.h"
 #include "tools/ctl/json.h"
 #include "tools/ctl/model_file.h"
+#include "tools/ctl/part_file.h"
 #include "tools/ctl/text.h"
 
 namespace bandana {
@@ -202,17 +206,39 @@ absl::Status Stats(Context& context) {
   return Print(context.client.GetStats(context.line.model), context);
 }
 
+// The header of an export whose bytes are sound: reads all of them.
+absl::StatusOr<v1::ExportHeader> SoundExport(const MappedFile& file, const std::string& path) {
+  absl::StatusOr<v1::ExportHeader> header = server::HeaderOfExport(file.bytes());
+  BANDANA_RETURN_IF_ERROR(Annotate(header.status(), path));
+  BANDANA_RETURN_IF_ERROR(Annotate(server::CheckExportDigest(file.bytes()), path));
+  return header;
+}
+
 absl::Status Export(Context& context) {
-  BANDANA_ASSIGN_OR_RETURN(const std::string exported, context.client.Export(context.line.model));
-  BANDANA_RETURN_IF_ERROR(WriteFileDurably(context.arguments[0], exported, 0600));
-  return Say(absl::StrCat("wrote ", exported.size(), " bytes to ", context.arguments[0], "\n"),
-             context);
+  const std::string& path = context.arguments[0];
+  BANDANA_ASSIGN_OR_RETURN(PartFile file, PartFile::Create(path));
+  BANDANA_ASSIGN_OR_RETURN(const auto promised,
+                           context.client.Export(context.line.model, [&](std::string_view bytes) {
+                             return file.Append(bytes);
+                           }));
+  BANDANA_RETURN_IF_ERROR(file.Sync());
+  if (promised && promised->bytes() != file.size()) {
+    return DataLoss("the server promised ", promised->bytes(), " bytes, ", file.size(), " came");
+  }
+  // What is read back is what a later import would read.
+  BANDANA_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::Open(file.part()));
+  BANDANA_RETURN_IF_ERROR(SoundExport(map, file.part()).status());
+  BANDANA_RETURN_IF_ERROR(file.Commit());
+  return Say(absl::StrCat("wrote ", map.bytes().size(), " bytes to ", path, "\n"), context);
 }
 
 absl::Status Import(Context& context) {
-  BANDANA_ASSIGN_OR_RETURN(const std::string exported,
-                           ReadFile(context.arguments[0], kAdminStreamBytesMax));
-  return Print(context.client.Import(context.line.model, exported), context);
+  const std::string& path = context.arguments[0];
+  BANDANA_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  BANDANA_ASSIGN_OR_RETURN(const v1::ExportHeader header, SoundExport(file, path));
+  const absl::Status taken = context.client.CheckImport(context.line.model, header);
+  if (!taken.ok() && !absl::IsUnimplemented(taken)) return taken;
+  return Print(context.client.Import(context.line.model, file.bytes(), &header), context);
 }
 
 struct Command {
@@ -246,7 +272,8 @@ constexpr Command kCommands[] = {
      "replace the graph by a Matrix Market file (--influence: it is W itself)"},
     {"ledger", "", 0, 0, true, Ledger, "what the accepted reports add up to"},
     {"checkpoint create", "", 0, 0, true, CheckpointCreate, "write a checkpoint, trim the log"},
-    {"export", "FILE", 1, 1, true, Export, "configuration and state into one file"},
+    {"export", "FILE", 1, 1, true, Export,
+     "configuration and state into one file, by way of FILE.part"},
     {"import", "FILE", 1, 1, true, Import, "a new model, named by --model, from an exported file"},
     {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
     {"stats", "", 0, 0, true, Stats, "counters and log positions"},

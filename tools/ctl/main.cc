@@ -24,7 +24,8 @@ ABSL_FLAG(std::string, config, "", "checkpoint verify, restore: the server's con
 ABSL_FLAG(std::string, data_dir, "", "checkpoint verify, restore: in place of the configuration's");
 ABSL_FLAG(std::string, through, "", "checkpoint restore: drop every log entry after this one");
 ABSL_FLAG(bool, influence, false, "graph put: the file holds W itself");
-ABSL_FLAG(absl::Duration, timeout, absl::Minutes(5), "longest time a call may take");
+ABSL_FLAG(absl::Duration, timeout, absl::Minutes(5),
+          "longest time a call may take; export, import: without progress");
 
 namespace bandana {
 namespace {

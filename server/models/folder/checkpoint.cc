@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/bytes.h"
+#include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 
@@ -65,7 +66,8 @@ absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
-void PutNodes(ByteWriter& out, const CheckpointSource& source) {
+absl::Status PutNodes(PieceWriter& pieces, const CheckpointSource& source) {
+  ByteWriter& out = pieces.out();
   const std::vector<std::uint64_t>& at_epoch = source.state->events_at_epoch;
   out.U32(static_cast<std::uint32_t>(source.nodes));
   out.U8((source.users != nullptr ? kNamed : 0) | (source.events_only ? kEventsOnly : 0));
@@ -76,7 +78,9 @@ void PutNodes(ByteWriter& out, const CheckpointSource& source) {
     out.U64(static_cast<std::size_t>(node) < at_epoch.size() ? at_epoch[node] : 0);
     out.Doubles(s.gram);
     out.Doubles(s.moment);
+    BANDANA_RETURN_IF_ERROR(pieces.Pass());
   }
+  return absl::OkStatus();
 }
 
 absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
@@ -161,14 +165,51 @@ absl::Status TakeShape(ByteReader& in, int nodes, std::optional<UserShape>& shap
   return absl::OkStatus();
 }
 
+template <typename Encode>
+auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
+  UserIndex users;
+  for (const std::string& user : checkpoint.users) users.Add(user);
+  CheckpointSource source{.instance = checkpoint.instance,
+                          .fixed = checkpoint.fixed,
+                          .dimension = checkpoint.dimension,
+                          .events_only = checkpoint.events_only,
+                          .state = &checkpoint.state,
+                          .nodes = static_cast<int>(checkpoint.statistics.size()),
+                          .counters = checkpoint.counters,
+                          .central = checkpoint.central,
+                          .sparse = checkpoint.sparse,
+                          .effects = checkpoint.effects,
+                          .published = checkpoint.published};
+  source.statistics = [&](int node) -> const NodeStatistics& {
+    return checkpoint.statistics[node];
+  };
+  // A model without users yet is independent or not: the flag matters only with names.
+  if (!checkpoint.users.empty()) source.users = &users;
+  return encode(source);
+}
+
 }  // namespace
 
 std::string EncodeCheckpoint(const CheckpointSource& source) {
-  const ModelState& state = *source.state;
   std::string bytes;
   const auto d = static_cast<std::size_t>(source.events_only ? 0 : source.dimension);
   bytes.reserve(1024 + source.nodes * (64 + (d * (d + 1) / 2 + d) * sizeof(double)));
-  ByteWriter out(bytes);
+  const absl::Status appended = EncodeCheckpoint(source, [&](std::string_view piece) {
+    bytes += piece;
+    return absl::OkStatus();
+  });
+  BANDANA_CHECK(appended.ok());
+  return bytes;
+}
+
+absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink) {
+  const ModelState& state = *source.state;
+  Sha256 digest;
+  PieceWriter pieces([&](std::string_view bytes) {
+    digest.Update(bytes);
+    return sink(bytes);
+  });
+  ByteWriter& out = pieces.out();
   out.Fixed(AsBytes(kMagic));
   const bool has_effects = state.effects != nullptr || !source.effects.empty();
   out.U32(has_effects ? kVersionOfEffects : kVersion);
@@ -181,15 +222,38 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
   out.Block(state.graph);
   out.Block(source.counters);
   out.U32(static_cast<std::uint32_t>(source.dimension));
-  PutNodes(out, source);
+  BANDANA_RETURN_IF_ERROR(PutNodes(pieces, source));
   PutWindows(out, state.windows, has_effects);
   PutStreams(out, source);
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
   if (has_effects) PutEffects(out, source);
-  out.Fixed(Sha256Of(bytes));
-  return bytes;
+  BANDANA_RETURN_IF_ERROR(pieces.Flush());
+  return sink(AsChars(digest.Finish()));
+}
+
+absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes) {
+  ByteReader in(bytes);
+  const bool is_checkpoint = in.Take(kMagic.size()) == kMagic;
+  in.U32();  // version: its place is the same in all
+  InstanceId instance{};
+  Sha256Digest digest{};
+  in.Fixed(instance);
+  in.Fixed(digest);
+  in.U64();
+  in.Fixed(digest);
+  in.U64();
+  in.I64();
+  in.Block();
+  in.Block();
+  const std::uint32_t dimension = in.U32();
+  const std::uint32_t nodes = in.U32();
+  if (!is_checkpoint || !in.ok()) return DataLoss("checkpoint: truncated, or not a checkpoint");
+  if (dimension < 1 || dimension > kSparseDimensionMax) {
+    return DataLoss("checkpoint: of wrong dimension");
+  }
+  return CheckpointExtent{static_cast<int>(dimension), nodes};
 }
 
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
@@ -251,25 +315,13 @@ absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint) {
 }
 
 std::string EncodeAgain(const Checkpoint& checkpoint) {
-  UserIndex users;
-  for (const std::string& user : checkpoint.users) users.Add(user);
-  CheckpointSource source{.instance = checkpoint.instance,
-                          .fixed = checkpoint.fixed,
-                          .dimension = checkpoint.dimension,
-                          .events_only = checkpoint.events_only,
-                          .state = &checkpoint.state,
-                          .nodes = static_cast<int>(checkpoint.statistics.size()),
-                          .counters = checkpoint.counters,
-                          .central = checkpoint.central,
-                          .sparse = checkpoint.sparse,
-                          .effects = checkpoint.effects,
-                          .published = checkpoint.published};
-  source.statistics = [&](int node) -> const NodeStatistics& {
-    return checkpoint.statistics[node];
-  };
-  // A model without users yet is independent or not: the flag matters only with names.
-  if (!checkpoint.users.empty()) source.users = &users;
-  return EncodeCheckpoint(source);
+  return EncodeBy(checkpoint,
+                  [](const CheckpointSource& source) { return EncodeCheckpoint(source); });
+}
+
+absl::Status EncodeAgain(const Checkpoint& checkpoint, const ByteSink& sink) {
+  return EncodeBy(checkpoint,
+                  [&](const CheckpointSource& source) { return EncodeCheckpoint(source, sink); });
 }
 
 }  // namespace bandana::server

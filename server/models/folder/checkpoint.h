@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/model.h"
+#include "common/base/byte_sink.h"
 #include "common/design/identity.h"
 #include "common/model/state/model_state.h"
 #include "common/model/state/window_book.h"
@@ -33,6 +34,8 @@ struct CheckpointSource {
 };
 // The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
 std::string EncodeCheckpoint(const CheckpointSource& source);
+// The same in pieces. Errors: those of `sink`.
+absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink);
 
 struct Checkpoint {
   std::uint32_t version = 0;  // of the bytes that it was read from
@@ -56,6 +59,12 @@ struct Checkpoint {
 // Version 7 is 6 with effects. `state.central`, `state.sparse` and `state.effects` stay empty.
 // Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
+// Its dimension and number of nodes, without a look at anything behind them. Errors: DATA_LOSS.
+struct CheckpointExtent {
+  int dimension = 0;
+  std::uint32_t nodes = 0;
+};
+absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes);
 // Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
 // (IsFormer), which did not say all.
 bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
@@ -65,5 +74,6 @@ absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint);
 // Encodes a checkpoint that was decoded, and restored where it has a central counter or an
 // episode.
 std::string EncodeAgain(const Checkpoint& checkpoint);
+absl::Status EncodeAgain(const Checkpoint& checkpoint, const ByteSink& sink);
 
 }  // namespace bandana::server

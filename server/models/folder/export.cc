@@ -1,8 +1,10 @@
 #include "server/models/folder/export.h"
 
+#include <limits>
 #include <utility>
 
 #include "common/base/bytes.h"
+#include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
@@ -28,77 +30,177 @@ void PutArm(ByteWriter& out, bool groups, const CatalogueArm& arm) {
   }
 }
 
-void PutArms(ByteWriter& out, bool groups, const Catalogue& catalogue) {
-  out.U64(static_cast<std::uint64_t>(catalogue.size()));
+absl::Status PutArms(PieceWriter& pieces, bool groups, const Catalogue& catalogue) {
+  pieces.out().U64(static_cast<std::uint64_t>(catalogue.size()));
+  absl::Status put;
   catalogue.ForEach([&](const CatalogueEntry& entry) {
-    PutArm(out, groups, catalogue.ArmOf(entry));
-    return true;
+    PutArm(pieces.out(), groups, catalogue.ArmOf(entry));
+    put = pieces.Pass();
+    return put.ok();
   });
+  return put.ok() ? pieces.Flush() : put;
 }
 
-std::vector<CatalogueArm> TakeArms(ByteReader& in, bool groups, int dimension) {
-  std::vector<CatalogueArm> arms;
-  const std::uint64_t count = in.U64();
-  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-    CatalogueArm& arm = arms.emplace_back();
-    arm.id = in.U32();
-    arm.features.resize(dimension);
-    in.Doubles(arm.features);
-    const int tags = in.U8();
-    for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
-    const int values = groups ? in.U8() : 0;
-    for (int g = 0; g < values && in.ok(); ++g) {
-      const std::string_view name = in.Block();
-      arm.groups.emplace(name, in.Block());
-    }
+CatalogueArm TakeArm(ByteReader& in, bool groups, int dimension) {
+  CatalogueArm arm;
+  arm.id = in.U32();
+  arm.features.resize(dimension);
+  in.Doubles(arm.features);
+  const int tags = in.U8();
+  for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
+  const int values = groups ? in.U8() : 0;
+  for (int g = 0; g < values && in.ok(); ++g) {
+    const std::string_view name = in.Block();
+    arm.groups.emplace(name, in.Block());
   }
-  return arms;
+  return arm;
+}
+
+void PassOverArm(ByteReader& in, int dimension) {
+  in.U32();
+  in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
+  const int tags = in.U8();
+  for (int t = 0; t < tags && in.ok(); ++t) in.Block();
+  const int values = in.U8();
+  for (int g = 0; g < values && in.ok(); ++g) {
+    in.Block();
+    in.Block();
+  }
+}
+
+// A block whose length is known once it is there.
+absl::Status AppendBlock(const ExportSource::Part& part, TempFile& file) {
+  const std::uint64_t at = file.size();
+  const auto length = [&](std::uint64_t bytes) {
+    std::string text;
+    ByteWriter(text).U64(bytes);
+    return text;
+  };
+  BANDANA_RETURN_IF_ERROR(file.Append(length(0)));
+  const std::uint64_t begin = file.size();
+  BANDANA_RETURN_IF_ERROR(part([&](std::string_view bytes) { return file.Append(bytes); }));
+  return file.WriteAt(at, length(file.size() - begin));
+}
+
+absl::Status AppendDigest(TempFile& file) {
+  Sha256 digest;
+  std::string buffer(std::size_t{1} << 20, '\0');
+  for (std::uint64_t at = 0; at < file.size();) {
+    BANDANA_ASSIGN_OR_RETURN(const std::size_t read, file.ReadAt(at, buffer));
+    if (read == 0) return Unavailable("a temporary file was cut");
+    digest.Update(std::string_view(buffer).substr(0, read));
+    at += read;
+  }
+  return file.Append(AsChars(digest.Finish()));
 }
 
 }  // namespace
 
-std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
-                         const Catalogue& catalogue, std::string_view users) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.Fixed(AsBytes(kMagic));
-  const bool groups = catalogue.parts() > 1 || !users.empty();
-  out.U32(groups ? kVersionWithGroups : kVersion);
-  out.Block(config.SerializeAsString());
-  out.Block(checkpoint);
-  PutArms(out, groups, catalogue);
-  if (groups) out.Block(users);
-  out.Fixed(Sha256Of(bytes));
-  return bytes;
+absl::Status WriteExport(const ExportSource& source, TempFile& file) {
+  const bool groups = source.catalogue.parts() > 1 || source.users != nullptr;
+  PieceWriter pieces([&](std::string_view bytes) { return file.Append(bytes); });
+  pieces.out().Fixed(AsBytes(kMagic));
+  pieces.out().U32(groups ? kVersionWithGroups : kVersion);
+  pieces.out().Block(source.config.SerializeAsString());
+  BANDANA_RETURN_IF_ERROR(pieces.Flush());
+  BANDANA_RETURN_IF_ERROR(AppendBlock(source.checkpoint, file));
+  BANDANA_RETURN_IF_ERROR(PutArms(pieces, groups, source.catalogue));
+  if (source.users != nullptr) {
+    BANDANA_RETURN_IF_ERROR(AppendBlock(source.users, file));
+  } else if (groups) {
+    pieces.out().Block("");
+    BANDANA_RETURN_IF_ERROR(pieces.Flush());
+  }
+  return AppendDigest(file);
 }
 
-absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
+std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
+                         const Catalogue& catalogue, std::string_view users) {
+  ExportSource source{.config = config,
+                      .checkpoint = [&](const ByteSink& sink) { return sink(checkpoint); },
+                      .catalogue = catalogue};
+  if (!users.empty()) source.users = [&](const ByteSink& sink) { return sink(users); };
+  absl::StatusOr<TempFile> file = TempFile::InMemory();
+  BANDANA_CHECK(file.ok());
+  const absl::Status written = WriteExport(source, *file);
+  BANDANA_CHECK(written.ok());
+  const absl::StatusOr<MappedFile> map = file->Map();
+  BANDANA_CHECK(map.ok());
+  return std::string(map->bytes());
+}
+
+absl::Status ExportedArms::ForEach(const std::function<absl::Status(CatalogueArm)>& body) const {
+  ByteReader in(bytes_);
+  for (std::uint64_t i = 0; i < count_; ++i) {
+    // Bounds what is allocated by what is there.
+    if (in.remaining() < static_cast<std::size_t>(dimension_) * sizeof(double)) break;
+    CatalogueArm arm = TakeArm(in, groups_, dimension_);
+    if (!in.ok()) break;
+    BANDANA_RETURN_IF_ERROR(body(std::move(arm)));
+    if (i + 1 == count_ && in.Done()) return absl::OkStatus();
+  }
+  if (count_ == 0 && in.Done()) return absl::OkStatus();
+  return DataLoss("export: length mismatch");
+}
+
+absl::StatusOr<ExportView> LookAtExport(std::string_view bytes) {
+  if (bytes.size() < kMagic.size() + sizeof(Sha256Digest)) return DataLoss("export: truncated");
+  ByteReader in(bytes.substr(0, bytes.size() - sizeof(Sha256Digest)));
+  ExportView view;
+  if (in.Take(kMagic.size()) != kMagic) return DataLoss("export: not an exported model");
+  view.version = in.U32();
+  if (in.ok() && (view.version < kExportVersionMin || view.version > kExportVersionMax)) {
+    return FailedPrecondition("export: of format ", view.version, ", this version reads formats ",
+                              kExportVersionMin, " to ", kExportVersionMax);
+  }
+  view.config = in.Block();
+  view.checkpoint = in.Block();
+  const std::uint64_t arms = in.U64();
+  if (!in.ok()) return DataLoss("export: truncated");
+  BANDANA_ASSIGN_OR_RETURN(view.extent, ExtentOf(view.checkpoint));
+  const bool groups = view.version == kVersionWithGroups;
+  const std::string_view rest = in.Take(in.remaining());
+  std::size_t behind = rest.size();
+  if (groups) {
+    ByteReader arm(rest);
+    for (std::uint64_t i = 0; i < arms && arm.ok(); ++i) PassOverArm(arm, view.extent.dimension);
+    behind = arm.ok() ? rest.size() - arm.remaining() : 0;
+    view.users = arm.Block();
+    if (!arm.Done()) return DataLoss("export: length mismatch");
+  }
+  view.arms = ExportedArms(rest.substr(0, behind), arms, view.extent.dimension, groups);
+  return view;
+}
+
+absl::Status CheckExportDigest(std::string_view bytes) {
   Sha256Digest digest{};
   if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("export: truncated");
   const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
   ByteReader(bytes.substr(body.size())).Fixed(digest);
   if (Sha256Of(body) != digest) return DataLoss("export: checksum mismatch");
-  ByteReader in(body);
-  const bool is_export = in.Take(kMagic.size()) == kMagic;
-  const std::uint32_t version = in.U32();
-  if (!is_export || (version != kVersion && version != kVersionWithGroups)) {
-    return DataLoss("export: not an exported model, or of an unknown version");
-  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes) {
+  BANDANA_RETURN_IF_ERROR(CheckExportDigest(bytes));
+  const absl::StatusOr<ExportView> view = LookAtExport(bytes);
+  if (!view.ok()) return DataLoss(view.status().message());
   ExportedModel model;
-  const std::string_view config = in.Block();
-  if (!model.config.ParseFromArray(config.data(), static_cast<int>(config.size()))) {
+  const std::string_view config = view->config;
+  if (config.size() > std::numeric_limits<int>::max() ||
+      !model.config.ParseFromArray(config.data(), static_cast<int>(config.size()))) {
     return DataLoss("export: the configuration does not parse");
   }
-  BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(in.Block()));
-  const bool groups = version == kVersionWithGroups;
-  model.arms = TakeArms(in, groups, model.checkpoint.dimension);
-  if (groups) model.users = in.Block();
-  if (!in.Done()) return DataLoss("export: length mismatch");
+  BANDANA_ASSIGN_OR_RETURN(model.checkpoint, DecodeCheckpoint(view->checkpoint));
+  model.arms = view->arms;
+  model.users = view->users;
+  // Now rather than when half of them are stored.
+  BANDANA_RETURN_IF_ERROR(model.arms.ForEach([](const CatalogueArm&) { return absl::OkStatus(); }));
   return model;
 }
 
-absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const EventPath& path,
-                                               const WindowValues& values) {
+absl::StatusOr<Checkpoint> StateToExport(std::string_view bytes, const EventPath& path,
+                                         const WindowValues& values) {
   BANDANA_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(bytes));
   ModelState& state = checkpoint.state;
   // The running hash is a function of every entry, rewards included, and an address of noise: it
@@ -108,6 +210,12 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Eve
   BANDANA_RETURN_IF_ERROR(RestoreStreams(path, checkpoint));
   BANDANA_RETURN_IF_ERROR(path.BeginCopy(values, state, checkpoint.statistics));
   checkpoint.published = {};
+  return checkpoint;
+}
+
+absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const EventPath& path,
+                                               const WindowValues& values) {
+  BANDANA_ASSIGN_OR_RETURN(const Checkpoint checkpoint, StateToExport(bytes, path, values));
   return EncodeAgain(checkpoint);
 }
 

@@ -36,11 +36,18 @@ absl::Status MakeFile(const std::string& path, BitSource& bits) {
   return WriteFileDurably(path, file.text, 0600);
 }
 
+std::string PathIn(const std::string& data_dir) { return data_dir + "/noise_key"; }
+
 }  // namespace
+
+bool HasNoiseKey(const std::string& data_dir) {
+  struct stat info {};
+  return ::lstat(PathIn(data_dir).c_str(), &info) == 0;
+}
 
 absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& data_dir,
                                                              BitSource& bits) {
-  const std::string path = data_dir + "/noise_key";
+  const std::string path = PathIn(data_dir);
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno != ENOENT) return Unavailable("cannot look at ", path);

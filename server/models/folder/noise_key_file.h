@@ -10,6 +10,9 @@
 
 namespace bandana::server {
 
+// Whether the file is there, be it damaged.
+bool HasNoiseKey(const std::string& data_dir);
+
 // Reads the key, or makes the file (mode 0600) with a fresh one from `bits` where there is none.
 // The key never leaves the folder: exports do not hold it, and a model refuses to open under
 // another one. Errors: FAILED_PRECONDITION not a regular file, or its mode lets others in;

@@ -38,16 +38,15 @@ absl::Status DecodeUsers(std::string_view bytes, const std::vector<std::string>&
 
 }  // namespace
 
-absl::StatusOr<std::string> EncodeUsers(UserStore& store) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.U64(store.size());
+absl::Status EncodeUsers(UserStore& store, const ByteSink& sink) {
+  PieceWriter pieces(sink);
+  pieces.out().U64(store.size());
   BANDANA_RETURN_IF_ERROR(store.ForEach([&](std::string_view id, auto values) {
-    PutText(out, id);
-    for (const std::string_view value : values) PutText(out, value);
-    return absl::OkStatus();
+    PutText(pieces.out(), id);
+    for (const std::string_view value : values) PutText(pieces.out(), value);
+    return pieces.Pass();
   }));
-  return bytes;
+  return pieces.Flush();
 }
 
 absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path) {

@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "common/base/byte_sink.h"
 #include "common/design/model_spec.h"
 #include "server/models/users/user_store.h"
 
 namespace bandana::server {
 
-// As exports carry them (docs/formats.md). Errors: those of UserStore::ForEach.
-absl::StatusOr<std::string> EncodeUsers(UserStore& store);
+// As exports carry them (docs/formats.md). Errors: those of UserStore::ForEach and of `sink`.
+absl::Status EncodeUsers(UserStore& store, const ByteSink& sink);
 
 // Makes the file `path` with the users of an export; no file where there are none. Errors:
 // DATA_LOSS damaged, or users that no call could put; those of UserTable.

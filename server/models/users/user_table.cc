@@ -50,7 +50,8 @@ class NoTable final : public UserTable {
   LeavingKeys* leaving() override { return nullptr; }
   std::string ValueName(std::size_t, EffectKey) const override { return ""; }
   void FillStats(v1::GetStatsResponse&) const override {}
-  absl::StatusOr<std::string> Encode() override { return std::string(); }
+  bool has_groups() const override { return false; }
+  absl::Status Encode(const ByteSink&) override { return absl::OkStatus(); }
 
  private:
   const absl::Status refusal_;
@@ -158,9 +159,10 @@ class Table final : public UserTable {
     }
   }
 
-  absl::StatusOr<std::string> Encode() override {
+  bool has_groups() const override { return true; }
+  absl::Status Encode(const ByteSink& sink) override {
     const std::lock_guard lock(mutex_);
-    return EncodeUsers(store_);
+    return EncodeUsers(store_, sink);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/base/byte_sink.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "server/models/freeing/leaving_keys.h"
@@ -50,8 +51,11 @@ class UserTable {
   // of the group. `group`: position among the declared ones.
   virtual std::string ValueName(std::size_t group, EffectKey key) const = 0;
   virtual void FillStats(v1::GetStatsResponse& stats) const = 0;
-  // All users, for an export; empty where there are none. Errors: DATA_LOSS, UNAVAILABLE the file.
-  virtual absl::StatusOr<std::string> Encode() = 0;
+  // Whether users are in groups, so that an export has users.
+  virtual bool has_groups() const = 0;
+  // All users, for an export; nothing where they are in no groups. Users who are put meanwhile
+  // wait. Errors: DATA_LOSS, UNAVAILABLE the file; those of `sink`.
+  virtual absl::Status Encode(const ByteSink& sink) = 0;
 };
 
 }  // namespace bandana::server

@@ -3,6 +3,7 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -142,24 +143,37 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
                         grpc::ServerWriter<v1::Arm>* writer) override {
-    return ServeStream(*context, "ListArms", [&](Visit& visit) {
+    return ServeStream(*context, "ListArms", [&](Visit& visit, StreamGuard::Lease&) {
       return WithModel(visit, request->model(),
                        [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
     });
   }
   grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
                       grpc::ServerWriter<v1::Chunk>* writer) override {
-    return ServeStream(*context, "Export", [&](Visit& visit) {
-      return WithModel(visit, request->model(), [&](HostedModel& model) {
-        BANDANA_ASSIGN_OR_RETURN(const std::string exported, model.Export());
-        return WriteChunks(exported, *writer);
-      });
+    return ServeStream(
+        *context, "Export", [&](Visit& visit, StreamGuard::Lease& lease) -> absl::Status {
+          std::optional<ExportedFile> exported;
+          // The model is not held while a slow reader takes its bytes.
+          BANDANA_RETURN_IF_ERROR(
+              WithModel(visit, request->model(), [&](HostedModel& model) -> absl::Status {
+                BANDANA_ASSIGN_OR_RETURN(exported, model.ExportToFile());
+                return absl::OkStatus();
+              }));
+          return WriteChunks(*exported, *writer, lease);
+        });
+  }
+  grpc::Status CheckImport(grpc::ServerContext* context, const v1::CheckImportRequest* request,
+                           v1::CheckImportResponse*) override {
+    return Serve(*context, "CheckImport", [&](Visit&) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(CheckName(request->model()));
+      return registry_.CheckImport(request->model(), request->header());
     });
   }
   grpc::Status Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportRequest>* reader,
                       v1::ModelDescription* response) override {
-    return ServeStream(*context, "Import",
-                       [&](Visit&) { return ImportFrom(*context, *reader, *response); });
+    return ServeStream(*context, "Import", [&](Visit&, StreamGuard::Lease& lease) {
+      return ImportFrom(*context, *reader, *response, lease);
+    });
   }
 
  private:
@@ -187,8 +201,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   grpc::Status ServeStream(grpc::ServerContext& context, std::string_view method,
                            Function function) {
     return Serve(context, method, [&](Visit& visit) {
-      const auto lease = streams_.Enter(context);
-      return lease.ok() ? function(visit) : lease.status();
+      auto lease = streams_.Enter(context);
+      return lease.ok() ? function(visit, *lease) : lease.status();
     });
   }
 
@@ -198,7 +212,7 @@ class AdminService::Impl final : public v1::Admin::Service {
                         absl::Status (*read)(grpc::ServerContext&, Request,
                                              grpc::ServerReader<Request>&, HostedModel&, Response&),
                         grpc::ServerReader<Request>& reader, Response& response) {
-    return ServeStream(context, method, [&](Visit& visit) {
+    return ServeStream(context, method, [&](Visit& visit, StreamGuard::Lease&) {
       Request first;
       if (!reader.Read(&first)) return InvalidArgument(ToAbsl(method), " needs a first message");
       const std::string name = first.model();
@@ -252,10 +266,14 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   absl::Status ImportFrom(grpc::ServerContext& context,
                           grpc::ServerReader<v1::ImportRequest>& reader,
-                          v1::ModelDescription& response) {
-    std::string name;
-    BANDANA_ASSIGN_OR_RETURN(const std::string exported, ReadChunks(context, reader, name));
-    BANDANA_ASSIGN_OR_RETURN(const auto model, registry_.Import(name, exported));
+                          v1::ModelDescription& response, StreamGuard::Lease& lease) {
+    BANDANA_ASSIGN_OR_RETURN(
+        const ReceivedExport received,
+        ReadExport(context, reader, registry_, options_.headless_bytes_max, lease));
+    BANDANA_ASSIGN_OR_RETURN(const MappedFile map, received.file.Map());
+    const v1::ExportHeader* const promised = received.header ? &*received.header : nullptr;
+    BANDANA_ASSIGN_OR_RETURN(const auto model,
+                             registry_.Import(received.name, map.bytes(), promised));
     options_.on_models_changed();
     response = Describe(*model);
     return absl::OkStatus();

@@ -2,10 +2,12 @@
 // wait for the disk.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
 #include "absl/time/time.h"
+#include "common/base/limits.h"
 #include "server/models/registry.h"
 #include "server/service/admin/door.h"
 
@@ -20,9 +22,12 @@ struct AdminOptions {
   absl::Duration token_lifetime_max = absl::Hours(24);
   // Called after a model came or went.
   std::function<void()> on_models_changed = [] {};
-  // Streaming calls at a time, and how long each may take.
+  // Streaming calls at a time, and how long each may take; Export and Import longer while they move
+  // (kStreamBytesPerSecondMin).
   int streams_max = 4;
   absl::Duration stream_life_max = absl::Minutes(10);
+  // What an Import without a header may carry.
+  std::uint64_t headless_bytes_max = kAdminStreamBytesMax;
   // Who may call, and how many at a time.
   Door::Options door;
 };
@@ -30,9 +35,8 @@ struct AdminOptions {
 // Threads: all methods are safe.
 //
 // Errors beyond those of admin.proto: those of Door::Visit, before anything is read or done;
-// NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams,
-// or a stream with more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten
-// minutes.
+// NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams, or a stream of arms or users with
+// more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten minutes.
 class AdminService {
  public:
   // `registry` must outlive the service.

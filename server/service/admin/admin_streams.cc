@@ -21,6 +21,20 @@ absl::Status TooLarge() {
       absl::StrCat("a stream may carry at most ", kAdminStreamBytesMax, " bytes"));
 }
 
+absl::Status TooLargeWithoutHeader(std::uint64_t bytes_max) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a stream without a header may carry at most ", bytes_max,
+                   " bytes: import with a bandana-ctl that sends one"));
+}
+
+absl::Status NotAsPromised(const v1::ExportHeader& header, const std::string& what) {
+  return InvalidArgument("header: promises ", header.bytes(), " bytes, ", what);
+}
+
+absl::Duration MovingTime(std::size_t bytes) {
+  return absl::Seconds(1) * (static_cast<double>(bytes) / kStreamBytesPerSecondMin);
+}
+
 absl::Status AppendArms(const v1::PutArmsRequest& message, int arms_max,
                         std::vector<CatalogueArm>& arms) {
   for (const v1::Arm& arm : message.arms()) {
@@ -62,13 +76,13 @@ absl::Status ReadAll(grpc::ServerContext& context, Request first,
   return absl::OkStatus();
 }
 
+}  // namespace
+
 absl::Status CheckName(const std::string& name) {
   std::vector<ConfigError> errors;
   CheckModelName("model", name, FieldChecks(errors));
   return ToStatus(errors);
 }
-
-}  // namespace
 
 absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       grpc::ServerReader<v1::PutArmsRequest>& reader, HostedModel& model,
@@ -110,32 +124,58 @@ absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadChunks(grpc::ServerContext& context,
-                                       grpc::ServerReader<v1::ImportRequest>& reader,
-                                       std::string& name) {
-  std::string bytes;
+absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
+                                          grpc::ServerReader<v1::ImportRequest>& reader,
+                                          ModelRegistry& registry, std::uint64_t headless_bytes_max,
+                                          StreamGuard::Lease& lease) {
   v1::ImportRequest message;
-  for (bool first = true; reader.Read(&message); first = false) {
-    if (first) {
-      name = message.model();
-      BANDANA_RETURN_IF_ERROR(CheckName(name));
-    }
-    if (bytes.size() + message.chunk().data().size() > kAdminStreamBytesMax) return TooLarge();
-    bytes += message.chunk().data();
-    message.Clear();
+  if (!reader.Read(&message)) {
+    return context.IsCancelled() ? BrokenOff() : InvalidArgument("chunk: the stream is empty");
   }
+  const std::string name = message.model();
+  BANDANA_RETURN_IF_ERROR(CheckName(name));
+  std::optional<v1::ExportHeader> header;
+  if (message.chunk().has_header()) {
+    header = std::move(*message.mutable_chunk()->mutable_header());
+    BANDANA_RETURN_IF_ERROR(registry.CheckImport(name, *header));
+  }
+  BANDANA_ASSIGN_OR_RETURN(TempFile file, registry.NewImportFile());
+  if (header) BANDANA_RETURN_IF_ERROR(file.Reserve(header->bytes()));
+  const std::uint64_t bytes_max = header ? header->bytes() : headless_bytes_max;
+  do {
+    const std::string& data = message.chunk().data();
+    if (data.size() > bytes_max - file.size()) {
+      return header ? NotAsPromised(*header, "more came") : TooLargeWithoutHeader(bytes_max);
+    }
+    BANDANA_RETURN_IF_ERROR(file.Append(data));
+    lease.Extend(MovingTime(data.size()));
+    message.Clear();
+  } while (reader.Read(&message));
   if (context.IsCancelled()) return BrokenOff();
-  if (bytes.empty()) return InvalidArgument("chunk: the stream carried no data");
-  return bytes;
+  if (file.size() == 0) return InvalidArgument("chunk: the stream carried no data");
+  // A client that died may look like one that has ended its stream.
+  if (header && file.size() != bytes_max) {
+    return NotAsPromised(*header, absl::StrCat(file.size(), " came"));
+  }
+  return ReceivedExport{name, std::move(header), std::move(file)};
 }
 
-absl::Status WriteChunks(std::string_view bytes, grpc::ServerWriter<v1::Chunk>& writer) {
+absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Chunk>& writer,
+                         StreamGuard::Lease& lease) {
   constexpr std::size_t kChunkBytes = 1 << 20;
   v1::Chunk chunk;
-  for (std::size_t at = 0; at < bytes.size(); at += kChunkBytes) {
-    chunk.set_data(std::string(bytes.substr(at, kChunkBytes)));
-    if (!writer.Write(chunk)) return absl::CancelledError("the reader went away");
+  *chunk.mutable_header() = exported.header;
+  bool written = writer.Write(chunk);
+  chunk.Clear();
+  std::string& data = *chunk.mutable_data();
+  for (std::uint64_t at = 0; written && at < exported.file.size(); at += data.size()) {
+    data.resize(kChunkBytes);
+    BANDANA_ASSIGN_OR_RETURN(const std::size_t read, exported.file.ReadAt(at, data));
+    data.resize(read);
+    written = read > 0 && writer.Write(chunk);
+    lease.Extend(MovingTime(read));
   }
+  if (!written) return absl::CancelledError("the reader went away");
   return absl::OkStatus();
 }
 

@@ -4,12 +4,15 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "server/models/hosted_model.h"
+#include "server/models/registry.h"
+#include "server/service/admin/stream_guard.h"
 
 namespace bandana::server {
 
@@ -30,10 +33,28 @@ absl::Status ReadUsers(grpc::ServerContext& context, v1::PutUsersRequest first,
 // Errors: CANCELLED the peer went away.
 absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& writer);
 
-// One exported model, and in `name` the new name from the first message. Errors: as ReadArms.
-absl::StatusOr<std::string> ReadChunks(grpc::ServerContext& context,
-                                       grpc::ServerReader<v1::ImportRequest>& reader,
-                                       std::string& name);
-absl::Status WriteChunks(std::string_view bytes, grpc::ServerWriter<v1::Chunk>& writer);
+// The name of a new model. Errors: INVALID_ARGUMENT.
+absl::Status CheckName(const std::string& name);
+
+// A stream that moves may take a second longer per so many bytes, so that it may have any size.
+inline constexpr std::uint64_t kStreamBytesPerSecondMin = 1 << 20;
+
+// One exported model on its way in.
+struct ReceivedExport {
+  std::string name;                        // the new one
+  std::optional<v1::ExportHeader> header;  // as it was promised
+  TempFile file;
+};
+// Reads the whole stream into a file. A header is checked before anything behind it is read;
+// without one at most `headless_bytes_max` bytes are taken. Errors: those of
+// ModelRegistry::CheckImport; CANCELLED the stream broke off; INVALID_ARGUMENT the name, or other
+// than the promised bytes; RESOURCE_EXHAUSTED the disk is full, or too much without a header.
+absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
+                                          grpc::ServerReader<v1::ImportRequest>& reader,
+                                          ModelRegistry& registry, std::uint64_t headless_bytes_max,
+                                          StreamGuard::Lease& lease);
+// The header, then the bytes of the file. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
+absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Chunk>& writer,
+                         StreamGuard::Lease& lease);
 
 }  // namespace bandana::server

@@ -13,6 +13,8 @@ StreamGuard::Lease::~Lease() {
   if (guard_ != nullptr) guard_->Leave(id_);
 }
 
+void StreamGuard::Lease::Extend(absl::Duration by) { guard_->Extend(id_, by); }
+
 StreamGuard::StreamGuard(const Options& options)
     : options_(options), watcher_([this] { Watch(); }) {}
 
@@ -42,12 +44,19 @@ void StreamGuard::Leave(std::uint64_t id) {
   open_.erase(id);
 }
 
+// The watcher need not know: it looks again when the old deadline is over.
+void StreamGuard::Extend(std::uint64_t id, absl::Duration by) {
+  const std::lock_guard lock(mutex_);
+  open_.at(id).deadline += by;
+}
+
 void StreamGuard::Watch() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto next = std::find_if(open_.begin(), open_.end(),
-                                   [](const auto& e) { return e.second.context != nullptr; });
-    if (next == open_.end()) {
+    const auto next =
+        std::min_element(open_.begin(), open_.end(),
+                         [](const auto& a, const auto& b) { return Before(a.second, b.second); });
+    if (next == open_.end() || next->second.context == nullptr) {
       changed_.wait(lock);
     } else if (absl::Now() < next->second.deadline) {
       changed_.wait_until(lock, absl::ToChronoTime(next->second.deadline));

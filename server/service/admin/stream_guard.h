@@ -32,6 +32,8 @@ class StreamGuard {
     Lease(Lease&& other) noexcept : guard_(std::exchange(other.guard_, nullptr)), id_(other.id_) {}
     Lease& operator=(Lease&&) = delete;
     ~Lease();
+    // The call may take so much longer. Nothing once it was cancelled.
+    void Extend(absl::Duration by);
 
    private:
     StreamGuard* guard_;
@@ -49,7 +51,14 @@ class StreamGuard {
     absl::Time deadline;
     grpc::ServerContext* context = nullptr;  // null once cancelled
   };
+  // Those that are cancelled come last.
+  static bool Before(const Watched& a, const Watched& b) {
+    const bool watched_a = a.context != nullptr;
+    const bool watched_b = b.context != nullptr;
+    return watched_a != watched_b ? watched_a : a.deadline < b.deadline;
+  }
   void Leave(std::uint64_t id);
+  void Extend(std::uint64_t id, absl::Duration by);
   void Watch();
 
   const Options options_;
@@ -57,7 +66,6 @@ class StreamGuard {
   std::condition_variable changed_;
   bool stopping_ = false;
   std::uint64_t next_id_ = 0;
-  // Ids ascend and every life is equally long: the first entry has the earliest deadline.
   std::map<std::uint64_t, Watched> open_;
   std::thread watcher_;
 };

@@ -48,6 +48,7 @@ constexpr Rpc kRpcs[] = {
     // A new model, also one that is imported, could take a name that is somebody else's tomorrow.
     OffQueues("bandana.v1.Admin/CreateModel", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/ListModels", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.v1.Admin/CheckImport", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/Import", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/UpdateModel", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/DeleteModel", Role::kAdmin, Scope::kNamedModel),

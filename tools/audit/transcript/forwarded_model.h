@@ -62,7 +62,7 @@ class ForwardedModel : public server::HostedModel {
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }
-  absl::StatusOr<std::string> Export() override { return model_->Export(); }
+  absl::StatusOr<server::ExportedFile> ExportToFile() override { return model_->ExportToFile(); }
   v1::GetStatsResponse Stats() const override { return model_->Stats(); }
   std::vector<EffectLook> Look(std::size_t count) const override { return model_->Look(count); }
   void NumberDecision(DecisionId& id) override { model_->NumberDecision(id); }

@@ -27,8 +27,10 @@ class OneModel final : public server::ModelRegistry {
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
     return Refused();
   }
-  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view,
-                                                              std::string_view) override {
+  absl::Status CheckImport(std::string_view, const v1::ExportHeader&) override { return Refused(); }
+  absl::StatusOr<TempFile> NewImportFile() override { return Refused(); }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view, std::string_view,
+                                                              const v1::ExportHeader*) override {
     return Refused();
   }
   absl::Status Delete(std::string_view) override { return Refused(); }

@@ -1,0 +1,172 @@
+// The registry of the models in a data folder: who holds what. Internal to registry.cc.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/shared_cell.h"
+#include "common/design/event_rule.h"
+#include "server/models/folder/export.h"
+#include "server/models/registry.h"
+
+namespace bandana::server {
+
+class Registry final : public ModelRegistry {
+ public:
+  Registry(const Options& options, const Clock& clock)
+      : folder_(options.data_dir + "/models"),
+        data_dir_(options.data_dir),
+        models_max_(options.models_max),
+        log_(options.log),
+        checkpoint_seal_(options.checkpoint_seal),
+        warn_(options.warn),
+        stepped_(options.stepped),
+        token_lifetime_max_(options.token_lifetime_max),
+        free_bytes_(options.free_bytes),
+        clock_(clock) {
+    models_.store(std::make_shared<const Models>());
+  }
+
+  // Finds the models of earlier runs: they are absent until they are opened.
+  absl::Status FindStored();
+  // Opens those.
+  std::vector<AbsentModel> OpenStored();
+
+  std::shared_ptr<HostedModel> Find(std::string_view name) const override {
+    const auto models = models_.load();
+    const auto it = models->find(name);
+    return it == models->end() ? nullptr : it->second.model;
+  }
+  std::vector<std::shared_ptr<HostedModel>> List() const override {
+    std::vector<std::shared_ptr<HostedModel>> list;
+    const auto models = models_.load();  // kept: another thread may replace it meanwhile
+    for (const auto& [name, entry] : *models) {
+      if (entry.model != nullptr) list.push_back(entry.model);
+    }
+    return list;
+  }
+  std::vector<AbsentModel> Absent() const override {
+    std::vector<AbsentModel> absent;
+    const auto models = models_.load();
+    for (const auto& [name, entry] : *models) {
+      if (entry.model == nullptr) absent.push_back({name, entry.why});
+    }
+    return absent;
+  }
+
+  bool hides_reports() const override { return hides_reports_; }
+  bool HidesReportsOf(std::string_view name) const override {
+    const auto models = models_.load();
+    const auto it = models->find(name);
+    return it != models->end() && MayHide(it->second);
+  }
+  void SetModelsMax(int models_max) override { models_max_ = models_max; }
+
+  std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
+  void Recover() override;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
+  absl::Status AddConfigured(ModelSpec spec) override;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
+  absl::Status CheckImport(std::string_view name, const v1::ExportHeader& header) override;
+  absl::StatusOr<TempFile> NewImportFile() override { return TempFile::Make(folder_); }
+  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                      std::string_view exported,
+                                                      const v1::ExportHeader* promised) override;
+  absl::Status Delete(std::string_view name) override;
+
+ private:
+  struct Entry {
+    std::shared_ptr<HostedModel> model;  // null: absent
+    bool configured = false;
+    std::shared_ptr<const ModelSpec> spec;  // null: its stored configuration is not readable
+    std::string fingerprint;                // FingerprintOf(*spec) as it was opened
+    absl::Status why;                       // it is absent
+  };
+  using Models = std::map<std::string, Entry, std::less<>>;
+  using Job = std::function<absl::Status()>;
+  using Jobs = std::vector<std::pair<std::string, Job>>;  // by model
+
+  // The worst is assumed of a model whose configuration nobody can read.
+  static bool MayHide(const Entry& entry) {
+    return entry.spec == nullptr || HidesReports(entry.spec->public_spec);
+  }
+  std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  void Store(Models models) {
+    hides_reports_ = std::any_of(models.begin(), models.end(),
+                                 [](const auto& named) { return MayHide(named.second); });
+    models_.store(std::make_shared<const Models>(std::move(models)));
+  }
+  void Set(const std::string& name, Entry entry) {
+    const std::lock_guard lock(store_mutex_);
+    Models next = *models_.load();
+    next[name] = std::move(entry);
+    Store(std::move(next));
+  }
+  void Remove(const std::string& name) {
+    const std::lock_guard lock(store_mutex_);
+    Models next = *models_.load();
+    next.erase(name);
+    Store(std::move(next));
+  }
+  std::optional<Entry> EntryOf(std::string_view name) const {
+    const auto models = models_.load();
+    const auto it = models->find(name);
+    return it == models->end() ? std::nullopt : std::optional(it->second);
+  }
+  void Warn(const std::string& name, const std::string& message) const {
+    if (warn_) warn_(name, message);
+  }
+  // Runs them, several at a time; those that failed.
+  static std::vector<AbsentModel> RunAll(Jobs jobs);
+  void AddStoredJobs(Jobs& jobs);
+  absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec);
+  // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
+  absl::Status Reopen(const std::string& name, ModelSpec spec);
+  // Waits until nobody uses a model that is not found any more.
+  static void AwaitEnd(const std::weak_ptr<HostedModel>& model);
+  // With its log.
+  absl::Status RemoveFolder(const std::string& path) const;
+  // That no model has the name, and there may be one more. `others`: names that imports have taken.
+  absl::Status CheckFree(const std::string& name, std::size_t others = 0) const;
+  // Also that no import and no folder has it. Under mutex_.
+  absl::Status CheckFreeForCopy(const std::string& name) const;
+  absl::Status CheckKey(const ModelSpec& spec);
+  absl::Status CheckRoom(std::uint64_t bytes, int times) const;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
+  // The server's noise key, made at the first central model; null for other modes.
+  absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyFor(const ModelSpec& spec);
+  // Gives the half-made folder its name, then opens the model in it.
+  absl::StatusOr<std::shared_ptr<HostedModel>> Finish(ModelSpec spec, const std::string& half_made);
+  absl::Status FillCopy(const std::string& folder, const ModelSpec& spec,
+                        const std::shared_ptr<const NoiseKey>& key, ExportedModel exported) const;
+
+  const std::string folder_;
+  const std::string data_dir_;
+  std::atomic<int> models_max_;
+  const std::shared_ptr<const LogEngine> log_;
+  const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
+  const std::function<void(std::string_view, const std::string&)> warn_;
+  const bool stepped_;
+  const absl::Duration token_lifetime_max_;
+  const FreeBytesOf free_bytes_;
+  const Clock& clock_;
+  std::mutex key_mutex_;  // for noise_key_
+  std::shared_ptr<const NoiseKey> noise_key_;
+  std::atomic<bool> hides_reports_{false};
+  std::mutex mutex_;                           // for changes, and what follows
+  std::set<std::string, std::less<>> coming_;  // names of models that are being imported
+  std::mutex store_mutex_;                     // for models_, of jobs of one change
+  SharedCell<const Models> models_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,44 @@
+#include "tools/ctl/stall_watch.h"
+
+#include <grpcpp/client_context.h>
+
+#include "absl/time/clock.h"
+
+namespace bandana {
+
+StallWatch::StallWatch(grpc::ClientContext& context, absl::Duration longest)
+    : context_(context), longest_(longest), moved_(absl::Now()), thread_([this] { Watch(); }) {}
+
+StallWatch::~StallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void StallWatch::Moved() {
+  const std::lock_guard lock(mutex_);
+  moved_ = absl::Now();
+}
+
+bool StallWatch::stalled() const {
+  const std::lock_guard lock(mutex_);
+  return stalled_;
+}
+
+void StallWatch::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const absl::Time due = moved_ + longest_;
+    if (absl::Now() >= due) {
+      stalled_ = true;
+      context_.TryCancel();
+      return;
+    }
+    changed_.wait_until(lock, absl::ToChronoTime(due));
+  }
+}
+
+}  // namespace bandana
