@@ -237,16 +237,76 @@ void BM_UpdateIndependent(benchmark::State& state) {
 }
 BENCHMARK(BM_UpdateIndependent)->Arg(1)->Arg(64);
 
+// A model of one user who has had so many events: of an independent user, held as events or as
+// matrices, or of all users as one, always held as matrices and copied for readers.
+std::unique_ptr<BanditModel> ModelOfOne(bool independent, int events) {
+  auto model = *BanditModel::Create({.dimension = kDimension},
+                                    independent ? Coupling::Independent() : Coupling::Shared());
+  if (independent) BANDANA_CHECK(model->AddNode().ok());
+  const EventData data = RandomEvents(std::max(events, 1), 1);
+  for (int e = 0; e < events; ++e) model->Apply({&data.events[e], 1});
+  return model;
+}
+
+// Arguments: whether independent, events so far. Scores of 25 arms.
+void BM_ScoreUser(benchmark::State& state) {
+  const auto model = ModelOfOne(state.range(0) != 0, static_cast<int>(state.range(1)));
+  std::shared_ptr<const ServedPosterior> shown = model->Show(1);
+  if (shown == nullptr)
+    shown = std::make_shared<const PosteriorSnapshot>(kDimension, model->Posterior(0), 1);
+  const std::vector<double> features = RandomArms(25, kDimension);
+  const std::vector<const double*> arms = PointersTo(features, kDimension);
+  ArmScores scores;
+  NodePosterior scratch;
+  for (auto _ : state) {
+    shown->Score({.node = 0}, {.features = arms}, scratch, scores);
+    benchmark::DoNotOptimize(scores.scores.data());
+  }
+}
+BENCHMARK(BM_ScoreUser)->ArgsProduct({{0, 1}, {0, 1, 3, 8, 12, 100}});
+
+// Arguments: whether independent, events so far. One event more, and what readers see of it.
+void BM_UpdateUser(benchmark::State& state) {
+  const bool independent = state.range(0) != 0;
+  const int events = static_cast<int>(state.range(1));
+  const EventData data = RandomEvents(1, 1);
+  auto snapshot =
+      std::make_shared<const PosteriorSnapshot>(kDimension, ModelOfOne(independent, 0)->Prior(), 1);
+  constexpr int kTogether = 16;
+  std::vector<std::unique_ptr<BanditModel>> models;
+  std::size_t next = kTogether;
+  for (auto _ : state) {
+    if (next == kTogether) {
+      state.PauseTiming();
+      models.clear();
+      for (next = 0; next < kTogether; ++next) models.push_back(ModelOfOne(independent, events));
+      next = 0;
+      state.ResumeTiming();
+    }
+    BanditModel& one = *models[next++];
+    one.Apply(data.events);
+    std::shared_ptr<const ServedPosterior> shown = one.Show(1);
+    if (shown == nullptr) {
+      snapshot = snapshot->With(snapshot->version() + 1, {0}, {one.Posterior(0)});
+      shown = snapshot;
+    }
+    benchmark::DoNotOptimize(shown);
+  }
+}
+BENCHMARK(BM_UpdateUser)->ArgsProduct({{0, 1}, {0, 3, 11, 100}})->Iterations(16'000);
+
 // One event of one of 10,000 independent users, then the next snapshot.
 void BM_PublishIndependent(benchmark::State& state) {
   auto model =
       *BanditModel::Create({.dimension = kDimension, .nodes_max = 10'000}, Coupling::Independent());
   for (int u = 0; u < 10'000; ++u) BANDANA_CHECK(model->AddNode().ok());
-  auto snapshot = std::make_shared<const PosteriorSnapshot>(kDimension, model->Prior(), 10'000);
-  TestRng rng(4);
+  const EventData data = RandomEvents(65'536, 10'000);
+  std::size_t next = 0;
+  std::shared_ptr<const ServedPosterior> shown;
   for (auto _ : state) {
-    const int node = rng.Index(10'000);
-    snapshot = snapshot->With(snapshot->version() + 1, {node}, {model->Posterior(node)});
+    model->Apply({&data.events[next], 1});
+    shown = model->Show(1);
+    next = (next + 1) % data.events.size();
   }
 }
 BENCHMARK(BM_PublishIndependent);

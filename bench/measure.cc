@@ -5,8 +5,21 @@
 #include <ctime>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace bandana::bench {
+namespace {
+
+// A line of the process's status that is given in kB.
+double StatusMib(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name)) return std::stod(line.substr(name.size())) / 1024;
+  }
+  return 0;
+}
+
+}  // namespace
 
 double CpuSeconds() {
   timespec now{};
@@ -14,13 +27,8 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double ResidentMib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
-}
+double ResidentMib() { return StatusMib("VmRSS:"); }
+double PeakMib() { return StatusMib("VmHWM:"); }
 
 double Percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;

@@ -10,6 +10,8 @@ double CpuSeconds();
 
 // Resident memory of this process, in MiB.
 double ResidentMib();
+// The most that it was, in MiB.
+double PeakMib();
 
 // The value that `part` of all values lie below, `part` in [0, 1]; 0 of none.
 double Percentile(std::vector<double> values, double part);

@@ -67,10 +67,10 @@ std::shared_ptr<const ComponentPrior> MakeComponentPrior(const CouplingComponent
 ComponentPosterior::ComponentPosterior(std::shared_ptr<const ComponentPrior> prior,
                                        const ComponentScale& scale)
     : prior_(std::move(prior)), scale_(scale) {
-  ResetToPrior();
+  Reset();
 }
 
-void ComponentPosterior::ResetToPrior() {
+void ComponentPosterior::Reset() {
   const std::size_t n = prior_->n;
   const std::size_t d = scale_.dimension;
   const std::size_t size = n * d;
@@ -195,7 +195,7 @@ void ComponentPosterior::Rebuild(std::span<const EffectiveStatistics> statistics
   BANDANA_CHECK(statistics.size() == static_cast<std::size_t>(prior_->n));
   std::uint64_t events = 0;
   for (const EffectiveStatistics& node : statistics) events += node.events;
-  if (events == 0) return ResetToPrior();
+  if (events == 0) return Reset();
 
   std::vector<double> a = std::move(k_);  // in the memory of K
   FillInformation(statistics, a);
@@ -314,6 +314,23 @@ std::vector<double> ComponentPosterior::SeenFromFactor(
       AddScaled(prior_->factor.c[u * rank + a], statistics[u].shift.data(), d, seen.data() + a * d);
   }
   return seen;
+}
+
+void ComponentPosterior::Load(const double* covariance, const double* mean,
+                              const ComponentCount& seen) {
+  const std::size_t size = rows();
+  for (std::size_t i = 0; i < size; covariance += ++i)
+    std::copy_n(covariance, i + 1, k_.data() + i * size);
+  std::copy_n(mean, size, mean_.data());
+  events_ = seen.events;
+  log_det_ratio_ = seen.log_det_ratio;
+}
+
+void ComponentPosterior::Store(double* covariance, double* mean) const {
+  const std::size_t size = rows();
+  for (std::size_t i = 0; i < size; covariance += ++i)
+    std::copy_n(k_.data() + i * size, i + 1, covariance);
+  std::copy_n(mean_.data(), size, mean);
 }
 
 void ComponentPosterior::CopyNode(int position, NodePosterior& out) const {

@@ -8,6 +8,7 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/effective.h"
+#include "common/bandits/exploration.h"
 #include "common/bandits/model.h"
 #include "common/bandits/posterior.h"
 #include "common/linalg/symmetric.h"
@@ -80,6 +81,13 @@ class ComponentPosterior {
   // rebuild in component.cc.
   void Rebuild(std::span<const EffectiveStatistics> statistics);
 
+  // The prior, without events.
+  void Reset();
+  // Takes K (packed lower triangle), m and what they have seen from elsewhere, and gives K and m.
+  // To the bit: what was loaded goes on as if it had been here.
+  void Load(const double* covariance, const double* mean, const ComponentCount& seen);
+  void Store(double* covariance, double* mean) const;
+
   // m_u and K_uu in full of the node at a position.
   void CopyNode(int position, NodePosterior& out) const;
 
@@ -90,7 +98,6 @@ class ComponentPosterior {
 
  private:
   int rows() const { return prior_->n * scale_.dimension; }
-  void ResetToPrior();
   void CopyColumns(int first, std::vector<double>& columns) const;
   void FillInformation(std::span<const EffectiveStatistics> statistics,
                        std::vector<double>& a) const;

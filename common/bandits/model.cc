@@ -7,6 +7,7 @@
 
 #include "common/bandits/component.h"
 #include "common/bandits/effective.h"
+#include "common/bandits/independent_model.h"
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -63,12 +64,8 @@ absl::Status CheckCoupling(const Coupling& coupling, int dimension) {
   return absl::OkStatus();
 }
 
-absl::Status NoGraph() {
-  return InvalidArgument("coupling: independent users have no graph that could be replaced");
-}
-
 // The nodes of a graph, or the one node of all users.
-class CoupledModel : public BanditModel {
+class CoupledModel final : public BanditModel {
  public:
   CoupledModel(const Options& options, const Coupling& coupling)
       : options_(options),
@@ -80,6 +77,7 @@ class CoupledModel : public BanditModel {
   int dimension() const override { return options_.dimension; }
   int nodes() const override { return static_cast<int>(statistics_.size()); }
   std::uint64_t events() const override { return events_; }
+  std::uint64_t events(int node) const override { return statistics(node).events; }
   const NodeStatistics& statistics(int node) const override {
     BANDANA_CHECK(node >= 0 && node < nodes());
     return statistics_[node];
@@ -96,19 +94,6 @@ class CoupledModel : public BanditModel {
   NodePosterior Posterior(int node) const override;
   NodePosterior Prior() const override;
   std::vector<int> TakeChangedNodes() override;
-
- protected:
-  // Whether a model may be restored with so many nodes. Errors: INVALID_ARGUMENT.
-  virtual absl::Status CheckNodes(std::size_t nodes) const;
-  // Fits the components to the statistics that were just restored.
-  virtual void FitComponents() {}
-
-  const Options& options() const { return options_; }
-  std::size_t size() const { return statistics_.size(); }
-  // A component of one more node.
-  void AddSingle(std::shared_ptr<const ComponentPrior> prior);
-  void AddEmptyStatistics() { statistics_.push_back(EmptyStatistics(options_.dimension)); }
-  void ClearComponents();
 
  private:
   // A node whose statistics the posterior does not have yet, and those it has.
@@ -133,7 +118,6 @@ class CoupledModel : public BanditModel {
   void RefreshComponent(Component& component);
   void MarkStale(int node);
   void MarkChanged(int component);
-  double Alpha(std::uint64_t events, double log_det_ratio) const;
 
   const Options options_;
   const ComponentScale scale_;
@@ -147,16 +131,10 @@ class CoupledModel : public BanditModel {
   ComponentScratch scratch_;
 };
 
-void CoupledModel::ClearComponents() {
-  components_.clear();
-  places_.clear();
-  changed_.clear();
-  stale_.clear();
-  stale_components_.clear();
-}
-
 void CoupledModel::SetComponents(const Coupling& coupling) {
-  ClearComponents();  // first, so that old and new never share the memory
+  components_.clear();  // first, so that old and new never share the memory
+  changed_.clear();
+  stale_components_.clear();
   places_.assign(statistics_.size(), {});
   stale_.assign(statistics_.size(), false);
   for (const CouplingComponent& part : coupling.components()) {
@@ -167,13 +145,6 @@ void CoupledModel::SetComponents(const Coupling& coupling) {
         {part.nodes, ComponentPosterior(MakeComponentPrior(part), scale_), false, {}});
     MarkChanged(index);
   }
-}
-
-void CoupledModel::AddSingle(std::shared_ptr<const ComponentPrior> prior) {
-  const int node = static_cast<int>(places_.size());
-  places_.push_back({node, 0});
-  stale_.push_back(false);
-  components_.push_back({{node}, ComponentPosterior(std::move(prior), scale_), false, {}});
 }
 
 absl::StatusOr<int> CoupledModel::AddNode() {
@@ -282,19 +253,16 @@ void CoupledModel::Rebuild() {
   }
 }
 
-absl::Status CoupledModel::CheckNodes(std::size_t nodes) const {
-  if (nodes == statistics_.size()) return absl::OkStatus();
-  return InvalidArgument("statistics of ", nodes, " nodes, the model has ", statistics_.size());
-}
-
 absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
-  BANDANA_RETURN_IF_ERROR(CheckNodes(statistics.size()));
+  if (statistics.size() != statistics_.size()) {
+    return InvalidArgument("statistics of ", statistics.size(), " nodes, the model has ",
+                           statistics_.size());
+  }
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
                                      absl::StrCat("statistics of node ", i)));
   }
   statistics_ = std::move(statistics);
-  FitComponents();
   events_ = 0;
   for (const NodeStatistics& node : statistics_) events_ += node.events;
   Rebuild();
@@ -302,7 +270,7 @@ absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
 }
 
 absl::Status CoupledModel::SetCoupling(Coupling coupling) {
-  if (coupling.independent()) return NoGraph();
+  if (coupling.independent()) return IndependentModel::NoGraph();
   if (coupling.nodes() != nodes()) {
     return InvalidArgument("coupling: must have ", nodes(), " nodes, got ", coupling.nodes());
   }
@@ -312,28 +280,14 @@ absl::Status CoupledModel::SetCoupling(Coupling coupling) {
   return absl::OkStatus();
 }
 
-double CoupledModel::Alpha(std::uint64_t events, double log_det_ratio) const {
-  const ExplorationRule& rule = options_.exploration;
-  switch (rule.kind) {
-    case ExplorationRule::Kind::kConstant:
-      return rule.alpha;
-    case ExplorationRule::Kind::kLog:
-      return rule.alpha * std::sqrt(std::log(static_cast<double>(events) + 2));
-    case ExplorationRule::Kind::kConfidence:
-      break;
-  }
-  // [WZ20] Lemma 2 without privacy noise, divided by sigma_r as K is in units of the posterior.
-  return std::sqrt(log_det_ratio - 2 * std::log(rule.failure_probability)) +
-         rule.theta_l2_max / std::sqrt(options_.prior_variance);
-}
-
 NodePosterior CoupledModel::Posterior(int node) const {
   BANDANA_CHECK(node >= 0 && node < nodes());
   const Place place = places_[node];
   const ComponentPosterior& component = components_[place.component].posterior;
   NodePosterior posterior;
   component.CopyNode(place.position, posterior);
-  posterior.alpha = Alpha(component.events(), component.log_det_ratio());
+  posterior.alpha = AlphaOf(options_.exploration, options_.prior_variance,
+                            {component.events(), component.log_det_ratio()});
   return posterior;
 }
 
@@ -343,7 +297,7 @@ NodePosterior CoupledModel::Prior() const {
   prior.mean.assign(d, 0.0);
   prior.covariance.assign(d * d, 0.0);
   for (std::size_t i = 0; i < d; ++i) prior.covariance[i * d + i] = options_.prior_variance;
-  prior.alpha = Alpha(0, 0);
+  prior.alpha = AlphaOf(options_.exploration, options_.prior_variance, {});
   return prior;
 }
 
@@ -364,55 +318,13 @@ std::vector<int> CoupledModel::TakeChangedNodes() {
   return nodes;
 }
 
-// Independent users: a node of its own for each, added when it is first seen.
-class GrowingModel final : public CoupledModel {
- public:
-  static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options) {
-    if (options.nodes_max < 1 || options.nodes_max > kIndependentUsersMax) {
-      return InvalidArgument("nodes_max must be in [1, ", kIndependentUsersMax, "], got ",
-                             options.nodes_max);
-    }
-    return std::unique_ptr<BanditModel>(new GrowingModel(options));
-  }
-
-  absl::StatusOr<int> AddNode() override {
-    if (nodes() >= options().nodes_max) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the model has its maximum of ", options().nodes_max, " users"));
-    }
-    AddEmptyStatistics();
-    AddSingle(single_prior_);
-    return nodes() - 1;
-  }
-  void RemoveDrift() override {}
-  absl::Status SetCoupling(Coupling) override { return NoGraph(); }
-
- protected:
-  absl::Status CheckNodes(std::size_t nodes) const override {
-    if (nodes <= static_cast<std::size_t>(options().nodes_max)) return absl::OkStatus();
-    return InvalidArgument("statistics of ", nodes, " users, the model holds at most ",
-                           options().nodes_max);
-  }
-  void FitComponents() override {
-    ClearComponents();
-    for (std::size_t i = 0; i < size(); ++i) AddSingle(single_prior_);
-  }
-
- private:
-  explicit GrowingModel(const Options& options)
-      : CoupledModel(options, Coupling::Independent()),
-        single_prior_(MakeComponentPrior({{0}, {1.0}})) {}
-
-  const std::shared_ptr<const ComponentPrior> single_prior_;  // of every node
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BanditModel>> BanditModel::Create(const Options& options,
                                                                  const Coupling& coupling) {
   BANDANA_RETURN_IF_ERROR(CheckOptions(options));
   BANDANA_RETURN_IF_ERROR(CheckCoupling(coupling, options.dimension));
-  if (coupling.independent()) return GrowingModel::Create(options);
+  if (coupling.independent()) return IndependentModel::Create(options);
   return std::make_unique<CoupledModel>(options, coupling);
 }
 

@@ -11,25 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/coupling.h"
+#include "common/bandits/exploration.h"
 #include "common/bandits/posterior.h"
+#include "common/bandits/served_posterior.h"
 
 namespace bandana {
-
-// How alpha, the factor of the posterior width in a score, follows from the state. t and A are
-// those of the node's connected component: components are separate regressions, and an event of one
-// leaves the posteriors of the others as they are.
-//   kConstant    alpha
-//   kLog         alpha sqrt(ln(t + 2)), t the events applied
-//   kConfidence  sqrt(ln(det A_t / det A_0) + 2 ln(1 / failure_probability))
-//                + theta_l2_max / sqrt(prior_variance), [WZ20] Lemma 2 without privacy noise; A is
-//                the papers' dN x dN matrix (docs/notation.md)
-struct ExplorationRule {
-  enum class Kind { kConstant, kLog, kConfidence };
-  Kind kind = Kind::kConstant;
-  double alpha = 0.3;                 // kConstant, kLog; [0, 1e6]
-  double failure_probability = 0.01;  // kConfidence; (0, 1)
-  double theta_l2_max = 1;            // kConfidence; (0, 1e6]
-};
 
 // One event: node `node` was shown features x and the model may use `reward` (for local models the
 // randomized value).
@@ -53,8 +39,8 @@ struct NodeStatistics {
 // v_u = 0) the posterior is K = (K_0^-1 + blkdiag(H_u))^-1, m = K h, K_0 = prior_variance P (x) I.
 // This is equation (5), docs/design/mechanisms.md#noise-aware-posterior. The posterior is a
 // function of the statistics up to rounding. P may be singular: nothing inverts it. Each connected
-// component of P keeps a dense K of its own, so independent users cost O(d^2) per event and no
-// quadratic memory. Threads: not thread-safe. Copy: no (K may be hundreds of megabytes).
+// component of P keeps a dense K of its own. Independent users are held as their events while they
+// have few (IndependentModel). Threads: not thread-safe. Copy: no (K may be hundreds of megabytes).
 class BanditModel {
  public:
   struct Options {
@@ -74,6 +60,8 @@ class BanditModel {
   virtual int dimension() const = 0;
   virtual int nodes() const = 0;
   virtual std::uint64_t events() const = 0;
+  virtual std::uint64_t events(int node) const = 0;
+  // Good until the next call or change.
   virtual const NodeStatistics& statistics(int node) const = 0;
 
   // Independent coupling: adds a node without events and returns it. Errors: RESOURCE_EXHAUSTED at
@@ -127,6 +115,10 @@ class BanditModel {
   // ascending: their mean, covariance or alpha may have changed. The first call returns every node
   // of a graph model, as their priors differ.
   virtual std::vector<int> TakeChangedNodes() = 0;
+
+  // What readers see from now on, at `version`, where they share the model's own objects: then
+  // nothing is held twice. nullptr where they get copies of Posterior.
+  virtual std::shared_ptr<const ServedPosterior> Show(std::uint64_t /*version*/) { return nullptr; }
 };
 
 }  // namespace bandana

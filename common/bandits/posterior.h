@@ -22,8 +22,8 @@ struct NodePosterior {
 };
 
 // An immutable view of every node at one log position. Copying the tree of pointers is cheap:
-// leaves of 64 nodes are shared between consecutive snapshots, so publishing after one event of an
-// independent user costs O(nodes / 64 + 64). Threads: immutable, share freely through
+// leaves of 64 nodes are shared between consecutive snapshots, so publishing one changed node costs
+// O(nodes / 64 + 64). (Independent users: UserSnapshot.) Threads: immutable, share freely through
 // std::shared_ptr<const PosteriorSnapshot>.
 class PosteriorSnapshot final : public ServedPosterior {
  public:

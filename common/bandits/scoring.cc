@@ -57,13 +57,17 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
   const std::size_t n = arms.size();
   out.means.resize(n);
   out.widths.resize(n);
-  out.scores.resize(n);
   QuadraticForms().compute(posterior.covariance.data(), posterior.mean.data(), static_cast<int>(d),
                            arms.data(), static_cast<int>(n), out.means.data(), out.widths.data());
-  for (std::size_t a = 0; a < n; ++a) {
+  FinishScores(posterior.alpha, out);
+}
+
+void FinishScores(double alpha, ArmScores& scores) {
+  scores.scores.resize(scores.means.size());
+  for (std::size_t a = 0; a < scores.means.size(); ++a) {
     // x' K x is >= 0 but for rounding.
-    out.widths[a] = std::sqrt(std::max(0.0, out.widths[a]));
-    out.scores[a] = out.means[a] + posterior.alpha * out.widths[a];
+    scores.widths[a] = std::sqrt(std::max(0.0, scores.widths[a]));
+    scores.scores[a] = scores.means[a] + alpha * scores.widths[a];
   }
 }
 

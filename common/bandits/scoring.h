@@ -26,6 +26,9 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
 // The same for n = features.size() / d arms side by side, row-major n x d.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
 
+// Makes widths of their squares, and the scores.
+void FinishScores(double alpha, ArmScores& scores);
+
 // Adds to arm `a` what it has beside its features: a mean, and a variance, which below 0 is taken
 // for 0. `alpha`: the posterior's.
 void AddToArm(std::size_t a, double mean, double variance, double alpha, ArmScores& scores);

@@ -14,6 +14,16 @@
 
 namespace bandana {
 
+// The rows x_e of k events, a ridge and X X' + ridge I = L L' stand for
+//   K = scale (I - X' (X X' + ridge I)^-1 X),   m = X' weights.
+struct FewEvents {
+  int count = 0;                    // k <= kDimensionMax
+  double scale = 0;                 // of the prior, tau^2
+  const double* rows = nullptr;     // k x d
+  const double* inverse = nullptr;  // L^-1, lower triangle row by row
+  const double* weights = nullptr;  // k
+};
+
 struct QuadraticFormsKernel {
   const char* name;
 
@@ -22,6 +32,14 @@ struct QuadraticFormsKernel {
   // results do not depend on its position or on the other arms. Threads: a pure function.
   void (*compute)(const double* matrix, const double* mean, int d, const double* const* arms, int n,
                   double* means, double* squares);
+
+  // The same with the lower triangle of K packed: row by row, d (d + 1) / 2 entries.
+  void (*compute_packed)(const double* packed, const double* mean, int d, const double* const* arms,
+                         int n, double* means, double* squares);
+
+  // The same for K and m of few events: k d + k^2 / 2 + d multiply-adds an arm.
+  void (*compute_few)(const FewEvents& few, int d, const double* const* arms, int n, double* means,
+                      double* squares);
 };
 
 // The widest variant that this CPU and operating system support. Chosen once.

@@ -119,8 +119,9 @@ absl::Status Model::StartLoop(Recovered recovered) {
   hooks.checkpoint_wanted = [this] { return !checkpoint_running_.load(); };
   hooks.checkpoint = [this](ApplyLoop::Captured captured) {
     checkpoint_running_ = true;
-    auto write = [this, captured = std::move(captured)] {
+    auto write = [this, captured = std::move(captured)]() mutable {
       const absl::Status written = WriteCheckpoint(captured);
+      std::string().swap(captured.bytes);  // the task lives until the next checkpoint
       if (!written.ok()) warn_(absl::StrCat("checkpoint: ", written.message()));
       checkpoint_running_ = false;
     };

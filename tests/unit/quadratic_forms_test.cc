@@ -72,6 +72,67 @@ TEST_P(QuadraticFormsTest, EqualPlainLoopsAtEveryShape) {
   }
 }
 
+TEST_P(QuadraticFormsTest, OfAPackedTriangleAreThoseOfTheMatrixToTheBit) {
+  TestRng rng(7);
+  for (int d : {1, 2, 7, 8, 9, 25, 64, 256}) {
+    for (int n : {1, 4, 5, 25}) {
+      const std::vector<double> matrix = RandomVector(static_cast<std::size_t>(d) * d, rng);
+      std::vector<double> packed;
+      for (int i = 0; i < d; ++i) {
+        for (int j = 0; j <= i; ++j) packed.push_back(matrix[i * d + j]);
+      }
+      const std::vector<double> mean = RandomVector(d, rng);
+      const std::vector<double> x = RandomVector(static_cast<std::size_t>(n) * d, rng);
+      std::vector<double> means[2] = {std::vector<double>(n), std::vector<double>(n)};
+      std::vector<double> squares[2] = {std::vector<double>(n), std::vector<double>(n)};
+      GetParam()->compute(matrix.data(), mean.data(), d, RowsOf(x, d).data(), n, means[0].data(),
+                          squares[0].data());
+      GetParam()->compute_packed(packed.data(), mean.data(), d, RowsOf(x, d).data(), n,
+                                 means[1].data(), squares[1].data());
+      EXPECT_EQ(means[0], means[1]) << d << " " << n;
+      EXPECT_EQ(squares[0], squares[1]) << d << " " << n;
+    }
+  }
+}
+
+TEST_P(QuadraticFormsTest, OfFewEventsEqualPlainLoops) {
+  TestRng rng(8);
+  for (int d : {1, 2, 7, 8, 25, 64, 256}) {
+    for (int k : {0, 1, 2, 3, 4, 5, 7, 12, 128}) {
+      for (int n : {1, 4, 5, 25}) {
+        std::vector<double> rows;
+        std::vector<double> inverse;
+        for (int e = 0; e < k; ++e) {
+          const std::vector<double> row = rng.UnitVector(d);
+          rows.insert(rows.end(), row.begin(), row.end());
+          for (int f = 0; f <= e; ++f) inverse.push_back((2 * rng.Uniform() - 1) / (e + 1));
+        }
+        const std::vector<double> weights = RandomVector(k, rng);
+        const std::vector<double> x = RandomVector(static_cast<std::size_t>(n) * d, rng);
+        std::vector<double> means(n);
+        std::vector<double> squares(n);
+        const FewEvents few{k, 1.5, rows.data(), inverse.data(), weights.data()};
+        GetParam()->compute_few(few, d, RowsOf(x, d).data(), n, means.data(), squares.data());
+        for (int a = 0; a < n; ++a) {
+          double mean = 0;
+          double square = 0;
+          for (int j = 0; j < d; ++j) square += x[a * d + j] * x[a * d + j];
+          std::vector<double> y(k);
+          for (int e = 0; e < k; ++e) {
+            for (int j = 0; j < d; ++j) y[e] += rows[e * d + j] * x[a * d + j];
+            mean += weights[e] * y[e];
+            double z = 0;
+            for (int f = 0; f <= e; ++f) z += inverse[e * (e + 1) / 2 + f] * y[f];
+            square -= z * z;
+          }
+          ASSERT_NEAR(means[a], mean, kTolerance * (d + k)) << d << " " << k << " " << n;
+          ASSERT_NEAR(squares[a], 1.5 * square, kTolerance * (d + k)) << d << " " << k << " " << n;
+        }
+      }
+    }
+  }
+}
+
 // Ties between equal arms are exact only so.
 TEST_P(QuadraticFormsTest, AnArmsResultDoesNotDependOnItsPosition) {
   TestRng rng(6);
@@ -86,9 +147,17 @@ TEST_P(QuadraticFormsTest, AnArmsResultDoesNotDependOnItsPosition) {
     std::vector<double> squares(n);
     GetParam()->compute(matrix.data(), mean.data(), d, RowsOf(x, d).data(), n, means.data(),
                         squares.data());
+    const std::vector<double> rows = RandomVector(3 * d, rng);
+    const std::vector<double> inverse = RandomVector(6, rng);
+    std::vector<double> means_of_few(n);
+    std::vector<double> squares_of_few(n);
+    GetParam()->compute_few({3, 1, rows.data(), inverse.data(), mean.data()}, d,
+                            RowsOf(x, d).data(), n, means_of_few.data(), squares_of_few.data());
     for (int a = 1; a < n; ++a) {
       ASSERT_EQ(means[a], means[0]);
       ASSERT_EQ(squares[a], squares[0]);
+      ASSERT_EQ(means_of_few[a], means_of_few[0]);
+      ASSERT_EQ(squares_of_few[a], squares_of_few[0]);
     }
   }
 }

@@ -24,6 +24,12 @@ absl::StatusOr<Coupling> CouplingOf(const ModelSpec& spec, std::string_view grap
 
 }  // namespace
 
+std::shared_ptr<const ServedPosterior> BanditLearner::Show(std::uint64_t version,
+                                                           const std::vector<int>& changed) {
+  auto shown = model_->Show(version);
+  return shown != nullptr ? std::move(shown) : Learner::Show(version, changed);
+}
+
 absl::Status CoupledLearner::AddNode() { return model_->AddNode().status(); }
 
 absl::Status CoupledLearner::SetGraph(std::string_view graph) {
@@ -45,7 +51,7 @@ BanditSink::BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model
       features_(static_cast<std::size_t>(kBlockEvents) * model_->dimension()) {}
 
 std::uint64_t BanditSink::events(int node) const {
-  std::uint64_t count = model_->statistics(node).events;
+  std::uint64_t count = model_->events(node);
   for (const Pending& pending : pending_) count += pending.node == node ? 1 : 0;
   return count;
 }

@@ -18,6 +18,8 @@ class BanditLearner : public Learner {
   NodePosterior Prior() const override { return model_->Prior(); }
   NodePosterior Posterior(int node) const override { return model_->Posterior(node); }
   std::vector<int> TakeChangedNodes() override { return model_->TakeChangedNodes(); }
+  std::shared_ptr<const ServedPosterior> Show(std::uint64_t version,
+                                              const std::vector<int>& changed) override;
   void RemoveDrift() override { model_->RemoveDrift(); }
 
  protected:

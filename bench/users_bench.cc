@@ -1,0 +1,264 @@
+// A server's model with a posterior for each user at full size: its log on disk, admission,
+// statistics, posteriors and checkpoints, without the wire.
+//   ./dev bench users [--users 1000000 --events 10000000]
+// Users report by Zipf's law, 64 events in a call, as fast as calls are taken. The last line is
+// `rss_mib=N checkpoint_stall_ms_max=N restart_seconds=N`:
+//   rss_mib                  resident memory once all events are in the posterior and a checkpoint,
+//                            and none is being written
+//   checkpoint_stall_ms_max  the longest time between two versions of the posterior while a
+//                            checkpoint is written and reports come without a pause: as long, what
+//                            was reported stayed without effect
+//   restart_seconds          from opening the folder until the model serves
+// The lines before it have the same of learning, beside the checkpoints that the model writes by
+// itself, and the memory after the restart. Times are wall times.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
+#include "bench/measure.h"
+#include "bench/zipf_events.h"
+#include "common/base/check.h"
+#include "common/base/clock.h"
+#include "common/planner/served_config.h"
+#include "server/models/hosted_model.h"
+
+ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law; users_max of the model");
+ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
+ABSL_FLAG(int, dimension, 25, "of the features");
+ABSL_FLAG(std::int64_t, checkpoint_events, 0,
+          "events between two checkpoints that the model writes by itself; 0: its default");
+ABSL_FLAG(std::string, folder, "",
+          "of the model; by default a new one under /tmp, removed at the end");
+
+namespace bandana::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using server::HostedModel;
+
+constexpr int kReport = 64;    // events of a report
+constexpr int kInFlight = 64;  // reports
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+ModelSpec UsersSpec(int users) {
+  v1::ModelConfig config;
+  config.set_name("users");
+  config.set_dimension(static_cast<std::uint32_t>(absl::GetFlag(FLAGS_dimension)));
+  config.set_mode(v1::NON_PRIVATE);
+  config.mutable_independent()->set_users_max(static_cast<std::uint32_t>(users));
+  if (const auto events = absl::GetFlag(FLAGS_checkpoint_events); events > 0)
+    config.mutable_checkpoint()->set_events(static_cast<std::uint64_t>(events));
+  std::vector<ConfigError> errors;
+  std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
+  BANDANA_CHECK(spec.has_value());
+  return *std::move(spec);
+}
+
+// Reports as fast as they are taken, kInFlight at a time.
+class Reporter {
+ public:
+  Reporter(HostedModel& model, ZipfEvents& events) : model_(model), events_(events) {}
+
+  // Until `enough`, which is asked before each report.
+  template <typename Enough>
+  void Run(const Enough& enough) {
+    while (!enough(sent_)) {
+      std::vector<ReportedOutcome> outcomes;
+      outcomes.reserve(kReport);
+      for (int i = 0; i < kReport; ++i) outcomes.push_back(Next());
+      sent_ += kReport;
+      std::unique_lock lock(mutex_);
+      free_.wait(lock, [&] { return in_flight_ < kInFlight; });
+      ++in_flight_;
+      lock.unlock();
+      Send(std::move(outcomes));
+    }
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [&] { return in_flight_ == 0; });
+    BANDANA_CHECK(refused_ == 0);
+  }
+
+ private:
+  ReportedOutcome Next() {
+    ReportedOutcome outcome;
+    Decision& decision = outcome.decision;
+    decision.instance = model_.instance();
+    decision.epoch = model_.epoch();
+    model_.NumberDecision(decision.id);
+    decision.time = absl::Now();
+    decision.user = absl::StrCat("user-", events_.DrawUserName());
+    SealedArm& arm = decision.arms.emplace_back();
+    arm.propensity = 1;
+    events_.DrawFeatures(arm.features);
+    outcome.reward = 0.5 + 0.3 * arm.features[0];
+    return outcome;
+  }
+
+  void Send(std::vector<ReportedOutcome> outcomes) {
+    model_.Report(std::move(outcomes), [this](absl::StatusOr<std::vector<ReportResult>> results) {
+      const std::lock_guard lock(mutex_);
+      --in_flight_;
+      if (!results.ok()) {
+        ++refused_;
+      } else {
+        for (const ReportResult& result : *results) refused_ += result.code == v1::APPLIED ? 0 : 1;
+      }
+      free_.notify_one();
+    });
+  }
+
+  HostedModel& model_;
+  ZipfEvents& events_;
+  std::int64_t sent_ = 0;
+  std::mutex mutex_;
+  std::condition_variable free_;
+  int in_flight_ = 0;
+  int refused_ = 0;
+};
+
+// Looks every millisecond how long the posterior has stood still, until told to stop; shows
+// progress.
+class Watch {
+ public:
+  explicit Watch(const HostedModel& model)
+      : model_(model), start_(Clock::now()), thread_([this] { Run(); }) {}
+  // The longest standstill in milliseconds.
+  double Stop() {
+    stop_ = true;
+    thread_.join();
+    return longest_ms_;
+  }
+
+ private:
+  void Run() {
+    Clock::time_point moved = Clock::now();
+    Clock::time_point said = moved;
+    std::uint64_t version = model_.posterior()->version();
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::uint64_t now = model_.posterior()->version();
+      if (now == version) continue;
+      longest_ms_ = std::max(longest_ms_, 1e3 * SecondsSince(moved));
+      moved = Clock::now();
+      version = now;
+      if (SecondsSince(said) < 5) continue;
+      said = moved;
+      std::fprintf(stderr, "%6.0f s: %llu log entries applied, %d users, %.0f MiB\n",
+                   SecondsSince(start_), static_cast<unsigned long long>(now),
+                   model_.posterior()->nodes(), ResidentMib());
+    }
+    longest_ms_ = std::max(longest_ms_, 1e3 * SecondsSince(moved));
+  }
+
+  const HostedModel& model_;
+  const Clock::time_point start_;
+  std::atomic<bool> stop_ = false;
+  double longest_ms_ = 0;
+  std::thread thread_;
+};
+
+void WaitApplied(const HostedModel& model) {
+  for (;;) {
+    const v1::GetStatsResponse stats = model.Stats();
+    if (stats.applied_sequence() == stats.log_sequence()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::unique_ptr<HostedModel> Open(int users, const std::string& folder) {
+  auto model = HostedModel::Open(UsersSpec(users), folder, SystemClock());
+  BANDANA_CHECK(model.ok());
+  return *std::move(model);
+}
+
+int Main() {
+  const int users = absl::GetFlag(FLAGS_users);
+  std::string folder = absl::GetFlag(FLAGS_folder);
+  const bool is_mine = folder.empty();
+  if (is_mine) {
+    folder = absl::StrCat("/tmp/bandana-users-", getpid());
+    std::filesystem::create_directory(folder);
+  }
+  ZipfEvents events(
+      {.users = users, .arms = 1, .dimension = absl::GetFlag(FLAGS_dimension), .levels = 0});
+  const double before = ResidentMib();
+  auto model = Open(users, folder);
+  const std::int64_t count = absl::GetFlag(FLAGS_events);
+  auto start = Clock::now();
+  Watch learning(*model);
+  Reporter(*model, events).Run([&](std::int64_t sent) { return sent >= count; });
+  const double reported = SecondsSince(start);
+  const double learning_stall = learning.Stop();
+  WaitApplied(*model);
+  const double applied = SecondsSince(start);
+  const double most = PeakMib();
+  // One that the model writes by itself may wait for the first, and is over after the second.
+  for (int i = 0; i < 2; ++i) BANDANA_CHECK(model->Checkpoint().ok());
+  malloc_trim(0);
+  const double rss = ResidentMib();
+  std::printf(
+      "%lld events of %d users reported in %.1f s, applied in %.1f s, longest standstill %.0f ms\n",
+      static_cast<long long>(count), model->posterior()->nodes(), reported, applied,
+      learning_stall);
+  std::printf("%.0f MiB before the first, %.0f at most, %.0f after, %.0f bytes per user\n", before,
+              most, rss, (rss - before) * (1 << 20) / std::max(1, model->posterior()->nodes()));
+
+  start = Clock::now();
+  std::atomic<bool> written = false;
+  Watch checkpointing(*model);
+  std::uint64_t bytes = 0;
+  double checkpoint = 0;
+  std::thread writer([&] {
+    const auto response = model->Checkpoint();
+    BANDANA_CHECK(response.ok());
+    bytes = response->bytes();
+    checkpoint = SecondsSince(start);
+    written = true;
+  });
+  Reporter(*model, events).Run([&](std::int64_t) { return written.load(); });
+  writer.join();
+  const double stall = checkpointing.Stop();
+  WaitApplied(*model);
+  std::printf("checkpoint of %.0f MiB in %.1f s beside reports, %.0f MiB resident afterwards\n",
+              static_cast<double>(bytes) / (1 << 20), checkpoint, ResidentMib());
+  model.reset();
+  malloc_trim(0);
+  start = Clock::now();
+  model = Open(users, folder);
+  const double restart = SecondsSince(start);
+  malloc_trim(0);
+  std::printf("%d users after the restart, %.0f MiB; at most, since the beginning, %.0f\n",
+              model->posterior()->nodes(), ResidentMib(), PeakMib());
+  model.reset();
+  if (is_mine) std::filesystem::remove_all(folder);
+  std::printf("rss_mib=%.0f checkpoint_stall_ms_max=%.0f restart_seconds=%.1f\n", rss, stall,
+              restart);
+  return 0;
+}
+
+}  // namespace
+}  // namespace bandana::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return bandana::bench::Main();
+}

@@ -1,0 +1,54 @@
+// What Select reads of a model of independent users.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/bandits/node_tree.h"
+#include "common/bandits/served_posterior.h"
+#include "common/bandits/user_node.h"
+
+namespace bandana {
+
+// Every user at one log position: the very objects that the model learns with. A user without
+// events is the prior, one object for all. Threads: immutable.
+class UserSnapshot final : public ServedPosterior {
+ public:
+  struct Users {
+    int count = 0;
+    NodeTree<UserNode> tree;
+    std::shared_ptr<const UserNode> prior;
+  };
+  UserSnapshot(const ComponentScale& scale, std::uint64_t version, Users users)
+      : scale_(scale), version_(version), users_(std::move(users)) {}
+
+  std::uint64_t version() const override { return version_; }
+  int nodes() const override { return users_.count; }
+  const NodePosterior& Of(const Whom& whom, NodePosterior& scratch) const override {
+    user(whom.node).Expand(scale_, scratch);
+    return scratch;
+  }
+  void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior&,
+             ArmScores& out) const override {
+    user(whom.node).Score(scale_, arms.features, out);
+  }
+  std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
+    return ScoreLaw{.posterior = &Of(whom, scratch)};
+  }
+
+  // The prior for node == -1 or beyond nodes() (a user never seen).
+  const UserNode& user(int node) const {
+    if (node < 0 || node >= users_.count) return *users_.prior;
+    const UserNode* const found = users_.tree.at(static_cast<std::size_t>(node));
+    return found == nullptr ? *users_.prior : *found;
+  }
+
+ private:
+  const ComponentScale scale_;
+  const std::uint64_t version_;
+  const Users users_;
+};
+
+}  // namespace bandana
