@@ -64,6 +64,34 @@ void IndependentModel::Put(int node, UserFitter::Node user) {
   if (user != nullptr || users_.at(at) != nullptr) users_.Set(at, std::move(user));
 }
 
+namespace {
+
+// The users themselves, which are immutable, and the statistics that are ahead of them.
+class FrozenUsers final : public FrozenStatistics {
+ public:
+  FrozenUsers(const ComponentScale& scale, UserSnapshot::Users users,
+              std::map<int, NodeStatistics> stale)
+      : users_(scale, 0, std::move(users)), scale_(scale), stale_(std::move(stale)) {}
+  int nodes() const override { return users_.nodes(); }
+  const NodeStatistics& Of(int node, NodeStatistics& scratch) const override {
+    if (const auto stale = stale_.find(node); stale != stale_.end()) return stale->second;
+    users_.user(node).Expand(scale_, scratch);
+    return scratch;
+  }
+
+ private:
+  const UserSnapshot users_;
+  const ComponentScale scale_;
+  const std::map<int, NodeStatistics> stale_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FrozenStatistics> IndependentModel::Freeze() {
+  return std::make_shared<FrozenUsers>(fitter_.scale(),
+                                       UserSnapshot::Users{nodes_, users_.Share(), prior_}, stale_);
+}
+
 NodeStatistics& IndependentModel::Stale(int node) {
   const auto found = stale_.find(node);
   return found != stale_.end() ? found->second : stale_[node] = statistics(node);

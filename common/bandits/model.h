@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/coupling.h"
 #include "common/bandits/exploration.h"
+#include "common/bandits/frozen_statistics.h"
 #include "common/bandits/posterior.h"
 #include "common/bandits/served_posterior.h"
 
@@ -63,6 +64,9 @@ class BanditModel {
   virtual std::uint64_t events(int node) const = 0;
   // Good until the next call or change.
   virtual const NodeStatistics& statistics(int node) const = 0;
+  // The same of all nodes, for another thread to read while the model goes on; null where that
+  // would cost a copy of them.
+  virtual std::shared_ptr<const FrozenStatistics> Freeze() { return nullptr; }
 
   // Independent coupling: adds a node without events and returns it. Errors: RESOURCE_EXHAUSTED at
   // nodes_max; FAILED_PRECONDITION for the other couplings.

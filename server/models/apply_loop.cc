@@ -328,11 +328,8 @@ ApplyLoop::Captured ApplyLoop::CaptureNow() const {
                           .nodes = learner_->nodes(),
                           .counters = hooks_.counters(),
                           .published = published_};
-  source.statistics = [this](int node) -> const NodeStatistics& {
-    return learner_->statistics(node);
-  };
   if (users_.size() > 0) source.users = &users_;
-  return {state_.position.sequence, EncodeCheckpoint(source)};
+  return std::make_shared<FrozenCheckpoint>(source, learner_->Freeze());
 }
 
 }  // namespace bandana::server

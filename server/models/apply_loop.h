@@ -31,10 +31,8 @@ namespace bandana::server {
 // Threads: all public methods are safe. Owns the statistics and the state; nobody else reads them.
 class ApplyLoop {
  public:
-  struct Captured {
-    std::uint64_t sequence = 0;
-    std::string bytes;  // a checkpoint file's content
-  };
+  // A checkpoint, to be encoded by whoever writes it: not on the loop's thread.
+  using Captured = std::shared_ptr<const FrozenCheckpoint>;
   // Called on the loop's thread; none may block.
   struct Hooks {
     // Appends a time entry; `done` is called when it is durable or has failed.

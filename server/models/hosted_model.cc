@@ -120,8 +120,8 @@ absl::Status Model::StartLoop(Recovered recovered) {
   hooks.checkpoint = [this](ApplyLoop::Captured captured) {
     checkpoint_running_ = true;
     auto write = [this, captured = std::move(captured)]() mutable {
-      const absl::Status written = WriteCheckpoint(captured);
-      std::string().swap(captured.bytes);  // the task lives until the next checkpoint
+      const absl::Status written = WriteCheckpoint(*captured).status();
+      captured.reset();  // the task lives until the next checkpoint
       if (!written.ok()) warn_(absl::StrCat("checkpoint: ", written.message()));
       checkpoint_running_ = false;
     };
@@ -354,12 +354,12 @@ absl::StatusOr<std::uint64_t> Model::OpenEpoch() {
   }
 }
 
-absl::Status Model::WriteCheckpoint(const ApplyLoop::Captured& captured) {
+absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captured) {
+  const std::string bytes = captured.Encode();
   std::lock_guard lock(checkpoint_mutex_);
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
-                           store_.Write(captured.sequence, captured.bytes));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older, store_.Write(captured.sequence(), bytes));
   writer_->TrimThrough(older);
-  return absl::OkStatus();
+  return bytes.size();
 }
 
 void Model::FinishTrimming() {
@@ -370,11 +370,11 @@ void Model::FinishTrimming() {
 absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
   Step();
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
-  BANDANA_RETURN_IF_ERROR(WriteCheckpoint(captured));
+  BANDANA_ASSIGN_OR_RETURN(const std::size_t bytes, WriteCheckpoint(*captured));
   Step();  // trims
   v1::CheckpointResponse response;
-  response.set_log_sequence(captured.sequence);
-  response.set_bytes(captured.bytes.size());
+  response.set_log_sequence(captured->sequence());
+  response.set_bytes(bytes);
   return response;
 }
 
@@ -396,6 +396,8 @@ absl::StatusOr<ExportedFile> Model::ExportToFile() {
   BANDANA_ASSIGN_OR_RETURN(const WindowValues values,
                            path_->ReportsToCopy([this] { return ReportedValues(); }));
   BANDANA_ASSIGN_OR_RETURN(ApplyLoop::Captured captured, loop_->Capture());
+  std::string checkpoint = captured->Encode();
+  captured.reset();
   v1::ModelConfig config = spec_.config;
   config.clear_arms_file();
   const std::shared_ptr<const Catalogue> arms = catalogue();
@@ -404,7 +406,7 @@ absl::StatusOr<ExportedFile> Model::ExportToFile() {
                            .free_bytes = free,
                            .config = config,
                            .path = *path_,
-                           .checkpoint = std::move(captured.bytes),
+                           .checkpoint = std::move(checkpoint),
                            .values = values,
                            .catalogue = *arms,
                            .users = *user_groups_});

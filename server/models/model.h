@@ -186,7 +186,8 @@ class Model final : public HostedModel {
   // Whether effects are to be freed now, by the caller.
   bool TakeFreeing(absl::Time now);
   void Free(absl::Time now);
-  absl::Status WriteCheckpoint(const ApplyLoop::Captured& captured);
+  // Encodes and writes it, and trims the log. Returns its length.
+  absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
   // The error of a call that the gate could not decide about.

@@ -12,10 +12,10 @@
 namespace bandana {
 
 // Threads: Find and size from any thread without a lock; Add and Name by one thread at a time
-// (recovery, then the log's writer; Name also by the apply thread for nodes whose entries it has
-// read). Invariants: 1. users 0 .. size() - 1 are set. 2. A slot once set never changes. 3. Tables
-// that grew too small live as long as the index, because readers may still be in them: together no
-// larger than the present one.
+// (recovery, then the log's writer). Name also by the apply thread, for nodes whose entries it has
+// read, and by threads that have such nodes from it. Invariants: 1. users 0 .. size() - 1 are set.
+// 2. A slot once set never changes. 3. Tables that grew too small live as long as the index,
+// because readers may still be in them: together no larger than the present one.
 class UserIndex {
  public:
   UserIndex();

@@ -54,6 +54,10 @@ class BanditSink final : public CoupledLearner, public RewardSums {
   std::uint64_t events(int node) const override;
   void Add(int node, std::string_view features, const Released<double>& reward) override;
   const NodeStatistics& statistics(int node) const override { return model_->statistics(node); }
+  std::shared_ptr<const FrozenStatistics> Freeze() override {
+    auto frozen = model_->Freeze();
+    return frozen == nullptr ? EventSink::Freeze() : frozen;
+  }
   absl::Status SetGraph(std::string_view graph) override;
   void Flush(const ModelState&) override { Flush(); }
 

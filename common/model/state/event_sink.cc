@@ -7,6 +7,28 @@
 
 namespace bandana {
 
+namespace {
+
+class CopiedStatistics final : public FrozenStatistics {
+ public:
+  explicit CopiedStatistics(std::vector<NodeStatistics> statistics)
+      : statistics_(std::move(statistics)) {}
+  int nodes() const override { return static_cast<int>(statistics_.size()); }
+  const NodeStatistics& Of(int node, NodeStatistics&) const override { return statistics_[node]; }
+
+ private:
+  const std::vector<NodeStatistics> statistics_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FrozenStatistics> EventSink::Freeze() {
+  std::vector<NodeStatistics> all;
+  all.reserve(static_cast<std::size_t>(nodes()));
+  for (int node = 0; node < nodes(); ++node) all.push_back(statistics(node));
+  return std::make_shared<CopiedStatistics>(std::move(all));
+}
+
 void JoinContexts(const NodeStatistics& held, NodeStatistics& node) {
   for (std::size_t i = 0; i < node.gram.size(); ++i) node.gram[i] += held.gram[i];
   for (std::size_t i = 0; i < node.moment.size(); ++i) node.moment[i] += held.moment[i];

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/bandits/frozen_statistics.h"
 #include "common/bandits/model.h"
 #include "common/base/check.h"
 #include "common/mechanisms/joint_statistic.h"
@@ -25,6 +27,9 @@ class EventSink {
   virtual std::uint64_t events(int node) const = 0;
   // What a checkpoint keeps of the node. Requires that nothing waits to be flushed.
   virtual const NodeStatistics& statistics(int node) const = 0;
+  // The same of all nodes, for another thread to read while the sink goes on. Unless a sink says
+  // otherwise it costs a copy of them.
+  virtual std::shared_ptr<const FrozenStatistics> Freeze();
 };
 
 // Events whose context and reward may be summed one by one.

@@ -66,16 +66,27 @@ absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
-absl::Status PutNodes(PieceWriter& pieces, const CheckpointSource& source) {
+bool HasEffects(const CheckpointSource& source) {
+  return source.state->effects != nullptr || !source.effects.empty();
+}
+
+struct NodesPart {
+  int nodes = 0;
+  bool events_only = false;
+  const UserIndex* users = nullptr;
+  const std::vector<std::uint64_t>& at_epoch;
+};
+
+template <typename StatisticsOf>
+absl::Status PutNodes(PieceWriter& pieces, const NodesPart& part, StatisticsOf statistics_of) {
   ByteWriter& out = pieces.out();
-  const std::vector<std::uint64_t>& at_epoch = source.state->events_at_epoch;
-  out.U32(static_cast<std::uint32_t>(source.nodes));
-  out.U8((source.users != nullptr ? kNamed : 0) | (source.events_only ? kEventsOnly : 0));
-  for (int node = 0; node < source.nodes; ++node) {
-    const NodeStatistics& s = source.statistics(node);
-    if (source.users != nullptr) out.Block(source.users->Name(node));
+  out.U32(static_cast<std::uint32_t>(part.nodes));
+  out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0));
+  for (int node = 0; node < part.nodes; ++node) {
+    const NodeStatistics& s = statistics_of(node);
+    if (part.users != nullptr) out.Block(part.users->Name(node));
     out.U64(s.events);
-    out.U64(static_cast<std::size_t>(node) < at_epoch.size() ? at_epoch[node] : 0);
+    out.U64(static_cast<std::size_t>(node) < part.at_epoch.size() ? part.at_epoch[node] : 0);
     out.Doubles(s.gram);
     out.Doubles(s.moment);
     BANDANA_RETURN_IF_ERROR(pieces.Pass());
@@ -188,6 +199,52 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
   return encode(source);
 }
 
+void PutHead(ByteWriter& out, const CheckpointSource& source) {
+  const ModelState& state = *source.state;
+  out.Fixed(AsBytes(kMagic));
+  out.U32(HasEffects(source) ? kVersionOfEffects : kVersion);
+  out.Fixed(source.instance);
+  out.Fixed(source.fixed);
+  out.U64(state.position.sequence);
+  out.Fixed(state.position.hash);
+  out.U64(state.epoch);
+  out.I64(absl::ToUnixNanos(state.time));
+  out.Block(state.graph);
+  out.Block(source.counters);
+  out.U32(static_cast<std::uint32_t>(source.dimension));
+}
+
+void PutTail(ByteWriter& out, const CheckpointSource& source) {
+  const ModelState& state = *source.state;
+  PutWindows(out, state.windows, HasEffects(source));
+  PutStreams(out, source);
+  state.held.Encode(out);
+  PutShape(out, state.shape);
+  PutSparse(out, source);
+  if (HasEffects(source)) PutEffects(out, source);
+}
+
+// Pieces on their way to a sink, with the digest of all of them at the end.
+class DigestedPieces {
+ public:
+  explicit DigestedPieces(const ByteSink& sink)
+      : sink_(sink), pieces_([this](std::string_view bytes) {
+          digest_.Update(bytes);
+          return sink_(bytes);
+        }) {}
+  PieceWriter& pieces() { return pieces_; }
+  ByteWriter& out() { return pieces_.out(); }
+  absl::Status Finish() {
+    BANDANA_RETURN_IF_ERROR(pieces_.Flush());
+    return sink_(AsChars(digest_.Finish()));
+  }
+
+ private:
+  const ByteSink& sink_;
+  Sha256 digest_;
+  PieceWriter pieces_;
+};
+
 }  // namespace
 
 std::string EncodeCheckpoint(const CheckpointSource& source) {
@@ -203,34 +260,56 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
 }
 
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink) {
-  const ModelState& state = *source.state;
-  Sha256 digest;
-  PieceWriter pieces([&](std::string_view bytes) {
-    digest.Update(bytes);
-    return sink(bytes);
+  DigestedPieces pieces(sink);
+  PutHead(pieces.out(), source);
+  const NodesPart part{source.nodes, source.events_only, source.users,
+                       source.state->events_at_epoch};
+  BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, source.statistics));
+  PutTail(pieces.out(), source);
+  return pieces.Finish();
+}
+
+FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
+                                   std::shared_ptr<const FrozenStatistics> statistics)
+    : sequence_(source.state->position.sequence),
+      events_only_(source.events_only),
+      users_(source.users),
+      events_at_epoch_(source.state->events_at_epoch),
+      statistics_(std::move(statistics)) {
+  ByteWriter head(head_);
+  PutHead(head, source);
+  ByteWriter tail(tail_);
+  PutTail(tail, source);
+}
+
+absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
+  DigestedPieces pieces(sink);
+  pieces.out().Fixed(AsBytes(head_));
+  const NodesPart part{statistics_->nodes(), events_only_, users_, events_at_epoch_};
+  NodeStatistics scratch;
+  BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, [&](int node) -> const NodeStatistics& {
+    return statistics_->Of(node, scratch);
+  }));
+  BANDANA_RETURN_IF_ERROR(pieces.pieces().Flush());
+  pieces.out().Fixed(AsBytes(tail_));
+  return pieces.Finish();
+}
+
+std::string FrozenCheckpoint::Encode() const {
+  std::string bytes;
+  if (const int nodes = statistics_->nodes(); nodes > 0) {
+    NodeStatistics scratch;
+    const NodeStatistics& first = statistics_->Of(0, scratch);
+    const std::size_t doubles = first.gram.size() + first.moment.size();
+    bytes.reserve(head_.size() + tail_.size() +
+                  static_cast<std::size_t>(nodes) * (64 + doubles * sizeof(double)));
+  }
+  const absl::Status appended = Encode([&](std::string_view piece) {
+    bytes += piece;
+    return absl::OkStatus();
   });
-  ByteWriter& out = pieces.out();
-  out.Fixed(AsBytes(kMagic));
-  const bool has_effects = state.effects != nullptr || !source.effects.empty();
-  out.U32(has_effects ? kVersionOfEffects : kVersion);
-  out.Fixed(source.instance);
-  out.Fixed(source.fixed);
-  out.U64(state.position.sequence);
-  out.Fixed(state.position.hash);
-  out.U64(state.epoch);
-  out.I64(absl::ToUnixNanos(state.time));
-  out.Block(state.graph);
-  out.Block(source.counters);
-  out.U32(static_cast<std::uint32_t>(source.dimension));
-  BANDANA_RETURN_IF_ERROR(PutNodes(pieces, source));
-  PutWindows(out, state.windows, has_effects);
-  PutStreams(out, source);
-  state.held.Encode(out);
-  PutShape(out, state.shape);
-  PutSparse(out, source);
-  if (has_effects) PutEffects(out, source);
-  BANDANA_RETURN_IF_ERROR(pieces.Flush());
-  return sink(AsChars(digest.Finish()));
+  BANDANA_CHECK(appended.ok());
+  return bytes;
 }
 
 absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes) {

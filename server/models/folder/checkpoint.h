@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/bandits/frozen_statistics.h"
 #include "common/bandits/model.h"
 #include "common/base/byte_sink.h"
 #include "common/design/identity.h"
@@ -36,6 +38,29 @@ struct CheckpointSource {
 std::string EncodeCheckpoint(const CheckpointSource& source);
 // The same in pieces. Errors: those of `sink`.
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink);
+
+// A checkpoint whose state is taken and whose nodes are still to be encoded, which is most of the
+// work. Threads: immutable.
+class FrozenCheckpoint {
+ public:
+  // `source.statistics` is not asked. Its users must outlive the object; what was added to them
+  // since is not looked at.
+  FrozenCheckpoint(const CheckpointSource& source,
+                   std::shared_ptr<const FrozenStatistics> statistics);
+  std::uint64_t sequence() const { return sequence_; }
+  // As EncodeCheckpoint of the source at that time.
+  std::string Encode() const;
+  absl::Status Encode(const ByteSink& sink) const;
+
+ private:
+  const std::uint64_t sequence_;
+  const bool events_only_;
+  const UserIndex* const users_;
+  const std::vector<std::uint64_t> events_at_epoch_;
+  const std::shared_ptr<const FrozenStatistics> statistics_;
+  std::string head_;
+  std::string tail_;
+};
 
 struct Checkpoint {
   std::uint32_t version = 0;  // of the bytes that it was read from

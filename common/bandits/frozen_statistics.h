@@ -1,0 +1,17 @@
+// What a checkpoint keeps of every node, at one moment, while the model goes on.
+#pragma once
+
+namespace bandana {
+
+struct NodeStatistics;
+
+// Threads: immutable.
+class FrozenStatistics {
+ public:
+  virtual ~FrozenStatistics() = default;
+  virtual int nodes() const = 0;
+  // Valid until the next call with the same scratch.
+  virtual const NodeStatistics& Of(int node, NodeStatistics& scratch) const = 0;
+};
+
+}  // namespace bandana
