@@ -29,7 +29,8 @@ TEST(ToJson, KeepsLargeNumbersAsNumbersAndMapsAsObjects) {
   "decisions_open": 0,
   "features_clipped": 0,
   "rewards_clipped": 0,
-  "grams_repaired": 0
+  "grams_repaired": 0,
+  "refusals": []
 }
 )");
 }

@@ -267,11 +267,13 @@ TEST(StatusPage, LeavesTheDetailsOfManyModelsToTheirOwnPages) {
 TEST(ModelPage, HasWhatThePageOfManyModelsLeavesOut) {
   ServerView view = Holding(20);
   view.models[4].failure = "no space <for> the log";
+  view.models[4].refusals = {
+      {.reason = "log", .text = "no space <for> the log", .remedy = "Restart the server"}};
   view.models[4].looks = {EffectLook{.name = "arm"}};
   const HttpResponse response = Get("/models/model-104", view);
   EXPECT_EQ(response.status, 200);
   EXPECT_THAT(response.body, AllOf(HasSubstr("<h1>model-104</h1>"), HasSubstr("<b>failed</b>"),
-                                   HasSubstr("no space &lt;for&gt; the log. Restart the server"),
+                                   HasSubstr("No space &lt;for&gt; the log. Restart the server"),
                                    HasSubstr("user_limit 4"), HasSubstr("Prior variance"),
                                    Not(HasSubstr("model-103")), Not(HasSubstr("<script"))));
   EXPECT_EQ(Count(response.body, "<svg class=\"chart\""), 2u * 3u);
