@@ -20,8 +20,8 @@ template <typename T>
 class NodeTree {
  public:
   NodeTree() : edition_(NewEdition()) {}
-  NodeTree(NodeTree&&) = default;
-  NodeTree& operator=(NodeTree&&) = default;
+  NodeTree(NodeTree&&) noexcept = default;
+  NodeTree& operator=(NodeTree&&) noexcept = default;
 
   // What node `node` has; nullptr for nothing, also beyond all that was set.
   const T* at(std::size_t node) const {

@@ -68,7 +68,7 @@ class ModelRegistry {
   // Models made in earlier runs are opened as well. Several at a time, each served as soon as it is
   // open. Returns what could not be done, by model: that model is absent, or served as before, and
   // the others are served.
-  virtual std::vector<AbsentModel> Configure(std::vector<ModelSpec> /*specs*/) { return {}; }
+  virtual std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) = 0;
   // Opens again each model whose log has failed, and those that are absent for a reason that may
   // pass (UNAVAILABLE).
   virtual void Recover() {}
@@ -80,9 +80,7 @@ class ModelRegistry {
   // and served from what was published meanwhile. When it cannot be opened so, it is opened as
   // before. Errors: NOT_FOUND; FAILED_PRECONDITION a configured model; those of
   // HostedModel::CheckUpdate and HostedModel::Open.
-  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec /*spec*/) {
-    return absl::UnimplementedError("models of this registry cannot be updated");
-  }
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
   // Whether Import would take an export with this header, as far as can be known before its bytes
   // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED models_max, or the disk; FAILED_PRECONDITION another limit

@@ -168,7 +168,7 @@ class RunningServer final : public Server {
     const std::vector<AbsentModel> failed = registry_->Configure(std::move(spec_.models));
     spec_.models.clear();
     for (const AbsentModel& model : failed) {
-      const absl::Status why = Annotated(model);
+      absl::Status why = Annotated(model);
       if (absl::IsInvalidArgument(why) || absl::IsAlreadyExists(why)) return why;
       spdlog::error("{}; the other models are served", std::string(why.message()));
     }

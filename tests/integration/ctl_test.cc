@@ -75,6 +75,30 @@ TEST_F(CtlTest, CreatesAModelFromFilesThatTheServerNeverReads) {
   EXPECT_EQ(Ctl({"models", "get", "--model=friends"}).exit_code, 1);
 }
 
+TEST_F(CtlTest, UpdatesSomeFieldsOfAModel) {
+  Out({"models", "create", folder_.File("friends.textproto")});
+  Write("change.textproto", "goblin { laplacian_weight: 3 } arms_max: 9");
+  EXPECT_THAT(Out({"models", "update", folder_.File("change.textproto"), "--model=friends"}),
+              AllOf(HasSubstr("laplacian_weight: 3"), HasSubstr("arms_max: 9"),
+                    HasSubstr("nodes: 3"), HasSubstr("arms: 2")));
+  Write("nothing.textproto", "");
+  EXPECT_THAT(
+      Out({"models", "update", folder_.File("nothing.textproto"), "arms_max", "--model=friends"}),
+      AllOf(HasSubstr("laplacian_weight: 3"), Not(HasSubstr("arms_max: 9"))));
+  const auto fails = [&](std::vector<std::string> arguments, const std::string& why) {
+    const ProcessResult result = Ctl(std::move(arguments));
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr(why));
+  };
+  fails({"models", "update", folder_.File("nothing.textproto"), "--model=friends"},
+        "has no field, and none to reset is named");
+  fails({"models", "update", folder_.File("nothing.textproto"), "arms_mux", "--model=friends"},
+        "`arms_mux` is no field");
+  Write("fixed.textproto", "dimension: 3");
+  fails({"models", "update", folder_.File("fixed.textproto"), "--model=friends"}, "dimension");
+  fails({"models", "update", folder_.File("change.textproto"), "--model=plain"}, "SIGHUP");
+}
+
 TEST_F(CtlTest, PutsAndDeletesUsers) {
   Write("fx.textproto",
         "name: 'fx' dimension: 2 mode: NON_PRIVATE "

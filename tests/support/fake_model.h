@@ -235,7 +235,11 @@ class FakeRegistry final : public server::ModelRegistry {
     return list;
   }
   absl::Status AddConfigured(ModelSpec) override { return absl::UnimplementedError("not faked"); }
+  std::vector<server::AbsentModel> Configure(std::vector<ModelSpec>) override { return {}; }
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Update(ModelSpec) override {
     return absl::UnimplementedError("not faked");
   }
   absl::Status CheckImport(std::string_view, const v1::ExportHeader&) override {

@@ -236,7 +236,7 @@ absl::Status Import(Context& context) {
   const std::string& path = context.arguments[0];
   BANDANA_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   BANDANA_ASSIGN_OR_RETURN(const v1::ExportHeader header, SoundExport(file, path));
-  const absl::Status taken = context.client.CheckImport(context.line.model, header);
+  absl::Status taken = context.client.CheckImport(context.line.model, header);
   if (!taken.ok() && !absl::IsUnimplemented(taken)) return taken;
   return Print(context.client.Import(context.line.model, file.bytes(), &header), context);
 }

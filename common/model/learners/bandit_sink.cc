@@ -40,10 +40,10 @@ absl::Status CoupledLearner::SetGraph(std::string_view graph) {
 absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
                                                         const ModelState& state,
                                                         std::size_t nodes) {
-  BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec, state.graph));
+  BANDANA_ASSIGN_OR_RETURN(const Coupling coupling, CouplingOf(spec, state.graph));
   BanditModel::Options options = spec.bandit;
   options.nodes_max = std::max(options.nodes_max, static_cast<int>(nodes));
-  return BanditModel::Create(options, std::move(coupling));
+  return BanditModel::Create(options, coupling);
 }
 
 BanditSink::BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model)

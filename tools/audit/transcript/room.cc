@@ -24,6 +24,10 @@ class OneModel final : public server::ModelRegistry {
   }
   std::vector<std::shared_ptr<server::HostedModel>> List() const override { return {model_}; }
   absl::Status AddConfigured(ModelSpec) override { return Refused(); }
+  std::vector<server::AbsentModel> Configure(std::vector<ModelSpec>) override { return {}; }
+  absl::StatusOr<std::shared_ptr<server::HostedModel>> Update(ModelSpec) override {
+    return Refused();
+  }
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
     return Refused();
   }

@@ -139,6 +139,7 @@ void MakeBurst(WorldRandom& random, Scenario& scenario) {
   scenario.trouble = 0.05;
   const absl::Duration window = scenario.window;
   std::vector<Step> steps;
+  steps.reserve(kChoices + 8);
   for (int i = 0; i < kChoices; ++i) {
     steps.push_back({.after = window / 1000, .act = Act::kSelect, .choice = i});
   }
