@@ -73,6 +73,7 @@ class Registry final : public ModelRegistry {
 
   std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
   void Recover() override;
+  absl::Status MayUpdate(std::string_view name) const override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
   absl::Status AddConfigured(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;

@@ -341,15 +341,19 @@ void Registry::Recover() {
   }
 }
 
+absl::Status Registry::MayUpdate(std::string_view name) const {
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry) return AbsenceOf(*this, name);
+  if (!entry->configured) return absl::OkStatus();
+  return FailedPrecondition("model ", ToAbsl(name),
+                            " is in the configuration file; change it there, and send SIGHUP");
+}
+
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
   const std::lock_guard lock(mutex_);
   const std::string name = spec.public_spec.name;
+  BANDANA_RETURN_IF_ERROR(MayUpdate(name));
   const std::optional<Entry> entry = EntryOf(name);
-  if (!entry) return NotFound("model ", name, " does not exist");
-  if (entry->configured) {
-    return FailedPrecondition("model ", name,
-                              " is in the configuration file; change it there, and send SIGHUP");
-  }
   if (entry->model == nullptr) {
     BANDANA_RETURN_IF_ERROR(WriteStoredConfig(Folder(name), spec.config));
     return Add(std::move(spec), /*configured=*/false);

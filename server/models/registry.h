@@ -76,10 +76,12 @@ class ModelRegistry {
   // A model made at run time; its configuration is durable before this returns. Errors:
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
+  // Whether Update may be called for the model. Errors: NOT_FOUND; FAILED_PRECONDITION a configured
+  // model.
+  virtual absl::Status MayUpdate(std::string_view /*name*/) const { return absl::OkStatus(); }
   // Gives a model made at run time another configuration, durably: it is closed and opened again,
   // and served from what was published meanwhile. When it cannot be opened so, it is opened as
-  // before. Errors: NOT_FOUND; FAILED_PRECONDITION a configured model; those of
-  // HostedModel::CheckUpdate and HostedModel::Open.
+  // before. Errors: those of MayUpdate, HostedModel::CheckUpdate and HostedModel::Open.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
   // Whether Import would take an export with this header, as far as can be known before its bytes
   // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;

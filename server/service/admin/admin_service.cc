@@ -253,6 +253,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   absl::Status Update(const v1::UpdateModelRequest& request, v1::ModelDescription& response) {
     const std::string& name = request.config().name();
+    BANDANA_RETURN_IF_ERROR(registry_.MayUpdate(name));
     const std::shared_ptr<HostedModel> current = registry_.Find(name);
     if (current == nullptr) return AbsenceOf(registry_, name);
     BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config,
