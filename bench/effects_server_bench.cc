@@ -24,6 +24,7 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "bench/measure.h"
+#include "bench/reporter.h"
 #include "bench/zipf_events.h"
 #include "common/bandits/scoring.h"
 #include "common/base/check.h"
@@ -44,8 +45,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using server::HostedModel;
 
-constexpr int kReport = 64;    // events of a report
-constexpr int kInFlight = 64;  // reports
 constexpr int kArms = 10;
 constexpr int kPutTogether = 100'000;  // users
 
@@ -121,73 +120,6 @@ void PutUsers(HostedModel& model, const ZipfEvents& events, int users, int level
   }
 }
 
-// Reports as fast as they are taken, kInFlight at a time.
-class Reporter {
- public:
-  Reporter(HostedModel& model, ZipfEvents& events) : model_(model), events_(events) {}
-
-  void Run(std::int64_t events) {
-    for (std::int64_t done = 0; done < events; done += kReport) {
-      std::vector<ReportedOutcome> outcomes;
-      outcomes.reserve(kReport);
-      for (int i = 0; i < kReport; ++i) outcomes.push_back(Next());
-      std::unique_lock lock(mutex_);
-      free_.wait(lock, [&] { return in_flight_ < kInFlight; });
-      ++in_flight_;
-      lock.unlock();
-      Send(std::move(outcomes));
-    }
-    std::unique_lock lock(mutex_);
-    free_.wait(lock, [&] { return in_flight_ == 0; });
-    BANDANA_CHECK(refused_ == 0);
-  }
-
- private:
-  ReportedOutcome Next() {
-    const std::string user = events_.DrawUserName();
-    events_.DrawArm(arm_);
-    ReportedOutcome outcome;
-    Decision& decision = outcome.decision;
-    decision.instance = model_.instance();
-    decision.epoch = model_.epoch();
-    model_.NumberDecision(decision.id);
-    decision.time = absl::Now();
-    decision.node = 0;
-    SealedArm& arm = decision.arms.emplace_back();
-    arm.propensity = 1;
-    events_.DrawFeatures(arm.features);
-    model_.UserParts(user, arm.keys);
-    arm.keys.push_back(arm_[0]);
-    outcome.reward = 0.5 + 0.3 * arm.features[0];
-    return outcome;
-  }
-
-  void Send(std::vector<ReportedOutcome> outcomes) {
-    model_.Report(std::move(outcomes), [this](absl::StatusOr<std::vector<ReportResult>> results) {
-      const std::lock_guard lock(mutex_);
-      --in_flight_;
-      if (!results.ok()) ++refused_;
-      free_.notify_one();
-    });
-  }
-
-  HostedModel& model_;
-  ZipfEvents& events_;
-  std::vector<EffectKey> arm_;
-  std::mutex mutex_;
-  std::condition_variable free_;
-  int in_flight_ = 0;
-  int refused_ = 0;
-};
-
-void WaitApplied(const HostedModel& model) {
-  for (;;) {
-    const v1::GetStatsResponse stats = model.Stats();
-    if (stats.applied_sequence() == stats.log_sequence()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 std::unique_ptr<HostedModel> Open(const ZipfOptions& options, const std::string& folder) {
   auto model = HostedModel::Open(ZipfModelSpec(options), folder, SystemClock());
   BANDANA_CHECK(model.ok());
@@ -216,7 +148,15 @@ int Main() {
   start = Clock::now();
   double seconds = 0;
   const std::vector<double> learning = Beside(selector, *model, [&] {
-    Reporter(*model, events).Run(count);
+    std::vector<EffectKey> arm;
+    const auto of_user_and_arm = [&](ReportedOutcome& outcome) {
+      events.DrawArm(arm);
+      std::vector<EffectKey>& keys = outcome.decision.arms[0].keys;
+      outcome.decision.node = 0;
+      model->UserParts(events.DrawUserName(), keys);
+      keys.push_back(arm[0]);
+    };
+    Reporter(*model, events, of_user_and_arm).Run([&](std::int64_t sent) { return sent >= count; });
     WaitApplied(*model);
     seconds = SecondsSince(start);
   });

@@ -196,7 +196,8 @@ void Note(const grpc::Status& status, int count, Load& load) {
                                                         : load.totals.other) += count;
 }
 
-// One caller: decides, reports, and waits for its next turn; late turns are not made up for.
+// One caller: decides, reports, and waits for its next turn. Turns that are late by more than a
+// second are left out.
 void Call(const std::string& address, int thread, Load& load) {
   grpc::ChannelArguments own;
   own.SetInt("caller", thread);  // a connection of its own

@@ -32,6 +32,7 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "bench/measure.h"
+#include "bench/reporter.h"
 #include "bench/zipf_events.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
@@ -52,9 +53,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using server::HostedModel;
 
-constexpr int kReport = 64;    // events of a report
-constexpr int kInFlight = 64;  // reports
-
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -72,68 +70,6 @@ ModelSpec UsersSpec(int users) {
   BANDANA_CHECK(spec.has_value());
   return *std::move(spec);
 }
-
-// Reports as fast as they are taken, kInFlight at a time.
-class Reporter {
- public:
-  Reporter(HostedModel& model, ZipfEvents& events) : model_(model), events_(events) {}
-
-  // Until `enough`, which is asked before each report.
-  template <typename Enough>
-  void Run(const Enough& enough) {
-    while (!enough(sent_)) {
-      std::vector<ReportedOutcome> outcomes;
-      outcomes.reserve(kReport);
-      for (int i = 0; i < kReport; ++i) outcomes.push_back(Next());
-      sent_ += kReport;
-      std::unique_lock lock(mutex_);
-      free_.wait(lock, [&] { return in_flight_ < kInFlight; });
-      ++in_flight_;
-      lock.unlock();
-      Send(std::move(outcomes));
-    }
-    std::unique_lock lock(mutex_);
-    free_.wait(lock, [&] { return in_flight_ == 0; });
-    BANDANA_CHECK(refused_ == 0);
-  }
-
- private:
-  ReportedOutcome Next() {
-    ReportedOutcome outcome;
-    Decision& decision = outcome.decision;
-    decision.instance = model_.instance();
-    decision.epoch = model_.epoch();
-    model_.NumberDecision(decision.id);
-    decision.time = absl::Now();
-    decision.user = absl::StrCat("user-", events_.DrawUserName());
-    SealedArm& arm = decision.arms.emplace_back();
-    arm.propensity = 1;
-    events_.DrawFeatures(arm.features);
-    outcome.reward = 0.5 + 0.3 * arm.features[0];
-    return outcome;
-  }
-
-  void Send(std::vector<ReportedOutcome> outcomes) {
-    model_.Report(std::move(outcomes), [this](absl::StatusOr<std::vector<ReportResult>> results) {
-      const std::lock_guard lock(mutex_);
-      --in_flight_;
-      if (!results.ok()) {
-        ++refused_;
-      } else {
-        for (const ReportResult& result : *results) refused_ += result.code == v1::APPLIED ? 0 : 1;
-      }
-      free_.notify_one();
-    });
-  }
-
-  HostedModel& model_;
-  ZipfEvents& events_;
-  std::int64_t sent_ = 0;
-  std::mutex mutex_;
-  std::condition_variable free_;
-  int in_flight_ = 0;
-  int refused_ = 0;
-};
 
 // Looks every millisecond how long the posterior has stood still, until told to stop; shows
 // progress.
@@ -176,14 +112,6 @@ class Watch {
   std::thread thread_;
 };
 
-void WaitApplied(const HostedModel& model) {
-  for (;;) {
-    const v1::GetStatsResponse stats = model.Stats();
-    if (stats.applied_sequence() == stats.log_sequence()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 std::unique_ptr<HostedModel> Open(int users, const std::string& folder) {
   auto model = HostedModel::Open(UsersSpec(users), folder, SystemClock());
   BANDANA_CHECK(model.ok());
@@ -205,7 +133,10 @@ int Main() {
   const std::int64_t count = absl::GetFlag(FLAGS_events);
   auto start = Clock::now();
   Watch learning(*model);
-  Reporter(*model, events).Run([&](std::int64_t sent) { return sent >= count; });
+  const auto of_user = [&](ReportedOutcome& outcome) {
+    outcome.decision.user = absl::StrCat("user-", events.DrawUserName());
+  };
+  Reporter(*model, events, of_user).Run([&](std::int64_t sent) { return sent >= count; });
   const double reported = SecondsSince(start);
   const double learning_stall = learning.Stop();
   WaitApplied(*model);
@@ -234,7 +165,7 @@ int Main() {
     checkpoint = SecondsSince(start);
     written = true;
   });
-  Reporter(*model, events).Run([&](std::int64_t) { return written.load(); });
+  Reporter(*model, events, of_user).Run([&](std::int64_t) { return written.load(); });
   writer.join();
   const double stall = checkpointing.Stop();
   WaitApplied(*model);

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <system_error>
 #include <utility>
 
+#include "common/base/errno_status.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -22,17 +22,7 @@ namespace {
 constexpr char kPrefix[] = ".temp-";
 
 absl::Status FileError(std::string_view what, const std::string& folder, int error) {
-  const std::string message = absl::StrCat("cannot ", ToAbsl(what), " a temporary file in ", folder,
-                                           ": ", std::strerror(error));
-  switch (error) {
-    case ENOENT:
-      return absl::NotFoundError(message);
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
+  return ErrnoStatus(absl::StrCat("cannot ", ToAbsl(what), " a temporary file in ", folder), error);
 }
 
 }  // namespace

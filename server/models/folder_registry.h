@@ -58,7 +58,7 @@ class Registry final : public ModelRegistry {
     std::vector<AbsentModel> absent;
     const auto models = models_.load();
     for (const auto& [name, entry] : *models) {
-      if (entry.model == nullptr) absent.push_back({name, entry.why});
+      if (entry.model == nullptr) absent.push_back({name, entry.why, entry.opening});
     }
     return absent;
   }
@@ -91,6 +91,7 @@ class Registry final : public ModelRegistry {
     std::shared_ptr<const ModelSpec> spec;  // null: its stored configuration is not readable
     std::string fingerprint;                // FingerprintOf(*spec) as it was opened
     absl::Status why;                       // it is absent
+    bool opening = false;                   // it is absent, but not for long
   };
   using Models = std::map<std::string, Entry, std::less<>>;
   using Job = std::function<absl::Status()>;
@@ -129,6 +130,8 @@ class Registry final : public ModelRegistry {
   // Runs them, several at a time; those that failed.
   static std::vector<AbsentModel> RunAll(Jobs jobs);
   void AddStoredJobs(Jobs& jobs);
+  // An entry of a model of an earlier run that is to be opened, or says why it cannot be.
+  Entry StoredEntry(const std::string& name) const;
   absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
   absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec);
   // Closes a model and opens it as `spec`; when it cannot be opened so, as before.

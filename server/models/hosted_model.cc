@@ -368,6 +368,7 @@ void Model::FinishTrimming() {
 }
 
 absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
+  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   Step();
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
   BANDANA_ASSIGN_OR_RETURN(const std::size_t bytes, WriteCheckpoint(*captured));

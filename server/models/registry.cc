@@ -123,18 +123,19 @@ absl::Status Registry::FindStored() {
       continue;
     }
     if (!HasStoredConfig(Folder(name))) continue;  // of a configured model
-    Entry entry{.why = Opening()};
-    const absl::StatusOr<v1::ModelConfig> config = ReadStoredConfig(Folder(name));
-    absl::StatusOr<ModelSpec> spec =
-        config.ok() ? ParseStoredConfig(*config) : absl::StatusOr<ModelSpec>(config.status());
-    if (spec.ok()) {
-      entry.spec = std::make_shared<const ModelSpec>(*std::move(spec));
-    } else {
-      entry.why = spec.status();
-    }
-    Set(name, std::move(entry));
+    Set(name, StoredEntry(name));
   }
   return absl::OkStatus();
+}
+
+Registry::Entry Registry::StoredEntry(const std::string& name) const {
+  const absl::StatusOr<v1::ModelConfig> config = ReadStoredConfig(Folder(name));
+  if (!config.ok()) return {.why = config.status()};
+  absl::StatusOr<ModelSpec> spec = ParseStoredConfig(*config);
+  if (!spec.ok()) return {.why = spec.status()};
+  return {.spec = std::make_shared<const ModelSpec>(*std::move(spec)),
+          .why = Opening(),
+          .opening = true};
 }
 
 std::vector<AbsentModel> Registry::OpenStored() {
@@ -148,11 +149,13 @@ void Registry::AddStoredJobs(Jobs& jobs) {
   const auto models = models_.load();
   for (const auto& [name, entry] : *models) {
     if (entry.model != nullptr || entry.configured) continue;
-    if (entry.spec == nullptr) {
-      jobs.emplace_back(name, [why = entry.why] { return why; });
-      continue;
+    Entry stored = StoredEntry(name);  // again: somebody may have mended it
+    if (stored.spec == nullptr) {
+      jobs.emplace_back(name, [why = stored.why] { return why; });
+    } else {
+      jobs.emplace_back(name, [this, spec = stored.spec] { return Add(*spec, false).status(); });
     }
-    jobs.emplace_back(name, [this, spec = entry.spec] { return Add(*spec, false).status(); });
+    Set(name, std::move(stored));
   }
 }
 
@@ -259,8 +262,10 @@ absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
     jobs.emplace_back(name, [this, name, spec = std::move(spec)] { return Reopen(name, spec); });
     return absl::OkStatus();
   }
-  Set(name,
-      {.configured = true, .spec = std::make_shared<const ModelSpec>(spec), .why = Opening()});
+  Set(name, {.configured = true,
+             .spec = std::make_shared<const ModelSpec>(spec),
+             .why = Opening(),
+             .opening = true});
   jobs.emplace_back(name, [this, spec = std::move(spec)] { return Add(spec, true).status(); });
   return absl::OkStatus();
 }
@@ -269,8 +274,7 @@ std::vector<AbsentModel> Registry::Configure(std::vector<ModelSpec> specs) {
   const std::lock_guard lock(mutex_);
   std::set<std::string> named;
   for (const ModelSpec& spec : specs) named.insert(spec.public_spec.name);
-  const auto models = models_.load();
-  for (const auto& [name, entry] : *models) {
+  for (const auto& [name, entry] : Models(*models_.load())) {
     if (!entry.configured || named.contains(name)) continue;
     Remove(name);
     Warn(name, "the configuration does not name it any more: it is closed, its folder stays");
@@ -353,12 +357,9 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
   const std::lock_guard lock(mutex_);
   const std::string name = spec.public_spec.name;
   BANDANA_RETURN_IF_ERROR(MayUpdate(name));
-  const std::optional<Entry> entry = EntryOf(name);
-  if (entry->model == nullptr) {
-    BANDANA_RETURN_IF_ERROR(WriteStoredConfig(Folder(name), spec.config));
-    return Add(std::move(spec), /*configured=*/false);
-  }
-  BANDANA_RETURN_IF_ERROR(entry->model->CheckUpdate(spec));
+  const std::shared_ptr<HostedModel> model = Find(name);
+  if (model == nullptr) return AbsenceOf(*this, name);
+  BANDANA_RETURN_IF_ERROR(model->CheckUpdate(spec));
   BANDANA_RETURN_IF_ERROR(Reopen(name, std::move(spec)));
   return Find(name);
 }

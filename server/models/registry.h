@@ -21,7 +21,8 @@ namespace bandana::server {
 // A model that is not served: one that could not be opened, or is being opened.
 struct AbsentModel {
   std::string name;
-  absl::Status why;  // UNAVAILABLE "is being opened", or what keeps it from being opened
+  absl::Status why;      // what keeps it from being opened; UNAVAILABLE while it is being opened
+  bool opening = false;  // it is
 };
 
 // Threads: all methods are safe. Find waits for nobody's work (an immutable map in a SharedCell).

@@ -114,19 +114,9 @@ class RunningServer final : public Server {
   }
 
   bool Reload(std::optional<ServerSpec> spec) override {
-    if (!spec) {
-      ++access_reload_failures_;
-      return false;
-    }
-    bool all = TakeAccess(std::move(spec->access));
-    all &= TakeModels(*spec);
-    SetLogLevel(spec->log_level);
-    TakeLimits(spec->limits);
-    const std::vector<std::string> fixed = FieldsForRestart(spec_.fixed, spec->fixed);
-    if (fixed.empty()) return all;
-    spdlog::warn("reload: these fields have changed and need a restart: {}",
-                 absl::StrJoin(fixed, ", "));
-    return false;
+    const bool all = Take(std::move(spec));
+    if (!all) ++reload_failures_;
+    return all;
   }
 
   absl::Status Drain(const std::function<void()>& wait) override {
@@ -145,6 +135,23 @@ class RunningServer final : public Server {
   }
 
  private:
+  // False when something was not taken.
+  bool Take(std::optional<ServerSpec> spec) {
+    if (!spec) {
+      ++access_reload_failures_;
+      return false;
+    }
+    bool all = TakeAccess(std::move(spec->access));
+    all &= TakeModels(*spec);
+    SetLogLevel(spec->log_level);
+    TakeLimits(spec->limits);
+    const std::vector<std::string> fixed = FieldsForRestart(spec_.fixed, spec->fixed);
+    if (fixed.empty()) return all;
+    spdlog::warn("reload: these fields have changed and need a restart: {}",
+                 absl::StrJoin(fixed, ", "));
+    return false;
+  }
+
   absl::Status OpenRegistry() {
     ModelRegistry::Options options;
     options.data_dir = spec_.data_dir;
@@ -370,6 +377,7 @@ class RunningServer final : public Server {
       view.tls_reload_failures = tls_->failures();
     }
     view.access_reload_failures = access_reload_failures_;
+    view.reload_failures = reload_failures_;
     view.call_lines_dropped = call_lines_.dropped();
     view.connections = grpc_->connections();
     if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
@@ -386,6 +394,7 @@ class RunningServer final : public Server {
   std::atomic<GrpcServer*> serving_ = nullptr;
   std::atomic<AdminListener*> administering_ = nullptr;
   std::atomic<std::int64_t> access_reload_failures_ = 0;
+  std::atomic<std::int64_t> reload_failures_ = 0;
   Metrics metrics_;
   CallLines call_lines_{clock_};
   History history_;

@@ -1,8 +1,6 @@
 // Admin and Recommender over the wire of a real server: run-time models, catalogues, restarts, bad
 // requests, metrics.
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,10 +10,10 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "bandana/v1/recommender.grpc.pb.h"
 #include "google/protobuf/text_format.h"
 #include "server/models/folder/export_header.h"
 #include "tests/support/http_request.h"
+#include "tests/support/plain_caller.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -30,6 +28,7 @@ using ::testing::HasSubstr;
 using testing::HttpRequest;
 using testing::IsOk;
 using ::testing::Not;
+using testing::PlainCaller;
 using testing::ServerProcess;
 using testing::StatusIs;
 using testing::TempDir;
@@ -70,8 +69,7 @@ class AdminTest : public ::testing::Test {
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
     admin_ = *AdminClient::Connect(server_->listen(), absl::Seconds(60));
-    stub_ = v1::Recommender::NewStub(
-        grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
+    caller_ = std::make_unique<PlainCaller>(server_->listen());
   }
 
   std::string Export(const std::string& model) {
@@ -85,28 +83,13 @@ class AdminTest : public ::testing::Test {
     return bytes;
   }
 
-  // A decision between two arms given inline.
   grpc::Status Select(const std::string& model, const std::string& user,
                       v1::SelectResponse& response) {
-    v1::SelectRequest request;
-    request.set_model(model);
-    request.set_user(user);
-    for (const double x : {1.0, 0.0, 0.0, 1.0}) {
-      request.mutable_arms()->mutable_inline_arms()->add_features(x);
-    }
-    grpc::ClientContext context;
-    return stub_->Select(&context, request, &response);
+    return caller_->Select(model, user, response);
   }
-
   grpc::Status Report(const std::string& model, const std::string& token,
                       v1::ReportResponse& response) {
-    v1::ReportRequest request;
-    request.set_model(model);
-    v1::Outcome& outcome = *request.add_outcomes();
-    outcome.set_token(token);
-    outcome.set_reward(1);
-    grpc::ClientContext context;
-    return stub_->Report(&context, request, &response);
+    return caller_->Report(model, token, response);
   }
 
   // One decision with its report, and the code it was answered.
@@ -131,7 +114,7 @@ class AdminTest : public ::testing::Test {
   const TempDir folder_;
   std::unique_ptr<ServerProcess> server_;
   std::unique_ptr<AdminClient> admin_;
-  std::unique_ptr<v1::Recommender::Stub> stub_;
+  std::unique_ptr<PlainCaller> caller_;
 };
 
 TEST_F(AdminTest, UsersHaveGroups) {
@@ -232,7 +215,7 @@ TEST_F(AdminTest, EffectsAreFreed) {
     request.mutable_arms()->mutable_catalogue_arms()->add_ids(id);
     grpc::ClientContext context;
     v1::SelectResponse selection;
-    const grpc::Status selected = stub_->Select(&context, request, &selection);
+    const grpc::Status selected = caller_->stub().Select(&context, request, &selection);
     ASSERT_TRUE(selected.ok()) << selected.error_message();
     v1::ReportResponse response;
     ASSERT_TRUE(Report("fx", selection.token(), response).ok());
@@ -374,7 +357,7 @@ TEST_F(AdminTest, RawRewardsOfALocalModelAreRefused) {
   submit.add_reports()->set_token(selection.token());
   v1::SubmitResponse submitted;
   grpc::ClientContext context;
-  EXPECT_EQ(stub_->Submit(&context, submit, &submitted).error_code(),
+  EXPECT_EQ(caller_->stub().Submit(&context, submit, &submitted).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(Stats("local").reports_applied(), 0u);
 }
@@ -385,7 +368,7 @@ TEST_F(AdminTest, ATenMegabyteRequestIsRefusedAndTheServerStaysUp) {
   request.set_user(std::string(10 << 20, 'u'));
   v1::SelectResponse response;
   grpc::ClientContext context;
-  EXPECT_EQ(stub_->Select(&context, request, &response).error_code(),
+  EXPECT_EQ(caller_->stub().Select(&context, request, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(SelectAndReport("plain", "u"), v1::APPLIED);
 }

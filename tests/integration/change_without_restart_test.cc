@@ -1,8 +1,6 @@
 // Changes of a running server: models updated by Admin and by SIGHUP while calls come in, and a
 // damaged model among sound ones.
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -15,10 +13,10 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "bandana/v1/recommender.grpc.pb.h"
 #include "common/base/file.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/http_request.h"
+#include "tests/support/plain_caller.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -32,6 +30,7 @@ using ::testing::HasSubstr;
 using testing::HttpRequest;
 using testing::IsOk;
 using ::testing::Not;
+using testing::PlainCaller;
 using testing::ServerProcess;
 using testing::StatusIs;
 using testing::TempDir;
@@ -56,30 +55,15 @@ class ChangeTest : public ::testing::Test {
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
     admin_ = *AdminClient::Connect(server_->listen(), absl::Seconds(60));
-    stub_ = v1::Recommender::NewStub(
-        grpc::CreateChannel(server_->listen(), grpc::InsecureChannelCredentials()));
+    caller_ = std::make_unique<PlainCaller>(server_->listen());
   }
 
   grpc::Status Select(const std::string& model, v1::SelectResponse& response) {
-    v1::SelectRequest request;
-    request.set_model(model);
-    request.set_user("ann");
-    for (const double x : {1.0, 0.0, 0.0, 1.0}) {
-      request.mutable_arms()->mutable_inline_arms()->add_features(x);
-    }
-    grpc::ClientContext context;
-    return stub_->Select(&context, request, &response);
+    return caller_->Select(model, "ann", response);
   }
-
   grpc::Status Report(const std::string& model, const std::string& token,
                       v1::ReportResponse& response) {
-    v1::ReportRequest request;
-    request.set_model(model);
-    v1::Outcome& outcome = *request.add_outcomes();
-    outcome.set_token(token);
-    outcome.set_reward(1);
-    grpc::ClientContext context;
-    return stub_->Report(&context, request, &response);
+    return caller_->Report(model, token, response);
   }
 
   v1::ModelConfig ConfigOf(const std::string& model) {
@@ -99,7 +83,7 @@ class ChangeTest : public ::testing::Test {
   const TempDir folder_;
   std::unique_ptr<ServerProcess> server_;
   std::unique_ptr<AdminClient> admin_;
-  std::unique_ptr<v1::Recommender::Stub> stub_;
+  std::unique_ptr<PlainCaller> caller_;
 };
 
 TEST_F(ChangeTest, SelectionsGoOnThroughUpdatesAndNoReportIsLost) {
@@ -193,6 +177,9 @@ TEST_F(ChangeTest, SighupTakesModelsLimitsAndLogLevel) {
   EXPECT_EQ(ConfigOf("changes").arms_max(), 7u);
   Reload(next + Model("late") + "drain_delay { seconds: 1 }");
   EXPECT_TRUE(Eventually([&] { return ConfigOf("late").name() == "late"; }));
+  EXPECT_TRUE(Eventually([&] {
+    return failures().find("bandana_reload_failures_total 2\n") != std::string::npos;
+  }));
   ASSERT_EQ(server_->Terminate(), 0);
   const std::string log = server_->process().err();
   EXPECT_THAT(log, AllOf(HasSubstr("model goes: the configuration does not name it any more"),

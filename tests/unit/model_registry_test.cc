@@ -350,6 +350,7 @@ TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
     EXPECT_THAT(server::AbsenceOf(*registry_, model.name),
                 StatusIs(absl::StatusCode::kUnavailable, "not open now"));
     EXPECT_FALSE(registry_->HidesReportsOf("c"));
+    EXPECT_FALSE(model.opening);
   }
   EXPECT_THAT(absent, ElementsAre("a", "b"));
   EXPECT_TRUE(registry_->HidesReportsOf("a"));  // nobody knows what it promised
@@ -358,6 +359,12 @@ TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
   damage("models/b/identity");  // flips it back
   EXPECT_THAT(registry_->Configure({}), ::testing::SizeIs(1));
   EXPECT_THAT(Names(), ElementsAre("b", "c"));
+  damage("models/a/config.binpb");
+  EXPECT_THAT(registry_->Configure({}), IsEmpty());
+  EXPECT_THAT(Names(), ElementsAre("a", "b", "c"));
+  registry_.reset();
+  damage("models/a/config.binpb");
+  Open();
   ASSERT_THAT(registry_->Delete("a"), IsOk());
   EXPECT_THAT(registry_->Absent(), IsEmpty());
 }

@@ -7,9 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
+#include "common/base/errno_status.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 
@@ -17,17 +17,7 @@ namespace bandana {
 namespace {
 
 absl::Status PartError(std::string_view what, const std::string& path, int error) {
-  const std::string message =
-      absl::StrCat("cannot ", ToAbsl(what), " ", path, ": ", std::strerror(error));
-  switch (error) {
-    case ENOENT:
-      return absl::NotFoundError(message);
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
+  return ErrnoStatus(absl::StrCat("cannot ", ToAbsl(what), " ", path), error);
 }
 
 }  // namespace

@@ -225,6 +225,9 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
   AddSingle(MetricType::Counter, "bandana_access_reload_failures_total",
             "Reloads of the configuration (SIGHUP) whose access rules were not taken",
             static_cast<double>(view.access_reload_failures), out);
+  AddSingle(MetricType::Counter, "bandana_reload_failures_total",
+            "Reloads of the configuration (SIGHUP) of which something was not taken: see the log",
+            static_cast<double>(view.reload_failures), out);
   AddSingle(MetricType::Counter, "bandana_call_lines_dropped_total",
             "Failed or slow calls that have no line in the log because there were too many",
             static_cast<double>(view.call_lines_dropped), out);

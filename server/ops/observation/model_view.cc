@@ -120,6 +120,8 @@ std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLoo
     ModelView& view = views.emplace_back();
     view.name = absent.name;
     view.failure = std::string(absent.why.message());
+    view.passes = absent.opening;
+    if (absent.opening) continue;
     view.refusals.push_back({.reason = std::string(kClosedReason),
                              .text = view.failure,
                              .remedy = "it is tried again each minute where the reason may pass; "
