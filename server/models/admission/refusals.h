@@ -25,7 +25,7 @@ struct LastingRefusal {
   std::string remedy;  // what ends it
 };
 
-// What the gate refuses for now: set with the first record that was refused, cleared when the cause
+// What the gate refuses now: set with the first record that was refused, cleared when the cause
 // is gone. Reports whose arrival is secret never set one. Threads: safe.
 class GateRefusals {
  public:

@@ -98,7 +98,7 @@ class ReportGate final : public AppendGate {
   // Decisions that are open, and distinct ids remembered.
   std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
   std::uint64_t ids_max() const { return options_.ids_max; }
-  // What it refuses for now. A decision that finds no room before it is queued is to be set there.
+  // What it refuses now. Whoever refuses a decision before it is queued sets the reason as well.
   GateRefusals& refusals() { return refusals_; }
   RefusalLimits limits() const { return {options_.ids_max, options_.users_max}; }
   // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
