@@ -177,9 +177,8 @@ TEST_F(ChangeTest, SighupTakesModelsLimitsAndLogLevel) {
   EXPECT_EQ(ConfigOf("changes").arms_max(), 7u);
   Reload(next + Model("late") + "drain_delay { seconds: 1 }");
   EXPECT_TRUE(Eventually([&] { return ConfigOf("late").name() == "late"; }));
-  EXPECT_TRUE(Eventually([&] {
-    return failures().find("bandana_reload_failures_total 2\n") != std::string::npos;
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] { return failures().find("bandana_reload_failures_total 2\n") != std::string::npos; }));
   ASSERT_EQ(server_->Terminate(), 0);
   const std::string log = server_->process().err();
   EXPECT_THAT(log, AllOf(HasSubstr("model goes: the configuration does not name it any more"),
