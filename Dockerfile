@@ -11,7 +11,7 @@ FROM debian:12-slim
 # The libraries of the packages that `./dev setup` builds with.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libsqlite3-0 libssl3 libcivetweb1 \
-      libprometheus-cpp-core1.0 libspdlog1.10 libabsl20220623 libopenblas0-serial liblapacke curl \
+      libprometheus-cpp-core1.0 libspdlog1.10 libabsl20220623 libopenblas0-pthread liblapacke curl \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --home-dir /data bandana \
  && install -d -o bandana -g bandana -m 0700 /data

@@ -35,7 +35,6 @@ class IndependentModel final : public BanditModel {
   absl::Status SetReleased(int node, NodeStatistics statistics) override;
   void Refresh() override;
   void Rebuild() override;
-  void RemoveDrift() override {}
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling) override { return NoGraph(); }
   NodePosterior Posterior(int node) const override;

@@ -8,6 +8,7 @@
 #include "common/bandits/component.h"
 #include "common/bandits/effective.h"
 #include "common/bandits/independent_model.h"
+#include "common/bandits/rebuild_beside.h"
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -88,7 +89,8 @@ class CoupledModel final : public BanditModel {
   absl::Status SetReleased(int node, NodeStatistics statistics) override;
   void Refresh() override;
   void Rebuild() override;
-  void RemoveDrift() override { Rebuild(); }
+  void BeginRebuild() override;
+  void SwapRebuilt() override;
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling coupling) override;
   NodePosterior Posterior(int node) const override;
@@ -103,6 +105,7 @@ class CoupledModel final : public BanditModel {
   };
   struct Component {
     std::vector<int> nodes;
+    std::shared_ptr<const ComponentPrior> prior;
     ComponentPosterior posterior;
     bool changed = false;
     std::vector<Stale> stale;
@@ -113,9 +116,10 @@ class CoupledModel final : public BanditModel {
   };
 
   void SetComponents(const Coupling& coupling);
-  void ApplyBatch(Component& component, std::span<const ComponentEvent> events);
-  void RebuildComponent(Component& component);
-  void RefreshComponent(Component& component);
+  void ApplyBatches(int index, std::span<const ComponentEvent> events);
+  std::vector<EffectiveStatistics> StatisticsOf(const Component& component) const;
+  void RebuildComponent(int index);
+  void RefreshComponent(int index);
   void MarkStale(int node);
   void MarkChanged(int component);
 
@@ -129,9 +133,11 @@ class CoupledModel final : public BanditModel {
   std::vector<int> stale_components_;  // those with stale nodes, and some rebuilt since
   std::uint64_t events_ = 0;
   ComponentScratch scratch_;
+  std::unique_ptr<RebuildBeside> beside_;  // between BeginRebuild and SwapRebuilt
 };
 
 void CoupledModel::SetComponents(const Coupling& coupling) {
+  beside_.reset();
   components_.clear();  // first, so that old and new never share the memory
   changed_.clear();
   stale_components_.clear();
@@ -141,8 +147,8 @@ void CoupledModel::SetComponents(const Coupling& coupling) {
     const int index = static_cast<int>(components_.size());
     for (std::size_t i = 0; i < part.nodes.size(); ++i)
       places_[part.nodes[i]] = {index, static_cast<int>(i)};
-    components_.push_back(
-        {part.nodes, ComponentPosterior(MakeComponentPrior(part), scale_), false, {}});
+    auto prior = MakeComponentPrior(part);
+    components_.push_back({part.nodes, prior, ComponentPosterior(prior, scale_), false, {}});
     MarkChanged(index);
   }
 }
@@ -179,27 +185,34 @@ void CoupledModel::Apply(std::span<const Event> events) {
     run.clear();
     for (; i < by_component.size() && by_component[i].first == index; ++i)
       run.push_back(by_component[i].second);
-    ApplyBatch(components_[index], run);
+    ApplyBatches(index, run);
     MarkChanged(index);
   }
 }
 
-void CoupledModel::ApplyBatch(Component& component, std::span<const ComponentEvent> events) {
-  const std::size_t batch = component.posterior.batch_events();
+void CoupledModel::ApplyBatches(int index, std::span<const ComponentEvent> events) {
+  ComponentPosterior& posterior = components_[index].posterior;
+  const std::size_t batch = posterior.batch_events();
   for (std::size_t i = 0; i < events.size(); i += batch) {
     const auto part = events.subspan(i, std::min(batch, events.size() - i));
-    if (component.posterior.Apply(part, scratch_)) continue;
     // The statistics hold all of `events` already.
-    return RebuildComponent(component);
+    if (!posterior.Apply(part, scratch_)) return RebuildComponent(index);
+    if (beside_ != nullptr) beside_->Apply(index, part);
   }
 }
 
-void CoupledModel::RebuildComponent(Component& component) {
+std::vector<EffectiveStatistics> CoupledModel::StatisticsOf(const Component& component) const {
   std::vector<EffectiveStatistics> statistics;
   statistics.reserve(component.nodes.size());
   for (int node : component.nodes)
     statistics.push_back(Effective(statistics_[node], options_.observation_variance));
-  component.posterior.Rebuild(statistics);
+  return statistics;
+}
+
+void CoupledModel::RebuildComponent(int index) {
+  Component& component = components_[index];
+  component.posterior.Rebuild(StatisticsOf(component));
+  if (beside_ != nullptr) beside_->Drop(index);
   for (const Stale& stale : component.stale) stale_[stale.node] = false;
   component.stale.clear();
 }
@@ -217,21 +230,24 @@ absl::Status CoupledModel::SetReleased(int node, NodeStatistics statistics) {
 void CoupledModel::Refresh() {
   for (const int index : stale_components_) {
     if (components_[index].stale.empty()) continue;  // rebuilt since
-    RefreshComponent(components_[index]);
+    RefreshComponent(index);
     MarkChanged(index);
   }
   stale_components_.clear();
 }
 
-void CoupledModel::RefreshComponent(Component& component) {
+void CoupledModel::RefreshComponent(int index) {
+  Component& component = components_[index];
   // A rebuild costs as much as an update of every node, about, and leaves no drift.
   if (2 * component.stale.size() >= component.nodes.size() && component.nodes.size() > 2)
-    return RebuildComponent(component);
+    return RebuildComponent(index);
   for (const Stale& stale : component.stale) {
     const EffectiveStatistics next =
         Effective(statistics_[stale.node], options_.observation_variance);
-    if (!component.posterior.Update(places_[stale.node].position, stale.seen, next, scratch_))
-      return RebuildComponent(component);
+    const int position = places_[stale.node].position;
+    if (!component.posterior.Update(position, stale.seen, next, scratch_))
+      return RebuildComponent(index);
+    if (beside_ != nullptr) beside_->Update(index, position, stale.seen, next);
     stale_[stale.node] = false;
   }
   component.stale.clear();
@@ -247,9 +263,34 @@ void CoupledModel::MarkStale(int node) {
 }
 
 void CoupledModel::Rebuild() {
-  for (std::size_t i = 0; i < components_.size(); ++i) {
-    RebuildComponent(components_[i]);
-    MarkChanged(static_cast<int>(i));
+  beside_.reset();
+  for (int index = 0; index < static_cast<int>(components_.size()); ++index) {
+    RebuildComponent(index);
+    MarkChanged(index);
+  }
+}
+
+void CoupledModel::BeginRebuild() {
+  beside_.reset();
+  Refresh();
+  std::vector<RebuildBeside::Job> jobs;
+  for (int index = 0; index < static_cast<int>(components_.size()); ++index) {
+    const Component& component = components_[index];
+    jobs.push_back({index, component.prior, StatisticsOf(component)});
+  }
+  beside_ = std::make_unique<RebuildBeside>(std::move(jobs), scale_);
+}
+
+void CoupledModel::SwapRebuilt() {
+  const std::unique_ptr<RebuildBeside> beside = std::move(beside_);
+  if (beside == nullptr) return;
+  for (RebuildBeside::Rebuilt& rebuilt : beside->Take()) {
+    if (rebuilt.posterior) {
+      components_[rebuilt.component].posterior = *std::move(rebuilt.posterior);
+    } else {
+      RebuildComponent(rebuilt.component);
+    }
+    MarkChanged(rebuilt.component);
   }
 }
 

@@ -98,9 +98,14 @@ class BanditModel {
   // Cost for D rows: 7/6 D^3 multiply-adds and D^2 doubles of memory beside K (1.1 s at D = 2500, 2
   // cores, 2026).
   virtual void Rebuild() = 0;
-  // Rebuild where a component takes the events of many nodes, or of all users. The components of
-  // independent users have few events each: nothing.
-  virtual void RemoveDrift() = 0;
+  // The same beside the caller, where a component takes the events of many nodes, or of all users;
+  // independent users have few events each: nothing. BeginRebuild does what Refresh does, takes the
+  // statistics and starts a thread; what is applied meanwhile is applied there as well. SwapRebuilt
+  // waits for the thread and puts its posterior in place of the present one; nothing was begun, or
+  // Rebuild, Restore or SetCoupling came between: nothing. What the posterior becomes depends on
+  // the calls and their order alone. Memory between the two: K once more.
+  virtual void BeginRebuild() {}
+  virtual void SwapRebuilt() {}
 
   // Puts statistics in place of the present ones (recovery, import) and rebuilds. For the
   // independent coupling, nodes() becomes their number. Errors: INVALID_ARGUMENT on their number,

@@ -11,11 +11,9 @@ namespace bandana::server {
 namespace {
 
 constexpr absl::Duration kTickMin = absl::Milliseconds(1);
-// Log entries between two recomputations of a coupled posterior from its statistics. Rounding adds
-// about one part in 1e16 per event; at 2500 rows a recomputation costs as much as some 6000 events
-// in blocks.
-constexpr std::uint64_t kRebuildEntries = 100'000;
-constexpr std::uint64_t kBlockEntries = 64;  // applied between two looks at what waits
+// Applied between two looks at what waits. Blocks end at multiples of it, so that a log without
+// pauses is applied in the same blocks by whoever reads it.
+constexpr std::uint64_t kBlockEntries = 64;
 
 // Between two attempts to make a position durable as published.
 constexpr absl::Duration kPublishRetry = absl::Seconds(1);
@@ -31,13 +29,15 @@ absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
 
 ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log,
                      UserIndex& users, const Clock& clock, absl::Duration tick_max,
-                     std::unique_ptr<Learner> learner, Start start, Hooks hooks)
+                     std::uint64_t rebuild_entries, std::unique_ptr<Learner> learner, Start start,
+                     Hooks hooks)
     : spec_(spec),
       path_(path),
       log_(log),
       users_(users),
       clock_(clock),
       tick_max_(tick_max),
+      rebuild_entries_(rebuild_entries),
       tick_min_(TickMin(spec, tick_max)),
       hooks_(std::move(hooks)),
       instance_(start.instance),
@@ -49,7 +49,7 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateL
       checkpoint_sequence_(start.checkpoint_sequence) {
   posterior_.store(std::make_shared<const PosteriorSnapshot>(learner_->dimension(),
                                                              learner_->Prior(), learner_->nodes()));
-  committed_ = rebuilt_sequence_ = state_.position.sequence;
+  committed_ = state_.position.sequence;
   ledger_.store(std::make_shared<const Ledger>(state_.ledger));
   ledger_debits_ = state_.ledger.debits();
   status_ = Publish();
@@ -189,8 +189,10 @@ absl::Duration ApplyLoop::IdleTime() {
 
 absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   entries_.clear();
-  const std::uint64_t left = through - state_.position.sequence;
-  const int count = static_cast<int>(std::min(left, kBlockEntries));
+  const std::uint64_t sequence = state_.position.sequence;
+  const auto to_edge = [&](std::uint64_t edges) { return edges - sequence % edges; };
+  const int count = static_cast<int>(
+      std::min({through - sequence, to_edge(kBlockEntries), to_edge(rebuild_entries_ / 2)}));
   BANDANA_RETURN_IF_ERROR(log_.Read(state_.position, count, entries_));
   Trace("durable");
   for (const LogEntry& entry : entries_) {
@@ -198,11 +200,8 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   }
   learner_->Flush(state_);
   Trace("drawn");
-  if (learner_->stale()) {
-    posterior_fresh_ = false;
-  } else {
-    RebuildIfDrifted();
-  }
+  if (learner_->stale()) posterior_fresh_ = false;
+  BANDANA_RETURN_IF_ERROR(RemoveDrift());
   if (ledger_debits_ != state_.ledger.debits()) {
     ledger_debits_ = state_.ledger.debits();
     ledger_.store(std::make_shared<const Ledger>(state_.ledger));
@@ -210,10 +209,16 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   return RefreshDue() ? Refresh() : Publish();
 }
 
-void ApplyLoop::RebuildIfDrifted() {
-  if (state_.position.sequence - rebuilt_sequence_ < kRebuildEntries) return;
-  learner_->RemoveDrift();
-  rebuilt_sequence_ = state_.position.sequence;
+absl::Status ApplyLoop::RemoveDrift() {
+  const std::uint64_t place = state_.position.sequence % rebuild_entries_;
+  if (place != 0 && place != rebuild_entries_ / 2) return absl::OkStatus();
+  if (learner_->stale()) BANDANA_RETURN_IF_ERROR(RefreshLearner());
+  if (place == 0) {
+    learner_->BeginRebuild();
+  } else {
+    learner_->SwapRebuilt();
+  }
+  return absl::OkStatus();
 }
 
 bool ApplyLoop::RefreshDue() {
@@ -223,11 +228,15 @@ bool ApplyLoop::RefreshDue() {
   return waiters_ > 0;
 }
 
-absl::Status ApplyLoop::Refresh() {
+absl::Status ApplyLoop::RefreshLearner() {
   BANDANA_RETURN_IF_ERROR(learner_->Refresh(state_));
-  RebuildIfDrifted();
   refreshed_ = clock_.Now();
   posterior_fresh_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyLoop::Refresh() {
+  BANDANA_RETURN_IF_ERROR(RefreshLearner());
   return Publish();
 }
 

@@ -57,8 +57,8 @@ class ApplyLoop {
 
   // All references must outlive the loop. `learner` is the path's at `start.state`.
   ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log, UserIndex& users,
-            const Clock& clock, absl::Duration tick_max, std::unique_ptr<Learner> learner,
-            Start start, Hooks hooks);
+            const Clock& clock, absl::Duration tick_max, std::uint64_t rebuild_entries,
+            std::unique_ptr<Learner> learner, Start start, Hooks hooks);
   ~ApplyLoop();
   ApplyLoop(const ApplyLoop&) = delete;
   ApplyLoop& operator=(const ApplyLoop&) = delete;
@@ -116,7 +116,9 @@ class ApplyLoop {
   void Trace(std::string_view step) const {
     if (hooks_.trace) hooks_.trace(step);
   }
-  void RebuildIfDrifted();
+  // At the sequences where a recomputation begins, or is taken.
+  absl::Status RemoveDrift();
+  absl::Status RefreshLearner();
   bool RefreshDue();
   // Takes releases into the posterior and publishes it.
   absl::Status Refresh();
@@ -133,6 +135,7 @@ class ApplyLoop {
   UserIndex& users_;
   const Clock& clock_;
   const absl::Duration tick_max_;
+  const std::uint64_t rebuild_entries_;
   const absl::Duration tick_min_;
   const Hooks hooks_;
   const InstanceId instance_;
@@ -149,7 +152,6 @@ class ApplyLoop {
   absl::Time tick_not_before_ = absl::InfinitePast();
   absl::Time checkpoint_time_;
   std::uint64_t checkpoint_sequence_;
-  std::uint64_t rebuilt_sequence_ = 0;
 
   std::atomic<bool> posterior_fresh_{true};  // it holds all that is applied
   std::atomic<bool> time_in_flight_{false};

@@ -138,7 +138,8 @@ absl::Status Model::StartLoop(Recovered recovered) {
     return WritePublished(folder_, instance_, position);
   };
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
-                                      std::move(learner), std::move(start), std::move(hooks));
+                                      options_.rebuild_entries, std::move(learner),
+                                      std::move(start), std::move(hooks));
   // Its thread tells the loop what it commits, the first time within a second: after it.
   LogWriter::Options writing;
   writing.stepped = options_.stepped;

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
@@ -104,8 +106,7 @@ History RandomHistory(int count, int nodes, int dimension, TestRng& rng) {
   return history;
 }
 
-void ApplyInChunks(BanditModel& model, const std::vector<Event>& events, std::size_t chunk) {
-  const std::span<const Event> all(events);
+void ApplyInChunks(BanditModel& model, std::span<const Event> all, std::size_t chunk) {
   for (std::size_t i = 0; i < all.size(); i += chunk)
     model.Apply(all.subspan(i, std::min(chunk, all.size() - i)));
 }
@@ -168,6 +169,64 @@ TEST_P(PathsTest, RankOneBatchedAndRebuiltAgree) {
 INSTANTIATE_TEST_SUITE_P(Shapes, PathsTest,
                          ::testing::Values(Shape{10, 5, 10'000}, Shape{6, 25, 2'000},
                                            Shape{30, 10, 1'000}));
+
+// Events before, while and after a posterior is computed anew beside them. The same calls give the
+// same bits, however long the thread takes.
+TEST(BanditsProperty, RebuiltBesideIsTheSamePosterior) {
+  for (const Shape shape : {Shape{10, 5, 3'000}, Shape{6, 25, 1'000}}) {
+    TestRng rng(seed + 3);
+    for (const Case& c : Cases(shape.nodes, shape.dimension, rng)) {
+      SCOPED_TRACE(c.name);
+      const int nodes = static_cast<int>(c.factor.rows());
+      const BanditModel::Options options{
+          .dimension = shape.dimension, .observation_variance = 0.3, .prior_variance = 2};
+      const History history = RandomHistory(shape.events, nodes, shape.dimension, rng);
+      const std::size_t third = history.events.size() / 3;
+      const std::span<const Event> events(history.events);
+      const auto plain = MakeModel(c, options, nodes);
+      const auto prompt = MakeModel(c, options, nodes);
+      const auto late = MakeModel(c, options, nodes);
+      ApplyInChunks(*plain, events, 64);
+      for (BanditModel* const model : {prompt.get(), late.get()}) {
+        ApplyInChunks(*model, events.first(third), 64);
+        model->BeginRebuild();
+        if (model == late.get()) absl::SleepFor(absl::Milliseconds(20));
+        ApplyInChunks(*model, events.subspan(third, third), 64);
+        if (model == prompt.get()) absl::SleepFor(absl::Milliseconds(20));
+        model->SwapRebuilt();
+        model->SwapRebuilt();  // nothing was begun
+        ApplyInChunks(*model, events.subspan(2 * third), 64);
+      }
+      EXPECT_LT(Distance(*plain, *late), 1e-9);
+      for (int u = 0; u < nodes; ++u) {
+        EXPECT_EQ(prompt->Posterior(u).mean, late->Posterior(u).mean);
+        EXPECT_EQ(prompt->Posterior(u).covariance, late->Posterior(u).covariance);
+        EXPECT_EQ(prompt->statistics(u).gram, plain->statistics(u).gram);
+      }
+    }
+  }
+}
+
+TEST(BanditsProperty, WhatReplacesThePosteriorEndsARebuild) {
+  TestRng rng(seed + 4);
+  for (const Case& c : Cases(6, 4, rng)) {
+    SCOPED_TRACE(c.name);
+    const int nodes = static_cast<int>(c.factor.rows());
+    const History history = RandomHistory(400, nodes, 4, rng);
+    const std::span<const Event> events(history.events);
+    const auto whole = MakeModel(c, {.dimension = 4}, nodes);
+    const auto restored = MakeModel(c, {.dimension = 4}, nodes);
+    ApplyInChunks(*whole, events, 64);
+    ApplyInChunks(*restored, events.first(100), 64);
+    restored->BeginRebuild();
+    std::vector<NodeStatistics> statistics;
+    for (int u = 0; u < nodes; ++u) statistics.push_back(whole->statistics(u));
+    ASSERT_TRUE(restored->Restore(std::move(statistics)).ok());
+    restored->SwapRebuilt();
+    EXPECT_LT(Distance(*whole, *restored), 1e-9);
+    restored->BeginRebuild();  // given up when the model goes
+  }
+}
 
 TEST(BanditsProperty, OrderDoesNotMatter) {
   TestRng rng(seed + 1);

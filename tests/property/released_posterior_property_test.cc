@@ -263,6 +263,29 @@ TEST(ReleasedPosterior, EventsOfAReleasedNodeWaitForRefresh) {
   }
 }
 
+// Releases of few nodes, then of so many that the present posterior is computed anew itself.
+TEST(ReleasedPosterior, RefreshesReachAPosteriorThatIsRebuiltBeside) {
+  TestRng rng(seed + 6);
+  for (const Case& c : Cases()) {
+    for (const int moved : {1, kNodes}) {
+      SCOPED_TRACE(c.name);
+      const auto model = MakeModel(c);
+      const auto release = [&](int node) {
+        ASSERT_THAT(model->SetReleased(node, Step(model->statistics(node), 0.8, rng)), IsOk());
+      };
+      for (int node = 0; node < kNodes; ++node) release(node);
+      model->BeginRebuild();  // with what waits for Refresh
+      for (int node = 0; node < moved; ++node) release(node);
+      model->Refresh();
+      model->SwapRebuilt();
+      ExpectEqualsDense(c, *model);
+      release(1);
+      model->Refresh();
+      ExpectEqualsDense(c, *model);
+    }
+  }
+}
+
 TEST(ReleasedPosterior, TenThousandRefreshesDriftByLessThanATrillionth) {
   TestRng rng(seed + 4);
   const Case c = Cases()[1];

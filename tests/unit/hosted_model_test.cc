@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
@@ -18,8 +20,10 @@ namespace {
 using server::HostedModel;
 using server::HostedModelOptions;
 using ::testing::DoubleEq;
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::Pair;
+using ::testing::Pointwise;
 using ::testing::UnorderedElementsAre;
 
 TEST_F(HostedModelTest, AppliesAReportAndPublishesThePosterior) {
@@ -304,6 +308,30 @@ TEST_F(HostedModelTest, GraphUsersAreNodeNumbers) {
   EXPECT_THAT(model->ResolveUser("2"), IsOkAndHolds(2));
   for (const char* unknown : {"3", "-1", "01", "1 ", "ann", "99999999999999"}) {
     EXPECT_THAT(model->ResolveUser(unknown), StatusIs(absl::StatusCode::kNotFound)) << unknown;
+  }
+}
+
+TEST_F(HostedModelTest, ThePosteriorIsComputedAnewWhileReportsAreTaken) {
+  options_.rebuild_entries = 64;
+  const ModelSpec spec = SpecOf(
+      "name: 'm' dimension: 2 mode: NON_PRIVATE colin { graph { users: 3"
+      " rows: [0, 1, 2, 0, 1] columns: [0, 1, 2, 1, 2] weights: [1, 1, 1, 0.5, 0.5] } }");
+  auto model = Open(spec);
+  for (int i = 0; i < 300; ++i) {
+    const double angle = 0.01 * i;
+    const Decision decision =
+        DecisionOf(*model, clock_, i, {std::cos(angle), std::sin(angle)}, std::to_string(i % 3));
+    ASSERT_EQ(CodeOf(ReportOne(*model, decision, i % 2 == 0 ? 0.9 : 0.2)), v1::APPLIED);
+  }
+  WaitApplied(*model);
+  std::vector<NodePosterior> served;
+  for (int node = 0; node < 3; ++node) served.push_back(NodeOf(*model->posterior(), node));
+  model.reset();
+  model = Open(spec);  // from its statistics
+  for (int node = 0; node < 3; ++node) {
+    const NodePosterior opened = NodeOf(*model->posterior(), node);
+    EXPECT_THAT(served[node].mean, Pointwise(DoubleNear(1e-9), opened.mean));
+    EXPECT_THAT(served[node].covariance, Pointwise(DoubleNear(1e-9), opened.covariance));
   }
 }
 

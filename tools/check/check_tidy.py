@@ -20,7 +20,7 @@ import clean_units
 import source_tree
 
 ROOMS = ("common/", "server/", "client/src/", "tools/")
-TOOL = "clang-tidy-14"
+TOOL, COMPILER = "clang-tidy-14", "clang++-14"
 UNIT_MAX = 12
 SOURCES = r"(common|server|client|tools)/.*\.(h|cc)$"
 
@@ -29,8 +29,8 @@ def flags_by_file(root, build_dir):
     """The compiler's flags of each file, without its name and the output's."""
     with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
-    return {os.path.relpath(os.path.realpath(entry["file"]), os.path.realpath(root)): re.sub(r" -o \S+ -c \S+$", "", entry["command"])
-            for entry in entries}
+    return {os.path.relpath(os.path.realpath(entry["file"]), os.path.realpath(root)):
+            re.sub(r" -o \S+ -c \S+$", "", entry["command"]) for entry in entries}
 
 
 def units(paths, flags):
@@ -42,15 +42,25 @@ def units(paths, flags):
     return sorted(found, key=len, reverse=True)
 
 
-def tidy(root, folder, flags, paths):
-    """What clang-tidy finds in `paths`, read together, or an empty string."""
+def read_together(root, folder, flags, paths, tool, options):
+    """Runs a clang tool on `paths` as one unit."""
     with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".cc") as unit:
         for path in paths:
             unit.write(f'// NOLINTNEXTLINE(bugprone-suspicious-include)\n#include "{os.path.join(root, path)}"\n')
         unit.flush()
         name = os.path.join(root, paths[0]) if len(paths) == 1 else unit.name
-        run = subprocess.run([TOOL, "--quiet", "--warnings-as-errors=*", f"--header-filter={SOURCES}", name, "--", *shlex.split(flags)[1:]],
-                             cwd=root, capture_output=True, text=True, check=False)
+        return subprocess.run([tool, *options, name, *shlex.split(flags)[1:]], cwd=root, capture_output=True, text=True,
+                              check=False)
+
+
+def compiles(root, folder, flags, paths):
+    return read_together(root, folder, flags, paths, COMPILER, ["-fsyntax-only", "-w"]).returncode == 0
+
+
+def tidy(root, folder, flags, paths):
+    """What clang-tidy finds in `paths`, read together, or an empty string."""
+    options = ["--quiet", "--warnings-as-errors=*", f"--header-filter={SOURCES}"]
+    run = read_together(root, folder, "tool -- " + flags.split(" ", 1)[1], paths, TOOL, options)
     if run.returncode == 0:
         return ""
     return run.stdout.strip() or run.stderr.strip()
@@ -69,8 +79,10 @@ def check(root, build_dir, files=None):
 
     def job(unit):
         nonlocal done
-        found = tidy(root, folder, flags[unit[0]], unit)
-        if found and len(unit) > 1:
+        alone = len(unit) == 1
+        found = "" if alone or compiles(root, folder, flags[unit[0]], unit) else "names that meet"
+        found = found or tidy(root, folder, flags[unit[0]], unit)
+        if found and not alone:
             middle = len(unit) // 2
             job(unit[:middle])
             job(unit[middle:])

@@ -20,7 +20,8 @@ class BanditLearner : public Learner {
   std::vector<int> TakeChangedNodes() override { return model_->TakeChangedNodes(); }
   std::shared_ptr<const ServedPosterior> Show(std::uint64_t version,
                                               const std::vector<int>& changed) override;
-  void RemoveDrift() override { model_->RemoveDrift(); }
+  void BeginRebuild() override { model_->BeginRebuild(); }
+  void SwapRebuilt() override { model_->SwapRebuilt(); }
 
  protected:
   // `spec` must outlive the learner.

@@ -34,8 +34,11 @@ class Learner : public EventSink {
 
   // Takes in what was held back for speed, and what the state has released that needs no Refresh.
   virtual void Flush(const ModelState&) {}
-  // Removes what rounding has added in many updates, where it adds up.
-  virtual void RemoveDrift() {}
+  // Remove what rounding has added in many updates, where it adds up: the posterior is computed
+  // anew beside the caller from BeginRebuild on, and taken at SwapRebuilt (BanditModel). Both
+  // require that nothing waits to be flushed.
+  virtual void BeginRebuild() {}
+  virtual void SwapRebuilt() {}
   // Whether releases wait for Refresh. Models without them are never stale.
   virtual bool stale() const { return false; }
   // Brings the posterior up to date with the state's releases. Errors: INTERNAL statistics that no
