@@ -2,10 +2,8 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "server/ops/config/config_summary.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/server.h"
+#include "server/ops/stop_signals.h"
 
 ABSL_FLAG(std::string, config, "", "configuration file, textproto of bandana.v1.ServerConfig");
 ABSL_FLAG(std::string, listen, "",
@@ -95,25 +94,6 @@ int CheckConfig(const std::string& path) {
   return 0;
 }
 
-sigset_t StopSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  return set;
-}
-
-sigset_t WithReload(sigset_t set) {
-  sigaddset(&set, SIGHUP);
-  return set;
-}
-
-// Waits for a signal of the set at most `timeout`; 0 when none came.
-int WaitForSignal(const sigset_t& set, absl::Duration timeout) {
-  const timespec time = absl::ToTimespec(timeout);
-  return std::max(0, sigtimedwait(&set, nullptr, &time));
-}
-
 // Reads the configuration again and takes what a running server can take. One with a mistake
 // anywhere changes nothing.
 void Reload(const std::string& path, Server& server) {
@@ -133,12 +113,12 @@ void Reload(const std::string& path, Server& server) {
 
 // Until a stop signal, or until no model can take reports any more: nothing can be acknowledged
 // then, and a restart recovers.
-absl::Status ServeUntilStopped(const std::string& path, Server& server) {
+absl::Status ServeUntilStopped(const std::string& path, StopSignals& signals, Server& server) {
   constexpr absl::Duration kHealthInterval = absl::Seconds(1);
   for (;;) {
     server.Tick();
     if (absl::Status health = server.Health(); !health.ok()) return health;
-    const int signal = WaitForSignal(WithReload(StopSignals()), kHealthInterval);
+    const int signal = signals.Wait(kHealthInterval);
     if (signal == SIGHUP) {
       Reload(path, server);
     } else if (signal > 0) {
@@ -147,7 +127,7 @@ absl::Status ServeUntilStopped(const std::string& path, Server& server) {
   }
 }
 
-int Run(const std::string& path) {
+int Run(const std::string& path, StopSignals& signals) {
   auto spec = Load(path, stderr);
   if (!spec) return kExitFailure;
   SetUpLog(spec->log_format);
@@ -163,12 +143,12 @@ int Run(const std::string& path) {
               (*server)->http_listen().c_str(), admin.empty() ? "" : " admin=", admin.c_str());
   std::fflush(stdout);
   spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
-  if (const absl::Status failed = ServeUntilStopped(path, **server); !failed.ok()) {
+  if (const absl::Status failed = ServeUntilStopped(path, signals, **server); !failed.ok()) {
     spdlog::critical("stopping: {}", std::string(failed.message()));
     return kExitFailure;
   }
   spdlog::info("draining");
-  const absl::Status drained = (*server)->Drain([&] { WaitForSignal(StopSignals(), drain_delay); });
+  const absl::Status drained = (*server)->Drain([&] { signals.WaitForStop(drain_delay); });
   if (!drained.ok()) {
     spdlog::error("{}", std::string(drained.message()));
     return kExitFailure;
@@ -187,12 +167,10 @@ int Main(int argc, char** argv) {
                  kUsage);
     return kExitUsage;
   }
-  // Threads inherit the mask: the signals reach sigtimedwait alone.
-  const sigset_t set = WithReload(StopSignals());
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  StopSignals signals;
   signal(SIGPIPE, SIG_IGN);
   SetUpLog(v1::TEXT);
-  return absl::GetFlag(FLAGS_check_config) ? CheckConfig(path) : Run(path);
+  return absl::GetFlag(FLAGS_check_config) ? CheckConfig(path) : Run(path, signals);
 }
 
 }  // namespace

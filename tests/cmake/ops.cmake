@@ -12,6 +12,7 @@ bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)
 bandana_test(NAME refusal_watch_test SRCS unit/refusal_watch_test.cc DEPS bandana::server_ops)
+bandana_test(NAME stop_signals_test SRCS unit/stop_signals_test.cc DEPS bandana::server_ops)
 bandana_test(NAME config_update_test SRCS unit/config_update_test.cc
   DEPS bandana::server_admin bandana::test_support)
 bandana_test(NAME change_without_restart_test SRCS integration/change_without_restart_test.cc
