@@ -1,7 +1,9 @@
 #include "common/bandits/independent_model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 #include "common/bandits/statistics.h"
@@ -160,12 +162,36 @@ absl::Status IndependentModel::Restore(std::vector<NodeStatistics> statistics) {
   nodes_ = static_cast<int>(statistics.size());
   is_changed_.assign(statistics.size(), false);
   events_ = 0;
-  for (int node = 0; node < nodes_; ++node) {
-    events_ += statistics[node].events;
-    Put(node, fitter_.Fitted(statistics[node]));
-    statistics[node] = {};  // both at once would be twice the memory
-  }
+  for (const NodeStatistics& user : statistics) events_ += user.events;
+  std::vector<UserFitter::Node> users = FittedInParallel(std::move(statistics));
+  for (int node = 0; node < nodes_; ++node) Put(node, std::move(users[node]));
   return absl::OkStatus();
+}
+
+std::vector<UserFitter::Node> IndependentModel::FittedInParallel(
+    std::vector<NodeStatistics> statistics) const {
+  constexpr std::size_t kPartUsers = 1024;
+  std::vector<UserFitter::Node> users(statistics.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    UserFitter fitter(fitter_.scale(), options_.exploration);
+    for (;;) {
+      const std::size_t begin = next.fetch_add(kPartUsers);
+      const std::size_t end = std::min(begin + kPartUsers, statistics.size());
+      for (std::size_t user = begin; user < end; ++user) {
+        users[user] = fitter.Fitted(statistics[user]);
+        statistics[user] = {};  // both at once would be twice the memory
+      }
+      if (end == statistics.size()) return;
+    }
+  };
+  const std::size_t parts = statistics.size() / kPartUsers;
+  std::vector<std::jthread> others(
+      std::min<std::size_t>(parts, std::max(1u, std::thread::hardware_concurrency()) - 1));
+  for (std::jthread& thread : others) thread = std::jthread(work);
+  work();
+  others.clear();  // joins
+  return users;
 }
 
 absl::Status IndependentModel::NoGraph() {

@@ -49,6 +49,8 @@ class IndependentModel final : public BanditModel {
   NodeStatistics& Stale(int node);
   void MarkChanged(int node);
   void Put(int node, UserFitter::Node user);
+  // The user of each of these sums, by all processors.
+  std::vector<UserFitter::Node> FittedInParallel(std::vector<NodeStatistics> statistics) const;
 
   const Options options_;
   UserFitter fitter_;

@@ -65,15 +65,18 @@ AeadCipher::AeadCipher(const AeadKey& key, Direction direction) : context_(EVP_C
   ERR_clear_error();
 }
 
-bool AeadCipher::Run(std::span<const std::byte, kAeadNonceBytes> nonce, std::string_view associated,
-                     std::span<std::byte> body) {
+bool AeadCipher::Begin(std::span<const std::byte, kAeadNonceBytes> nonce,
+                       std::string_view associated) {
   int n = 0;
-  if (EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, Chars(nonce.data()), -1) != 1 ||
-      (!associated.empty() &&
-       EVP_CipherUpdate(context_.get(), nullptr, &n, Chars(AsBytes(associated).data()),
-                        static_cast<int>(associated.size())) != 1)) {
-    return false;
-  }
+  return EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, Chars(nonce.data()), -1) ==
+             1 &&
+         (associated.empty() ||
+          EVP_CipherUpdate(context_.get(), nullptr, &n, Chars(AsBytes(associated).data()),
+                           static_cast<int>(associated.size())) == 1);
+}
+
+bool AeadCipher::Pass(std::span<std::byte> body) {
+  int n = 0;
   // In place: GCM is a stream cipher, its output is as long as its input.
   while (!body.empty()) {
     const std::span<std::byte> piece = body.first(std::min(body.size(), kPieceBytes));
@@ -102,10 +105,14 @@ std::optional<AeadSealer> AeadSealer::Create(const AeadKey& key) {
 bool AeadSealer::Seal(std::span<const std::byte, kAeadNonceBytes> nonce,
                       std::string_view associated, std::span<std::byte> body,
                       std::span<std::byte, kAeadTagBytes> tag) {
-  const bool sealed =
-      Run(nonce, associated, body) && Finish() &&
-      EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kAeadTagBytes, tag.data()) == 1;
-  return sealed || Refuse(body);
+  return (Begin(nonce, associated) && Pass(body) && End(tag)) || Refuse(body);
+}
+
+bool AeadSealer::Piece(std::span<std::byte> piece) { return Pass(piece) || Refuse(piece); }
+
+bool AeadSealer::End(std::span<std::byte, kAeadTagBytes> tag) {
+  return Finish() &&
+         EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kAeadTagBytes, tag.data()) == 1;
 }
 
 std::optional<AeadOpener> AeadOpener::Create(const AeadKey& key) {
@@ -119,7 +126,7 @@ bool AeadOpener::Open(std::span<const std::byte, kAeadNonceBytes> nonce,
                       std::span<const std::byte, kAeadTagBytes> tag) {
   std::array<std::byte, kAeadTagBytes> expected{};  // OpenSSL takes it as mutable
   std::copy(tag.begin(), tag.end(), expected.begin());
-  const bool opened = Run(nonce, associated, body) &&
+  const bool opened = Begin(nonce, associated) && Pass(body) &&
                       EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kAeadTagBytes,
                                           expected.data()) == 1 &&
                       Finish();

@@ -38,9 +38,10 @@ class AeadCipher {
   // Without a context when OpenSSL failed.
   AeadCipher(const AeadKey& key, Direction direction);
   explicit operator bool() const { return context_ != nullptr; }
-  // Sets the nonce, takes in `associated` and replaces `body`.
-  bool Run(std::span<const std::byte, kAeadNonceBytes> nonce, std::string_view associated,
-           std::span<std::byte> body);
+  // Sets the nonce and takes in `associated`.
+  bool Begin(std::span<const std::byte, kAeadNonceBytes> nonce, std::string_view associated);
+  // Replaces the next bytes.
+  bool Pass(std::span<std::byte> body);
   bool Finish();
 
   struct Free {
@@ -62,6 +63,15 @@ class AeadSealer : private AeadCipher {
   [[nodiscard]] bool Seal(std::span<const std::byte, kAeadNonceBytes> nonce,
                           std::string_view associated, std::span<std::byte> body,
                           std::span<std::byte, kAeadTagBytes> tag);
+
+  // The same of a body in pieces: Begin, any number of Piece, End. Each is false when OpenSSL
+  // failed: a piece is then zeros.
+  [[nodiscard]] bool Begin(std::span<const std::byte, kAeadNonceBytes> nonce,
+                           std::string_view associated) {
+    return AeadCipher::Begin(nonce, associated);
+  }
+  [[nodiscard]] bool Piece(std::span<std::byte> piece);
+  [[nodiscard]] bool End(std::span<std::byte, kAeadTagBytes> tag);
 
  private:
   explicit AeadSealer(const AeadKey& key) : AeadCipher(key, kSeal) {}

@@ -14,6 +14,12 @@ namespace bandana {
 
 // Takes the next bytes of a sequence.
 using ByteSink = std::function<absl::Status(std::string_view bytes)>;
+// Writes a whole sequence into a sink; the same at every call. Errors: the sink's.
+using ByteSource = std::function<absl::Status(const ByteSink& sink)>;
+// `bytes` must outlive it.
+inline ByteSource SourceOf(std::string_view bytes) {
+  return [bytes](const ByteSink& sink) { return sink(bytes); };
+}
 
 // Encodes into a buffer and passes it on whenever it is long enough: memory stays bounded, however
 // long the sequence is.

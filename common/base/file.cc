@@ -74,11 +74,16 @@ absl::Status SyncFolderOf(const std::string& path) {
 }
 
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode) {
+  return WriteFileDurably(path, SourceOf(content), mode);
+}
+
+absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode) {
   const std::string temporary = path + ".tmp";
   {
     const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (fd.get() < 0) return IoError("cannot create", temporary, errno);
-    BANDANA_RETURN_IF_ERROR(WriteAll(fd.get(), content, temporary));
+    BANDANA_RETURN_IF_ERROR(
+        content([&](std::string_view bytes) { return WriteAll(fd.get(), bytes, temporary); }));
     if (::fsync(fd.get()) != 0) return IoError("cannot sync", temporary, errno);
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0)

@@ -1,4 +1,4 @@
-// Whole small files, read and written durably. All paths are used as given.
+// Whole files, read and written durably. All paths are used as given.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "common/base/byte_sink.h"
 
 namespace bandana {
 
@@ -16,6 +17,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t byte
 // Writes path + ".tmp", syncs it, renames it over path and syncs the folder. After OK the new
 // content survives a crash; until then the old one does. `mode` is the permission bits.
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
+// The same of content that is too large for memory. Errors: the source's as well.
+absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode);
 
 // Syncs the folder that holds `path`, so that what was made, renamed or removed there stays so.
 // Errors: NOT_FOUND, UNAVAILABLE I/O.

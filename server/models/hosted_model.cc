@@ -356,11 +356,19 @@ absl::StatusOr<std::uint64_t> Model::OpenEpoch() {
 }
 
 absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captured) {
-  const std::string bytes = captured.Encode();
+  std::size_t size = 0;
+  const ByteSource checkpoint = [&](const ByteSink& sink) {
+    size = 0;
+    return captured.Encode([&](std::string_view bytes) {
+      size += bytes.size();
+      return sink(bytes);
+    });
+  };
   std::lock_guard lock(checkpoint_mutex_);
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older, store_.Write(captured.sequence(), bytes));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
+                           store_.Write(captured.sequence(), checkpoint));
   writer_->TrimThrough(older);
-  return bytes.size();
+  return size;
 }
 
 void Model::FinishTrimming() {

@@ -471,9 +471,9 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
     return DataLoss("export: configuration and state are of different models");
   }
   exported.checkpoint.fixed = FixedDigest(identity);
-  const std::string bytes = CheckpointOfCopy(exported.checkpoint, instance);
+  BecomeCopy(exported.checkpoint, instance);
   BANDANA_RETURN_IF_ERROR(
-      MakeModelFolder(folder, identity, &exported.checkpoint, bytes, *log_, checkpoint_seal_));
+      MakeModelFolder(folder, identity, &exported.checkpoint, *log_, checkpoint_seal_));
   BANDANA_RETURN_IF_ERROR(StoreArms(exported.arms, ArmsPath(folder)));
   BANDANA_RETURN_IF_ERROR(MakeUsers(spec, exported.users, UsersPath(folder)));
   return WriteStoredConfig(folder, spec.config);

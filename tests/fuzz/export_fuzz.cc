@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   BANDANA_CHECK(all.ok());
   BANDANA_CHECK(header->arms() == arms);
-  const std::string copy = bandana::server::CheckpointOfCopy(model->checkpoint, {});
+  bandana::server::BecomeCopy(model->checkpoint, {});
+  const std::string copy = bandana::server::EncodeAgain(model->checkpoint);
   BANDANA_CHECK(bandana::server::DecodeCheckpoint(copy).ok());
   return 0;
 }

@@ -24,13 +24,54 @@ std::shared_ptr<const CheckpointSeal> SealOf(int fill) {
   return *CheckpointSeal::Create(key);
 }
 
+std::string Sealed(const CheckpointSeal& seal, std::string_view plain, BitSource& bits,
+                   std::size_t piece = 1 << 20) {
+  const ByteSource pieces = [&](const ByteSink& sink) {
+    absl::Status passed;
+    for (std::size_t i = 0; i < plain.size() && passed.ok(); i += piece)
+      passed = sink(plain.substr(i, piece));
+    return passed;
+  };
+  std::string file;
+  const ByteSink append = [&](std::string_view bytes) {
+    file += bytes;
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(seal.Seal(pieces, bits, append), IsOk());
+  return file;
+}
+
+TEST(CheckpointSealTest, APieceAtATimeIsTheSameFile) {
+  std::string plain;
+  for (int i = 0; i < 1000; ++i) plain += static_cast<char>(i % 251);
+  SeededBits whole_bits(1);
+  const std::string whole = Sealed(*SealOf(1), plain, whole_bits);
+  for (const std::size_t piece : {1, 7, 16, 999}) {
+    SeededBits bits(1);
+    EXPECT_TRUE(Sealed(*SealOf(1), plain, bits, piece) == whole) << piece;
+  }
+  SeededBits bits(1);
+  EXPECT_THAT(SealOf(1)->Open(Sealed(*SealOf(1), "", bits)), IsOkAndHolds(""));
+}
+
+// Neither the source's failure nor the file's makes a file that looks whole.
+TEST(CheckpointSealTest, AFailureOnTheWayIsTheFailure) {
+  SeededBits bits(1);
+  const ByteSource full = [](const ByteSink& sink) { return sink("plain"); };
+  const ByteSource lost = [](const ByteSink&) { return absl::DataLossError("lost"); };
+  const ByteSink nowhere = [](std::string_view) { return absl::OkStatus(); };
+  const ByteSink broken = [](std::string_view) { return absl::UnavailableError("disk"); };
+  EXPECT_THAT(SealOf(1)->Seal(lost, bits, nowhere), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(SealOf(1)->Seal(full, bits, broken), StatusIs(absl::StatusCode::kUnavailable));
+}
+
 TEST(CheckpointSealTest, OpensWhatItSealedAndNothingElse) {
   SeededBits bits(1);
   const std::string plain(1000, 'p');
-  const std::string file = *SealOf(1)->Seal(plain, bits);
+  const std::string file = Sealed(*SealOf(1), plain, bits);
   EXPECT_THAT(SealOf(1)->Open(file), IsOkAndHolds(plain));
   EXPECT_THAT(file, Not(HasSubstr("pppp")));
-  EXPECT_NE(file, *SealOf(1)->Seal(plain, bits));  // another nonce
+  EXPECT_NE(file, Sealed(*SealOf(1), plain, bits));  // another nonce
   EXPECT_THAT(SealOf(2)->Open(file),
               StatusIs(absl::StatusCode::kFailedPrecondition, "sealed with another key"));
   EXPECT_THAT(server::Unseal(nullptr, file),
@@ -40,7 +81,7 @@ TEST(CheckpointSealTest, OpensWhatItSealedAndNothingElse) {
 
 TEST(CheckpointSealTest, EveryFlippedBitAndEveryCutIsDataLoss) {
   SeededBits bits(1);
-  const std::string file = *SealOf(1)->Seal("some checkpoint", bits);
+  const std::string file = Sealed(*SealOf(1), "some checkpoint", bits);
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
     std::string flipped = file;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -54,7 +95,7 @@ TEST(CheckpointSealTest, EveryFlippedBitAndEveryCutIsDataLoss) {
 // The checksum is no secret: whoever makes it fit still cannot change what the key sealed.
 TEST(CheckpointSealTest, AChangeWithAFittingChecksumIsDataLoss) {
   SeededBits bits(1);
-  std::string file = *SealOf(1)->Seal("some checkpoint", bits);
+  std::string file = Sealed(*SealOf(1), "some checkpoint", bits);
   for (const std::size_t at : {std::size_t{30}, file.size() - 50}) {  // nonce, content
     std::string changed = file.substr(0, file.size() - sizeof(Sha256Digest));
     changed[at] = static_cast<char>(changed[at] ^ 1);
@@ -80,7 +121,7 @@ TEST(CheckpointSealTest, KeyFilesHold64HexadecimalDigitsForTheirOwnerAlone) {
   std::array<std::byte, 32> key{};
   key.fill(std::byte{0xaa});
   EXPECT_THAT(
-      (*CheckpointSeal::Create(key))->Open(*(*CheckpointSeal::FromFile(path))->Seal("x", bits)),
+      (*CheckpointSeal::Create(key))->Open(Sealed(**CheckpointSeal::FromFile(path), "x", bits)),
       IsOkAndHolds("x"));
   write(digits, 0640);
   EXPECT_THAT(CheckpointSeal::FromFile(path),

@@ -1,14 +1,17 @@
 // What freeing does to the blocks of a model of effects: alone and in pairs, in its turn among the
-// events, over a checkpoint.
+// events, over a checkpoint and while one is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/bandits/effects/effects_posterior.h"
+#include "common/bandits/effects/frozen_effects.h"
 #include "common/bandits/effects/pair_parts.h"
 #include "common/bandits/scoring.h"
 #include "tests/support/status_matchers.h"
@@ -86,6 +89,55 @@ class EffectsFreeingTest : public ::testing::Test {
 
   std::shared_ptr<EffectsPosterior> posterior_ = New(Options());
 };
+
+// Encoded by another thread while events and freed keys come: new keys, keys that go, blocks that
+// grow from vectors to a triangle, scales that move.
+TEST_F(EffectsFreeingTest, AFrozenStateIsThatOfItsMoment) {
+  for (const bool learn_scales : {false, true}) {
+    EffectsPosterior::Options options = Options();
+    options.learn_scales = learn_scales;
+    posterior_ = New(options);
+    int user = 0;
+    const auto some = [&](int events) {
+      for (int i = 0; i < events; ++i, ++user) {
+        Learn({.user = absl::StrCat(user * 7 % 150), .arm = static_cast<std::uint32_t>(user % 11)},
+              0.1 * (user % 9));
+        if (user % 50 == 0) posterior_->Free({.keys = {UserKey(absl::StrCat(user % 13))}});
+        posterior_->Show();
+      }
+    };
+    some(900);
+    for (int round = 0; round < 3; ++round) {
+      const std::string bytes = Bytes(*posterior_);
+      auto frozen = FrozenEffects::Take(posterior_);
+      ASSERT_NE(frozen, nullptr);
+      EXPECT_EQ(FrozenEffects::Take(posterior_), nullptr);
+      std::atomic<bool> learning{true};
+      std::thread encoder([&] {
+        for (bool more = true; more;) {
+          more = learning;
+          std::string encoded;
+          EXPECT_THAT(frozen->EncodeBlock([&](std::string_view piece) {
+            encoded += piece;
+            return absl::OkStatus();
+          }),
+                      IsOk());
+          ByteReader in(encoded);
+          EXPECT_TRUE(in.Block() == bytes);
+          EXPECT_TRUE(in.Done());
+        }
+      });
+      some(700);
+      learning = false;
+      encoder.join();
+      EXPECT_NE(Bytes(*posterior_), bytes);
+      frozen.reset();
+    }
+    const auto again = New(options);
+    ASSERT_THAT(Decode(Bytes(*posterior_), *again), IsOk());
+    EXPECT_TRUE(Bytes(*again) == Bytes(*posterior_));
+  }
+}
 
 TEST_F(EffectsFreeingTest, AKeyGoesAloneAndWithItsPairs) {
   Learn({.user = "ann", .arm = 7});

@@ -471,8 +471,8 @@ TEST(ExportTest, ACopyKeepsStateAndReportsButNoWindows) {
               IsOk());
   InstanceId instance{};
   instance.fill(std::byte{9});
-  const auto copy =
-      server::DecodeCheckpoint(server::CheckpointOfCopy(exported->checkpoint, instance));
+  server::BecomeCopy(exported->checkpoint, instance);
+  const auto copy = server::DecodeCheckpoint(server::EncodeAgain(exported->checkpoint));
   ASSERT_THAT(copy, IsOk());
   EXPECT_EQ(copy->instance, instance);
   EXPECT_THAT(copy->users, ElementsAre("ann", "bob"));

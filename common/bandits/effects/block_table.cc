@@ -17,9 +17,6 @@ namespace {
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kPrefetched = 2048;  // bytes
 
-// In a file: the form of a block whose covariance is a triangle; others have their number of
-// vectors.
-constexpr std::uint32_t kTriangle = 0xffffffff;
 constexpr std::size_t kEntryBytes = sizeof(EffectKey) + 2 * sizeof(std::uint32_t);
 constexpr std::uint32_t kPriorsMax = 1001;
 
@@ -114,6 +111,7 @@ BlockTable::Place BlockTable::Find(EffectKey key) const {
 }
 
 BlockTable::Place& BlockTable::Open(EffectKey key) {
+  Keep(key);
   Place& place = places_[key];
   if (place.prior + std::size_t{1} != priors_.size()) Rebase(place);
   return place;
@@ -207,6 +205,7 @@ void BlockTable::AddCovariance(Place place, float* rows) const {
 }
 
 bool BlockTable::Erase(EffectKey key) {
+  Keep(key);
   const auto found = places_.find(key);
   if (found == places_.end()) return false;
   if (found->second.handle != 0) Give(found->second.handle);
@@ -225,29 +224,10 @@ void BlockTable::Clear() {
 }
 
 void BlockTable::Encode(ByteWriter& out) const {
-  std::vector<std::pair<EffectKey, Place>> sorted(places_.begin(), places_.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  out.U32(static_cast<std::uint32_t>(priors_.size()));
-  WriteFloats(out, priors_);
-  out.U64(sorted.size());
-  for (const auto& [key, place] : sorted) {
-    out.U64(key);
-    out.U32(has_rows(place) ? kTriangle : place.vectors);
-    out.U32(place.prior);
-  }
-  for (const auto& [key, place] : sorted) {
-    const float* block = At(place);
-    WriteFloats(out, {block, dimension_});
-    block += lanes_;
-    for (std::uint32_t c = 0; c < place.vectors; ++c, block += lanes_) {
-      WriteFloats(out, {block, dimension_});
-    }
-    for (std::size_t i = 0; has_rows(place) && i < dimension_; ++i) {
-      WriteFloats(out, {block, i + 1});
-      block += BlockLanes(i + 1);
-    }
-  }
+  Index index = TakeIndex();
+  SortIndex(index);
+  EncodeIndex(index, out);
+  for (const Entry& entry : index.entries) EncodeBlock(entry, out);
 }
 
 absl::Status BlockTable::Decode(ByteReader& in) {
@@ -296,16 +276,16 @@ bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t p
                              Place& place) {
   if (prior >= priors_.size()) return false;
   const std::uint32_t most = pools_[pools_.size() - 2].capacity;
-  if (form != kTriangle && (form == 0 || form > most)) return false;
+  if (form != kTriangleForm && (form == 0 || form > most)) return false;
   const std::size_t triangle = dimension_ * (dimension_ + 1) / 2;
-  const std::size_t covariance = form == kTriangle ? triangle : form * dimension_;
+  const std::size_t covariance = form == kTriangleForm ? triangle : form * dimension_;
   if (in.remaining() / sizeof(float) < dimension_ + covariance) return false;
   std::size_t number = 0;
-  while (form == kTriangle ? pools_[number].capacity != 0 : pools_[number].capacity < form) {
+  while (form == kTriangleForm ? pools_[number].capacity != 0 : pools_[number].capacity < form) {
     ++number;
   }
   place = {.handle = Take(number),
-           .vectors = static_cast<std::uint16_t>(form == kTriangle ? 0 : form),
+           .vectors = static_cast<std::uint16_t>(form == kTriangleForm ? 0 : form),
            .prior = static_cast<std::uint16_t>(prior)};
   float* block = At(place);
   std::fill(block, block + pools_[number].floats, 0.0f);
@@ -314,7 +294,7 @@ bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t p
   for (std::uint32_t c = 0; c < place.vectors; ++c, block += lanes_) {
     if (!ReadFloats(in, {block, dimension_})) return false;
   }
-  return form != kTriangle || DecodeTriangle(in, block);
+  return form != kTriangleForm || DecodeTriangle(in, block);
 }
 
 bool BlockTable::DecodeTriangle(ByteReader& in, float* rows) const {

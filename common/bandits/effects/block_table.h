@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
 
 namespace bandana {
@@ -65,6 +67,29 @@ class BlockTable {
 
   // The priors; the keys, forms and priors of all blocks in the order of the keys; then each block.
   void Encode(ByteWriter& out) const;
+  // The same in parts, for a table that is large: TakeIndex, which a caller sorts (SortIndex), then
+  // EncodeIndex, then EncodeBlock of each entry. From Freeze to Thaw they are those at Freeze,
+  // whatever the table learns between two calls.
+  static constexpr std::uint32_t kTriangleForm = 0xffffffff;
+  struct Entry {
+    EffectKey key = kAbsent;
+    std::uint32_t form = 0;  // the number of vectors, or kTriangleForm
+    std::uint32_t prior = 0;
+  };
+  struct Index {
+    std::vector<float> priors;
+    std::vector<Entry> entries;
+    std::uint64_t floats = 0;  // of all blocks together, as they are encoded
+  };
+  void Freeze();
+  void Thaw() {
+    frozen_priors_ = 0;
+    kept_.End();
+  }
+  Index TakeIndex() const;
+  static void SortIndex(Index& index);
+  static void EncodeIndex(const Index& index, ByteWriter& out);
+  void EncodeBlock(const Entry& entry, ByteWriter& out) const;
   // Errors: DATA_LOSS, and the table is empty.
   absl::Status Decode(ByteReader& in);
 
@@ -82,6 +107,15 @@ class BlockTable {
 
   BlockTable(std::size_t dimension, float prior_variance);
   const Pool& PoolOf(Place place) const { return pools_[(place.handle & 15) - 1]; }
+  // A block as it was, encoded.
+  struct Was {
+    Entry entry;
+    std::string block;
+  };
+  Entry EntryOf(EffectKey key, Place place) const;
+  std::uint64_t FloatsOf(std::uint32_t form) const;
+  void EncodeBlockAt(Place place, ByteWriter& out) const;
+  void Keep(EffectKey key);
   bool has_rows(Place place) const { return (place.handle & 15) == pools_.size(); }
   float* At(Place place) const;
   std::uint32_t Take(std::size_t pool);
@@ -101,6 +135,8 @@ class BlockTable {
   std::vector<float> priors_;  // all so far; the last one is the present one
   std::vector<Pool> pools_;
   absl::flat_hash_map<EffectKey, Place> places_;
+  std::size_t frozen_priors_ = 0;  // how many there were at Freeze; 0: not frozen
+  KeptValues<EffectKey, Was> kept_;
 };
 
 }  // namespace bandana

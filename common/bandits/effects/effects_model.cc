@@ -9,6 +9,7 @@
 #include "common/bandits/effects/block_kernels.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
+#include "common/base/sha256.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -342,17 +343,49 @@ std::vector<EffectsModel::Block> EffectsModel::Largest(int effect, std::size_t c
   return heap;
 }
 
-void EffectsModel::Encode(ByteWriter& out) const {
+std::string EffectsModel::Head() const {
+  std::string head;
+  ByteWriter out(head);
   out.U32(static_cast<std::uint32_t>(dimension_));
   out.F64(noise_variance_);
   out.U8(learn_scales_ ? 1 : 0);
   out.U64(events_);
   out.U32(static_cast<std::uint32_t>(effects_.size()));
+  return head;
+}
+
+std::string EffectsModel::EffectHead(std::size_t effect) const {
+  std::string head;
+  ByteWriter out(head);
+  out.Block(effects_[effect].name);
+  out.U8(effects_[effect].vector ? 1 : 0);
+  out.F64(effects_[effect].prior_variance);
+  scales_[effect].Encode(out);
+  return head;
+}
+
+const BlockTable* EffectsModel::blocks_of(std::size_t effect) const {
+  return effects_[effect].vector ? &vectors_[table_[effect]] : nullptr;
+}
+
+const ScalarTable* EffectsModel::cells_of(std::size_t effect) const {
+  return effects_[effect].vector ? nullptr : &scalars_[table_[effect]];
+}
+
+void EffectsModel::Freeze() {
+  for (BlockTable& table : vectors_) table.Freeze();
+  for (ScalarTable& table : scalars_) table.Freeze();
+}
+
+void EffectsModel::Thaw() {
+  for (BlockTable& table : vectors_) table.Thaw();
+  for (ScalarTable& table : scalars_) table.Thaw();
+}
+
+void EffectsModel::Encode(ByteWriter& out) const {
+  out.Fixed(AsBytes(Head()));
   for (std::size_t t = 0; t < effects_.size(); ++t) {
-    out.Block(effects_[t].name);
-    out.U8(effects_[t].vector ? 1 : 0);
-    out.F64(effects_[t].prior_variance);
-    scales_[t].Encode(out);
+    out.Fixed(AsBytes(EffectHead(t)));
     effects_[t].vector ? vectors_[table_[t]].Encode(out) : scalars_[table_[t]].Encode(out);
   }
 }

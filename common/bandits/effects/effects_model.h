@@ -100,6 +100,14 @@ class EffectsModel {
 
   // The whole state: the same bytes for the same sequence of calls.
   void Encode(ByteWriter& out) const;
+  // The same in parts, for another thread: Head, then of each effect its EffectHead and its table.
+  std::string Head() const;
+  std::string EffectHead(std::size_t effect) const;
+  const BlockTable* blocks_of(std::size_t effect) const;  // nullptr: it has cells
+  const ScalarTable* cells_of(std::size_t effect) const;  // nullptr: it has blocks
+  // From Freeze to Thaw the tables give their state at Freeze.
+  void Freeze();
+  void Thaw();
   // Replaces the state by that of a model of equal dimension, effects and noise. Errors: DATA_LOSS,
   // and the state is that before any event.
   absl::Status Decode(ByteReader& in);

@@ -14,8 +14,6 @@ namespace {
 
 bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone; }
 
-bool IsPair(const EffectScope& scope) { return IsOfArm(scope) && scope.user != EffectScope::kNone; }
-
 bool ArmsApart(const EffectsPosterior::Options& options) {
   for (std::size_t t = 0; t < options.scopes.size(); ++t) {
     if (IsMoreThanShare(options.effects[t], options.scopes[t])) return false;
@@ -24,6 +22,8 @@ bool ArmsApart(const EffectsPosterior::Options& options) {
 }
 
 }  // namespace
+
+bool IsPair(const EffectScope& scope) { return IsOfArm(scope) && scope.user != EffectScope::kNone; }
 
 bool IsMoreThanShare(const Effect& effect, const EffectScope& scope) {
   return IsOfArm(scope) && (effect.vector || scope.user != EffectScope::kNone);

@@ -33,6 +33,8 @@ struct EffectsEvent {
 // Whether an effect is of arms, and gives an arm more than a mean and a variance of its own: it is
 // of their features, or of pairs of users and arms.
 bool IsMoreThanShare(const Effect& effect, const EffectScope& scope);
+// Whether its blocks are of pairs of a part of the user and a part of the arm.
+bool IsPair(const EffectScope& scope);
 
 // Keys of users, arms and values of groups: all that was learnt of them is to be forgotten.
 struct FreedKeys {
@@ -115,6 +117,7 @@ class EffectsPosterior {
   std::uint64_t pairs() const;
 
  private:
+  friend class FrozenEffects;
   EffectsPosterior(Options options, EffectsModel model);
   using Keys = std::vector<EffectKey>;  // one per effect
   // Keys of the effects that depend on the user alone; of the others kAbsent.
@@ -136,6 +139,7 @@ class EffectsPosterior {
   std::vector<PairParts> pairs_;  // per effect: the blocks of pairs
   std::uint64_t events_ = 0;
   std::uint64_t freed_ = 0;
+  bool frozen_ = false;  // there is a FrozenEffects
 };
 
 }  // namespace bandana

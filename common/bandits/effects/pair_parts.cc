@@ -14,11 +14,22 @@ std::vector<PairParts::Pair> PairParts::With(const Keys& keys) const {
   return found;
 }
 
-void PairParts::Encode(ByteWriter& out) const {
-  std::vector<Pair> sorted(pairs_.begin(), pairs_.end());
-  std::sort(sorted.begin(), sorted.end());
-  out.U64(sorted.size());
-  for (const Pair& pair : sorted) {
+PairParts::State PairParts::TakeState() const {
+  State state;
+  state.reserve(pairs_.size());
+  for (const Pair& pair : pairs_) {
+    if (kept_.Find(pair) == nullptr) state.push_back(pair);
+  }
+  for (const auto& [pair, there] : kept_.changed()) {
+    if (there) state.push_back(pair);
+  }
+  return state;
+}
+
+void PairParts::EncodeState(State state, ByteWriter& out) {
+  std::sort(state.begin(), state.end());
+  out.U64(state.size());
+  for (const Pair& pair : state) {
     out.U64(pair.user);
     out.U64(pair.arm);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
 
 namespace bandana {
@@ -38,14 +40,26 @@ class PairParts {
   std::uint64_t size() const { return pairs_.size(); }
   std::size_t bytes() const { return pairs_.capacity() * (sizeof(Pair) + 1); }
 
-  void Add(const Pair& pair) { pairs_.insert(pair); }
-  void Remove(const Pair& pair) { pairs_.erase(pair); }
+  void Add(const Pair& pair) {
+    Keep(pair);
+    pairs_.insert(pair);
+  }
+  void Remove(const Pair& pair) {
+    Keep(pair);
+    pairs_.erase(pair);
+  }
   // Every pair that has one of the keys as a part, in no order. Goes over all pairs, some 10 ns
   // each.
   std::vector<Pair> With(const Keys& keys) const;
 
   // The number of pairs, then the two parts of each, ascending.
-  void Encode(ByteWriter& out) const;
+  void Encode(ByteWriter& out) const { EncodeState(TakeState(), out); }
+  // From Freeze to Thaw, TakeState is that at Freeze.
+  void Freeze() { kept_.Begin(); }
+  void Thaw() { kept_.End(); }
+  using State = std::vector<Pair>;  // in no order
+  State TakeState() const;
+  static void EncodeState(State state, ByteWriter& out);
   // Errors: DATA_LOSS, and there are no pairs.
   absl::Status Decode(ByteReader& in);
 
@@ -55,7 +69,14 @@ class PairParts {
   }
 
  private:
+  struct Nothing {};
+  void Keep(const Pair& pair) {
+    kept_.Changing(pair,
+                   [&] { return pairs_.contains(pair) ? std::optional(Nothing{}) : std::nullopt; });
+  }
+
   absl::flat_hash_set<Pair> pairs_;
+  KeptValues<Pair, Nothing> kept_;
 };
 
 }  // namespace bandana

@@ -27,13 +27,30 @@ void ScalarTable::ForEach(const std::function<void(EffectKey, const Belief&)>& v
   for (const auto& [key, cell] : cells_) visit(key, BeliefOf(cell));
 }
 
-void ScalarTable::Encode(ByteWriter& out) const {
-  std::vector<std::pair<EffectKey, Cell>> sorted(cells_.begin(), cells_.end());
-  std::sort(sorted.begin(), sorted.end(),
+void ScalarTable::Freeze() {
+  frozen_ = true;
+  frozen_prior_ = prior_variance_;
+  kept_.Begin();
+}
+
+ScalarTable::State ScalarTable::TakeState() const {
+  State state{.prior_variance = frozen_ ? frozen_prior_ : prior_variance_};
+  state.cells.reserve(cells_.size());
+  for (const auto& [key, cell] : cells_) {
+    if (kept_.Find(key) == nullptr) state.cells.emplace_back(key, cell);
+  }
+  for (const auto& [key, cell] : kept_.changed()) {
+    if (cell) state.cells.emplace_back(key, *cell);
+  }
+  return state;
+}
+
+void ScalarTable::EncodeState(State state, ByteWriter& out) {
+  std::sort(state.cells.begin(), state.cells.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  WriteFloats(out, std::array{prior_variance_});
-  out.U64(sorted.size());
-  for (const auto& [key, cell] : sorted) {
+  WriteFloats(out, std::array{state.prior_variance});
+  out.U64(state.cells.size());
+  for (const auto& [key, cell] : state.cells) {
     out.U64(key);
     WriteFloats(out, std::array{cell.sum, cell.weight});
   }

@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "common/bandits/effects/effect_key.h"
+#include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
 
 namespace bandana {
@@ -26,7 +30,8 @@ class ScalarTable {
   };
 
   // `prior_variance` > 0, finite.
-  explicit ScalarTable(float prior_variance) : prior_variance_(prior_variance) {}
+  explicit ScalarTable(float prior_variance)
+      : prior_variance_(prior_variance), frozen_prior_(prior_variance) {}
 
   std::uint64_t blocks() const { return cells_.size(); }
   std::size_t bytes() const;
@@ -35,7 +40,10 @@ class ScalarTable {
   bool Has(EffectKey key) const { return cells_.contains(key); }
   Cell Find(EffectKey key) const;
   // The same, kept from now on. The reference lives until the next call of Open, Erase or Decode.
-  Cell& Open(EffectKey key) { return cells_[key]; }
+  Cell& Open(EffectKey key) {
+    Keep(key);
+    return cells_[key];
+  }
   Belief BeliefOf(const Cell& cell) const {
     const float variance = 1 / (1 / prior_variance_ + cell.weight);
     return {.mean = variance * cell.sum, .variance = variance};
@@ -49,18 +57,43 @@ class ScalarTable {
   // Another prior for all cells from now on.
   void SetPrior(float prior_variance) { prior_variance_ = prior_variance; }
   // Back to the prior; whether there was a block.
-  bool Erase(EffectKey key) { return cells_.erase(key) > 0; }
+  bool Erase(EffectKey key) {
+    Keep(key);
+    return cells_.erase(key) > 0;
+  }
 
   // In no order.
   void ForEach(const std::function<void(EffectKey, const Belief&)>& visit) const;
 
   // The prior, then all cells in the order of their keys.
-  void Encode(ByteWriter& out) const;
+  void Encode(ByteWriter& out) const { EncodeState(TakeState(), out); }
+  // From Freeze to Thaw, TakeState is that at Freeze.
+  void Freeze();
+  void Thaw() {
+    frozen_ = false;
+    kept_.End();
+  }
+  struct State {
+    float prior_variance = 0;
+    std::vector<std::pair<EffectKey, Cell>> cells;  // in no order
+  };
+  State TakeState() const;
+  static void EncodeState(State state, ByteWriter& out);
   // Errors: DATA_LOSS, and the table is empty.
   absl::Status Decode(ByteReader& in);
 
  private:
+  void Keep(EffectKey key) {
+    kept_.Changing(key, [&]() -> std::optional<Cell> {
+      const auto found = cells_.find(key);
+      return found == cells_.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+
   float prior_variance_;
+  float frozen_prior_;
+  bool frozen_ = false;
+  KeptValues<EffectKey, Cell> kept_;
   absl::flat_hash_map<EffectKey, Cell> cells_;
 };
 

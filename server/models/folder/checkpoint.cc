@@ -221,7 +221,6 @@ void PutTail(ByteWriter& out, const CheckpointSource& source) {
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
-  if (HasEffects(source)) PutEffects(out, source);
 }
 
 // Pieces on their way to a sink, with the digest of all of them at the end.
@@ -266,6 +265,7 @@ absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& si
                        source.state->events_at_epoch};
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, source.statistics));
   PutTail(pieces.out(), source);
+  if (HasEffects(source)) PutEffects(pieces.out(), source);
   return pieces.Finish();
 }
 
@@ -280,6 +280,9 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
   PutHead(head, source);
   ByteWriter tail(tail_);
   PutTail(tail, source);
+  if (source.effects.empty() && source.state->effects != nullptr)
+    effects_ = FrozenEffects::Take(source.state->effects);
+  if (effects_ == nullptr && HasEffects(source)) PutEffects(tail, source);
 }
 
 absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
@@ -292,6 +295,12 @@ absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
   }));
   BANDANA_RETURN_IF_ERROR(pieces.pieces().Flush());
   pieces.out().Fixed(AsBytes(tail_));
+  if (effects_ != nullptr) {
+    BANDANA_RETURN_IF_ERROR(effects_->EncodeBlock([&](std::string_view bytes) {
+      pieces.out().Fixed(AsBytes(bytes));
+      return pieces.pieces().Pass();
+    }));
+  }
   return pieces.Finish();
 }
 

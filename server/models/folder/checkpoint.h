@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/bandits/effects/frozen_effects.h"
 #include "common/bandits/frozen_statistics.h"
 #include "common/bandits/model.h"
 #include "common/base/byte_sink.h"
@@ -39,12 +40,13 @@ std::string EncodeCheckpoint(const CheckpointSource& source);
 // The same in pieces. Errors: those of `sink`.
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink);
 
-// A checkpoint whose state is taken and whose nodes are still to be encoded, which is most of the
-// work. Threads: immutable.
+// A checkpoint whose state is taken and whose nodes, or blocks of effects, are still to be encoded,
+// which is most of the work. Threads: immutable.
 class FrozenCheckpoint {
  public:
   // `source.statistics` is not asked. Its users must outlive the object; what was added to them
-  // since is not looked at.
+  // since is not looked at. Of a model of effects one may be there at a time; another one encodes
+  // the blocks at once.
   FrozenCheckpoint(const CheckpointSource& source,
                    std::shared_ptr<const FrozenStatistics> statistics);
   std::uint64_t sequence() const { return sequence_; }
@@ -60,6 +62,7 @@ class FrozenCheckpoint {
   const std::shared_ptr<const FrozenStatistics> statistics_;
   std::string head_;
   std::string tail_;
+  std::shared_ptr<const FrozenEffects> effects_;  // behind the tail
 };
 
 struct Checkpoint {

@@ -72,27 +72,34 @@ absl::StatusOr<std::shared_ptr<const CheckpointSeal>> CheckpointSeal::FromFile(
   return seal;
 }
 
-absl::StatusOr<std::string> CheckpointSeal::Seal(std::string_view plain, BitSource& bits) const {
+absl::Status CheckpointSeal::Seal(const ByteSource& plain, BitSource& bits,
+                                  const ByteSink& file) const {
   std::array<std::byte, kAeadNonceBytes> nonce{};
   BANDANA_RETURN_IF_ERROR(bits.Fill(nonce));
-  std::string file;
-  file.reserve(kHeaderBytes + plain.size() + kTrailerBytes);
-  ByteWriter out(file);
+  std::string header;
+  ByteWriter out(header);
   out.Fixed(AsBytes(kMagic));
   out.U32(kVersion);
   out.Fixed(key_id_);
   out.Fixed(nonce);
-  const std::string header = file;
-  file.append(plain);
-  std::array<std::byte, kAeadTagBytes> tag{};
+  Sha256 digest;
+  const auto pass = [&](std::string_view bytes) {
+    digest.Update(bytes);
+    return file(bytes);
+  };
+  BANDANA_RETURN_IF_ERROR(pass(header));
   std::optional<AeadSealer> sealer = AeadSealer::Create(key_);
-  if (!sealer || !sealer->Seal(nonce, header, WritableBytes(file).subspan(kHeaderBytes), tag)) {
-    OPENSSL_cleanse(file.data(), file.size());
-    return CipherFailed();
-  }
-  out.Fixed(tag);
-  out.Fixed(Sha256Of(file));
-  return file;
+  if (!sealer || !sealer->Begin(nonce, header)) return CipherFailed();
+  std::string piece;
+  BANDANA_RETURN_IF_ERROR(plain([&](std::string_view bytes) -> absl::Status {
+    piece = bytes;
+    if (!sealer->Piece(WritableBytes(piece))) return CipherFailed();
+    return pass(piece);
+  }));
+  std::array<std::byte, kAeadTagBytes> tag{};
+  if (!sealer->End(tag)) return CipherFailed();
+  BANDANA_RETURN_IF_ERROR(pass(AsChars(tag)));
+  return file(AsChars(digest.Finish()));
 }
 
 absl::StatusOr<std::string> CheckpointSeal::Open(std::string_view file) const {

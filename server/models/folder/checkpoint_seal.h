@@ -11,13 +11,14 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/aead.h"
+#include "common/base/byte_sink.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::server {
 
 // AES-256-GCM under a key derived from the operator's, with a fresh random nonce each time; header
 // and content are authenticated. Limit: 2^32 files a key, because nonces are random (NIST SP
-// 800-38D, 8.3). Threads: safe. Cost: about 1 ms a MiB, twice the file in memory.
+// 800-38D, 8.3). Threads: safe. Cost: about 1 ms per MiB.
 class CheckpointSeal {
  public:
   static constexpr std::size_t kKeyBytes = kAeadKeyBytes;
@@ -32,9 +33,10 @@ class CheckpointSeal {
   CheckpointSeal(const CheckpointSeal&) = delete;
   CheckpointSeal& operator=(const CheckpointSeal&) = delete;
 
-  // Errors: UNAVAILABLE entropy or cipher.
-  absl::StatusOr<std::string> Seal(std::string_view plain, BitSource& bits) const;
-  // Errors: DATA_LOSS damaged; FAILED_PRECONDITION sealed with another key.
+  // Writes the sealed file. Errors: UNAVAILABLE entropy or cipher; those of `plain` and `file`.
+  absl::Status Seal(const ByteSource& plain, BitSource& bits, const ByteSink& file) const;
+  // Takes the file twice in memory. Errors: DATA_LOSS damaged; FAILED_PRECONDITION sealed with
+  // another key.
   absl::StatusOr<std::string> Open(std::string_view sealed) const;
 
  private:

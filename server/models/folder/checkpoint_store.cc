@@ -76,16 +76,19 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
   return std::optional<Checkpoint>();
 }
 
+absl::Status CheckpointStore::WriteFile(const CheckpointFile& file,
+                                        const ByteSource& checkpoint) const {
+  if (options_.seal == nullptr) return WriteFileDurably(Path(file), checkpoint, 0600);
+  const ByteSource sealed = [&](const ByteSink& sink) {
+    return options_.seal->Seal(checkpoint, SystemBits(), sink);
+  };
+  return WriteFileDurably(Path(file), sealed, 0600);
+}
+
 absl::StatusOr<std::uint64_t> CheckpointStore::Write(std::uint64_t sequence,
-                                                     std::string_view bytes) {
-  std::string sealed;
-  if (options_.seal != nullptr) {
-    BANDANA_ASSIGN_OR_RETURN(sealed, options_.seal->Seal(bytes, SystemBits()));
-    bytes = sealed;
-  }
-  BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence}), bytes, 0600));
-  if (options_.newest_twice)
-    BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence, true}), bytes, 0600));
+                                                     const ByteSource& checkpoint) {
+  BANDANA_RETURN_IF_ERROR(WriteFile({sequence}, checkpoint));
+  if (options_.newest_twice) BANDANA_RETURN_IF_ERROR(WriteFile({sequence, true}, checkpoint));
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
   if (files.size() < kKept) return 0;
   for (std::size_t i = 0; i + kKept < files.size(); ++i) {

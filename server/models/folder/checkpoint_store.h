@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/byte_sink.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/checkpoint_seal.h"
 
@@ -51,15 +52,17 @@ class CheckpointStore {
   // Load; UNAVAILABLE I/O.
   absl::StatusOr<std::optional<Checkpoint>> LoadNewest();
 
-  // Writes durably and removes what is not kept. Returns the sequence up to which the log is not
-  // needed any more. Errors: UNAVAILABLE I/O.
-  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes);
+  // Writes durably, a piece at a time, and removes what is not kept. Returns the sequence up to
+  // which the log is not needed any more. Errors: UNAVAILABLE I/O.
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint);
   // The sequence up to which no entry may stand in the log beside this newest checkpoint.
   std::uint64_t LogGoneBefore(std::uint64_t newest) const {
     return options_.newest_twice ? newest : 0;
   }
 
  private:
+  absl::Status WriteFile(const CheckpointFile& file, const ByteSource& checkpoint) const;
+
   const Options options_;
   const WarningSink warn_;
 };

@@ -219,10 +219,9 @@ absl::StatusOr<std::string> CheckpointToExport(std::string_view bytes, const Eve
   return EncodeAgain(checkpoint);
 }
 
-std::string CheckpointOfCopy(Checkpoint& checkpoint, const InstanceId& instance) {
+void BecomeCopy(Checkpoint& checkpoint, const InstanceId& instance) {
   CloseReported(checkpoint.former, checkpoint.state.windows, checkpoint.statistics);
   checkpoint.instance = instance;
-  return EncodeAgain(checkpoint);
 }
 
 }  // namespace bandana::server

@@ -92,8 +92,8 @@ absl::StatusOr<Checkpoint> StateToExport(std::string_view checkpoint, const Even
 absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const EventPath& path,
                                                const WindowValues& values);
 
-// Makes it the checkpoint of a copy, and encodes it: another instance, no open windows. A former
-// version exported those with a report as open: they become events here.
-std::string CheckpointOfCopy(Checkpoint& checkpoint, const InstanceId& instance);
+// Makes it the checkpoint of a copy: another instance, no open windows. A former version exported
+// those with a report as open: they become events here.
+void BecomeCopy(Checkpoint& checkpoint, const InstanceId& instance);
 
 }  // namespace bandana::server

@@ -194,11 +194,11 @@ class Restorer {
     BANDANA_ASSIGN_OR_RETURN(const Identity identity,
                              NewIdentity(spec_, instance, options_.noise_key));
     copy.fixed = FixedDigest(identity);
-    const std::string bytes = CheckpointOfCopy(copy, instance);
+    BecomeCopy(copy, instance);
     std::error_code error;
     fs::remove_all(half_made_, error);
-    BANDANA_RETURN_IF_ERROR(MakeModelFolder(half_made_, identity, &copy, bytes, *options_.log,
-                                            options_.checkpoint_seal));
+    BANDANA_RETURN_IF_ERROR(
+        MakeModelFolder(half_made_, identity, &copy, *options_.log, options_.checkpoint_seal));
     if (const absl::Status arms = CopyArms(); !arms.ok()) Note(arms);
     if (const absl::Status users = CopyUsers(); !users.ok()) Note(users);
     if (!HasStoredConfig(folder_)) return absl::OkStatus();

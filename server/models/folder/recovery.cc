@@ -133,15 +133,16 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity) 
 }
 
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
-                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const LogEngine& engine, std::shared_ptr<const CheckpointSeal> seal) {
+                             const Checkpoint* checkpoint, const LogEngine& engine,
+                             std::shared_ptr<const CheckpointSeal> seal) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
   BANDANA_RETURN_IF_ERROR(CheckUnused(folder, engine));
   const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
   BANDANA_RETURN_IF_ERROR(engine.Create(folder, start));
   if (checkpoint != nullptr) {
     CheckpointStore store({.folder = folder, .seal = std::move(seal)}, [](const std::string&) {});
-    BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, checkpoint_bytes).status());
+    const ByteSource bytes = [&](const ByteSink& sink) { return EncodeAgain(*checkpoint, sink); };
+    BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, bytes).status());
   }
   return WriteIdentity(folder, identity);
 }
@@ -154,7 +155,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
     BANDANA_ASSIGN_OR_RETURN(const Identity identity,
                              NewIdentity(spec, instance, options.noise_key));
     BANDANA_RETURN_IF_ERROR(
-        MakeModelFolder(folder, identity, nullptr, "", *options.log, options.checkpoint_seal));
+        MakeModelFolder(folder, identity, nullptr, *options.log, options.checkpoint_seal));
   }
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
   Recovered recovered;

@@ -39,8 +39,7 @@ absl::Status WriteIdentity(const std::string& folder, const Identity& identity);
 // last the identity, whose presence makes the folder a model. Errors: DATA_LOSS the folder holds a
 // log with entries; UNAVAILABLE I/O.
 absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
-                             const Checkpoint* checkpoint, std::string_view checkpoint_bytes,
-                             const LogEngine& engine,
+                             const Checkpoint* checkpoint, const LogEngine& engine,
                              std::shared_ptr<const CheckpointSeal> seal = nullptr);
 
 struct RecoveryOptions {
