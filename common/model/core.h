@@ -1,5 +1,5 @@
 // A served model without its server: specification, path, users, state and learner together, moved
-// on by log entries alone. No I/O, no threads, no clock.
+// on by log entries alone. No I/O, no clock; no result depends on a thread.
 #pragma once
 
 #include <cstdint>

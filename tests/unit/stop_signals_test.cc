@@ -28,7 +28,7 @@ TEST(StopSignalsTest, ReachWhoeverAsksWhateverThreadTheyWereGiven) {
     ASSERT_EQ(::kill(::getpid(), signal), 0);
     EXPECT_EQ(signals.Wait(absl::InfiniteDuration()), signal);
   }
-  // Of the thread that asks: blocked but for the moment in which it waits.
+  // The thread that asks blocks them but for the moment in which it waits.
   ASSERT_EQ(::pthread_kill(::pthread_self(), SIGHUP), 0);
   ASSERT_EQ(::pthread_kill(::pthread_self(), SIGTERM), 0);
   signals.WaitForStop(absl::InfiniteDuration());

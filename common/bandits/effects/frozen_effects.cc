@@ -16,7 +16,7 @@ constexpr std::size_t kSlice = 1024;  // blocks that are read while the writer w
 
 }  // namespace
 
-// Of the whole: bytes, then blocks.
+// A stretch of the encoding: bytes, then blocks.
 struct FrozenEffects::Part {
   std::string bytes;
   const BlockTable* blocks = nullptr;
