@@ -10,7 +10,8 @@
 //                            was reported stayed without effect
 //   restart_seconds          from opening the folder until the model serves
 // The lines before it have the same of learning, beside the checkpoints that the model writes by
-// itself, and the memory after the restart. Times are wall times.
+// itself, the memory after the restart, and how long decisions and learning take at a fixed rate of
+// reports, without checkpoints and while one is written after another. Times are wall times.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@
 #include "bench/measure.h"
 #include "bench/reporter.h"
 #include "bench/zipf_events.h"
+#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/planner/served_config.h"
@@ -44,6 +46,8 @@ ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
 ABSL_FLAG(int, dimension, 25, "of the features");
 ABSL_FLAG(std::int64_t, checkpoint_events, 0,
           "events between two checkpoints that the model writes by itself; 0: its default");
+ABSL_FLAG(double, rate, 5000, "reports per second beside which decisions are timed");
+ABSL_FLAG(double, seconds, 15, "for which they are, without and with checkpoints");
 ABSL_FLAG(std::string, folder, "",
           "of the model; by default a new one under /tmp, removed at the end");
 
@@ -118,6 +122,75 @@ std::unique_ptr<HostedModel> Open(int users, const std::string& folder) {
   return *std::move(model);
 }
 
+// Percentiles of what callers wait for.
+struct Waits {
+  double select_us = 0;  // p99 of the scores of 25 arms for one user
+  double lag_ms = 0;     // p99 of the time from the log to the posterior
+};
+
+// Decisions and learning while reports come at the rate.
+class Timing {
+ public:
+  Timing(const HostedModel& model, int users)
+      : model_(model), select_([this, users] { Select(users); }), lag_([this] { Lag(); }) {}
+  Waits Stop() {
+    stop_ = true;
+    select_.join();
+    lag_.join();
+    return {.select_us = Percentile(select_us_, 0.99), .lag_ms = Percentile(lag_ms_, 0.99)};
+  }
+
+ private:
+  static constexpr int kArms = 25;
+
+  void Select(int users) {
+    const std::size_t d = absl::GetFlag(FLAGS_dimension);
+    std::vector<double> features(kArms * d);
+    for (std::size_t i = 0; i < features.size(); ++i)
+      features[i] = 0.01 * static_cast<double>(i % 17);
+    std::vector<const double*> arms;
+    for (int arm = 0; arm < kArms; ++arm) arms.push_back(features.data() + arm * d);
+    NodePosterior scratch;
+    ArmScores scores;
+    for (unsigned i = 1; !stop_; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const auto start = Clock::now();
+      const auto node = model_.ResolveUser(absl::StrCat("user-", i * 2654435761u % users));
+      model_.posterior()->Score({.node = node.value_or(-1)}, {.features = arms}, scratch, scores);
+      select_us_.push_back(1e6 * SecondsSince(start));
+    }
+  }
+  void Lag() {
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const auto start = Clock::now();
+      const std::uint64_t durable = model_.Stats().log_sequence();
+      while (!stop_ && model_.posterior()->version() < durable)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      lag_ms_.push_back(1e3 * SecondsSince(start));
+    }
+  }
+
+  const HostedModel& model_;
+  std::atomic<bool> stop_ = false;
+  std::vector<double> select_us_;  // of its thread until it has ended
+  std::vector<double> lag_ms_;
+  std::thread select_;
+  std::thread lag_;
+};
+
+Waits TimeDecisions(HostedModel& model, ZipfEvents& events, const Reporter::Complete& of_user,
+                    int users) {
+  const auto start = Clock::now();
+  Timing timing(model, users);
+  Reporter(model, events, of_user).Run([&](std::int64_t sent) {
+    const std::chrono::duration<double> due(static_cast<double>(sent) / absl::GetFlag(FLAGS_rate));
+    std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(due));
+    return SecondsSince(start) >= absl::GetFlag(FLAGS_seconds);
+  });
+  return timing.Stop();
+}
+
 int Main() {
   const int users = absl::GetFlag(FLAGS_users);
   std::string folder = absl::GetFlag(FLAGS_folder);
@@ -171,6 +244,18 @@ int Main() {
   WaitApplied(*model);
   std::printf("checkpoint of %.0f MiB in %.1f s beside reports, %.0f MiB resident afterwards\n",
               static_cast<double>(bytes) / (1 << 20), checkpoint, ResidentMib());
+  const Waits plain = TimeDecisions(*model, events, of_user, users);
+  std::atomic<bool> timed = false;
+  std::thread checkpoints([&] {
+    while (!timed) BANDANA_CHECK(model->Checkpoint().ok());
+  });
+  const Waits beside = TimeDecisions(*model, events, of_user, users);
+  timed = true;
+  checkpoints.join();
+  std::printf(
+      "at %.0f reports per second: p99 of a selection %.0f us, beside checkpoints %.0f us; p99 of "
+      "the time to the posterior %.1f ms, beside checkpoints %.1f ms\n",
+      absl::GetFlag(FLAGS_rate), plain.select_us, beside.select_us, plain.lag_ms, beside.lag_ms);
   model.reset();
   malloc_trim(0);
   start = Clock::now();
