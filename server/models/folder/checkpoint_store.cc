@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kCopySuffix[] = ".copy";
+constexpr char kDamagedPrefix[] = "damaged-checkpoint-";
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
 constexpr std::size_t kKept = 2;
 
@@ -76,16 +77,34 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
   return std::optional<Checkpoint>();
 }
 
-absl::StatusOr<std::uint64_t> CheckpointStore::Write(std::uint64_t sequence,
-                                                     std::string_view bytes) {
+absl::StatusOr<std::uint64_t> CheckpointStore::WriteAlone(std::uint64_t sequence,
+                                                          std::string_view bytes) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t covered, Write(sequence, bytes, /*twice=*/true));
+  std::error_code error;
+  std::filesystem::directory_iterator it(options_.folder, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    if (!it->path().filename().string().starts_with(kDamagedPrefix)) continue;
+    std::error_code failed;
+    std::filesystem::remove(it->path(), failed);
+    if (failed) return Unavailable("cannot remove ", it->path().string(), ": ", failed.message());
+  }
+  if (error) return Unavailable("cannot list ", options_.folder, ": ", error.message());
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
+  for (const CheckpointFile& file : files) {
+    if (file.sequence < sequence) return Unavailable("cannot remove ", Path(file));
+  }
+  return covered;
+}
+
+absl::StatusOr<std::uint64_t> CheckpointStore::Write(std::uint64_t sequence, std::string_view bytes,
+                                                     bool twice) {
   std::string sealed;
   if (options_.seal != nullptr) {
     BANDANA_ASSIGN_OR_RETURN(sealed, options_.seal->Seal(bytes, SystemBits()));
     bytes = sealed;
   }
   BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence}), bytes, 0600));
-  if (options_.newest_twice)
-    BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence, true}), bytes, 0600));
+  if (twice) BANDANA_RETURN_IF_ERROR(WriteFileDurably(Path({sequence, true}), bytes, 0600));
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
   if (files.size() < kKept) return 0;
   for (std::size_t i = 0; i + kKept < files.size(); ++i) {

@@ -53,13 +53,19 @@ class CheckpointStore {
 
   // Writes durably and removes what is not kept. Returns the sequence up to which the log is not
   // needed any more. Errors: UNAVAILABLE I/O.
-  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes);
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes) {
+    return Write(sequence, bytes, options_.newest_twice);
+  }
+  // The same, and no earlier file is left, sound or damaged: this one stands there twice.
+  absl::StatusOr<std::uint64_t> WriteAlone(std::uint64_t sequence, std::string_view bytes);
   // The sequence up to which no entry may stand in the log beside this newest checkpoint.
   std::uint64_t LogGoneBefore(std::uint64_t newest) const {
     return options_.newest_twice ? newest : 0;
   }
 
  private:
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, std::string_view bytes, bool twice);
+
   const Options options_;
   const WarningSink warn_;
 };
