@@ -15,8 +15,8 @@
 namespace bandana {
 
 absl::StatusOr<std::unique_ptr<BanditModel>> IndependentModel::Create(const Options& options) {
-  if (options.nodes_max < 1 || options.nodes_max > kIndependentUsersMax) {
-    return InvalidArgument("nodes_max must be in [1, ", kIndependentUsersMax, "], got ",
+  if (options.nodes_max < 1 || options.nodes_max > kIndependentNodesMax) {
+    return InvalidArgument("nodes_max must be in [1, ", kIndependentNodesMax, "], got ",
                            options.nodes_max);
   }
   return std::unique_ptr<BanditModel>(new IndependentModel(options));
@@ -52,6 +52,15 @@ absl::StatusOr<int> IndependentModel::AddNode() {
   }
   is_changed_.push_back(false);
   return nodes_++;
+}
+
+absl::Status IndependentModel::ForgetNode(int node) {
+  if (node < 0 || node >= nodes_)
+    return InvalidArgument("node must be in [0, ", nodes_, "), got ", node);
+  events_ -= events(node);
+  stale_.erase(node);
+  Put(node, nullptr);
+  return absl::OkStatus();
 }
 
 void IndependentModel::MarkChanged(int node) {

@@ -31,6 +31,7 @@ class IndependentModel final : public BanditModel {
   // Costs a pointer for each 4096 users, and what SetReleased has left to Refresh.
   std::shared_ptr<const FrozenStatistics> Freeze() override;
   absl::StatusOr<int> AddNode() override;
+  absl::Status ForgetNode(int node) override;
   void Apply(std::span<const Event> events) override;
   absl::Status SetReleased(int node, NodeStatistics statistics) override;
   void Refresh() override;

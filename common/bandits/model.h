@@ -72,6 +72,12 @@ class BanditModel {
   // nodes_max; FAILED_PRECONDITION for the other couplings.
   virtual absl::StatusOr<int> AddNode() = 0;
 
+  // Independent coupling: the node is as AddNode makes it. Errors: INVALID_ARGUMENT no such node;
+  // FAILED_PRECONDITION for the other couplings, where other nodes hold what it told them.
+  virtual absl::Status ForgetNode(int /*node*/) {
+    return absl::FailedPreconditionError("a coupling joins the node with others");
+  }
+
   // Applies the events in order: rank-one for one event of a component, rank-k for more. Exact
   // either way. Features and rewards must be finite; aborts on a node or a number of features that
   // does not exist. An event of a node with v_u > 0, or with statistics that await Refresh, joins

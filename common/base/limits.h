@@ -18,6 +18,10 @@ inline constexpr int kNodesMax = 10'000;
 // N d of one connected component: 8192^2 doubles are 512 MiB, and a rank-32 update takes 60 ms.
 inline constexpr int kComponentRowsMax = 8192;
 inline constexpr int kIndependentUsersMax = 1'000'000;
+// Nodes of independent users with those of users who were deleted, which are not used again.
+inline constexpr int kIndependentNodesMax = 4'000'000;
+// Users of a model with a graph who were put at run time.
+inline constexpr int kGraphUsersMax = 1'000'000;
 inline constexpr int kUserIdBytesMax = 128;
 inline constexpr int kModelNameBytesMax = 63;
 inline constexpr int kModelsMaxDefault = 100;

@@ -43,6 +43,7 @@ class OneNode final : public UserNodes {
 // Nodes in the order in which users are first seen, so a decision names its user instead.
 class NodePerUser final : public UserNodes {
  public:
+  Known known() const override { return Known::kSeen; }
   absl::StatusOr<int> Resolve(const ModelSpec&, std::string_view user,
                               absl::FunctionRef<int(std::string_view)> seen) const override {
     return seen(user);
@@ -61,11 +62,14 @@ class NodePerUser final : public UserNodes {
   std::vector<bool> Pooled(const ModelSpec&) const override { return {}; }
 };
 
-// The nodes of a graph, by the configuration's map, or by number without one.
+// The nodes of a graph: of users who were put, then by the configuration's map, or by number
+// without one.
 class GraphNodes final : public UserNodes {
  public:
+  Known known() const override { return Known::kPut; }
   absl::StatusOr<int> Resolve(const ModelSpec& spec, std::string_view user,
-                              absl::FunctionRef<int(std::string_view)>) const override {
+                              absl::FunctionRef<int(std::string_view)> put) const override {
+    if (const int node = put(user); node >= 0) return node;
     if (spec.users.empty()) {
       int node = -1;
       const bool canonical = user == "0" || user.front() != '0';

@@ -22,8 +22,17 @@ class UserNodes {
 
   virtual ~UserNodes() = default;
 
+  // Which users there are that a model can tell apart.
+  enum class Known {
+    kNobody,  // all are one
+    kSeen,    // those of whom there was an event
+    kPut,     // those of the configuration, and those who were put (Admin.PutUsers)
+  };
+  virtual Known known() const { return Known::kNobody; }
+
   // The node that serves this user, -1 for one never seen. `seen`: the nodes of users in the log's
-  // order, -1 for others. Errors: NOT_FOUND. Requires a user id of valid length.
+  // order, or of those who were put; -1 for others. Errors: NOT_FOUND. Requires a user id of valid
+  // length.
   virtual absl::StatusOr<int> Resolve(const ModelSpec& spec, std::string_view user,
                                       absl::FunctionRef<int(std::string_view)> seen) const = 0;
   // What a decision for the user says, once it is resolved.

@@ -1,5 +1,6 @@
 #include "server/log/log_writer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -67,6 +68,20 @@ void LogWriter::TrimThrough(std::uint64_t sequence) {
   changed_.notify_one();
 }
 
+absl::Status LogWriter::EraseThrough(std::uint64_t sequence,
+                                     std::function<void(absl::Status)> done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_.ok()) return closed_;
+    if (!failed_.ok()) return failed_;
+    trim_through_ = std::max(trim_through_, sequence);
+    trimming_ = erase_ = true;
+    erasures_.push_back(std::move(done));
+  }
+  changed_.notify_one();
+  return absl::OkStatus();
+}
+
 absl::Status LogWriter::Health() const {
   std::lock_guard lock(mutex_);
   if (!failed_.ok() || full_disk_.ok()) return failed_;
@@ -103,6 +118,21 @@ void LogWriter::Pass() {
     trim = trim_due();
   }
   if (trim) TrimSlice();
+  absl::Status failed;
+  {
+    std::lock_guard lock(mutex_);
+    failed = failed_;
+  }
+  if (!failed.ok()) AnswerErasures(failed);
+}
+
+void LogWriter::AnswerErasures(const absl::Status& status) {
+  std::vector<std::function<void(absl::Status)>> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    waiting.swap(erasures_);
+  }
+  for (const auto& done : waiting) done(status);
 }
 
 void LogWriter::Finish() {
@@ -112,6 +142,7 @@ void LogWriter::Finish() {
     rest.swap(queue_);
   }
   Finish(std::move(rest), {}, Unavailable("the log is closing"));
+  AnswerErasures(Unavailable("the log is closing"));
 }
 
 bool LogWriter::WaitForWork() {
@@ -184,11 +215,18 @@ void LogWriter::TrimSlice() {
   {
     std::lock_guard lock(mutex_);
     through = trim_through_;
+    if (std::exchange(erase_, false)) log_.EraseTrimmed();
   }
   const absl::StatusOr<bool> more = log_.Trim(through, options_.trim_entries);
   Note(more.status()).IgnoreError();
-  std::lock_guard lock(mutex_);
-  if (more.ok() && !*more && trim_through_ == through) trimming_ = false;
+  if (!more.ok()) return AnswerErasures(more.status());
+  if (*more) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (trim_through_ != through || erase_) return;
+    trimming_ = false;
+  }
+  AnswerErasures(absl::OkStatus());
 }
 
 absl::Status LogWriter::Note(const absl::Status& status) {

@@ -100,6 +100,12 @@ class LogWriter {
   // Entries up to the sequence may be dropped, in slices between appends.
   void TrimThrough(std::uint64_t sequence);
 
+  // The same, and then the bytes of no entry up to it stand anywhere (UpdateLog::EraseTrimmed).
+  // `done` is called once, on the writer's thread, when it is so, or with what came between: it
+  // goes on then all the same. Errors: UNAVAILABLE the log is closed or has failed; then `done` is
+  // not called.
+  absl::Status EraseThrough(std::uint64_t sequence, std::function<void(absl::Status)> done);
+
   // OK; RESOURCE_EXHAUSTED while the disk is full, which passes; or why the log takes nothing any
   // more (UNAVAILABLE).
   absl::Status Health() const;
@@ -147,6 +153,8 @@ class LogWriter {
   Requests TakeGroup();
   void Write(Requests group);
   void TrimSlice();
+  // Answers those who wait for an erasure.
+  void AnswerErasures(const absl::Status& status);
   // Takes note of a transaction's outcome; the status that callers get.
   absl::Status Note(const absl::Status& status);
   void Finish(Requests group, std::span<const Admission> verdicts, const absl::Status& status);
@@ -161,6 +169,8 @@ class LogWriter {
   std::array<Load, 2> queued_;  // by Notice
   std::uint64_t trim_through_ = 0;
   bool trimming_ = false;
+  bool erase_ = false;  // the log is to be asked
+  std::vector<std::function<void(absl::Status)>> erasures_;
   bool fresh_ = false;  // something came since the last group was taken
   bool stop_ = false;
   absl::Status closed_;     // by Close

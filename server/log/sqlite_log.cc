@@ -212,6 +212,40 @@ class SqliteLog final : public UpdateLog {
     return done;
   }
 
+  void EraseTrimmed() override {
+    erase_wanted_ = remains_ = true;
+    moved_ = false;
+  }
+
+  absl::Status ReadLeft(std::uint64_t sequence, int entries_max,
+                        std::vector<LogEntry>& out) const override {
+    LogPosition after{.sequence = sequence};
+    std::lock_guard lock(reader_mutex_);
+    read_log_.Bind(1, static_cast<std::int64_t>(sequence))
+        .Bind(2, static_cast<std::int64_t>(sequence + 1));
+    const absl::StatusOr<bool> row = read_log_.Step();
+    if (row.ok() && *row) {
+      LogEntry& first = out.emplace_back();
+      first.record = read_log_.Blob(2);
+      const std::string_view hash = read_log_.Blob(1);
+      first.position.sequence = sequence + 1;
+      if (hash.size() == first.position.hash.size()) {
+        std::memcpy(first.position.hash.data(), hash.data(), hash.size());
+      }
+      after = first.position;
+    }
+    read_log_.Reset();
+    BANDANA_RETURN_IF_ERROR(row.status());
+    const std::uint64_t through =
+        std::min(last().sequence, sequence + static_cast<std::uint64_t>(entries_max));
+    if (!*row || through <= after.sequence) return absl::OkStatus();
+    read_log_.Bind(1, static_cast<std::int64_t>(after.sequence))
+        .Bind(2, static_cast<std::int64_t>(through));
+    absl::Status done = ReadRows(after, through, out);
+    read_log_.Reset();
+    return done;
+  }
+
   LogPosition last() const override {
     std::lock_guard lock(state_mutex_);
     return state_.last;
@@ -295,7 +329,7 @@ class SqliteLog final : public UpdateLog {
   // were. So what is left moves to fresh pages, the old ones are zeroed as a whole, and the file is
   // cut. True: a reader was in the way, try again.
   absl::StatusOr<bool> EraseRemains() {
-    if (erases_ && !moved_) {
+    if ((erases_ || erase_wanted_) && !moved_) {
       const absl::Status moved = writer_.Exec(kToFreshPages);
       if (!moved.ok()) {
         if (writer_.InTransaction()) writer_.Exec("ROLLBACK").IgnoreError();
@@ -307,7 +341,7 @@ class SqliteLog final : public UpdateLog {
                                                nullptr, nullptr);
     if ((code & 0xff) == SQLITE_BUSY) return true;
     BANDANA_RETURN_IF_ERROR(SqliteStatus(code, writer_.get(), "checkpoint"));
-    remains_ = moved_ = false;
+    remains_ = moved_ = erase_wanted_ = false;
     return false;
   }
 
@@ -511,7 +545,8 @@ class SqliteLog final : public UpdateLog {
   std::int64_t version_ = 0;  // of the tables
   bool erases_ = false;
   bool remains_ = false;  // of trimmed entries
-  bool moved_ = false;    // what is left, to fresh pages
+  bool erase_wanted_ = false;
+  bool moved_ = false;  // what is left, to fresh pages
   std::uint64_t opened_ids_ = 0;
   std::uint64_t opened_cells_ = 0;
   std::uint64_t opened_chunks_ = 0;

@@ -70,6 +70,16 @@ class UpdateLog {
   // left. Errors: as Append.
   virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
 
+  // Asks the Trims from now on, until one has nothing left to drop, to leave the bytes of no
+  // dropped entry in any file, also of entries that were dropped before. Costs a copy of what is
+  // left.
+  virtual void EraseTrimmed() = 0;
+
+  // As Read, of the entries that are left after `sequence`, whose running hash the caller does not
+  // know: the first one's is taken as it is stored.
+  virtual absl::Status ReadLeft(std::uint64_t sequence, int entries_max,
+                                std::vector<LogEntry>& out) const = 0;
+
   // The last durable entry.
   virtual LogPosition last() const = 0;
   // Entries up to this sequence have been trimmed, or never were (a log that continues an imported

@@ -108,13 +108,17 @@ absl::Status ApplyLoop::WaitApplied(std::uint64_t sequence) {
   return status_.ok() ? Unavailable("the model is closing") : status_;
 }
 
-absl::StatusOr<ApplyLoop::Captured> ApplyLoop::Capture() {
+absl::StatusOr<ApplyLoop::Captured> ApplyLoop::Capture() { return Ask(nullptr); }
+
+absl::Status ApplyLoop::Look(Looker look) { return Ask(std::move(look)).status(); }
+
+absl::StatusOr<ApplyLoop::Captured> ApplyLoop::Ask(Looker look) {
   std::future<absl::StatusOr<Captured>> result;
   {
     std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     if (stop_) return Unavailable("the model is closing");
-    captures_.push_back({committed_, {}});
+    captures_.push_back({committed_, {}, std::move(look)});
     result = captures_.back().result.get_future();
   }
   wake_.notify_one();
@@ -320,7 +324,10 @@ void ApplyLoop::ServeCaptures() {
     });
   }
   for (CaptureRequest& request : ready) {
-    if (failed.ok()) {
+    if (failed.ok() && request.look) {
+      request.look(state_, *learner_);
+      request.result.set_value(Captured());
+    } else if (failed.ok()) {
       request.result.set_value(CaptureNow());
     } else {
       request.result.set_value(failed);

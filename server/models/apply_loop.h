@@ -94,11 +94,17 @@ class ApplyLoop {
   absl::Status WaitApplied(std::uint64_t sequence);
   // The state once everything that is durable now is applied.
   absl::StatusOr<Captured> Capture();
+  // Calls `look` on the loop's thread once everything that is durable now is applied, and returns
+  // when it has returned. Nothing waits to be flushed then. Errors: as Capture; then `look` was not
+  // called.
+  using Looker = std::function<void(const ModelState&, const Learner&)>;
+  absl::Status Look(Looker look);
 
  private:
   struct CaptureRequest {
     std::uint64_t sequence;
     std::promise<absl::StatusOr<Captured>> result;
+    Looker look;  // in the place of a checkpoint
   };
 
   void Run();
@@ -127,6 +133,7 @@ class ApplyLoop {
   absl::Status PersistPublication();
   void Tick();
   void ServeCaptures();
+  absl::StatusOr<Captured> Ask(Looker look);
   Captured CaptureNow() const;
 
   const ModelSpec& spec_;

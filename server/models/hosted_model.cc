@@ -81,7 +81,9 @@ absl::Status Model::Start() {
   if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
   BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
   if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
-  BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, UsersPath(folder_), warn_, clock_));
+  FinishErasing();
+  BANDANA_ASSIGN_OR_RETURN(user_groups_,
+                           UserTable::Open(spec_, UsersPath(folder_), users_, warn_, clock_));
   StartFreeing();
   return absl::OkStatus();
 }
@@ -200,8 +202,10 @@ absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
   if (user.empty() || user.size() > kUserIdBytesMax) {
     return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
   }
-  return UserNodesOf(spec_).Resolve(spec_, user,
-                                    [this](std::string_view id) { return users_.Find(id); });
+  return UserNodesOf(spec_).Resolve(spec_, user, [this](std::string_view id) {
+    const int put = user_groups_->NodeOf(id);
+    return put >= 0 ? put : users_.Find(id);
+  });
 }
 
 absl::Status Model::RecordDecision(const Decision& decision) {
@@ -295,22 +299,6 @@ absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
   return admission;
 }
 
-absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::string> ids) {
-  BANDANA_RETURN_IF_ERROR(CheckUserIds(ids));
-  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
-  BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
-  std::vector<EffectKey> keys;
-  for (const std::string& id : ids) keys.push_back(UserKey(id));
-  // Those of whom nothing is known yet as well: an event may be on its way.
-  PairParts::Keys deleted = effects_->Known(keys);
-  deleted.insert(removed.begin(), removed.end());
-  BANDANA_RETURN_IF_ERROR(AppendAndWait(FreeRecord{.keys = keys}).status());
-  v1::DeleteUsersResponse response;
-  response.set_deleted(static_cast<std::uint32_t>(deleted.size()));
-  response.set_users(static_cast<std::uint32_t>(user_groups_->size()));
-  return response;
-}
-
 absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
   std::shared_lock lock(changes_);
   if (retired_) return Retired();
@@ -365,6 +353,9 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
     });
   };
   std::lock_guard lock(checkpoint_mutex_);
+  // One that was taken before a deletion must not come back after it.
+  if (captured.sequence() < newest_checkpoint_) return size;
+  newest_checkpoint_ = captured.sequence();
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
                            store_.Write(captured.sequence(), checkpoint));
   writer_->TrimThrough(older);

@@ -172,19 +172,28 @@ class HostedModel {
                                v1::PutArmsResponse* response) = 0;
   // Ids that are not in the catalogue are ignored. Errors: UNAVAILABLE I/O.
   virtual absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t> ids) = 0;
-  // An empty batch for PutUsers. Errors: FAILED_PRECONDITION a model without groups of users.
+  // An empty batch for PutUsers. Errors: FAILED_PRECONDITION a model with neither groups of users
+  // nor a graph.
   virtual absl::StatusOr<UserBatch> NewUsers() const = 0;
   // All users or none: durable on return, and in the decisions from then on. Groups that the batch
-  // leaves to friends are filled in. Errors: FAILED_PRECONDITION beyond users_max, or too many
-  // values of one group; RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
+  // leaves to friends are filled in. Events of a user who gets another node stay with the former.
+  // Errors: FAILED_PRECONDITION beyond users_max, too many values of one group, or another node in
+  // a private model; RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
   virtual absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* response) = 0;
-  // Forgets users of a model with effects: the groups that they are in, and what was learnt of each
-  // alone or in a pair with an arm. Durable and in the posterior on return. Unknown ids, and ids
-  // that are there twice, are no error. Decisions that are open are learnt from later, under the
-  // user's key. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or the length of one;
-  // FAILED_PRECONDITION a model that knows nothing of single users; RESOURCE_EXHAUSTED the disk is
-  // full; UNAVAILABLE I/O or the log: perhaps only the groups are forgotten, and a repeat is safe.
+  // Forgets users: docs/design/users.md says for each kind of model what goes and what stays.
+  // Durable and in the posterior on return, and no file of the folder has their bytes. Unknown ids,
+  // and ids that are there twice, are no error. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or the
+  // length of one; FAILED_PRECONDITION a model that knows nothing of single users, or whose
+  // configuration names one of these; RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O or the
+  // log: perhaps a part is forgotten, and a repeat is safe.
   virtual absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) = 0;
+  // At most `limit` users whose ids are greater than `after`, in order of their ids. Errors:
+  // INVALID_ARGUMENT the limit; FAILED_PRECONDITION a model that keeps no ids; UNAVAILABLE I/O.
+  virtual absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
+                                                          std::uint32_t limit) const = 0;
+  // Everything that is kept of the user and of nobody else. Errors: INVALID_ARGUMENT the id's
+  // length; NOT_FOUND; FAILED_PRECONDITION a model that knows nothing of single users; UNAVAILABLE.
+  virtual absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) = 0;
   // Returns when durable and in the posterior. Errors: FAILED_PRECONDITION not a graph model;
   // INVALID_ARGUMENT the graph; UNAVAILABLE the log.
   virtual absl::Status PutGraph(const v1::Graph& graph) = 0;

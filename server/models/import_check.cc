@@ -29,7 +29,7 @@ absl::Status CheckHeader(const v1::ExportHeader& header) {
     return InvalidArgument("bytes: an export has more than ", header.bytes());
   }
   BANDANA_RETURN_IF_ERROR(CheckCount("arms", header.arms(), kArmsMaxMax));
-  return CheckCount("nodes", header.nodes(), kIndependentUsersMax);
+  return CheckCount("nodes", header.nodes(), kIndependentNodesMax);
 }
 
 absl::Status CheckHeaderFits(const v1::ExportHeader& header, const ModelSpec& spec,
@@ -43,7 +43,7 @@ absl::Status CheckHeaderFits(const v1::ExportHeader& header, const ModelSpec& sp
   BANDANA_RETURN_IF_ERROR(CheckCount("features of all arms together",
                                      std::uint64_t{header.arms()} * spec.public_spec.dimension,
                                      kCatalogueFeaturesMax));
-  const int users_max = spec.effects ? spec.effects->users_max : 0;
+  const int users_max = UserTable::UsersMax(spec);
   if (header.users() <= static_cast<std::uint32_t>(users_max)) return absl::OkStatus();
   return FailedPrecondition("users: the export has ", header.users(), ", its users_max is ",
                             users_max);

@@ -100,7 +100,11 @@ class Model final : public HostedModel {
     BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
     return user_groups_->Put(batch, out);
   }
+  // In model_users.cc.
   absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override;
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
+                                                  std::uint32_t limit) const override;
+  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) override;
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
@@ -190,6 +194,16 @@ class Model final : public HostedModel {
   absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
+  // Forgets what the log has learnt of these users.
+  absl::Status DeleteByEntry(std::span<const std::string> ids);
+  // No file of the folder has the bytes of what the state has forgotten: one checkpoint of now,
+  // twice, and no entry before it. Errors: UNAVAILABLE; it is done at the next start then.
+  absl::Status EraseForgotten();
+  // At the start: what a deletion has left to do.
+  void FinishErasing();
+  // The sums of the node that is the user's alone.
+  absl::Status FillNode(int node, v1::ExportUserResponse& out);
+  absl::Status FillEntries(const std::string& id, v1::ExportUserResponse& out) const;
   // The error of a call that the gate could not decide about.
   absl::Status Undecided(Admission admission) const;
   // What the open windows hold that a report came for.
@@ -221,8 +235,10 @@ class Model final : public HostedModel {
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
 
-  std::mutex checkpoint_mutex_;  // for store_
+  std::mutex deletions_;         // one at a time
+  std::mutex checkpoint_mutex_;  // for store_ and newest_checkpoint_
   CheckpointStore store_;
+  std::uint64_t newest_checkpoint_ = 0;  // written by this process
   std::atomic<bool> checkpoint_running_{false};
   std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
 

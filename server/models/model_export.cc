@@ -30,7 +30,7 @@ absl::StatusOr<ExportedFile> WriteModelExport(ModelToExport model) {
   ExportSource source{.config = model.config,
                       .checkpoint = [&](const ByteSink& sink) { return EncodeAgain(state, sink); },
                       .catalogue = model.catalogue};
-  if (model.users.has_groups()) {
+  if (model.users.has_users()) {
     source.users = [&](const ByteSink& sink) { return model.users.Encode(sink); };
   }
   BANDANA_RETURN_IF_ERROR(WriteExport(source, file));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/service/new_users_of_call.h"
 #include "server/service/report_call.h"
 
 namespace bandana::server {
@@ -60,17 +61,29 @@ absl::StatusOr<ReportedCounter> OpenTokens(const HostedModel& model,
   return out;
 }
 
+// The tokens of a stream are one user's, or the model refuses them.
+bool AllowUser(const ReportedCounter& report, NewUsersOfCall& new_users) {
+  for (const std::optional<Decision>& decision : report.decisions) {
+    if (decision) return new_users.AllowReport(decision->user);
+  }
+  return true;
+}
+
 absl::StatusOr<OpenedReports<ReportedCounter>> Open(const HostedModel& model,
                                                     const v1::SubmitRequest& request, int steps_max,
                                                     TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckShape(model, request, steps_max));
   BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
   OpenedReports<ReportedCounter> opened;
+  NewUsersOfCall new_users(model);
   for (const v1::CounterReport& report : request.counter_reports()) {
     bool foreign = false;
     BANDANA_ASSIGN_OR_RETURN(ReportedCounter out, OpenTokens(model, report, tokens, foreign));
-    opened.reasons.push_back(foreign ? v1::TOKEN_FOREIGN : v1::REJECT_REASON_UNSPECIFIED);
-    if (!foreign) opened.reports.push_back(std::move(out));
+    const v1::RejectReason reason = foreign                      ? v1::TOKEN_FOREIGN
+                                    : !AllowUser(out, new_users) ? v1::USER_LIMIT
+                                                                 : v1::REJECT_REASON_UNSPECIFIED;
+    opened.reasons.push_back(reason);
+    if (reason == v1::REJECT_REASON_UNSPECIFIED) opened.reports.push_back(std::move(out));
   }
   return opened;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "server/service/new_users_of_call.h"
 #include "server/service/report_call.h"
 
 namespace bandana::server {
@@ -22,10 +23,15 @@ v1::RejectReason ReasonOf(const HostedModel& model, const absl::StatusOr<Decisio
 
 // Puts the report's decision in its place. Errors: UNAVAILABLE the token could not be looked at.
 absl::Status Add(const HostedModel& model, TokenCodec& tokens, const std::string& token,
-                 ReportedOutcome outcome, OpenedReports<ReportedOutcome>& opened) {
+                 ReportedOutcome outcome, NewUsersOfCall& new_users,
+                 OpenedReports<ReportedOutcome>& opened) {
   absl::StatusOr<Decision> decision = tokens.Open(token);
   if (absl::IsUnavailable(decision.status())) return decision.status();
-  opened.reasons.push_back(ReasonOf(model, decision));
+  v1::RejectReason reason = ReasonOf(model, decision);
+  if (reason == v1::REJECT_REASON_UNSPECIFIED && !new_users.AllowReport(decision->user)) {
+    reason = v1::USER_LIMIT;
+  }
+  opened.reasons.push_back(reason);
   if (opened.reasons.back() == v1::REJECT_REASON_UNSPECIFIED) {
     outcome.decision = *std::move(decision);
     opened.reports.push_back(std::move(outcome));
@@ -38,10 +44,12 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
                                                     int outcomes_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
   OpenedReports<ReportedOutcome> opened;
+  NewUsersOfCall new_users(model);
   for (const v1::Outcome& outcome : request.outcomes()) {
     ReportedOutcome reported{.decision = {}, .shown = outcome.shown()};
     if (outcome.has_reward()) reported.reward = outcome.reward();
-    BANDANA_RETURN_IF_ERROR(Add(model, tokens, outcome.token(), std::move(reported), opened));
+    BANDANA_RETURN_IF_ERROR(
+        Add(model, tokens, outcome.token(), std::move(reported), new_users, opened));
   }
   return opened;
 }
@@ -58,13 +66,15 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
   BANDANA_RETURN_IF_ERROR(CheckCount("reports", request.reports_size(), reports_max));
   BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
   OpenedReports<ReportedOutcome> opened;
+  NewUsersOfCall new_users(model);
   for (const v1::PerturbedReport& report : request.reports()) {
     ReportedOutcome reported{.decision = {},
                              .shown = report.shown(),
                              .reward = {},
                              .output = report.output(),
                              .whole_range = report.whole_range()};
-    BANDANA_RETURN_IF_ERROR(Add(model, tokens, report.token(), std::move(reported), opened));
+    BANDANA_RETURN_IF_ERROR(
+        Add(model, tokens, report.token(), std::move(reported), new_users, opened));
   }
   return opened;
 }

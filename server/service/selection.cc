@@ -9,6 +9,7 @@
 #include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 #include "server/service/arm_selection.h"
+#include "server/service/new_users_of_call.h"
 #include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
 
@@ -62,6 +63,10 @@ absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int ar
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   thread_local std::vector<EffectKey> keys;
   model.UserParts(request.user(), keys);
+  if (!NewUsersOfCall(model).AllowDecision(request.user())) {
+    return absl::ResourceExhaustedError(
+        "user: the caller has made as many users known to the model as it may in a day");
+  }
   const Selecting select{model, request, node, keys, arms_max};
   thread_local Decision decision;
   BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));

@@ -10,10 +10,12 @@ bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_
 bandana_test(NAME effects_served_test SRCS unit/effects_served_test.cc DEPS ${model_deps})
 bandana_test(NAME key_freeing_test SRCS unit/key_freeing_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
+bandana_test(NAME user_life_test SRCS unit/user_life_test.cc DEPS ${model_deps})
 bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME log_erasure_test SRCS unit/log_erasure_test.cc DEPS ${model_deps})
 bandana_test(NAME log_engine_test SRCS unit/log_engine_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
   LABELS property TIMEOUT 300)

@@ -242,6 +242,11 @@ TEST_F(AdminTest, EffectsAreFreed) {
                     HasSubstr("bandana_model_effect_pairs{model=\"fx\"} 0"),
                     HasSubstr("bandana_model_effect_pairs_max{model=\"fx\"} 1000000"),
                     HasSubstr("bandana_model_effects_bytes{model=\"fx\"}")));
+  EXPECT_THAT(admin_->ExportUser("fx", "ann"), StatusIs(absl::StatusCode::kNotFound, "id: not"));
+  v1::ListUsersRequest listed;
+  listed.set_model("plain");
+  EXPECT_THAT(admin_->ListUsers(listed),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "model plain keeps no ids"));
   EXPECT_THAT(admin_->DeleteUsers("plain", {"ann"}),
               StatusIs(absl::StatusCode::kFailedPrecondition, "model plain knows nothing"));
   EXPECT_THAT(admin_->DeleteUsers("absent", {"ann"}), StatusIs(absl::StatusCode::kNotFound));
@@ -252,6 +257,40 @@ TEST_F(AdminTest, EffectsAreFreed) {
   EXPECT_EQ(blocks("arm"), 1u);
   EXPECT_EQ(blocks("user"), 0u);
   EXPECT_EQ(Stats("fx").user_groups().users(), 0u);
+}
+
+TEST_F(AdminTest, UsersOfAGraphAreNamedAtRunTime) {
+  ASSERT_THAT(admin_->CreateModel(ConfigOf(
+                  "name: 'graph' dimension: 2 mode: NON_PRIVATE\n"
+                  "goblin { graph { users: 2 rows: 0 columns: 1 weights: 1 } users { ids: 'ann' "
+                  "nodes: 1 } }")),
+              IsOk());
+  v1::SelectResponse selection;
+  EXPECT_EQ(Select("graph", "eve", selection).error_code(), grpc::StatusCode::NOT_FOUND);
+  bool given = false;
+  const auto put = admin_->PutUsers("graph", [&](v1::User& user) {
+    user.set_id("eve");
+    user.set_node(0);
+    return !std::exchange(given, true);
+  });
+  ASSERT_THAT(put, IsOk());
+  EXPECT_EQ(put->added(), 1u);
+  EXPECT_EQ(SelectAndReport("graph", "eve"), v1::APPLIED);
+  v1::ListUsersRequest request;
+  request.set_model("graph");
+  const auto listed = admin_->ListUsers(request);
+  ASSERT_THAT(listed, IsOk());
+  ASSERT_EQ(listed->users_size(), 2);
+  EXPECT_EQ(listed->users(1).id(), "eve");
+  EXPECT_EQ(listed->users(1).node(), 0u);
+  ASSERT_EQ(server_->Terminate(), 0);
+  StartServer();
+  EXPECT_EQ(SelectAndReport("graph", "eve"), v1::APPLIED);
+  const auto user = admin_->ExportUser("graph", "eve");
+  ASSERT_THAT(user, IsOk());
+  EXPECT_FALSE(user->own_node());
+  EXPECT_EQ(admin_->DeleteUsers("graph", {"eve"})->deleted(), 1u);
+  EXPECT_EQ(Select("graph", "eve", selection).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(AdminTest, CreatesAndDeletesModelsAtRunTime) {

@@ -247,6 +247,63 @@ TEST_F(SecurityTest, ARequiredCertificateIsRequired) {
 }
 
 // Everything that the server says it serves, by reflection.
+// One caller makes two users known a day; whom the model knows goes on.
+TEST_F(SecurityTest, ACallerMakesSoManyUsersKnownAndNoMore) {
+  const std::string windows =
+      " reporting { reward_window { duration { seconds: 3600 } default_reward: 0 } }";
+  Start(Tls() +
+        absl::StrCat("access {\n principals { name: 'app' token_sha256: '", Digest(kAppToken),
+                     "' roles: ROLE_SELECT roles: ROLE_REPORT new_users_per_day: 2 }\n"
+                     " anonymous_roles: ROLE_SELECT anonymous_roles: ROLE_REPORT }\n"
+                     "models { name: 'once' dimension: 2 independent {} mode: NON_PRIVATE }\n"
+                     "models { name: 'window' dimension: 2 independent {} mode: NON_PRIVATE",
+                     windows, " }\n"));
+  const auto connection = *Connect(server_->listen(), Security("", "app.token"));
+  const auto anybody = *Connect(server_->listen(), Security());
+  const auto select = [](const Connection& over, const std::string& model, const std::string& user,
+                         v1::SelectResponse& response) {
+    grpc::ClientContext context;
+    over.Authorize(context);
+    v1::SelectRequest request;
+    request.set_model(model);
+    request.set_user(user);
+    for (const double x : {1.0, 0.0, 0.0, 1.0}) {
+      request.mutable_arms()->mutable_inline_arms()->add_features(x);
+    }
+    return CodeOf(v1::Recommender::NewStub(over.channel())->Select(&context, request, &response));
+  };
+  const auto report = [&](const Connection& over, const std::string& user) {
+    v1::SelectResponse selection;
+    EXPECT_EQ(select(over, "once", user, selection), grpc::StatusCode::OK);
+    grpc::ClientContext context;
+    over.Authorize(context);
+    v1::ReportRequest request;
+    request.set_model("once");
+    for (int i = 0; i < 2; ++i) {
+      request.add_outcomes()->set_token(selection.token());
+      request.mutable_outcomes(i)->set_reward(1);
+    }
+    v1::ReportResponse response;
+    EXPECT_TRUE(
+        v1::Recommender::NewStub(over.channel())->Report(&context, request, &response).ok());
+    return response.results(0).reason();
+  };
+  // A selection makes nobody known here, a report does, and two of one user are one.
+  EXPECT_EQ(report(connection, "ann"), v1::REJECT_REASON_UNSPECIFIED);
+  EXPECT_EQ(report(connection, "bob"), v1::REJECT_REASON_UNSPECIFIED);
+  EXPECT_EQ(report(connection, "cyd"), v1::USER_LIMIT);
+  EXPECT_EQ(report(connection, "ann"), v1::REJECT_REASON_UNSPECIFIED);
+  EXPECT_EQ(report(anybody, "cyd"), v1::REJECT_REASON_UNSPECIFIED);
+  EXPECT_EQ(report(connection, "cyd"), v1::REJECT_REASON_UNSPECIFIED);
+
+  // Here a selection does. The other model's users do not count.
+  v1::SelectResponse selection;
+  EXPECT_EQ(select(connection, "window", "ann", selection), grpc::StatusCode::OK);
+  EXPECT_EQ(select(connection, "window", "bob", selection), grpc::StatusCode::OK);
+  EXPECT_EQ(select(connection, "window", "cyd", selection), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(select(connection, "window", "ann", selection), grpc::StatusCode::OK);
+}
+
 class EveryRpc : public SecurityTest {
  protected:
   // One call with a request of these bytes and no credentials but TLS; the answer's bytes.

@@ -168,6 +168,12 @@ class FakeModel final : public server::HostedModel {
   absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string>) override {
     return NotFaked();
   }
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view, std::uint32_t) const override {
+    return NotFaked();
+  }
+  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string&) override {
+    return NotFaked();
+  }
   absl::Status PutArms(std::span<const server::CatalogueArm>, v1::PutArmsResponse*) override {
     return NotFaked();
   }

@@ -99,7 +99,7 @@ TEST(BanditModel, CreateNamesTheBadOption) {
     EXPECT_THAT(explore({.kind = Kind::kConfidence, .failure_probability = bad}),
                 StatusIs(kInvalid, "exploration.failure_probability must be in (0, 1)"));
   }
-  for (int bad : {0, -1, kIndependentUsersMax + 1}) {
+  for (int bad : {0, -1, kIndependentNodesMax + 1}) {
     EXPECT_THAT(
         BanditModel::Create({.dimension = 2, .nodes_max = bad}, Coupling::Independent()).status(),
         StatusIs(kInvalid, "nodes_max must be in"));

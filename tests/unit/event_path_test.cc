@@ -47,7 +47,8 @@ std::vector<Kind> Kinds() {
   };
   const std::string randomizer = " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }";
   return {
-      {absl::StrCat("mode: NON_PRIVATE independent {}", kOnce), with(once, "user")},
+      {absl::StrCat("mode: NON_PRIVATE independent {}", kOnce),
+       with(with(once, "user"), "deleted")},
       {absl::StrCat("mode: NON_PRIVATE shared {}", kWindow), with(windows, "shown")},
       {absl::StrCat("mode: NON_PRIVATE", kGraph, kOnce), with(once, "graph")},
       {absl::StrCat("mode: LOCAL_REWARD shared {}", randomizer, kOnce), once},
@@ -97,7 +98,9 @@ std::map<std::string, std::string> Entries() {
           {"context", Encode(ContextRecord{.epoch = 1, .seed = "0123456789abcdef"})},
           {"shape", Encode(ShapeRecord{.nodes = 2, .root = root})},
           {"graph", Encode(GraphRecord{})},
-          {"freed", Encode(FreeRecord{.keys = keys})}};
+          {"freed", Encode(FreeRecord{.keys = keys})},
+          {"deleted", Encode(DeleteRecord{.users = {{.node = 0}}})},
+          {"deletion asked", Encode(DeleteRequest{.ids = {"ann"}})}};
 }
 
 struct Fresh {

@@ -51,6 +51,53 @@ TEST(Gatekeeper, NewRulesHoldFromTheNextCallOn) {
   EXPECT_THAT(Admit(gatekeeper, "new-token").status, IsOk());
 }
 
+TEST(NewUserQuota, FillsOverADayAndByModel) {
+  FakeClock clock;
+  NewUserQuota quota(4, clock);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(quota.Take("news"));
+  EXPECT_FALSE(quota.Take("news"));
+  EXPECT_TRUE(quota.Take("shop"));
+  clock.Advance(absl::Hours(5));
+  EXPECT_FALSE(quota.Take("news"));
+  clock.Advance(absl::Hours(1));
+  EXPECT_TRUE(quota.Take("news"));
+  EXPECT_FALSE(quota.Take("news"));
+  clock.Advance(absl::Hours(1000));  // no more than those of a day
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(quota.Take("news"));
+  EXPECT_FALSE(quota.Take("news"));
+  clock.Advance(-absl::Hours(1000));
+  EXPECT_FALSE(quota.Take("news"));
+}
+
+TEST(NewUserQuota, IsOfTheCallThatTheThreadWorksOn) {
+  const FakeClock clock;
+  NewUserQuota outer(1, clock);
+  EXPECT_EQ(CallQuota::current(), nullptr);
+  const CallQuota of_call(&outer);
+  EXPECT_EQ(CallQuota::current(), &outer);
+  {
+    const CallQuota none(nullptr);
+    EXPECT_EQ(CallQuota::current(), nullptr);
+  }
+  EXPECT_EQ(CallQuota::current(), &outer);
+}
+
+TEST(Gatekeeper, AQuotaOutlivesOtherChangesOfTheRules) {
+  const FakeClock clock;
+  Principal app = ByToken("app", "token");
+  app.new_users_per_day = 1;
+  Gatekeeper gatekeeper(Rules({app, ByToken("free", "free-token")}), clock);
+  ASSERT_NE(Admit(gatekeeper, "token").caller.new_users, nullptr);
+  EXPECT_EQ(Admit(gatekeeper, "free-token").caller.new_users, nullptr);
+  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+  app.calls_per_second = 7;
+  gatekeeper.Replace(Rules({ByToken("other", "o"), app}));
+  EXPECT_FALSE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+  app.new_users_per_day = 2;
+  gatekeeper.Replace(Rules({app}));
+  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+}
+
 TEST(Gatekeeper, ACallerOutlivesTheRulesThatLetItIn) {
   const FakeClock clock;
   Gatekeeper gatekeeper(Rules({ByToken("app", "old-token")}), clock);

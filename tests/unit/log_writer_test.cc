@@ -49,6 +49,17 @@ class FakeLog final : public UpdateLog {
     changed_.notify_all();
     return trimmed_ < through;
   }
+  void EraseTrimmed() override {
+    std::lock_guard lock(mutex_);
+    ++erasures_;
+  }
+  absl::Status ReadLeft(std::uint64_t, int, std::vector<LogEntry>&) const override {
+    return absl::UnimplementedError("");
+  }
+  int erasures() const {
+    std::lock_guard lock(mutex_);
+    return erasures_;
+  }
   LogPosition last() const override {
     std::lock_guard lock(mutex_);
     return {.sequence = sequence_};
@@ -98,6 +109,7 @@ class FakeLog final : public UpdateLog {
   absl::Status answer_;
   int appends_ = 0;
   int trims_ = 0;
+  int erasures_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t trimmed_ = 0;
   std::vector<std::vector<std::string>> transactions_;
@@ -286,6 +298,25 @@ TEST_F(LogWriterTest, TrimsInSlicesBetweenAppends) {
   writer_->TrimThrough(20);
   EXPECT_THAT(Submit({"a"}).get().status, IsOk());
   EXPECT_EQ(log_.trimmed(), 35);
+}
+
+TEST_F(LogWriterTest, AnErasureIsAnsweredOnceTheLogIsTrimmed) {
+  Start({.trim_entries = 10});
+  std::promise<absl::Status> erased;
+  ASSERT_THAT(writer_->EraseThrough(25, [&](const absl::Status& s) { erased.set_value(s); }),
+              IsOk());
+  EXPECT_THAT(erased.get_future().get(), IsOk());
+  EXPECT_EQ(log_.trimmed(), 25);
+  EXPECT_EQ(log_.erasures(), 1);
+  // Nothing is left to trim: the log is asked all the same.
+  std::promise<absl::Status> again;
+  ASSERT_THAT(writer_->EraseThrough(20, [&](const absl::Status& s) { again.set_value(s); }),
+              IsOk());
+  EXPECT_THAT(again.get_future().get(), IsOk());
+  EXPECT_EQ(log_.erasures(), 2);
+  writer_->Close(Unavailable("closed"));
+  EXPECT_THAT(writer_->EraseThrough(30, [](const absl::Status&) {}),
+              StatusIs(absl::StatusCode::kUnavailable, "closed"));
 }
 
 }  // namespace

@@ -167,6 +167,11 @@ TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
       ShownRecord{.id = {std::byte{6}}, .features = x},
       ReportRecord{.id = {std::byte{7}}, .reward = -1, .features = x},
       FreeRecord{.keys = freed},
+      DeleteRecord{.now = kTime,
+                   .until = absl::InfiniteFuture(),
+                   .key = {std::byte{8}},
+                   .users = {{.node = 3, .hash = {std::byte{9}}}, {.hash = {std::byte{10}}}}},
+      DeleteRequest{.now = kTime, .until = kTime, .ids = {"ann", "bob"}},
   };
   for (const Record& record : records) {
     SCOPED_TRACE(record.index());
@@ -228,6 +233,49 @@ TEST(UserIndexTest, NumbersUsersInOrderAndFindsThem) {
   EXPECT_EQ(users.Find("user10000"), -1);
   EXPECT_EQ(users.Find(""), -1);
   EXPECT_EQ(users.Name(4096), "user4096");
+}
+
+TEST(UserIndexTest, ARemovedUserIsNotFoundAndComesBackAsAnother) {
+  UserIndex users;
+  for (int i = 0; i < 100; ++i) users.Add("user" + std::to_string(i));
+  const std::uint32_t before = users.removed();
+  users.Remove(7);
+  users.Remove(7);
+  EXPECT_EQ(users.removed(), before + 1);
+  EXPECT_EQ(users.Find("user7"), -1);
+  EXPECT_EQ(users.Name(7), "");
+  EXPECT_EQ(users.Name(7, before), "user7");  // for a state of before
+  EXPECT_EQ(users.Add("user7"), 100);
+  EXPECT_EQ(users.Find("user7"), 100);
+  users.Wipe();
+  EXPECT_EQ(users.Name(7, before), "");
+  EXPECT_EQ(users.Name(100), "user7");
+  EXPECT_EQ(users.AddNobody(), 101);
+  EXPECT_EQ(users.Restore(""), 102);
+  EXPECT_EQ(users.Restore("user7"), 100);
+  EXPECT_EQ(users.size() - static_cast<int>(users.removed()), 100);
+}
+
+// Against a map, over many tables.
+TEST(UserIndexTest, IsAMapWhoeverComesAndGoes) {
+  UserIndex users;
+  std::map<std::string, int> expected;
+  std::uint64_t state = 42;
+  for (int i = 0; i < 20'000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::string id(1 + (state >> 60), static_cast<char>('a' + (state >> 40) % 26));
+    const std::string user = id + std::to_string((state >> 33) % 500);
+    const auto found = expected.find(user);
+    ASSERT_EQ(users.Find(user), found == expected.end() ? -1 : found->second);
+    if (found != expected.end() && (state >> 20) % 2 == 0) {
+      users.Remove(found->second);
+      expected.erase(found);
+      if (i % 5 == 0) users.Wipe();
+    } else {
+      expected[user] = users.Add(user);
+    }
+  }
+  for (const auto& [user, node] : expected) ASSERT_EQ(users.Name(node), user);
 }
 
 TEST(UserIndexTest, ReadersSeeEveryUserThatWasThere) {

@@ -77,6 +77,8 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
        "lower-case letters"},
       {Token("roles: ROLE_SELECT calls_per_second: 0.01"), "access.principals[0].calls_per_second",
        "must be in [0.1"},
+      {Token("roles: ROLE_SELECT new_users_per_day: 2000000000"),
+       "access.principals[0].new_users_per_day", "must be in [1, 1000000000]"},
       {Token("roles: ROLE_SELECT calls_per_second: nan"), "access.principals[0].calls_per_second",
        "must be in [0.1"},
       {Token("roles: ROLE_SELECT burst: 5"), "access.principals[0].burst",

@@ -65,7 +65,9 @@ class UserTableTest : public ::testing::Test {
   }
 
   std::string path() const { return folder_.File("users.sqlite"); }
-  absl::StatusOr<std::unique_ptr<UserTable>> Open() const { return UserTable::Open(spec_, path()); }
+  absl::StatusOr<std::unique_ptr<UserTable>> Open() const {
+    return UserTable::Open(spec_, path(), seen_);
+  }
 
   absl::Status Put(UserTable& table, const std::vector<v1::User>& users) {
     auto batch = table.NewBatch();
@@ -92,6 +94,7 @@ class UserTableTest : public ::testing::Test {
     return stats.user_groups();
   }
 
+  UserIndex seen_;  // of no user: these models have effects
   TempDir folder_;
   ModelSpec spec_;
   v1::PutUsersResponse response_;
@@ -215,7 +218,7 @@ TEST_F(UserTableTest, WarnsOnceNearItsLimit) {
   spec_.effects->users_max = 10;
   std::vector<std::string> warnings;
   const auto table = *UserTable::Open(
-      spec_, path(), [&](const std::string& warning) { warnings.push_back(warning); });
+      spec_, path(), seen_, [&](const std::string& warning) { warnings.push_back(warning); });
   for (int i = 0; i < 8; ++i) ASSERT_THAT(Put(*table, {UserOf(absl::StrCat(i), {})}), IsOk());
   EXPECT_THAT(warnings, ElementsAre());
   for (int i = 8; i < 10; ++i) ASSERT_THAT(Put(*table, {UserOf(absl::StrCat(i), {})}), IsOk());
@@ -324,14 +327,14 @@ TEST_F(UserTableTest, ModelsWithoutGroupsHaveNoTable) {
   EXPECT_THAT(alone->NewBatch(),
               StatusIs(kNotNow, "model m has no groups of users: its user_groups is empty"));
   spec_.effects.reset();
-  spec_.config.mutable_colin();
-  const auto colin = *Open();
-  EXPECT_THAT(Parts(*colin, "a"), ElementsAre());
-  EXPECT_THAT(colin->NewBatch(),
-              StatusIs(kNotNow, "model m has no groups of users: its coupling is colin"));
-  EXPECT_EQ(Encoded(*colin), "");
+  spec_.config.mutable_shared();
+  const auto shared = *Open();
+  EXPECT_THAT(Parts(*shared, "a"), ElementsAre());
+  EXPECT_THAT(shared->NewBatch(),
+              StatusIs(kNotNow, "model m has no groups of users: its coupling is shared"));
+  EXPECT_EQ(Encoded(*shared), "");
   v1::GetStatsResponse stats;
-  colin->FillStats(stats);
+  shared->FillStats(stats);
   EXPECT_FALSE(stats.has_user_groups());
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
@@ -363,7 +366,7 @@ TEST_F(UserTableTest, CopiesHaveTheSameUsers) {
   ASSERT_THAT(MakeUsers(spec_, exported, copy), IsOk());
   ASSERT_THAT(CopyUserFile(path(), restored), IsOk());
   for (const std::string& file : {copy, restored}) {
-    const auto other = *UserTable::Open(spec_, file);
+    const auto other = *UserTable::Open(spec_, file, seen_);
     EXPECT_EQ(Encoded(*other), exported);
     EXPECT_EQ(Parts(*other, "u8"), PartsOf("u8", "1", ""));
   }

@@ -40,7 +40,7 @@ ALLOWED = {
     "server/log": ["common/base", "common/sqlite", "common/model/entries"],
     "server/models/freeing": COMMON + ["server/log"],
     "server/models/catalogue": COMMON + ["common/model/entries", "common/model/learners", "server/log", "server/models/freeing"],
-    "server/models/users": COMMON + ["server/log", "server/models/freeing"],
+    "server/models/users": COMMON + ["common/model/entries", "server/log", "server/models/freeing"],
     "server/models/folder": COMMON + ["common/model/entries", "common/model/state", "common/model/paths", "server/log",
                                       "server/models/catalogue", "server/models/freeing", "server/models/users"],
     "server/models/admission": COMMON + CORE + ["server/log"],

@@ -52,6 +52,15 @@ class GrpcAdminClient final : public AdminClient {
     request.mutable_ids()->Assign(ids.begin(), ids.end());
     return Call(&v1::Admin::Stub::DeleteUsers, request);
   }
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& request) override {
+    return Call(&v1::Admin::Stub::ListUsers, request);
+  }
+  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& model,
+                                                    const std::string& id) override {
+    auto request = Of<v1::ExportUserRequest>(model);
+    request.set_id(id);
+    return Call(&v1::Admin::Stub::ExportUser, request);
+  }
   absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
                                                 const v1::Graph& graph) override {
     auto request = Of<v1::PutGraphRequest>(model);

@@ -44,6 +44,10 @@ class AdminClient {
   // 1 to 1000 ids.
   virtual absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(
       const std::string& model, const std::vector<std::string>& ids) = 0;
+  // A page: see ListUsersRequest.
+  virtual absl::StatusOr<v1::ListUsersResponse> ListUsers(const v1::ListUsersRequest& request) = 0;
+  virtual absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& model,
+                                                            const std::string& id) = 0;
   virtual absl::StatusOr<v1::PutGraphResponse> PutGraph(const std::string& model,
                                                         const v1::Graph& graph) = 0;
   virtual absl::StatusOr<v1::GetLedgerResponse> GetLedger(const std::string& model) = 0;

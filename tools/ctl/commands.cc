@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/base/mapped_file.h"
 #include "common/base/status.h"
+#include "common/design/coupling_table.h"
 #include "common/wire/graph_proto.h"
 #include "common/wire/set_paths.h"
 #include "common/wire/users_tsv.h"
@@ -170,8 +171,30 @@ absl::Status ArmsRemove(Context& context) {
   return Print(context.client.RemoveArms(context.line.model, ids), context);
 }
 
+// The users of a graph have nodes, which stand in the same file.
+absl::Status PutNodes(Context& context, const std::string& path, v1::PutUsersResponse& response) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kAdminStreamBytesMax));
+  const auto users = ParseUsersTsv(text, kNodesMax);
+  BANDANA_RETURN_IF_ERROR(Annotate(users.status(), path));
+  auto user_at = users->begin();
+  const auto next = [&](v1::User& user) {
+    if (user_at == users->end()) return false;
+    user.set_id(user_at->first);
+    user.set_node(static_cast<std::uint32_t>(user_at->second));
+    ++user_at;
+    return true;
+  };
+  BANDANA_ASSIGN_OR_RETURN(response, context.client.PutUsers(context.line.model, next));
+  return absl::OkStatus();
+}
+
 absl::Status UsersPut(Context& context) {
   v1::PutUsersResponse response;
+  BANDANA_ASSIGN_OR_RETURN(const auto model, FindModel(context.client, context.line.model));
+  if (CouplingOf(model.config()).users().known() == UserNodes::Known::kPut) {
+    BANDANA_RETURN_IF_ERROR(PutNodes(context, context.arguments[0], response));
+    return Print(response, context);
+  }
   BANDANA_RETURN_IF_ERROR(PutUsers(context, context.line.model, context.arguments[0], response));
   return Print(response, context);
 }
@@ -179,6 +202,32 @@ absl::Status UsersPut(Context& context) {
 absl::Status UsersDelete(Context& context) {
   const std::vector<std::string> ids(context.arguments.begin(), context.arguments.end());
   return Print(context.client.DeleteUsers(context.line.model, ids), context);
+}
+
+// A line per user, all pages.
+absl::Status UsersList(Context& context) {
+  v1::ListUsersRequest request;
+  request.set_model(context.line.model);
+  std::string json;
+  for (;;) {
+    BANDANA_ASSIGN_OR_RETURN(const auto page, context.client.ListUsers(request));
+    if (page.users().empty()) break;
+    for (const v1::User& user : page.users()) {
+      context.output.text += UserLine(user);
+      absl::StrAppend(&json, json.empty() ? "" : ",\n", ToJson(user));
+    }
+    request.set_after(page.users().rbegin()->id());
+  }
+  context.output.json = absl::StrCat("{\"users\": [\n", json, "]}\n");
+  return absl::OkStatus();
+}
+
+// Numbers and bytes, for programs: the text is the same.
+absl::Status UsersExport(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const auto user,
+                           context.client.ExportUser(context.line.model, context.arguments[0]));
+  context.output.text = context.output.json = ToJson(user);
+  return absl::OkStatus();
 }
 
 absl::Status GraphPut(Context& context) {
@@ -265,9 +314,11 @@ constexpr Command kCommands[] = {
     {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},
     {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
     {"users put", "FILE", 1, 1, true, UsersPut,
-     "add or replace the groups of the users of a users.tsv with a header"},
+     "add or replace the users of a users.tsv: their groups, or the nodes of a graph"},
     {"users delete", "ID...", 1, 1000, true, UsersDelete,
-     "forget users: their groups, and what was learnt of each alone"},
+     "forget users: what was put of them, and what was learnt of each alone"},
+    {"users list", "", 0, 0, true, UsersList, "the ids of users, with their groups or nodes"},
+    {"users export", "ID", 1, 1, true, UsersExport, "all that is kept of one user, as JSON"},
     {"graph put", "FILE", 1, 1, true, GraphPut,
      "replace the graph by a Matrix Market file (--influence: it is W itself)"},
     {"ledger", "", 0, 0, true, Ledger, "what the accepted reports add up to"},

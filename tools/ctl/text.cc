@@ -39,6 +39,13 @@ std::string ArmLine(const v1::Arm& arm) {
       groups.empty() ? "" : "\t", absl::StrJoin(groups, ",", absl::PairFormatter("=")), "\n");
 }
 
+std::string UserLine(const v1::User& user) {
+  const std::map<std::string, std::string> groups(user.groups().begin(), user.groups().end());
+  return absl::StrCat(user.id(), user.has_node() ? absl::StrCat("\t", user.node()) : "",
+                      groups.empty() ? "" : "\t",
+                      absl::StrJoin(groups, ",", absl::PairFormatter("=")), "\n");
+}
+
 // JSON without what only programs need: quotes, commas, braces.
 std::string ToText(const google::protobuf::Message& message) {
   std::string text;

@@ -13,6 +13,8 @@ std::string ModelTable(const v1::ListModelsResponse& models);
 
 // One line of arms.tsv, with its newline.
 std::string ArmLine(const v1::Arm& arm);
+// Id, node where there is one, groups where there are some; tabs between.
+std::string UserLine(const v1::User& user);
 
 // `name  value` a line; nested messages are indented.
 std::string ToText(const google::protobuf::Message& message);

@@ -258,6 +258,34 @@ PairParts::Keys EffectsPosterior::Known(std::span<const EffectKey> keys) const {
   return known;
 }
 
+std::vector<EffectsPosterior::UserBlock> EffectsPosterior::OfUser(EffectKey user) const {
+  std::vector<UserBlock> blocks;
+  const std::shared_lock lock(mutex_);
+  const auto add = [&](std::size_t t, EffectKey key) {
+    if (!model_.Has(static_cast<int>(t), key)) return;
+    Keys keys(options_.effects.size(), kAbsent);
+    keys[t] = key;
+    UserBlock& block = blocks.emplace_back(UserBlock{.name = options_.effects[t].name});
+    if (!options_.effects[t].vector) {
+      const EffectsModel::Belief belief = model_.SumConstants(keys);
+      block.mean = {belief.mean};
+      block.covariance = {belief.variance};
+      return;
+    }
+    const auto d = static_cast<std::size_t>(options_.dimension);
+    block.mean.resize(d);
+    block.covariance.resize(d * d);
+    model_.SumVectors(keys, block.mean, block.covariance);
+  };
+  const PairParts::Keys asked = {user};
+  for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+    if (options_.scopes[t].user != 0) continue;
+    if (!IsPair(options_.scopes[t])) add(t, user);
+    for (const PairParts::Pair& pair : pairs_[t].With(asked)) add(t, pair.key());
+  }
+  return blocks;
+}
+
 std::size_t EffectsPosterior::bytes() const { return figures().bytes; }
 
 EffectsPosterior::Figures EffectsPosterior::figures() const {

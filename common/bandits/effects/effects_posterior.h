@@ -97,6 +97,14 @@ class EffectsPosterior {
   // Those of `keys` of which something was learnt, alone or in a pair. Goes over all pairs; the
   // writer waits meanwhile.
   PairParts::Keys Known(std::span<const EffectKey> keys) const;
+  // What was learnt of the user alone and in pairs: every effect of the user's key, of which there
+  // is a block. Goes over all pairs; the writer waits meanwhile.
+  struct UserBlock {
+    std::string name;
+    std::vector<double> mean;        // d numbers, or 1 of an effect of the constant
+    std::vector<double> covariance;  // row-major
+  };
+  std::vector<UserBlock> OfUser(EffectKey user) const;
   // See ServedPosterior::Explain.
   void Explain(std::span<const EffectKey> user, const ArmsOnOffer& arms,
                std::vector<EffectShare>& out) const;

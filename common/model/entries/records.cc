@@ -35,8 +35,10 @@ enum Type : std::uint8_t {
   kKeyedReport = 18,
   kFree = 19,
   kSalted = 20,  // 16 random bytes, then another record with its version and type
+  kDelete = 21,
+  kDeleteRequest = 22,
 };
-constexpr Type kLast = kFree;
+constexpr Type kLast = kDeleteRequest;
 constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
 
 // The record without its salt, if it has one.
@@ -198,6 +200,52 @@ FreeRecord TakeFree(ByteReader& in) {
   return {.keys = PackedKeys::OfBytes(in.Take(keys * sizeof(std::uint64_t)))};
 }
 
+void PutUntil(ByteWriter& out, absl::Time until) {
+  out.I64(until == absl::InfiniteFuture() ? INT64_MAX : absl::ToUnixNanos(until));
+}
+absl::Time TakeUntil(ByteReader& in) {
+  const std::int64_t nanos = in.I64();
+  return nanos == INT64_MAX ? absl::InfiniteFuture() : absl::FromUnixNanos(nanos);
+}
+
+void Put(ByteWriter& out, const DeleteRecord& r) {
+  BANDANA_CHECK(r.users.size() <= kDeletedUsersMax);
+  Put(out, r.now);
+  PutUntil(out, r.until);
+  out.Fixed(r.key);
+  out.U32(static_cast<std::uint32_t>(r.users.size()));
+  for (const DeletedUser& user : r.users) {
+    out.I32(user.node);
+    out.Fixed(user.hash);
+  }
+}
+
+DeleteRecord TakeDelete(ByteReader& in) {
+  DeleteRecord r{.now = TakeTime(in), .until = TakeUntil(in)};
+  in.Fixed(r.key);
+  const std::size_t users = std::min<std::size_t>(in.U32(), kDeletedUsersMax);
+  for (std::size_t i = 0; i < users && in.ok(); ++i) {
+    DeletedUser& user = r.users.emplace_back();
+    user.node = in.I32();
+    in.Fixed(user.hash);
+  }
+  return r;
+}
+
+void Put(ByteWriter& out, const DeleteRequest& r) {
+  Put(out, r.now);
+  PutUntil(out, r.until);
+  out.U32(static_cast<std::uint32_t>(r.ids.size()));
+  for (const std::string_view id : r.ids) PutUser(out, id);
+}
+
+DeleteRequest TakeDeleteRequest(ByteReader& in) {
+  DeleteRequest r{.now = TakeTime(in), .until = TakeUntil(in)};
+  const std::size_t ids = std::min<std::size_t>(in.U32(), kDeletedUsersMax);
+  for (std::size_t i = 0; i < ids && in.ok(); ++i) r.ids.push_back(in.Take(in.U8()));
+  return r;
+}
+
 struct Encoder {
   std::string& bytes;
   ByteWriter out{bytes};
@@ -279,6 +327,14 @@ struct Encoder {
     out.U8(kFree);
     Put(out, r);
   }
+  void operator()(const DeleteRecord& r) {
+    out.U8(kDelete);
+    Put(out, r);
+  }
+  void operator()(const DeleteRequest& r) {
+    out.U8(kDeleteRequest);
+    Put(out, r);
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -324,6 +380,10 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeClose(in);
     case kFree:
       return TakeFree(in);
+    case kDelete:
+      return TakeDelete(in);
+    case kDeleteRequest:
+      return TakeDeleteRequest(in);
     case kShown:
     case kKeyedShown: {
       ShownRecord r{.keys = keys};
@@ -393,7 +453,8 @@ absl::StatusOr<Record> Decode(std::string_view entry, int dimension) {
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
-  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kLast) {
+  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kLast ||
+      type == kSalted) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }
   if (type == kFormerDecision) return FormerWindows();

@@ -155,9 +155,34 @@ struct FreeRecord {
 };
 inline constexpr std::size_t kFreedKeysMax = 1024;  // in one entry
 
+// Who a user is to models that delete users: 16 bytes that only the key of the deletion gives.
+using UserHash = std::array<std::byte, 16>;
+
+// Users are deleted: what is kept of each alone goes, and decisions for them up to `now` count no
+// more. No id stands in it.
+struct DeletedUser {
+  std::int32_t node = -1;  // independent models: the user's own; -1: the user never had one
+  UserHash hash{};
+};
+inline constexpr std::size_t kDeletedUsersMax = 1000;  // in one entry
+struct DeleteRecord {
+  absl::Time now;
+  // The hashes are known until this time, InfiniteFuture: until the epoch ends.
+  absl::Time until;
+  std::array<std::byte, 32> key{};  // of the hashes
+  std::vector<DeletedUser> users;
+};
+
+// What asks for that entry. It stands in no log.
+struct DeleteRequest {
+  absl::Time now;
+  absl::Time until;
+  std::vector<std::string_view> ids;
+};
+
 using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
                             CounterRecord, DebitRecord, ContextRecord, ShapeRecord, CloseRecord,
-                            ShownRecord, ReportRecord, FreeRecord>;
+                            ShownRecord, ReportRecord, FreeRecord, DeleteRecord, DeleteRequest>;
 
 // What is said of entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();

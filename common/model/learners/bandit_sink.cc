@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "common/base/limits.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -32,17 +33,22 @@ std::shared_ptr<const ServedPosterior> BanditLearner::Show(std::uint64_t version
 
 absl::Status CoupledLearner::AddNode() { return model_->AddNode().status(); }
 
+absl::Status CoupledLearner::ForgetNode(int node) {
+  const absl::Status forgotten = model_->ForgetNode(node);
+  return forgotten.ok() ? forgotten : DataLoss(forgotten.message());
+}
+
 absl::Status CoupledLearner::SetGraph(std::string_view graph) {
   BANDANA_ASSIGN_OR_RETURN(Coupling coupling, CouplingOf(spec_, graph));
   return model_->SetCoupling(std::move(coupling));
 }
 
 absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
-                                                        const ModelState& state,
-                                                        std::size_t nodes) {
+                                                        const ModelState& state, std::size_t) {
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling, CouplingOf(spec, state.graph));
   BanditModel::Options options = spec.bandit;
-  options.nodes_max = std::max(options.nodes_max, static_cast<int>(nodes));
+  // Who becomes a user was decided at admission. Nodes of deleted users are beyond that limit.
+  options.nodes_max = kIndependentNodesMax;
   return BanditModel::Create(options, coupling);
 }
 
@@ -74,6 +80,11 @@ void BanditSink::Flush() {
   }
   model_->Apply(events_);
   pending_.clear();
+}
+
+absl::Status BanditSink::ForgetNode(int node) {
+  Flush();
+  return CoupledLearner::ForgetNode(node);
 }
 
 absl::Status BanditSink::SetGraph(std::string_view graph) {

@@ -36,6 +36,7 @@ class BanditLearner : public Learner {
 class CoupledLearner : public BanditLearner, public CoupledNodes {
  public:
   absl::Status AddNode() override;
+  absl::Status ForgetNode(int node) override;
   absl::Status SetGraph(std::string_view graph) override;
 
  protected:
@@ -59,6 +60,7 @@ class BanditSink final : public CoupledLearner, public RewardSums {
     auto frozen = model_->Freeze();
     return frozen == nullptr ? EventSink::Freeze() : frozen;
   }
+  absl::Status ForgetNode(int node) override;
   absl::Status SetGraph(std::string_view graph) override;
   void Flush(const ModelState&) override { Flush(); }
 

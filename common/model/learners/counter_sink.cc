@@ -45,6 +45,11 @@ absl::Status CounterSink::AddNode() {
   return absl::OkStatus();
 }
 
+absl::Status CounterSink::ForgetNode(int node) {
+  contexts_[node] = EmptyStatistics(model_->dimension());
+  return CoupledLearner::ForgetNode(node);
+}
+
 void CounterSink::Add(int node, std::string_view features, const Released<double>& reward) {
   std::memcpy(x_.data(), features.data(), features.size());
   AddEvent({.node = node, .features = x_, .reward = reward.value()}, contexts_[node]);

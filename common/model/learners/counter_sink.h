@@ -25,6 +25,7 @@ class CounterSink final : public CoupledLearner, public ContextSums {
   int nodes() const override { return static_cast<int>(contexts_.size()); }
   std::uint64_t events(int node) const override { return contexts_[node].events; }
   absl::Status AddNode() override;
+  absl::Status ForgetNode(int node) override;
   void Add(int node, std::string_view features, const Released<double>& reward) override;
   void Count(int node) override { ++contexts_[node].events; }
   void Join(int node, const NodeStatistics& held) override;

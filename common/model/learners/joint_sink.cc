@@ -65,6 +65,11 @@ absl::Status JointSink::AddNode() {
   return absl::OkStatus();
 }
 
+absl::Status JointSink::ForgetNode(int node) {
+  counted_[node] = EmptyStatistics(model_->dimension());
+  return CoupledLearner::ForgetNode(node);
+}
+
 // PROOF: joint_served begin
 // A node without a release says nothing.
 absl::StatusOr<NodeStatistics> JointSink::Read(int node, const ModelState& state) {

@@ -30,6 +30,7 @@ class JointSink final : public CoupledLearner, public StreamEvents {
   int nodes() const override { return static_cast<int>(counted_.size()); }
   std::uint64_t events(int node) const override { return counted_[node].events; }
   absl::Status AddNode() override;
+  absl::Status ForgetNode(int node) override;
   void Count(int node) override { ++counted_[node].events; }
   void Touch(int node) override { touched_.Touch(node); }
   const NodeStatistics& statistics(int node) const override { return counted_[node]; }

@@ -70,6 +70,7 @@ class Windows : public EventIntake {
           !std::isfinite(closed.reward)) {
         return DataLoss("windows close that are not the next ones");
       }
+      if (window.node < 0) continue;  // its user was deleted
       BANDANA_RETURN_IF_ERROR(
           path.Use({.node = window.node, .features = window.features, .keys = window.keys},
                    closed.reward, to));

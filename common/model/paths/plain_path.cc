@@ -16,6 +16,7 @@ absl::Status PlainPath::BeginCopy(const WindowValues& reported, ModelState& stat
                                   std::vector<NodeStatistics>& statistics) const {
   StatisticsSink sink(statistics_dimension(), std::move(statistics));
   for (const auto& [key, window] : state.windows.all()) {
+    if (window.node < 0) continue;  // its user was deleted
     const auto value = reported.find(window.id);
     if (value == reported.end() || !value->second.reported) continue;
     BANDANA_RETURN_IF_ERROR(
@@ -25,6 +26,7 @@ absl::Status PlainPath::BeginCopy(const WindowValues& reported, ModelState& stat
   Settle(state);
   statistics = sink.Take();
   state.windows = OpenWindows();
+  state.deleted.KeepCounted();
   return absl::OkStatus();
 }
 

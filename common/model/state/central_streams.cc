@@ -68,6 +68,12 @@ void CentralStreams::Close() {
   streams_.clear();
 }
 
+void CentralStreams::Forget(int stream) {
+  const auto i = static_cast<std::size_t>(stream);
+  if (i < streams_.size()) streams_[i].reset();
+  if (i < closed_.size()) closed_[i] = {};
+}
+
 void CentralStreams::Encode(ByteWriter& out) const {
   PutReleases(out, closed_);
   out.U64(streams_.size());

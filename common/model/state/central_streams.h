@@ -33,6 +33,9 @@ class CentralStreams {
   // Ends every stream: its last estimate stands for good, its raw sums are erased.
   void Close();
 
+  // Nothing is left of the stream, released or not: it must not be stepped again.
+  void Forget(int stream);
+
   // The stream's estimate, those of closed epochs included.
   Released<NodeRelease> ReleaseOf(int stream, const CounterDesign& design) const;
 

@@ -1,5 +1,6 @@
 #include "common/model/state/event_path.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -19,7 +20,10 @@ struct EventPath::Taker {
 
   absl::Status operator()(const DecisionRecord& r) { return path.TakeDecision(r, to); }
   absl::Status operator()(const OutcomeRecord& r) { return path.TakeOutcome(r, to); }
-  absl::Status operator()(const CloseRecord& r) { return path.TakeClose(r, to); }
+  absl::Status operator()(const CloseRecord& r) {
+    to.state.deleted.DropDue(r.now);
+    return path.TakeClose(r, to);
+  }
   absl::Status operator()(const ShownRecord& r) { return path.TakeShown(r, to); }
   absl::Status operator()(const CounterRecord& r) { return path.TakeCounter(r, to); }
   absl::Status operator()(const ContextRecord& r) { return path.TakeContext(r, to); }
@@ -34,10 +38,13 @@ struct EventPath::Taker {
   }
   absl::Status operator()(const TimeRecord& r) {
     to.state.time = r.now;
+    to.state.deleted.DropDue(r.now);
     return to.state.windows.next_close() <= r.now ? FormerWindows() : absl::OkStatus();
   }
-  // A request, which stands in no log.
+  absl::Status operator()(const DeleteRecord& r) { return path.TakeDelete(r, to); }
+  // Requests, which stand in no log.
   absl::Status operator()(const ReportRecord&) { return NoSuchEntry("a report"); }
+  absl::Status operator()(const DeleteRequest&) { return NoSuchEntry("a request"); }
 };
 
 absl::Status EventPath::Apply(const Record& record, const Applying& to) const {
@@ -82,10 +89,53 @@ absl::Status EventPath::TakeEpoch(const EpochRecord& record, const Applying& to)
   ModelState& state = to.state;
   if (!state.windows.all().empty()) return FormerWindows();
   CloseStreams(state);
+  state.deleted.Clear();
   state.epoch = record.epoch;
   state.events_at_epoch.resize(to.sink.nodes());
   for (int node = 0; node < to.sink.nodes(); ++node) {
     state.events_at_epoch[node] = to.sink.events(node);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventPath::ForgetNode(int node, const Applying& to) const {
+  ModelState& state = to.state;
+  BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).ForgetNode(node));
+  state.local.Forget(node);
+  state.central.Forget(node);
+  state.held.Forget(node);
+  const auto i = static_cast<std::size_t>(node);
+  if (i < state.events_at_epoch.size()) state.events_at_epoch[i] = 0;
+  to.users.Remove(node);
+  return absl::OkStatus();
+}
+
+absl::Status EventPath::TakeDelete(const DeleteRecord& record, const Applying& to) const {
+  ModelState& state = to.state;
+  for (const DeletedUser& user : record.users) {
+    if (user.node < 0) continue;
+    if (facts_.users.known() != UserNodes::Known::kSeen) return NoSuchEntry("a user's own node");
+    if (user.node >= to.sink.nodes() || user.node >= to.users.size()) {
+      return DataLoss("a deleted user has node ", user.node, ", the model has ", to.sink.nodes());
+    }
+  }
+  for (const DeletedUser& user : record.users) {
+    std::uint64_t events = 0;
+    if (user.node >= 0) {
+      const auto i = static_cast<std::size_t>(user.node);
+      // As admission counts them: decisions that are open among them.
+      events = to.sink.events(user.node);
+      for (const auto& [key, window] : state.windows.all()) events += window.node == user.node;
+      if (i < state.events_at_epoch.size()) events -= std::min(events, state.events_at_epoch[i]);
+    }
+    BANDANA_RETURN_IF_ERROR(state.deleted.Add(record, user, events));
+  }
+  state.windows.Empty([&](const OpenWindow& window) {
+    const auto user = UserOf("", PackedKeys::OfBytes(window.keys));
+    return user ? state.deleted.Find(*user) != nullptr : state.deleted.HasNode(window.node);
+  });
+  for (const DeletedUser& user : record.users) {
+    if (user.node >= 0) BANDANA_RETURN_IF_ERROR(ForgetNode(user.node, to));
   }
   return absl::OkStatus();
 }
@@ -133,6 +183,7 @@ absl::Status EventPath::BeginCopy(const WindowValues&, ModelState& state,
                                   std::vector<NodeStatistics>& statistics) const {
   CloseStreams(state);
   state.windows = OpenWindows();
+  state.deleted.Clear();
   ++state.epoch;
   for (std::size_t node = 0; node < statistics.size(); ++node) {
     state.events_at_epoch[node] = statistics[node].events;

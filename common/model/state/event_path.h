@@ -51,10 +51,10 @@ struct PathFacts {
   std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
 };
 
-// Time, epochs, graphs and debits mean the same to every model; freed effects are the family's. A
-// path has all other entries of its kind alone: it overrides their methods, and the rest answer
-// DATA_LOSS here. So an entry of another kind of model reaches no state. Immutable. Threads: const
-// methods are safe.
+// Time, epochs, graphs, debits and deleted users mean the same to every model; freed effects are
+// the family's. A path has all other entries of its kind alone: it overrides their methods, and the
+// rest answer DATA_LOSS here. So an entry of another kind of model reaches no state. Immutable.
+// Threads: const methods are safe.
 class EventPath {
  public:
   explicit EventPath(PathFacts facts) : facts_(std::move(facts)) {}
@@ -157,6 +157,8 @@ class EventPath {
   struct Taker;
   absl::Status TakeGraph(const GraphRecord&, const Applying&) const;
   absl::Status TakeEpoch(const EpochRecord&, const Applying&) const;
+  absl::Status TakeDelete(const DeleteRecord&, const Applying&) const;
+  absl::Status ForgetNode(int node, const Applying&) const;
 
   const PathFacts facts_;
 };

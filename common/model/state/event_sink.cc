@@ -48,6 +48,11 @@ absl::Status StatisticsSink::AddNode() {
   return absl::OkStatus();
 }
 
+absl::Status StatisticsSink::ForgetNode(int node) {
+  statistics_[node] = EmptyStatistics(dimension_);
+  return absl::OkStatus();
+}
+
 void StatisticsSink::Add(int node, std::string_view features, const Released<double>& reward) {
   std::memcpy(x_.data(), features.data(), features.size());
   AddEvent({.node = node, .features = x_, .reward = reward.value()}, statistics_[node]);

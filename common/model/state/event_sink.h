@@ -70,6 +70,9 @@ class CoupledNodes {
   virtual ~CoupledNodes() = default;
   // Independent models: a further node. Errors: RESOURCE_EXHAUSTED.
   virtual absl::Status AddNode() = 0;
+  // The same models: back to a node without events. What streams have released of it is the
+  // state's. Errors: DATA_LOSS nodes are not users'.
+  virtual absl::Status ForgetNode(int node) = 0;
   // `graph`: serialized v1::Graph, empty = the configuration's.
   virtual absl::Status SetGraph(std::string_view graph) = 0;
 };
@@ -109,6 +112,7 @@ class StatisticsSink final : public EventSink,
   }
   void AddReport(const Released<JointEstimate>& report) override;
   absl::Status AddNode() override;
+  absl::Status ForgetNode(int node) override;
   // The graph has no part in the statistics.
   absl::Status SetGraph(std::string_view) override { return absl::OkStatus(); }
 

@@ -32,6 +32,10 @@ class HeldContexts {
     for (const auto& [key, contexts] : held_) join(key.first, contexts);
     held_.clear();
   }
+  // What all streams of the node held.
+  void Forget(int node) {
+    std::erase_if(held_, [node](const auto& held) { return held.first.first == node; });
+  }
   // The streams have ended: their open epochs are never released.
   void Clear() { held_.clear(); }
 

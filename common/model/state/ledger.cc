@@ -1,12 +1,13 @@
 #include "common/model/state/ledger.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
 
 namespace bandana {
 namespace {
 
-constexpr int kNodesMax = 1'000'000;  // kIndependentUsersMax: nothing is sized by a damaged entry
+constexpr int kAccountsMax = kIndependentNodesMax;  // nothing is sized by a damaged entry
 
 void Put(ByteWriter& out, const PrivacyTotals& t) {
   for (const std::uint64_t value : {t.pure, t.mu_squared, t.rho, t.variation, t.releases_pure,
@@ -32,7 +33,7 @@ PrivacyCost CostOf(const DebitRecord& debit) {
 }  // namespace
 
 absl::Status Ledger::Add(std::uint64_t sequence, const DebitRecord& debit) {
-  if (debit.node < 0 || debit.node >= kNodesMax) {
+  if (debit.node < 0 || debit.node >= kAccountsMax) {
     return DataLoss("a debit's node is ", debit.node);
   }
   const auto node = static_cast<std::size_t>(debit.node);

@@ -55,6 +55,12 @@ void LocalStreams::Close(const CounterDesign& design) {
   streams_.clear();
 }
 
+void LocalStreams::Forget(int node) {
+  const auto i = static_cast<std::size_t>(node);
+  if (i < streams_.size()) streams_[i].clear();
+  if (i < closed_.size()) closed_[i] = {};
+}
+
 void PutReleases(ByteWriter& out, const std::vector<NodeRelease>& releases) {
   out.U64(releases.size());
   for (const NodeRelease& release : releases) {

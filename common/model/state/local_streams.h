@@ -33,6 +33,9 @@ class LocalStreams {
   // Ends every stream: its last release stands for good.
   void Close(const CounterDesign& design);
 
+  // Nothing is left of the node's streams.
+  void Forget(int node);
+
   // Sum over the streams of the node, those of closed epochs included.
   Released<NodeRelease> ReleaseOf(int node, const CounterDesign& design) const;
   // The streams of the open epoch, by node.

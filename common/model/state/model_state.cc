@@ -26,6 +26,15 @@ bool OpenWindows::TakeDue(absl::Time now, OpenWindow& window) {
   return true;
 }
 
+void OpenWindows::Empty(absl::FunctionRef<bool(const OpenWindow&)> goes) {
+  for (auto& [key, window] : windows_) {
+    if (window.node < 0 || !goes(window)) continue;
+    window.node = -1;
+    window.features.assign(window.features.size(), '\0');
+    window.keys.clear();
+  }
+}
+
 absl::Time OpenWindows::next_close() const {
   return windows_.empty() ? absl::InfiniteFuture() : windows_.begin()->first.first;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/bandits/effects/effects_posterior.h"
@@ -18,6 +19,7 @@
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/state/central_streams.h"
+#include "common/model/state/deleted_users.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/held_contexts.h"
@@ -32,7 +34,7 @@ namespace bandana {
 // with the entry that closes it (WindowBook).
 struct OpenWindow {
   DecisionId id{};
-  int node = 0;
+  int node = 0;          // -1: of a user who was deleted since: it closes without an event
   std::string features;  // d doubles of the arm that counts
   std::string keys;      // models of effects: its key parts, 8 bytes each
 };
@@ -49,6 +51,9 @@ class OpenWindows {
   bool TakeDue(absl::Time now, OpenWindow& window);
   absl::Time next_close() const;  // InfiniteFuture when none is open
   const std::map<Key, OpenWindow>& all() const { return windows_; }
+  // Takes node, features and keys of the windows for which `goes` holds: their places stay, so that
+  // they close in the same order.
+  void Empty(absl::FunctionRef<bool(const OpenWindow&)> goes);
 
  private:
   std::map<Key, OpenWindow> windows_;
@@ -70,6 +75,7 @@ struct ModelState {
   SparseStream sparse;                        // sparse models
   std::shared_ptr<EffectsPosterior> effects;  // models of effects: the blocks
   HeldContexts held;                          // of events that no release covers yet
+  DeletedUsers deleted;
 
   // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.
   // Errors: DATA_LOSS the entry does not parse; as EventPath::Apply.

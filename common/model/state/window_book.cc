@@ -9,6 +9,13 @@
 
 namespace bandana {
 
+std::uint64_t OwnerOf(int node, std::string_view keys) {
+  std::uint64_t first = 0;
+  if (keys.size() < sizeof first) return static_cast<std::uint64_t>(node) + 1;
+  std::memcpy(&first, keys.data(), sizeof first);
+  return first;
+}
+
 absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> cells,
                                  const CellCodec& codec, const WindowValues& former) {
   absl::flat_hash_map<DecisionId, Window> held;
@@ -27,7 +34,10 @@ absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> 
     order_ = std::max(order_, key.second + 1);
     if (const auto cell = held.find(window.id); cell != held.end()) {
       ++found;
-      Put(key, cell->second);
+      Window held_one = cell->second;
+      held_one.owner = OwnerOf(window.node, window.keys);
+      held_one.dropped = window.node < 0;
+      Put(key, held_one);
     } else if (const auto value = former.find(window.id); value != former.end()) {
       Put(key, {.id = window.id, .value = value->second});
     } else {
@@ -46,15 +56,24 @@ void WindowBook::Put(const Key& key, const Window& window) {
   windows_[key] = window;
 }
 
-std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const WindowValue& value) {
+std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const WindowValue& value,
+                               std::uint64_t owner) {
   BANDANA_CHECK(!keys_.contains(id));
   const Key key(close, order_++);
   const bool reused = !free_.empty();
   const std::uint64_t slot = reused ? free_.back() : slots_++;
   if (reused) free_.pop_back();
-  Put(key, {.id = id, .value = value, .slot = slot});
+  Put(key, {.id = id, .value = value, .slot = slot, .owner = owner});
   undo_.push_back({.key = key, .before = std::nullopt, .reused = reused, .slot = slot});
   return slot;
+}
+
+void WindowBook::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
+  for (auto& [key, window] : windows_) {
+    if (window.dropped || !owners.contains(window.owner)) continue;
+    undo_.push_back({.key = key, .before = window});
+    window.dropped = true;
+  }
 }
 
 const WindowBook::Window* WindowBook::Find(const DecisionId& id) const {
@@ -107,6 +126,7 @@ void WindowBook::Rollback() {
 void CloseReported(const WindowValues& values, OpenWindows& windows,
                    std::vector<NodeStatistics>& statistics) {
   for (const auto& [key, window] : windows.all()) {
+    if (window.node < 0) continue;
     NodeStatistics& sums = statistics[window.node];
     const auto value = values.find(window.id);
     if (value == values.end() || !value->second.reported || sums.moment.empty()) continue;

@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/model/entries/log_entry.h"
@@ -17,6 +19,9 @@
 #include "common/model/state/model_state.h"
 
 namespace bandana {
+
+// A number for whose window it is: of its keys, in models of effects, the first; else of its node.
+std::uint64_t OwnerOf(int node, std::string_view keys);
 
 // Order: as OpenWindows, of close, then of the decision. Changes stand with Commit or fall with
 // Rollback. Not thread-safe.
@@ -27,6 +32,8 @@ class WindowBook {
     DecisionId id{};
     WindowValue value;
     std::optional<std::uint64_t> slot;  // of its cell; none: of a former checkpoint
+    std::uint64_t owner = 0;            // OwnerOf
+    bool dropped = false;               // its user was deleted: reports are refused
   };
 
   // The windows of a state that was recovered, with the log's cells, by slot. Errors: DATA_LOSS a
@@ -36,7 +43,10 @@ class WindowBook {
                        const WindowValues& former);
 
   // A new window; its cell's slot. Requires !Find(id).
-  std::uint64_t Open(absl::Time close, const DecisionId& id, const WindowValue& value);
+  std::uint64_t Open(absl::Time close, const DecisionId& id, const WindowValue& value,
+                     std::uint64_t owner = 0);
+  // Drops the windows of these owners; they close like all others.
+  void Drop(const absl::flat_hash_set<std::uint64_t>& owners);
   // nullptr when no such decision is open.
   const Window* Find(const DecisionId& id) const;
   // When the decision becomes an event. Requires Find(id).

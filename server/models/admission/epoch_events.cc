@@ -7,7 +7,8 @@ namespace bandana::server {
 std::uint64_t EpochEvents::InEpoch(int node) const {
   const auto i = static_cast<std::size_t>(node);
   if (i >= events_.size()) return 0;
-  return events_[i] - (i < at_epoch_.size() ? at_epoch_[i] : 0);
+  const std::uint64_t before = i < at_epoch_.size() ? at_epoch_[i] : 0;
+  return events_[i] > before ? events_[i] - before : 0;  // less: of a user who was deleted
 }
 
 std::uint64_t EpochEvents::InEpoch() const {

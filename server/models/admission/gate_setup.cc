@@ -30,7 +30,13 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
   events.reserve(statistics.size());
   for (const NodeStatistics& s : statistics) events.push_back(s.events);
   // In window models an event counts when its decision is made.
-  for (const auto& [key, window] : state.windows.all()) ++events[window.node];
+  for (const auto& [key, window] : state.windows.all()) {
+    if (window.node >= 0) ++events[window.node];
+  }
+  for (const auto& [hash, deleted] : state.deleted.all()) {
+    const auto node = static_cast<std::size_t>(deleted.node);
+    if (deleted.node >= 0 && node < events.size()) events[node] += deleted.events;
+  }
   std::vector<Paid> paid;
   for (const Account& account : state.ledger.accounts()) {
     paid.push_back({account.last_epoch, account.releases});
@@ -38,7 +44,8 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
   GateState gate{.epoch = state.epoch,
                  .time = state.time,
                  .events = EpochEvents(std::move(events), state.events_at_epoch),
-                 .payments = Payments(std::move(paid))};
+                 .payments = Payments(std::move(paid)),
+                 .deleted = state.deleted};
   for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
     for (const auto& [id, stream] : state.local.streams()[node]) {
       const auto bytes = std::as_bytes(std::span(stream.moment));

@@ -1,5 +1,7 @@
 #include "server/models/admission/new_users.h"
 
+#include "common/base/limits.h"
+
 namespace bandana::server {
 
 int NewUsers::NodeOf(std::int32_t node, std::string_view user) const {
@@ -12,7 +14,8 @@ int NewUsers::NodeOf(std::int32_t node, std::string_view user) const {
 int NewUsers::NodeOrNext(std::int32_t node, std::string_view user) const {
   if (const int known = NodeOf(node, user); known >= 0) return known;
   const int next = known_.size() + static_cast<int>(nodes_.size());
-  return next < users_max_ ? next : -1;
+  const bool room = next - static_cast<int>(known_.removed()) < users_max_;
+  return room && next < kIndependentNodesMax ? next : -1;
 }
 
 void NewUsers::Admit(int node, std::string_view user) {

@@ -20,7 +20,8 @@ class NewUsers {
 
   // -1: a user not seen yet.
   int NodeOf(std::int32_t node, std::string_view user) const;
-  // The next free one for a user not seen yet; -1 where users_max forbids.
+  // The next free one for a user not seen yet; -1 where users_max forbids, which nodes of deleted
+  // users do not count against, or kIndependentNodesMax, which they do.
   int NodeOrNext(std::int32_t node, std::string_view user) const;
   // A user who may be known, as NodeOrNext says.
   void Admit(int node, std::string_view user);

@@ -39,7 +39,7 @@ ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
 
 void ReportGate::Restore(GateState state) {
   state_ = std::move(state);
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .deleted = {}};
   stored_ = counters_.Get();
   const std::vector<std::uint64_t>& events = state_.events.all();
   for (std::size_t node = 0; node < events.size(); ++node) {
@@ -123,7 +123,9 @@ Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_vi
   const Admission verdict = CountEvent(record.event, batch);
   if (verdict != Admission::kAppend) return verdict;
   batch.Add(bytes, Insert(key));
-  const std::uint64_t slot = windows_.Open(record.close, id, value);
+  const int node = users_.NodeOf(record.event.node, record.event.user);
+  const std::uint64_t owner = OwnerOf(node, record.event.keys.bytes());
+  const std::uint64_t slot = windows_.Open(record.close, id, value, owner);
   batch.cells.push_back({.slot = slot, .live = true, .id = id, .content = *cell});
   return verdict;
 }
@@ -138,6 +140,7 @@ Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
   if (std::max(record.received, state_.time) >= windows_.CloseOf(record.id)) {
     return Admission::kExpired;
   }
+  if (window->dropped) return Admission::kForeign;
   if (window->value.reported && !options_.hides) return Admission::kDuplicate;
   WindowValue value = window->value;
   if (!value.reported) value = {.reported = true, .reward = record.reward};
@@ -216,6 +219,7 @@ Admission ReportGate::Take(const TimeRecord& record, std::string_view bytes, Log
   const bool closes = windows_.next_close() <= now;
   if (now == state_.time && !closes) return Admission::kDuplicate;
   state_.time = now;
+  if (!state_.deleted.empty()) ChangeDeleted().DropDue(now);
   // Bucket b is over for good when no decision of it can be reported, or opened again.
   const std::int64_t bucket = IdBucketOf(now - options_.remember);
   if (!ids_.empty() && ids_.oldest_bucket() < bucket) {
@@ -233,6 +237,7 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
   if (record.epoch != state_.epoch + 1) return Admission::kDuplicate;
   CloseWindows(state_.time, /*early=*/true, batch);
   state_.epoch = record.epoch;
+  if (!state_.deleted.empty()) ChangeDeleted().Clear();
   state_.events.OpenEpoch();
   state_.streams.Clear();
   batch.Add(bytes);
@@ -243,6 +248,7 @@ Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   BANDANA_CHECK(!record.steps.empty() && record.step >= record.steps.size());
   if (record.epoch == 0) record.epoch = state_.epoch;  // no token opened
   if (record.epoch != state_.epoch) return Admission::kForeign;
+  if (const Admission deleted = CheckDeleted(record); deleted != Admission::kAppend) return deleted;
   if (const Admission place = PlaceOf(record, state_.streams, options_.counter);
       place != Admission::kAppend)
     return place;
@@ -357,7 +363,62 @@ void ReportGate::UseBudget(std::uint64_t used) {
   if (used > budget_used_.load(std::memory_order_relaxed)) budget_used_ = used;
 }
 
+DeletedUsers& ReportGate::ChangeDeleted() {
+  if (!undo_.deleted) undo_.deleted = state_.deleted;
+  return state_.deleted;
+}
+
+Admission ReportGate::Take(const DeleteRequest& request, std::string_view, LogBatch& batch) {
+  DeleteRecord entry{.now = std::max(request.now, state_.time), .until = request.until};
+  entry.key = state_.deleted.key();
+  if (state_.deleted.empty() && !options_.bits->Fill(entry.key).ok()) return Admission::kUnsealed;
+  DeletedUsers& deleted = ChangeDeleted();
+  absl::flat_hash_set<UserHash> seen;
+  absl::flat_hash_set<std::uint64_t> owners;
+  for (const std::string_view id : request.ids) {
+    DeletedUser user{.node = users_.NodeOf(-1, id), .hash = deleted.HashOf(entry.key, UserKey(id))};
+    if (user.hash == UserHash{}) return Admission::kUnsealed;
+    if (!seen.insert(user.hash).second) continue;
+    // A user whose deletion is in the log, and not yet in the index.
+    if (deleted.HasNode(user.node)) user.node = -1;
+    owners.insert(user.node >= 0 ? OwnerOf(user.node, "") : UserKey(id));
+    entry.users.push_back(user);
+    const std::uint64_t events = user.node >= 0 ? state_.events.InEpoch(user.node) : 0;
+    const absl::Status added = deleted.Add(entry, user, events);
+    BANDANA_CHECK(added.ok());
+  }
+  windows_.Drop(owners);
+  batch.AddOwned(Encode(entry));
+  return Admission::kAppend;
+}
+
+Admission ReportGate::CheckDeleted(std::string_view user, const PackedKeys& keys,
+                                   absl::Time decided) const {
+  if (state_.deleted.empty()) return Admission::kAppend;
+  const std::optional<EffectKey> whose = UserOf(user, keys);
+  const DeletedUsers::Entry* const entry = whose ? state_.deleted.Find(*whose) : nullptr;
+  if (entry == nullptr) return Admission::kAppend;
+  if (decided <= entry->deleted) return Admission::kForeign;
+  if (entry->until == absl::InfiniteFuture()) return Admission::kUserLimit;
+  // Until the deletion is applied the id leads to the node that is to be forgotten.
+  const bool applied = !state_.deleted.HasNode(users_.NodeOf(-1, user));
+  return applied ? Admission::kAppend : Admission::kForeign;
+}
+
+Admission ReportGate::CheckDeleted(const CounterRecord& record) const {
+  if (state_.deleted.empty()) return Admission::kAppend;
+  const StreamPlace* const stream = state_.streams.Find(record.stream);
+  if (stream != nullptr && state_.deleted.HasNode(stream->node)) return Admission::kForeign;
+  absl::Time first = absl::InfiniteFuture();
+  for (const CounterStep& step : record.steps) {
+    if (step.readable) first = std::min(first, step.time);
+  }
+  return CheckDeleted(record.user, {}, first);
+}
+
 Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
+  const Admission deleted = CheckDeleted(event.user, event.keys, event.time);
+  if (deleted != Admission::kAppend) return deleted;
   const int node = users_.NodeOrNext(event.node, event.user);
   if (node < 0) return Refuse(RefusalReason::kUsers, Admission::kUserLimit);
   const Admission limit = CheckLimits(node, 1);
@@ -429,7 +490,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   // What other threads added since EncodeCounters() is stored with the next transaction.
   if (stored) stored_ = encoded_;
   staged_ = {};
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .deleted = {}};
   Publish();
   committed_(last);
 }
@@ -447,6 +508,8 @@ void ReportGate::Rollback() {
   state_.payments.Rollback();
   state_.epoch = undo_.epoch;
   state_.time = undo_.time;
+  if (undo_.deleted) state_.deleted = *std::move(undo_.deleted);
+  undo_.deleted.reset();
   forget_before_ = ids_.forgotten_before();
   undo_.ids.clear();
   staged_ = {};

@@ -21,6 +21,7 @@
 #include "common/model/entries/user_index.h"
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/debit_policy.h"
+#include "common/model/state/deleted_users.h"
 #include "common/model/state/window_book.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
@@ -46,6 +47,7 @@ struct GateState {
   EpochEvents events;
   StreamTable streams;  // of the devices
   Payments payments;
+  DeletedUsers deleted;
 };
 
 // Threads: Restore and Remember before the writer starts, then the AppendGate methods on the
@@ -123,6 +125,7 @@ class ReportGate final : public AppendGate {
   Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const DeleteRequest& request, std::string_view bytes, LogBatch& batch);
   template <typename Other>
   Admission Take(const Other&, std::string_view bytes, LogBatch& batch) {
     batch.Add(bytes);
@@ -133,6 +136,11 @@ class ReportGate final : public AppendGate {
   Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
   Admission JudgeCounter(CounterRecord& record, LogBatch& batch);
   Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
+  // kAppend, or why nothing more is learnt of the user whose event it is: the user was deleted.
+  Admission CheckDeleted(std::string_view user, const PackedKeys& keys, absl::Time decided) const;
+  Admission CheckDeleted(const CounterRecord& record) const;
+  // What is to be changed, to be put back by Rollback.
+  DeletedUsers& ChangeDeleted();
   // Entries for the windows that close by `now`, or for all; their cells become free.
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
   // Leaves the steps that count, with their ids; the others are counted as what they are.
@@ -172,6 +180,7 @@ class ReportGate final : public AppendGate {
     std::vector<RememberedId> ids;
     std::uint64_t epoch = 1;
     absl::Time time;
+    std::optional<DeletedUsers> deleted;  // before it was changed
   };
   Undo undo_;
   std::int64_t forget_before_ = INT64_MIN;

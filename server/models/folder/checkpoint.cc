@@ -1,5 +1,6 @@
 #include "server/models/folder/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -15,9 +16,15 @@ namespace {
 constexpr std::string_view kMagic = "BANDCKPT";
 constexpr std::uint32_t kVersion = 6;
 constexpr std::uint32_t kVersionOfEffects = 7;  // written of models of effects alone
-constexpr std::uint32_t kVersionOfCells = 6;    // from it on open windows do not say what they hold
+constexpr std::uint32_t kDeletedMore = 2;     // added to the version where deleted users are known
+constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
+
+bool HasEffects(std::uint32_t version) {
+  return version == kVersionOfEffects || version == kVersionOfEffects + kDeletedMore;
+}
+bool HasDeleted(std::uint32_t version) { return version >= kVersion + kDeletedMore; }
 
 // The form of nodes.
 constexpr std::uint8_t kNamed = 1;
@@ -50,11 +57,13 @@ absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
       value.reward = in.F64();
     }
     window.features = in.Block();
-    if (checkpoint.version >= kVersionOfEffects) window.keys = in.Block();
+    if (HasEffects(checkpoint.version)) window.keys = in.Block();
     if (window.features.size() != static_cast<std::size_t>(checkpoint.dimension) * sizeof(double)) {
       return DataLoss("checkpoint: an open window has a wrong shape");
     }
-    if (window.node < 0 || static_cast<std::size_t>(window.node) >= checkpoint.statistics.size()) {
+    const bool emptied = window.node == -1 && HasDeleted(checkpoint.version);
+    const auto node = static_cast<std::size_t>(window.node);
+    if (!emptied && (window.node < 0 || node >= checkpoint.statistics.size())) {
       return DataLoss("checkpoint: an open window is of no node");
     }
     if (checkpoint.state.windows.Find(window.id) != nullptr ||
@@ -70,10 +79,17 @@ bool HasEffects(const CheckpointSource& source) {
   return source.state->effects != nullptr || !source.effects.empty();
 }
 
+bool HasDeleted(const CheckpointSource& source) {
+  const auto& windows = source.state->windows.all();
+  return !source.state->deleted.empty() ||
+         std::any_of(windows.begin(), windows.end(), [](auto& one) { return one.second.node < 0; });
+}
+
 struct NodesPart {
   int nodes = 0;
   bool events_only = false;
   const UserIndex* users = nullptr;
+  std::uint32_t removed = 0;  // as of this moment of `users`
   const std::vector<std::uint64_t>& at_epoch;
 };
 
@@ -84,7 +100,7 @@ absl::Status PutNodes(PieceWriter& pieces, const NodesPart& part, StatisticsOf s
   out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0));
   for (int node = 0; node < part.nodes; ++node) {
     const NodeStatistics& s = statistics_of(node);
-    if (part.users != nullptr) out.Block(part.users->Name(node));
+    if (part.users != nullptr) out.Block(part.users->Name(node, part.removed));
     out.U64(s.events);
     out.U64(static_cast<std::size_t>(node) < part.at_epoch.size() ? part.at_epoch[node] : 0);
     out.Doubles(s.gram);
@@ -179,7 +195,7 @@ absl::Status TakeShape(ByteReader& in, int nodes, std::optional<UserShape>& shap
 template <typename Encode>
 auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
   UserIndex users;
-  for (const std::string& user : checkpoint.users) users.Add(user);
+  for (const std::string& user : checkpoint.users) users.Restore(user);
   CheckpointSource source{.instance = checkpoint.instance,
                           .fixed = checkpoint.fixed,
                           .dimension = checkpoint.dimension,
@@ -202,7 +218,8 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
 void PutHead(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
   out.Fixed(AsBytes(kMagic));
-  out.U32(HasEffects(source) ? kVersionOfEffects : kVersion);
+  const std::uint32_t version = HasEffects(source) ? kVersionOfEffects : kVersion;
+  out.U32(version + (HasDeleted(source) ? kDeletedMore : 0));
   out.Fixed(source.instance);
   out.Fixed(source.fixed);
   out.U64(state.position.sequence);
@@ -221,6 +238,7 @@ void PutTail(ByteWriter& out, const CheckpointSource& source) {
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
+  if (HasDeleted(source)) state.deleted.Encode(out);
 }
 
 // Pieces on their way to a sink, with the digest of all of them at the end.
@@ -262,6 +280,7 @@ absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& si
   DigestedPieces pieces(sink);
   PutHead(pieces.out(), source);
   const NodesPart part{source.nodes, source.events_only, source.users,
+                       source.users != nullptr ? source.users->removed() : 0,
                        source.state->events_at_epoch};
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, source.statistics));
   PutTail(pieces.out(), source);
@@ -274,6 +293,7 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
     : sequence_(source.state->position.sequence),
       events_only_(source.events_only),
       users_(source.users),
+      removed_(source.users != nullptr ? source.users->removed() : 0),
       events_at_epoch_(source.state->events_at_epoch),
       statistics_(std::move(statistics)) {
   ByteWriter head(head_);
@@ -288,7 +308,7 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
 absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
   DigestedPieces pieces(sink);
   pieces.out().Fixed(AsBytes(head_));
-  const NodesPart part{statistics_->nodes(), events_only_, users_, events_at_epoch_};
+  const NodesPart part{statistics_->nodes(), events_only_, users_, removed_, events_at_epoch_};
   NodeStatistics scratch;
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, [&](int node) -> const NodeStatistics& {
     return statistics_->Of(node, scratch);
@@ -353,7 +373,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   ByteReader in(body);
   if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
   const std::uint32_t version = in.U32();
-  if (version < 1 || version > kVersionOfEffects) {
+  if (version < 1 || version > kVersionOfEffects + kDeletedMore) {
     return DataLoss("checkpoint: unknown version ", version);
   }
   Checkpoint checkpoint;
@@ -380,7 +400,8 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
   }
   if (version >= 5) checkpoint.sparse = in.Block();
-  if (version >= kVersionOfEffects) checkpoint.effects = in.Block();
+  if (HasDeleted(version)) BANDANA_RETURN_IF_ERROR(state.deleted.Decode(in));
+  if (HasEffects(version)) checkpoint.effects = in.Block();
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }

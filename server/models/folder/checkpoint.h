@@ -58,6 +58,7 @@ class FrozenCheckpoint {
   const std::uint64_t sequence_;
   const bool events_only_;
   const UserIndex* const users_;
+  const std::uint32_t removed_;
   const std::vector<std::uint64_t> events_at_epoch_;
   const std::shared_ptr<const FrozenStatistics> statistics_;
   std::string head_;
@@ -73,7 +74,7 @@ struct Checkpoint {
   bool events_only = false;
   ModelState state;
   std::vector<NodeStatistics> statistics;
-  std::vector<std::string> users;  // by node; empty unless independent
+  std::vector<std::string> users;  // by node, "" a deleted one; empty unless independent
   std::string counters;
   std::string central;  // state.central, encoded: RestoreStreams
   std::string sparse;   // state.sparse, encoded
@@ -84,8 +85,9 @@ struct Checkpoint {
 // Reads version 1 as well, which has no ledger and no streams, 2, which holds no contexts back, and
 // 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
-// Version 7 is 6 with effects. `state.central`, `state.sparse` and `state.effects` stay empty.
-// Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
+// Version 7 is 6 with effects; 8 and 9 are 6 and 7 with deleted users. `state.central`,
+// `state.sparse` and `state.effects` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Its dimension and number of nodes, without a look at anything behind them. Errors: DATA_LOSS.
 struct CheckpointExtent {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kCopySuffix[] = ".copy";
+constexpr char kDamagedPrefix[] = "damaged-checkpoint-";
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
 constexpr std::size_t kKept = 2;
 
@@ -85,10 +86,30 @@ absl::Status CheckpointStore::WriteFile(const CheckpointFile& file,
   return WriteFileDurably(Path(file), sealed, 0600);
 }
 
+absl::StatusOr<std::uint64_t> CheckpointStore::WriteAlone(std::uint64_t sequence,
+                                                          const ByteSource& checkpoint) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t covered,
+                           Write(sequence, checkpoint, /*twice=*/true));
+  std::error_code error;
+  std::filesystem::directory_iterator it(options_.folder, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    if (!it->path().filename().string().starts_with(kDamagedPrefix)) continue;
+    std::error_code failed;
+    std::filesystem::remove(it->path(), failed);
+    if (failed) return Unavailable("cannot remove ", it->path().string(), ": ", failed.message());
+  }
+  if (error) return Unavailable("cannot list ", options_.folder, ": ", error.message());
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
+  for (const CheckpointFile& file : files) {
+    if (file.sequence < sequence) return Unavailable("cannot remove ", Path(file));
+  }
+  return covered;
+}
+
 absl::StatusOr<std::uint64_t> CheckpointStore::Write(std::uint64_t sequence,
-                                                     const ByteSource& checkpoint) {
+                                                     const ByteSource& checkpoint, bool twice) {
   BANDANA_RETURN_IF_ERROR(WriteFile({sequence}, checkpoint));
-  if (options_.newest_twice) BANDANA_RETURN_IF_ERROR(WriteFile({sequence, true}, checkpoint));
+  if (twice) BANDANA_RETURN_IF_ERROR(WriteFile({sequence, true}, checkpoint));
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
   if (files.size() < kKept) return 0;
   for (std::size_t i = 0; i + kKept < files.size(); ++i) {

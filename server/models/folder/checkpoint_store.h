@@ -54,7 +54,11 @@ class CheckpointStore {
 
   // Writes durably, a piece at a time, and removes what is not kept. Returns the sequence up to
   // which the log is not needed any more. Errors: UNAVAILABLE I/O.
-  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint);
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint) {
+    return Write(sequence, checkpoint, options_.newest_twice);
+  }
+  // The same, and no earlier file is left, sound or damaged: this one stands there twice.
+  absl::StatusOr<std::uint64_t> WriteAlone(std::uint64_t sequence, const ByteSource& checkpoint);
   // The sequence up to which no entry may stand in the log beside this newest checkpoint.
   std::uint64_t LogGoneBefore(std::uint64_t newest) const {
     return options_.newest_twice ? newest : 0;
@@ -62,6 +66,8 @@ class CheckpointStore {
 
  private:
   absl::Status WriteFile(const CheckpointFile& file, const ByteSource& checkpoint) const;
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint,
+                                      bool twice);
 
   const Options options_;
   const WarningSink warn_;

@@ -133,7 +133,7 @@ class Restorer {
     result_.log_end = (*log)->last().sequence;
     if (!(*log)->counters().empty()) checkpoint_.counters = (*log)->counters();
     UserIndex users;
-    for (const std::string& user : checkpoint_.users) users.Add(user);
+    for (const std::string& user : checkpoint_.users) users.Restore(user);
     StatisticsSink sink(path.statistics_dimension(), std::move(checkpoint_.statistics));
     absl::Status sound;
     if (!without_entries_) {

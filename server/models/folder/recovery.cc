@@ -185,7 +185,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   }
   std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
-    for (const std::string& user : start->users) users.Add(user);
+    for (const std::string& user : start->users) users.Restore(user);
     // An imported state brings its counters with it; later ones are stored with the log.
     if (recovered.log->counters().empty()) {
       BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/wire/group_names.h"
@@ -34,6 +36,19 @@ UserBatch::UserBatch(const std::vector<std::string>& groups) : positions_(groups
   users_.values.resize(groups.size());
 }
 
+UserBatch UserBatch::OfNodes(int nodes) {
+  UserBatch batch({"node"});
+  batch.users_.names = {"node"};  // the vector that was given lives no longer
+  batch.nodes_ = nodes;
+  return batch;
+}
+
+int UserBatch::NodeOf(std::string_view value, int nodes) {
+  int node = -1;
+  const bool number = absl::SimpleAtoi(ToAbsl(value), &node);
+  return number && node >= 0 && node < nodes ? node : -1;
+}
+
 void UserBatch::SetValue(std::size_t user, std::size_t group, std::string_view value) {
   auto& positions = positions_[group];
   auto position = positions.find(value);
@@ -60,13 +75,44 @@ void UserBatch::AddChecked(std::string_view id, std::span<const std::string_view
   }
 }
 
-absl::Status UserBatch::Add(const v1::User& user) {
+absl::Status UserBatch::CheckNew(const std::string& field, std::string_view id) const {
+  BANDANA_RETURN_IF_ERROR(Annotate(CheckId(id), field + ".id"));
+  if (!seen_.contains(UserKey(id))) return absl::OkStatus();
+  return InvalidArgument(field, ".id: is there twice in this call");
+}
+
+absl::Status UserBatch::CheckNode(bool given, std::uint64_t node) const {
+  if (!given) return InvalidArgument("must be set: the model has a graph");
+  if (node < static_cast<std::uint64_t>(nodes_)) return absl::OkStatus();
+  return InvalidArgument("must be in [0, ", nodes_, "), got ", node);
+}
+
+absl::Status UserBatch::AddStored(std::string_view id, std::span<const std::string_view> values) {
   const std::string field = absl::StrCat("users[", size(), "]");
-  BANDANA_RETURN_IF_ERROR(Annotate(CheckId(user.id()), field + ".id"));
-  if (seen_.contains(UserKey(user.id()))) {
-    return InvalidArgument(field, ".id: is there twice in this call");
+  BANDANA_RETURN_IF_ERROR(CheckNew(field, id));
+  for (const std::string_view value : values) {
+    if (nodes_ > 0 && NodeOf(value, nodes_) < 0) return InvalidArgument(field, ": no such node");
+    if (!value.empty()) BANDANA_RETURN_IF_ERROR(Annotate(CheckGroupValue(value), field));
   }
+  AddChecked(id, values);
+  friends_end_.back() = friends_.size();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string_view>> UserBatch::ValuesOf(const std::string& field,
+                                                                  const v1::User& user,
+                                                                  std::string& node) const {
   std::vector<std::string_view> values(groups());
+  if (nodes_ > 0) {
+    BANDANA_RETURN_IF_ERROR(Annotate(CheckNode(user.has_node(), user.node()), field + ".node"));
+    if (!user.groups().empty() || !user.friends().empty()) {
+      return InvalidArgument(field, ": has groups or friends, and the model has a graph");
+    }
+    node = absl::StrCat(user.node());
+    values[0] = node;
+    return values;
+  }
+  if (user.has_node()) return InvalidArgument(field, ".node: the model has no graph");
   for (const auto& [name, value] : user.groups()) {
     const auto group = std::ranges::find(users_.names, std::string_view(name));
     if (group == users_.names.end()) {
@@ -77,6 +123,14 @@ absl::Status UserBatch::Add(const v1::User& user) {
         Annotate(CheckGroupValue(value), absl::StrCat(field, ".groups[", name, "]")));
     values[static_cast<std::size_t>(group - users_.names.begin())] = value;
   }
+  return values;
+}
+
+absl::Status UserBatch::Add(const v1::User& user) {
+  const std::string field = absl::StrCat("users[", size(), "]");
+  BANDANA_RETURN_IF_ERROR(CheckNew(field, user.id()));
+  std::string node;
+  BANDANA_ASSIGN_OR_RETURN(const auto values, ValuesOf(field, user, node));
   AddChecked(user.id(), values);
   return Annotate(AddFriends(user), field + ".friends");
 }

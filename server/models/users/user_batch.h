@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "common/bandits/effects/effect_key.h"
 #include "common/wire/users_tsv.h"
@@ -28,10 +29,17 @@ class UserBatch {
  public:
   // The declared groups, which must outlive it.
   explicit UserBatch(const std::vector<std::string>& groups);
+  // For a graph's model: each user has a node below `nodes`, and no groups.
+  static UserBatch OfNodes(int nodes);
+  // The one value that such a user is stored with, between text and number; -1 is no node.
+  static int NodeOf(std::string_view value, int nodes);
 
   // Errors: INVALID_ARGUMENT on the id's length, an id that is there before, a group that is not
   // declared, a value, a friend; they name positions, never an id.
   absl::Status Add(const v1::User& user);
+
+  // A user as a file of this project has it, one value per group. Errors: as Add.
+  absl::Status AddStored(std::string_view id, std::span<const std::string_view> values);
 
   std::size_t size() const { return users_.ids.size(); }
   std::size_t groups() const { return users_.names.size(); }
@@ -52,6 +60,14 @@ class UserBatch {
   void AddChecked(std::string_view id, std::span<const std::string_view> values);
   absl::Status AddFriends(const v1::User& user);
 
+  // Errors: INVALID_ARGUMENT.
+  absl::Status CheckNew(const std::string& field, std::string_view id) const;
+  absl::StatusOr<std::vector<std::string_view>> ValuesOf(const std::string& field,
+                                                         const v1::User& user,
+                                                         std::string& node) const;
+  absl::Status CheckNode(bool given, std::uint64_t node) const;
+
+  int nodes_ = 0;  // 0: users have groups
   UserGroups users_;
   std::vector<EffectKey> keys_;
   std::vector<EffectKey> friends_;

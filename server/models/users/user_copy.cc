@@ -17,20 +17,15 @@ void PutText(ByteWriter& out, std::string_view text) {
   out.Fixed(AsBytes(text));
 }
 
-absl::Status DecodeUsers(std::string_view bytes, const std::vector<std::string>& groups,
-                         UserBatch& batch) {
+absl::Status DecodeUsers(std::string_view bytes, UserBatch& batch) {
   ByteReader in(bytes);
   const std::uint64_t count = in.U64();
-  v1::User user;
+  std::vector<std::string_view> values(batch.groups());
   for (std::uint64_t i = 0; i < count; ++i) {
-    user.Clear();
-    user.set_id(std::string(in.Take(in.U8())));
-    for (const std::string& group : groups) {
-      const std::string_view value = in.Take(in.U8());
-      if (!value.empty()) (*user.mutable_groups())[group] = std::string(value);
-    }
+    const std::string_view id = in.Take(in.U8());
+    for (std::string_view& value : values) value = in.Take(in.U8());
     if (!in.ok()) return DataLoss("users: truncated");
-    const absl::Status added = batch.Add(user);
+    const absl::Status added = batch.AddStored(id, values);
     if (!added.ok()) return DataLoss(added.message());
   }
   return in.Done() ? absl::OkStatus() : DataLoss("users: length mismatch");
@@ -51,9 +46,10 @@ absl::Status EncodeUsers(UserStore& store, const ByteSink& sink) {
 
 absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path) {
   if (users.empty()) return absl::OkStatus();
-  BANDANA_ASSIGN_OR_RETURN(const auto table, UserTable::Open(spec, path));
+  const UserIndex nobody;
+  BANDANA_ASSIGN_OR_RETURN(const auto table, UserTable::Open(spec, path, nobody));
   BANDANA_ASSIGN_OR_RETURN(UserBatch batch, table->NewBatch());
-  BANDANA_RETURN_IF_ERROR(Annotate(DecodeUsers(users, spec.effects->user_groups, batch), "export"));
+  BANDANA_RETURN_IF_ERROR(Annotate(DecodeUsers(users, batch), "export"));
   v1::PutUsersResponse response;
   return table->Put(batch, &response);
 }

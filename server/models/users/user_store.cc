@@ -18,6 +18,13 @@ constexpr char kSchema[] =
     " file BLOB NOT NULL);"
     "INSERT INTO state VALUES(1, 0, zeroblob(32)); COMMIT;";
 
+// Pages that were split may keep copies of deleted rows in their gaps.
+constexpr char kToFreshPages[] =
+    "CREATE TABLE fresh(id BLOB PRIMARY KEY, cells BLOB NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO fresh SELECT id, cells FROM users;"
+    "DROP TABLE users;"
+    "ALTER TABLE fresh RENAME TO users;";
+
 constexpr std::size_t kCheckBytes = 8;
 
 // The first bytes of SHA-256 over id and values.
@@ -105,6 +112,32 @@ absl::Status UserStore::ForEach(Take take) {
   return DataLoss(count, " users found, another number stored");
 }
 
+absl::Status UserStore::ForRows(SqliteStatement& rows, Take take) {
+  std::vector<std::string_view> values;
+  for (;;) {
+    BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return absl::OkStatus();
+    const std::string_view id = rows.Blob(0);
+    if (!DecodeCells(id, rows.Blob(1), values)) return DataLoss("a user has wrong content");
+    BANDANA_RETURN_IF_ERROR(take(id, values));
+  }
+}
+
+absl::Status UserStore::ForEachAfter(std::string_view after, std::size_t limit, Take take) {
+  BANDANA_ASSIGN_OR_RETURN(
+      SqliteStatement rows,
+      connection_.Prepare("SELECT id, cells FROM users WHERE id > ? ORDER BY id LIMIT ?"));
+  rows.Bind(1, after).Bind(2, static_cast<std::int64_t>(limit));
+  return ForRows(rows, take);
+}
+
+absl::Status UserStore::ForOne(std::string_view id, Take take) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
+                           connection_.Prepare("SELECT id, cells FROM users WHERE id = ?"));
+  rows.Bind(1, id);
+  return ForRows(rows, take);
+}
+
 absl::StatusOr<std::int64_t> UserStore::RemoveRows(std::span<const std::string_view> ids) {
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
                            connection_.Prepare("DELETE FROM users WHERE id = ?"));
@@ -113,6 +146,8 @@ absl::StatusOr<std::int64_t> UserStore::RemoveRows(std::span<const std::string_v
     BANDANA_RETURN_IF_ERROR(remove.Bind(1, id).Run());
     more -= connection_.Changes();
   }
+  remove = SqliteStatement();
+  BANDANA_RETURN_IF_ERROR(connection_.Exec(kToFreshPages));
   return more;
 }
 

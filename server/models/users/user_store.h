@@ -29,6 +29,10 @@ class UserStore {
 
   // Every user, in the order of the ids' bytes. Errors: DATA_LOSS; those of `take`.
   absl::Status ForEach(Take take);
+  // At most `limit` of those whose ids are greater than `after`, in the same order.
+  absl::Status ForEachAfter(std::string_view after, std::size_t limit, Take take);
+  // The one with this id, if there is one.
+  absl::Status ForOne(std::string_view id, Take take);
   std::uint64_t size() const { return size_; }
 
   // One transaction, durable on return: adds or replaces all users of `source`. Remembers the
@@ -36,7 +40,8 @@ class UserStore {
   // added. Errors: RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
   absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file,
                                     const KeyChange& keys = {});
-  // The same for users who go; those who are not there are no error. Returns how many went.
+  // The same for users who go; those who are not there are no error. Returns how many went, of
+  // whose bytes nothing is left in the file: what stays moves to fresh pages.
   absl::StatusOr<std::uint64_t> Remove(std::span<const std::string_view> ids,
                                        const KeyChange& keys);
   // The last such digest, zero when there was none.
@@ -53,6 +58,7 @@ class UserStore {
                                            const Body& body);
   absl::StatusOr<std::int64_t> PutRows(Source source);
   absl::StatusOr<std::int64_t> RemoveRows(std::span<const std::string_view> ids);
+  absl::Status ForRows(SqliteStatement& rows, Take take);
   absl::Status PutState(std::uint64_t size, const Sha256Digest& file);
 
   SqliteConnection connection_;

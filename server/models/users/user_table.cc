@@ -12,10 +12,13 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/user_nodes.h"
 #include "common/wire/users_tsv.h"
 #include "server/models/users/friends.h"
 #include "server/models/users/group_change.h"
 #include "server/models/users/known_users.h"
+#include "server/models/users/node_table.h"
+#include "server/models/users/seen_users.h"
 #include "server/models/users/user_copy.h"
 #include "server/models/users/user_rows.h"
 #include "server/models/users/user_store.h"
@@ -31,6 +34,8 @@ class NoTable final : public UserTable {
   NoTable(const ModelSpec& spec, const std::string& why, bool has_user, bool learns_user)
       : refusal_(
             FailedPrecondition("model ", spec.public_spec.name, " has no groups of users: ", why)),
+        no_ids_(
+            FailedPrecondition("model ", spec.public_spec.name, " keeps no ids of users: ", why)),
         nothing_known_(FailedPrecondition("model ", spec.public_spec.name,
                                           " knows nothing of single users: ", why)),
         has_user_(has_user),
@@ -42,19 +47,24 @@ class NoTable final : public UserTable {
   }
   absl::StatusOr<UserBatch> NewBatch() const override { return refusal_; }
   absl::Status Put(UserBatch&, v1::PutUsersResponse*) override { return refusal_; }
-  absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string>) override {
+  absl::StatusOr<std::vector<v1::User>> List(std::string_view, std::size_t) const override {
+    return no_ids_;
+  }
+  absl::StatusOr<bool> Fill(std::string_view, v1::User&) const override {
     if (!learns_user_) return nothing_known_;
+    return false;
+  }
+  absl::Status CheckDelete(std::span<const std::string>) const override {
+    return learns_user_ ? absl::OkStatus() : nothing_known_;
+  }
+  bool deletes_by_entry() const override { return true; }
+  absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string>) override {
     return std::vector<EffectKey>();
   }
-  std::size_t size() const override { return 0; }
-  LeavingKeys* leaving() override { return nullptr; }
-  std::string ValueName(std::size_t, EffectKey) const override { return ""; }
-  void FillStats(v1::GetStatsResponse&) const override {}
-  bool has_groups() const override { return false; }
-  absl::Status Encode(const ByteSink&) override { return absl::OkStatus(); }
 
  private:
   const absl::Status refusal_;
+  const absl::Status no_ids_;
   const absl::Status nothing_known_;
   const bool has_user_;
   const bool learns_user_;
@@ -120,6 +130,32 @@ class Table final : public UserTable {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::vector<v1::User>> List(std::string_view after,
+                                             std::size_t limit) const override {
+    const std::lock_guard lock(mutex_);
+    std::vector<v1::User> users;
+    BANDANA_RETURN_IF_ERROR(
+        store_.ForEachAfter(after, limit, [&](std::string_view id, auto values) {
+          SetUser(id, values, users.emplace_back());
+          return absl::OkStatus();
+        }));
+    return users;
+  }
+
+  absl::StatusOr<bool> Fill(std::string_view id, v1::User& user) const override {
+    const std::lock_guard lock(mutex_);
+    bool known = false;
+    BANDANA_RETURN_IF_ERROR(store_.ForOne(id, [&](std::string_view found, auto values) {
+      SetUser(found, values, user);
+      known = true;
+      return absl::OkStatus();
+    }));
+    return known;
+  }
+
+  absl::Status CheckDelete(std::span<const std::string>) const override { return absl::OkStatus(); }
+  bool deletes_by_entry() const override { return true; }
+
   absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string> ids) override {
     const std::lock_guard lock(mutex_);
     GroupChange change(known_, spec_.user_groups);
@@ -159,13 +195,22 @@ class Table final : public UserTable {
     }
   }
 
-  bool has_groups() const override { return true; }
+  bool has_users() const override { return true; }
   absl::Status Encode(const ByteSink& sink) override {
     const std::lock_guard lock(mutex_);
     return EncodeUsers(store_, sink);
   }
 
  private:
+  void SetUser(std::string_view id, std::span<const std::string_view> values,
+               v1::User& user) const {
+    user.set_id(std::string(id));
+    for (std::size_t g = 0; g < values.size() && g < spec_.user_groups.size(); ++g) {
+      if (values[g].empty()) continue;
+      (*user.mutable_groups())[spec_.user_groups[g]] = std::string(values[g]);
+    }
+  }
+
   // Durable first, then visible. Returns how many were added.
   absl::StatusOr<std::uint64_t> PutAll(const UserGroups& users, const Sha256Digest& file) {
     BANDANA_ASSIGN_OR_RETURN(UserRows rows, UserRows::Of(users, spec_.user_groups));
@@ -233,9 +278,26 @@ class Table final : public UserTable {
   KnownUsers known_;
   mutable std::atomic<std::uint64_t> unknown_ = 0;
   mutable std::mutex mutex_;  // for the store and the order of changes
-  UserStore store_;
+  mutable UserStore store_;
   LeavingKeys leaving_;
 };
+
+// Users of a model without effects, by what its nodes are.
+absl::StatusOr<std::unique_ptr<UserTable>> OpenOfNodes(const ModelSpec& spec,
+                                                       const std::string& path,
+                                                       const UserIndex& seen) {
+  switch (UserNodesOf(spec).known()) {
+    case UserNodes::Known::kSeen:
+      return MakeSeenUsers(spec, seen);
+    case UserNodes::Known::kPut:
+      return OpenNodeTable(spec, path);
+    case UserNodes::Known::kNobody:
+      break;
+  }
+  const std::string_view coupling = CouplingOf(spec.config).name;
+  return std::make_unique<NoTable>(spec, absl::StrCat("its coupling is ", ToAbsl(coupling)),
+                                   /*has_user=*/false, /*learns_user=*/false);
+}
 
 bool LearnsUser(const EffectsSpec& spec) {
   return std::any_of(spec.terms.begin(), spec.terms.end(),
@@ -244,14 +306,16 @@ bool LearnsUser(const EffectsSpec& spec) {
 
 }  // namespace
 
+int UserTable::UsersMax(const ModelSpec& spec) {
+  if (spec.effects) return spec.effects->users_max;
+  return UserNodesOf(spec).known() == UserNodes::Known::kPut ? kGraphUsersMax : 0;
+}
+
 absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec,
-                                                           const std::string& path, Warn warn,
+                                                           const std::string& path,
+                                                           const UserIndex& seen, Warn warn,
                                                            const Clock& clock) {
-  if (!spec.effects) {
-    const std::string_view coupling = CouplingOf(spec.config).name;
-    return std::make_unique<NoTable>(spec, absl::StrCat("its coupling is ", ToAbsl(coupling)),
-                                     /*has_user=*/false, /*learns_user=*/false);
-  }
+  if (!spec.effects) return OpenOfNodes(spec, path, seen);
   if (spec.effects->user_groups.empty()) {
     const bool learns = LearnsUser(*spec.effects);
     const char* why = learns ? "its user_groups is empty"

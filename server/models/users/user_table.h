@@ -1,5 +1,5 @@
-// The users of a model with effects and the groups that they are in, in memory and on disk, changed
-// together.
+// The users whom a model knows, and what it was told of them: groups (models with effects) or nodes
+// (models with a graph), in memory and on disk, changed together.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include "common/base/byte_sink.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
+#include "common/model/entries/user_index.h"
 #include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/user_batch.h"
 
@@ -24,38 +25,59 @@ namespace bandana::server {
 class UserTable {
  public:
   // The table of a model with groups of users: the stored users, then the users file where it is
-  // due. Of any other model, one without users and without a file. `spec` and `clock`, of which
+  // due. Of a graph's model: the users who were put. Of independent users: those of `seen`. Of any
+  // other model, one without users and without a file. `spec`, `seen` and `clock`, of which
   // only the times come since when groups are empty, must outlive it. Errors: DATA_LOSS;
   // UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the users file. `warn` is told once when users
   // or the values of a group come near their limit.
   using Warn = std::function<void(const std::string&)>;
   static absl::StatusOr<std::unique_ptr<UserTable>> Open(
-      const ModelSpec& spec, const std::string& path, Warn warn = [](const std::string&) {},
-      const Clock& clock = SystemClock());
+      const ModelSpec& spec, const std::string& path, const UserIndex& seen,
+      Warn warn = [](const std::string&) {}, const Clock& clock = SystemClock());
   virtual ~UserTable() = default;
 
+  // How many users the table of such a model may have.
+  static int UsersMax(const ModelSpec& spec);
+
   // As HostedModel's methods.
-  virtual void Parts(std::string_view user, std::vector<EffectKey>& out) const = 0;
+  virtual void Parts(std::string_view /*user*/, std::vector<EffectKey>& out) const { out.clear(); }
+  // The node that the user was put to, -1 for others. Costs nothing while nobody was.
+  virtual int NodeOf(std::string_view /*user*/) const { return -1; }
   virtual absl::StatusOr<UserBatch> NewBatch() const = 0;
   virtual absl::Status Put(UserBatch& batch, v1::PutUsersResponse* response) = 0;
+  // The users whose ids are greater than `after`, at most `limit`, in order of their ids. Errors:
+  // FAILED_PRECONDITION a model that has no ids; DATA_LOSS, UNAVAILABLE the file.
+  virtual absl::StatusOr<std::vector<v1::User>> List(std::string_view after,
+                                                     std::size_t limit) const = 0;
+  // What is kept of the user here; false: nothing. Errors: the same, and a model that knows nothing
+  // of single users.
+  virtual absl::StatusOr<bool> Fill(std::string_view id, v1::User& user) const = 0;
+  // Whether nobody else has the node that serves the user, now and before.
+  virtual bool owns_node(std::string_view /*id*/) const { return false; }
+
+  // Whether these users may be deleted. Errors: FAILED_PRECONDITION a model that knows nothing of
+  // single users, or one whose configuration names the user.
+  virtual absl::Status CheckDelete(std::span<const std::string> ids) const = 0;
+  // Whether a deletion is an entry of the log; else the entries name no user.
+  virtual bool deletes_by_entry() const { return false; }
   // Forgets the groups of users, durably on return, and answers whose it were; an id may be there
-  // twice. Errors: FAILED_PRECONDITION a model that knows nothing of single users;
-  // RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
+  // twice. Of those whom only the log knows it answers alone. Errors: RESOURCE_EXHAUSTED the disk
+  // is full; UNAVAILABLE I/O.
   virtual absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string> ids) = 0;
   // Whose groups are kept.
-  virtual std::size_t size() const = 0;
+  virtual std::size_t size() const { return 0; }
   // Values of groups that nobody is in any more; null where there are no groups.
-  virtual LeavingKeys* leaving() = 0;
+  virtual LeavingKeys* leaving() { return nullptr; }
 
   // The text of a value that somebody has, for what people read; else empty. Goes over the values
   // of the group. `group`: position among the declared ones.
-  virtual std::string ValueName(std::size_t group, EffectKey key) const = 0;
-  virtual void FillStats(v1::GetStatsResponse& stats) const = 0;
-  // Whether users are in groups, so that an export has users.
-  virtual bool has_groups() const = 0;
-  // All users, for an export; nothing where they are in no groups. Users who are put meanwhile
+  virtual std::string ValueName(std::size_t /*group*/, EffectKey /*key*/) const { return ""; }
+  virtual void FillStats(v1::GetStatsResponse&) const {}
+  // Whether an export has users.
+  virtual bool has_users() const { return false; }
+  // All users, for an export; nothing where it has none. Users who are put meanwhile
   // wait. Errors: DATA_LOSS, UNAVAILABLE the file; those of `sink`.
-  virtual absl::Status Encode(const ByteSink& sink) = 0;
+  virtual absl::Status Encode(const ByteSink&) { return absl::OkStatus(); }
 };
 
 }  // namespace bandana::server

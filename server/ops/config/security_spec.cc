@@ -114,6 +114,10 @@ Principal ParsePrincipal(const v1::Principal& config, const TlsSpec* tls,
   if (config.burst() != 0 && config.calls_per_second() == 0) {
     checks.Add("burst", "needs calls_per_second");
   }
+  if (config.new_users_per_day() != 0) {
+    principal.new_users_per_day = static_cast<std::uint64_t>(
+        checks.Count("new_users_per_day", config.new_users_per_day(), 1, 1'000'000'000));
+  }
   return principal;
 }
 
@@ -138,6 +142,11 @@ class Uniqueness {
 std::string RateText(double calls_per_second) {
   if (calls_per_second == 0) return "";
   return absl::StrFormat(", at most %g calls per second", calls_per_second);
+}
+
+std::string QuotaText(std::uint64_t new_users_per_day) {
+  if (new_users_per_day == 0) return "";
+  return absl::StrCat(", at most ", new_users_per_day, " new users per model and day");
 }
 
 }  // namespace
@@ -213,11 +222,11 @@ std::string AccessSummary(const std::optional<AccessRules>& access) {
   if (!access) return "access every caller has every role\n";
   std::string text;
   for (const Principal& principal : access->principals) {
-    absl::StrAppend(&text, "access ", principal.name, " by ",
-                    principal.token_digest ? "token" : "certificate", ": ",
-                    ToString(principal.roles), " of ",
-                    principal.models.empty() ? "all models" : absl::StrJoin(principal.models, ", "),
-                    RateText(principal.calls_per_second), "\n");
+    absl::StrAppend(
+        &text, "access ", principal.name, " by ", principal.token_digest ? "token" : "certificate",
+        ": ", ToString(principal.roles), " of ",
+        principal.models.empty() ? "all models" : absl::StrJoin(principal.models, ", "),
+        RateText(principal.calls_per_second), QuotaText(principal.new_users_per_day), "\n");
   }
   absl::StrAppend(&text, "access anybody else: ", ToString(access->anonymous_roles),
                   RateText(access->anonymous_calls_per_second), "\n");

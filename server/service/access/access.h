@@ -20,10 +20,13 @@ struct Principal {
   std::optional<Sha256Digest> token_digest;  // SHA-256 of the bearer token
   std::string certificate_subject;           // common name or DNS alternative name
   Roles roles;
-  std::vector<std::string> models;  // may be named; empty = all
-  double calls_per_second = 0;      // 0 = unlimited
-  std::uint32_t burst = 1;          // calls at once, >= 1
+  std::vector<std::string> models;      // may be named; empty = all
+  double calls_per_second = 0;          // 0 = unlimited
+  std::uint32_t burst = 1;              // calls at once, >= 1
+  std::uint64_t new_users_per_day = 0;  // per model; 0 = unlimited
 };
+
+class NewUserQuota;  // new_user_quota.h
 
 struct AccessRules {
   std::vector<Principal> principals;
@@ -40,7 +43,8 @@ struct Credentials {
 // Null: a caller that is no principal.
 struct Caller {
   const Principal* principal = nullptr;
-  std::shared_ptr<const void> owner;  // of the principal, where rules may be replaced
+  std::shared_ptr<const void> owner;  // of both pointers, where rules may be replaced
+  NewUserQuota* new_users = nullptr;  // null: unlimited
 };
 
 // For logs. Never a credential.

@@ -45,7 +45,7 @@ void Gatekeeper::Replace(AccessRules rules) {
 }
 
 std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules rules,
-                                                                   const RuleSet* before) {
+                                                                   const RuleSet* before) const {
   auto set = std::make_shared<RuleSet>();
   set->by_certificate = HasCertificateSubjects(rules);
   for (const Principal& principal : rules.principals) {
@@ -54,6 +54,11 @@ std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules r
       rate = std::make_shared<RateLimit>(principal.calls_per_second, principal.burst);
     }
     set->rates.push_back(std::move(rate));
+    std::shared_ptr<NewUserQuota> quota = before == nullptr ? nullptr : before->QuotaOf(principal);
+    if (quota == nullptr && principal.new_users_per_day > 0) {
+      quota = std::make_shared<NewUserQuota>(principal.new_users_per_day, clock_);
+    }
+    set->quotas.push_back(std::move(quota));
   }
   const double others = rules.anonymous_calls_per_second;
   const bool kept = before != nullptr && before->rules.anonymous_calls_per_second == others;
@@ -70,6 +75,16 @@ std::shared_ptr<RateLimit> Gatekeeper::RuleSet::RateOf(const Principal& principa
         mine.burst == principal.burst) {
       return rates[i];
     }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<NewUserQuota> Gatekeeper::RuleSet::QuotaOf(const Principal& principal) const {
+  for (std::size_t i = 0; i < rules.principals.size(); ++i) {
+    const Principal& mine = rules.principals[i];
+    const bool same =
+        mine.name == principal.name && mine.new_users_per_day == principal.new_users_per_day;
+    if (same) return quotas[i];
   }
   return nullptr;
 }
@@ -96,6 +111,7 @@ Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRu
   const std::size_t bucket = caller->principal == nullptr
                                  ? rules.principals.size()
                                  : caller->principal - rules.principals.data();
+  if (caller->principal != nullptr) admittance.caller.new_users = set->quotas[bucket].get();
   admittance.retry_after = set->rates[bucket]->Take(clock_.Now());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");

@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/shared_cell.h"
 #include "server/service/access/access.h"
+#include "server/service/access/new_user_quota.h"
 #include "server/service/access/rate_limit.h"
 
 namespace grpc {
@@ -31,7 +32,7 @@ class Gatekeeper {
 
   // Replaces the rules. Calls that were let in go on under the old ones; every later call, on any
   // connection, meets the new ones. A principal whose name and rate stay keeps what it has used of
-  // its rate.
+  // its rate, and one whose name and quota stay what it has used of that.
   void Replace(AccessRules rules);
 
   // Identifies the caller, checks its roles, and counts the call against its rate, in this order: a
@@ -46,11 +47,15 @@ class Gatekeeper {
     bool by_certificate = false;                    // some principal is
     std::vector<std::shared_ptr<RateLimit>> rates;  // by principal; the last is of all others
 
+    std::vector<std::shared_ptr<NewUserQuota>> quotas;  // by principal; null: unlimited
+
+    // The quota of the principal with this name and quota; null: none.
+    std::shared_ptr<NewUserQuota> QuotaOf(const Principal& principal) const;
     // The limit of the principal with this name and rate; null: none.
     std::shared_ptr<RateLimit> RateOf(const Principal& principal) const;
   };
   // `before` may be null.
-  static std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before);
+  std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before) const;
 
   const Clock& clock_;
   SharedCell<const RuleSet> current_;

@@ -96,6 +96,18 @@ class AdminService::Impl final : public v1::Admin::Service {
       return Assign(model.DeleteUsers(ids), *response);
     });
   }
+  grpc::Status ListUsers(grpc::ServerContext* context, const v1::ListUsersRequest* request,
+                         v1::ListUsersResponse* response) override {
+    return ServeModel(*context, "ListUsers", request->model(), [&](HostedModel& model) {
+      return Assign(model.ListUsers(request->after(), request->limit()), *response);
+    });
+  }
+  grpc::Status ExportUser(grpc::ServerContext* context, const v1::ExportUserRequest* request,
+                          v1::ExportUserResponse* response) override {
+    return ServeModel(*context, "ExportUser", request->model(), [&](HostedModel& model) {
+      return Assign(model.ExportUser(request->id()), *response);
+    });
+  }
   grpc::Status PutGraph(grpc::ServerContext* context, const v1::PutGraphRequest* request,
                         v1::PutGraphResponse* response) override {
     return ServeModel(*context, "PutGraph", request->model(), [&](HostedModel& model) {

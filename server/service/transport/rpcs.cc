@@ -58,6 +58,8 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/PutGraph", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutUsers", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/DeleteUsers", Role::kAdmin, Scope::kNamedModel),
+    OffQueues("bandana.v1.Admin/ListUsers", Role::kAdmin, Scope::kNamedModel),
+    OffQueues("bandana.v1.Admin/ExportUser", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/GetLedger", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Checkpoint", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Export", Role::kAdmin, Scope::kNamedModel),

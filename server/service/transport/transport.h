@@ -162,6 +162,8 @@ class UnaryCall final : public Event {
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.
   absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller_, model); }
+  // null: the caller may make any number of users known.
+  NewUserQuota* new_users() const { return caller_.new_users; }
   // Drops an answer that was not read within `patience`. Queue thread.
   void DropIfUnread(std::chrono::steady_clock::time_point now,
                     std::chrono::steady_clock::duration patience);

@@ -10,6 +10,7 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/service/access/new_user_quota.h"
 #include "server/service/transport/handlers.h"
 #include "server/service/transport/rpcs.h"
 #include "server/service/transport/transport.h"
@@ -50,6 +51,7 @@ class ImmediateWork final : public Work {
       return call.Finish(allowed, nullptr);
     }
     response_.Clear();
+    const CallQuota quota(call.new_users());
     const absl::Status status = handler_(request_, response_);
     Answer(call, status, response_);
   }
@@ -80,6 +82,7 @@ class DeferredWork final : public Work {
     const std::uint64_t ticket = pending->Add(&call);
     if (ticket == 0) return call.Finish(Unavailable("server is shutting down"), nullptr);
     Exchange& messages = *exchange;
+    const CallQuota quota(call.new_users());
     handler_(messages.request, messages.response,
              [exchange = std::move(exchange), pending = std::move(pending),
               ticket](const absl::Status& status) {

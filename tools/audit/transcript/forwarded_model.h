@@ -59,6 +59,13 @@ class ForwardedModel : public server::HostedModel {
   absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override {
     return model_->DeleteUsers(ids);
   }
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
+                                                  std::uint32_t limit) const override {
+    return model_->ListUsers(after, limit);
+  }
+  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) override {
+    return model_->ExportUser(id);
+  }
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return model_->Checkpoint(); }

@@ -1,0 +1,176 @@
+// What a model does with single users: deleted, listed, exported.
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/bandits/statistics.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/user_nodes.h"
+#include "common/model/learners/learner.h"
+#include "server/models/model.h"
+#include "server/models/user_entries.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::uint32_t kUsersListed = 1000;
+constexpr int kReadEntries = 4096;
+
+// A file that is there while bytes of deleted users may be left.
+std::string ErasingPath(const std::string& folder) { return folder + "/erasing"; }
+
+absl::Status RemoveDurably(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) return Unavailable("cannot remove ", path, ": ", error.message());
+  return SyncFolderOf(path);
+}
+
+}  // namespace
+
+absl::Status Model::DeleteByEntry(std::span<const std::string> ids) {
+  const absl::Time now = clock_.Now();
+  // Where the server counts what a user may spend, nobody comes back within an epoch; elsewhere the
+  // decisions of before are remembered as long as one may be reported.
+  const bool counted = spec_.public_spec.events_per_user_max > 0 || path_->debits()->debits();
+  const bool keeps = counted && !PoolsUsers(spec_);
+  DeleteRequest request{
+      .now = now,
+      .until = keeps ? absl::InfiniteFuture() : now + spec_.public_spec.token_lifetime,
+      .ids = {ids.begin(), ids.end()}};
+  BANDANA_ASSIGN_OR_RETURN(const Admission admission, AppendAndWait(request));
+  return admission == Admission::kAppend ? absl::OkStatus() : Undecided(admission);
+}
+
+absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::string> ids) {
+  BANDANA_RETURN_IF_ERROR(CheckUserIds(ids));
+  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+  const std::lock_guard lock(deletions_);
+  BANDANA_RETURN_IF_ERROR(user_groups_->CheckDelete(ids));
+  BANDANA_RETURN_IF_ERROR(WriteFileDurably(ErasingPath(folder_), "", 0600));
+  absl::flat_hash_set<EffectKey> deleted;
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
+  deleted.insert(removed.begin(), removed.end());
+  if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(DeleteByEntry(ids));
+  if (effects_ != nullptr) {
+    std::vector<EffectKey> keys;
+    for (const std::string& id : ids) keys.push_back(UserKey(id));
+    const PairParts::Keys known = effects_->Known(keys);
+    deleted.insert(known.begin(), known.end());
+    // Also of those of whom nothing is known: an event may have been on its way.
+    BANDANA_RETURN_IF_ERROR(AppendAndWait(FreeRecord{.keys = keys}).status());
+  }
+  BANDANA_RETURN_IF_ERROR(Annotate(EraseForgotten(), "deleted, and not yet erased"));
+  v1::DeleteUsersResponse response;
+  response.set_deleted(static_cast<std::uint32_t>(deleted.size()));
+  response.set_users(static_cast<std::uint32_t>(user_groups_->size()));
+  return response;
+}
+
+absl::Status Model::EraseForgotten() {
+  std::uint64_t sequence = 0;
+  for (bool written = false; !written;) {
+    Step();
+    BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
+    const ByteSource checkpoint = [&](const ByteSink& sink) { return captured->Encode(sink); };
+    sequence = captured->sequence();
+    const std::lock_guard lock(checkpoint_mutex_);
+    if (sequence < newest_checkpoint_) continue;  // a newer one was written meanwhile
+    newest_checkpoint_ = sequence;
+    BANDANA_RETURN_IF_ERROR(store_.WriteAlone(sequence, checkpoint).status());
+    written = true;
+  }
+  std::promise<absl::Status> erased;
+  BANDANA_RETURN_IF_ERROR(writer_->EraseThrough(
+      sequence, [&erased](const absl::Status& status) { erased.set_value(status); }));
+  Step();
+  const absl::Status done = erased.get_future().get();
+  if (!done.ok()) return Unavailable(done.message());
+  users_.Wipe();
+  return RemoveDurably(ErasingPath(folder_));
+}
+
+void Model::FinishErasing() {
+  std::error_code error;
+  if (!std::filesystem::exists(ErasingPath(folder_), error)) return;
+  const absl::Status done = EraseForgotten();
+  if (!done.ok()) warn_(absl::StrCat("erasing deleted users: ", done.message()));
+}
+
+absl::StatusOr<v1::ListUsersResponse> Model::ListUsers(std::string_view after,
+                                                       std::uint32_t limit) const {
+  if (limit > kUsersListed) {
+    return InvalidArgument("limit: must be in [0, ", kUsersListed, "], got ", limit);
+  }
+  BANDANA_ASSIGN_OR_RETURN(std::vector<v1::User> users,
+                           user_groups_->List(after, limit == 0 ? kUsersListed : limit));
+  v1::ListUsersResponse response;
+  for (v1::User& user : users) response.add_users()->Swap(&user);
+  return response;
+}
+
+absl::Status Model::FillNode(int node, v1::ExportUserResponse& out) {
+  out.set_own_node(true);
+  return loop_->Look([&](const ModelState& state, const Learner& learner) {
+    if (node >= learner.nodes()) return;
+    const NodeStatistics& sums = learner.statistics(node);
+    out.set_events(sums.events);
+    const int d = static_cast<int>(sums.moment.size());
+    for (int i = 0; i < d; ++i) {
+      for (int k = 0; k < d; ++k) {
+        out.add_gram(sums.gram[PackedIndex(std::max(i, k), std::min(i, k))]);
+      }
+    }
+    std::vector<double> moment = sums.moment;
+    // With a counter the sums hold the middle of the reward range, and the releases the rest.
+    const auto release = path_->ReleaseOf(state, node);
+    const std::vector<double>& released = release.value().moment;
+    for (std::size_t i = 0; i < moment.size() && released.size() == moment.size(); ++i) {
+      moment[i] += released[i];
+    }
+    out.mutable_moment()->Assign(moment.begin(), moment.end());
+  });
+}
+
+absl::Status Model::FillEntries(const std::string& id, v1::ExportUserResponse& out) const {
+  UserEntries entries(id, spec_.public_spec.dimension);
+  std::vector<LogEntry> read;
+  const std::uint64_t last = log_->last().sequence;
+  for (std::uint64_t at = log_->trimmed(); at < last;) {
+    read.clear();
+    const absl::Status status = log_->ReadLeft(at, kReadEntries, read);
+    for (const LogEntry& entry : read) BANDANA_RETURN_IF_ERROR(entries.Look(entry, out));
+    const std::uint64_t read_through = read.empty() ? at : read.back().position.sequence;
+    // The log may have been trimmed meanwhile: then what is left is read.
+    const std::uint64_t next = std::max(read_through, log_->trimmed());
+    if (next == at) return status.ok() ? DataLoss("log entry ", at + 1, " is missing") : status;
+    at = next;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) {
+  BANDANA_RETURN_IF_ERROR(CheckUserIds({&id, 1}));
+  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+  Step();
+  v1::ExportUserResponse response;
+  BANDANA_ASSIGN_OR_RETURN(bool known, user_groups_->Fill(id, *response.mutable_user()));
+  response.mutable_user()->set_id(id);
+  if (user_groups_->owns_node(id)) {
+    BANDANA_ASSIGN_OR_RETURN(const int node, ResolveUser(id));
+    BANDANA_RETURN_IF_ERROR(FillNode(node, response));
+  }
+  if (effects_ != nullptr) FillUserEffects(effects_->OfUser(UserKey(id)), response);
+  if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(FillEntries(id, response));
+  known = known || response.effects_size() > 0 || response.entries_size() > 0;
+  if (!known) return NotFound("id: not a user of model ", spec_.public_spec.name);
+  return response;
+}
+
+}  // namespace bandana::server
