@@ -7,6 +7,7 @@
 
 #include "common/bandits/component.h"
 #include "common/bandits/effective.h"
+#include "common/bandits/fading.h"
 #include "common/bandits/independent_model.h"
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
@@ -89,6 +90,7 @@ class CoupledModel final : public BanditModel {
   void Refresh() override;
   void Rebuild() override;
   void RemoveDrift() override { Rebuild(); }
+  void FadeTo(std::uint64_t steps) override;
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling coupling) override;
   NodePosterior Posterior(int node) const override;
@@ -113,6 +115,8 @@ class CoupledModel final : public BanditModel {
   };
 
   void SetComponents(const Coupling& coupling);
+  // What the node's statistics say at the present step.
+  EffectiveStatistics Seen(int node) const;
   void ApplyBatch(Component& component, std::span<const ComponentEvent> events);
   void RebuildComponent(Component& component);
   void RefreshComponent(Component& component);
@@ -128,6 +132,7 @@ class CoupledModel final : public BanditModel {
   std::vector<int> changed_;           // components
   std::vector<int> stale_components_;  // those with stale nodes, and some rebuilt since
   std::uint64_t events_ = 0;
+  std::uint64_t steps_ = 0;  // the present one
   ComponentScratch scratch_;
 };
 
@@ -167,6 +172,7 @@ void CoupledModel::Apply(std::span<const Event> events) {
       by_component.push_back(
           {place.component, {place.position, event.features.data(), event.reward}});
     }
+    bandana::FadeTo(steps_, statistics_[event.node]);
     AddEvent(event, statistics_[event.node]);
   }
   events_ += events.size();
@@ -197,8 +203,7 @@ void CoupledModel::ApplyBatch(Component& component, std::span<const ComponentEve
 void CoupledModel::RebuildComponent(Component& component) {
   std::vector<EffectiveStatistics> statistics;
   statistics.reserve(component.nodes.size());
-  for (int node : component.nodes)
-    statistics.push_back(Effective(statistics_[node], options_.observation_variance));
+  for (int node : component.nodes) statistics.push_back(Seen(node));
   component.posterior.Rebuild(statistics);
   for (const Stale& stale : component.stale) stale_[stale.node] = false;
   component.stale.clear();
@@ -228,8 +233,7 @@ void CoupledModel::RefreshComponent(Component& component) {
   if (2 * component.stale.size() >= component.nodes.size() && component.nodes.size() > 2)
     return RebuildComponent(component);
   for (const Stale& stale : component.stale) {
-    const EffectiveStatistics next =
-        Effective(statistics_[stale.node], options_.observation_variance);
+    const EffectiveStatistics next = Seen(stale.node);
     if (!component.posterior.Update(places_[stale.node].position, stale.seen, next, scratch_))
       return RebuildComponent(component);
     stale_[stale.node] = false;
@@ -243,7 +247,25 @@ void CoupledModel::MarkStale(int node) {
   const int index = places_[node].component;
   std::vector<Stale>& stale = components_[index].stale;
   if (stale.empty()) stale_components_.push_back(index);
-  stale.push_back({node, Effective(statistics_[node], options_.observation_variance)});
+  stale.push_back({node, Seen(node)});
+}
+
+EffectiveStatistics CoupledModel::Seen(int node) const {
+  const NodeStatistics& held = statistics_[node];
+  if (held.steps == steps_) return Effective(held, options_.observation_variance);
+  NodeStatistics faded = held;
+  bandana::FadeTo(steps_, faded);
+  return Effective(faded, options_.observation_variance);
+}
+
+void CoupledModel::FadeTo(std::uint64_t steps) {
+  BANDANA_CHECK(steps >= steps_);
+  if (std::exchange(steps_, steps) == steps || events_ == 0) return;
+  for (std::size_t i = 0; i < components_.size(); ++i) {
+    if (components_[i].posterior.events() == 0 && components_[i].stale.empty()) continue;
+    RebuildComponent(components_[i]);
+    MarkChanged(static_cast<int>(i));
+  }
 }
 
 void CoupledModel::Rebuild() {
@@ -261,6 +283,7 @@ absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
                                      absl::StrCat("statistics of node ", i)));
+    BANDANA_RETURN_IF_ERROR(CheckSteps(statistics[i], steps_));
   }
   statistics_ = std::move(statistics);
   events_ = 0;
