@@ -43,7 +43,10 @@ absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
   BANDANA_ASSIGN_OR_RETURN(const Coupling coupling, CouplingOf(spec, state.graph));
   BanditModel::Options options = spec.bandit;
   options.nodes_max = std::max(options.nodes_max, static_cast<int>(nodes));
-  return BanditModel::Create(options, coupling);
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           BanditModel::Create(options, coupling));
+  model->FadeTo(state.fading.steps());
+  return model;
 }
 
 BanditSink::BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model)
@@ -74,6 +77,11 @@ void BanditSink::Flush() {
   }
   model_->Apply(events_);
   pending_.clear();
+}
+
+void BanditSink::FadeTo(std::uint64_t steps) {
+  Flush();
+  model_->FadeTo(steps);
 }
 
 absl::Status BanditSink::SetGraph(std::string_view graph) {

@@ -152,11 +152,14 @@ class EventPath {
   virtual absl::Status TakeCounter(const CounterRecord&, const Applying&) const;
   virtual absl::Status TakeContext(const ContextRecord&, const Applying&) const;
   virtual absl::Status TakeShape(const ShapeRecord&, const Applying&) const;
+  // Events before it have faded up to the step.
+  virtual absl::Status Fade(std::uint64_t steps, EventSink&) const;
 
  private:
   struct Taker;
   absl::Status TakeGraph(const GraphRecord&, const Applying&) const;
   absl::Status TakeEpoch(const EpochRecord&, const Applying&) const;
+  absl::Status TakeFade(const FadeRecord&, const Applying&) const;
 
   const PathFacts facts_;
 };

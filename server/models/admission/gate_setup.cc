@@ -37,6 +37,7 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
   }
   GateState gate{.epoch = state.epoch,
                  .time = state.time,
+                 .fading = state.fading,
                  .events = EpochEvents(std::move(events), state.events_at_epoch),
                  .payments = Payments(std::move(paid))};
   for (std::size_t node = 0; node < state.local.streams().size(); ++node) {

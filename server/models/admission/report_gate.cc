@@ -39,7 +39,7 @@ ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
 
 void ReportGate::Restore(GateState state) {
   state_ = std::move(state);
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .fading = state_.fading};
   stored_ = counters_.Get();
   const std::vector<std::uint64_t>& events = state_.events.all();
   for (std::size_t node = 0; node < events.size(); ++node) {
@@ -239,6 +239,14 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
   return Admission::kAppend;
 }
 
+// One that makes no step was asked for twice.
+Admission ReportGate::Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch) {
+  if (state_.fading.NextEntry(record.half_life) > record.now) return Admission::kDuplicate;
+  state_.fading.Apply(record.now, record.half_life);
+  batch.Add(bytes);
+  return Admission::kAppend;
+}
+
 Admission ReportGate::JudgeCounter(CounterRecord& record, LogBatch& batch) {
   BANDANA_CHECK(!record.steps.empty() && record.step >= record.steps.size());
   if (record.epoch == 0) record.epoch = state_.epoch;  // no token opened
@@ -429,7 +437,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   // What other threads added since EncodeCounters() is stored with the next transaction.
   if (stored) stored_ = encoded_;
   staged_ = {};
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time};
+  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .fading = state_.fading};
   Publish();
   committed_(last);
 }
@@ -447,6 +455,7 @@ void ReportGate::Rollback() {
   state_.payments.Rollback();
   state_.epoch = undo_.epoch;
   state_.time = undo_.time;
+  state_.fading = undo_.fading;
   forget_before_ = ids_.forgotten_before();
   undo_.ids.clear();
   staged_ = {};

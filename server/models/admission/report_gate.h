@@ -21,6 +21,7 @@
 #include "common/model/entries/user_index.h"
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/debit_policy.h"
+#include "common/model/state/fading.h"
 #include "common/model/state/window_book.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
@@ -43,6 +44,7 @@ std::int64_t IdBucketOf(absl::Time time);
 struct GateState {
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
+  Fading fading;
   EpochEvents events;
   StreamTable streams;  // of the devices
   Payments payments;
@@ -122,6 +124,7 @@ class ReportGate final : public AppendGate {
   Admission Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
   template <typename Other>
   Admission Take(const Other&, std::string_view bytes, LogBatch& batch) {
@@ -172,6 +175,7 @@ class ReportGate final : public AppendGate {
     std::vector<RememberedId> ids;
     std::uint64_t epoch = 1;
     absl::Time time;
+    Fading fading;
   };
   Undo undo_;
   std::int64_t forget_before_ = INT64_MIN;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/bandits/fading.h"
 #include "common/base/bytes.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "BANDCKPT";
 constexpr std::uint32_t kVersion = 6;
 constexpr std::uint32_t kVersionOfEffects = 7;  // written of models of effects alone
+constexpr std::uint32_t kVersionOfFading = 8;   // written of models that forget alone
 constexpr std::uint32_t kVersionOfCells = 6;    // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
@@ -22,6 +24,7 @@ constexpr std::uint32_t kVersionOfNoise =
 // The form of nodes.
 constexpr std::uint8_t kNamed = 1;
 constexpr std::uint8_t kEventsOnly = 2;
+constexpr std::uint8_t kFading = 4;
 
 void PutWindows(ByteWriter& out, const OpenWindows& windows, bool keyed) {
   out.U64(windows.all().size());
@@ -70,9 +73,16 @@ bool HasEffects(const CheckpointSource& source) {
   return source.state->effects != nullptr || !source.effects.empty();
 }
 
+// The first version that has all that there is to write.
+std::uint32_t VersionOf(const CheckpointSource& source) {
+  if (source.state->fading.begun()) return kVersionOfFading;
+  return HasEffects(source) ? kVersionOfEffects : kVersion;
+}
+
 struct NodesPart {
   int nodes = 0;
   bool events_only = false;
+  bool fading = false;
   const UserIndex* users = nullptr;
   const std::vector<std::uint64_t>& at_epoch;
 };
@@ -81,12 +91,17 @@ template <typename StatisticsOf>
 absl::Status PutNodes(PieceWriter& pieces, const NodesPart& part, StatisticsOf statistics_of) {
   ByteWriter& out = pieces.out();
   out.U32(static_cast<std::uint32_t>(part.nodes));
-  out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0));
+  out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0) |
+         (part.fading ? kFading : 0));
   for (int node = 0; node < part.nodes; ++node) {
     const NodeStatistics& s = statistics_of(node);
     if (part.users != nullptr) out.Block(part.users->Name(node));
     out.U64(s.events);
     out.U64(static_cast<std::size_t>(node) < part.at_epoch.size() ? part.at_epoch[node] : 0);
+    if (part.fading) {
+      out.U64(s.steps);
+      out.F64(s.noise_faded);
+    }
     out.Doubles(s.gram);
     out.Doubles(s.moment);
     BANDANA_RETURN_IF_ERROR(pieces.Pass());
@@ -98,6 +113,7 @@ absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
   const std::uint32_t nodes = in.U32();
   const std::uint8_t form = in.U8();
   const bool named = (form & kNamed) != 0;
+  const bool fading = (form & kFading) != 0;
   checkpoint.events_only = (form & kEventsOnly) != 0;
   if (!checkpoint.events_only && checkpoint.dimension > kDimensionMax) {
     return DataLoss("checkpoint: of wrong dimension");
@@ -113,6 +129,10 @@ absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
     NodeStatistics& s = checkpoint.statistics.emplace_back();
     s.events = in.U64();
     checkpoint.state.events_at_epoch.push_back(in.U64());
+    if (fading) {
+      s.steps = in.U64();
+      s.noise_faded = in.F64();
+    }
     s.gram.resize(d * (d + 1) / 2);
     s.moment.resize(d);
     in.Doubles(s.gram);
@@ -143,8 +163,27 @@ void PutSparse(ByteWriter& out, const CheckpointSource& source) {
 void PutEffects(ByteWriter& out, const CheckpointSource& source) {
   std::string effects(source.effects);
   ByteWriter effects_out(effects);
-  if (effects.empty()) source.state->effects->Encode(effects_out);
+  if (effects.empty() && source.state->effects != nullptr)
+    source.state->effects->Encode(effects_out);
   out.Block(effects);
+}
+
+void PutFading(ByteWriter& out, const Fading& fading) {
+  out.I64(absl::ToUnixNanos(fading.time()));
+  out.I64(absl::ToInt64Nanoseconds(fading.half_life()));
+  out.U64(fading.steps());
+}
+
+absl::Status TakeFading(ByteReader& in, ModelState& state) {
+  const absl::Time time = absl::FromUnixNanos(in.I64());
+  const absl::Duration half_life = absl::Nanoseconds(in.I64());
+  const std::uint64_t steps = in.U64();
+  const bool fades = half_life != absl::ZeroDuration();
+  if (!in.ok() || time < absl::UnixEpoch() || (fades && half_life < absl::Hours(1))) {
+    return DataLoss("checkpoint: the fading is truncated or none");
+  }
+  state.fading = Fading(time, half_life, steps);
+  return absl::OkStatus();
 }
 
 absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
@@ -202,7 +241,7 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
 void PutHead(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
   out.Fixed(AsBytes(kMagic));
-  out.U32(HasEffects(source) ? kVersionOfEffects : kVersion);
+  out.U32(VersionOf(source));
   out.Fixed(source.instance);
   out.Fixed(source.fixed);
   out.U64(state.position.sequence);
@@ -216,12 +255,14 @@ void PutHead(ByteWriter& out, const CheckpointSource& source) {
 
 void PutTail(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
-  PutWindows(out, state.windows, HasEffects(source));
+  const std::uint32_t version = VersionOf(source);
+  PutWindows(out, state.windows, version >= kVersionOfEffects);
   PutStreams(out, source);
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
-  if (HasEffects(source)) PutEffects(out, source);
+  if (version >= kVersionOfEffects) PutEffects(out, source);
+  if (version >= kVersionOfFading) PutFading(out, state.fading);
 }
 
 // Pieces on their way to a sink, with the digest of all of them at the end.
@@ -262,7 +303,7 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink) {
   DigestedPieces pieces(sink);
   PutHead(pieces.out(), source);
-  const NodesPart part{source.nodes, source.events_only, source.users,
+  const NodesPart part{source.nodes, source.events_only, source.state->fading.begun(), source.users,
                        source.state->events_at_epoch};
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, source.statistics));
   PutTail(pieces.out(), source);
@@ -273,6 +314,7 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
                                    std::shared_ptr<const FrozenStatistics> statistics)
     : sequence_(source.state->position.sequence),
       events_only_(source.events_only),
+      fading_(source.state->fading.begun()),
       users_(source.users),
       events_at_epoch_(source.state->events_at_epoch),
       statistics_(std::move(statistics)) {
@@ -285,7 +327,7 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
 absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
   DigestedPieces pieces(sink);
   pieces.out().Fixed(AsBytes(head_));
-  const NodesPart part{statistics_->nodes(), events_only_, users_, events_at_epoch_};
+  const NodesPart part{statistics_->nodes(), events_only_, fading_, users_, events_at_epoch_};
   NodeStatistics scratch;
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, [&](int node) -> const NodeStatistics& {
     return statistics_->Of(node, scratch);
@@ -344,7 +386,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   ByteReader in(body);
   if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
   const std::uint32_t version = in.U32();
-  if (version < 1 || version > kVersionOfEffects) {
+  if (version < 1 || version > kVersionOfFading) {
     return DataLoss("checkpoint: unknown version ", version);
   }
   Checkpoint checkpoint;
@@ -372,6 +414,12 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   }
   if (version >= 5) checkpoint.sparse = in.Block();
   if (version >= kVersionOfEffects) checkpoint.effects = in.Block();
+  if (version >= kVersionOfFading) BANDANA_RETURN_IF_ERROR(TakeFading(in, state));
+  for (const NodeStatistics& node : checkpoint.statistics) {
+    if (!CheckSteps(node, state.fading.steps()).ok()) {
+      return DataLoss("checkpoint: a node has not faded so far");
+    }
+  }
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }
