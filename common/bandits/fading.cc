@@ -57,9 +57,9 @@ absl::Status CheckSteps(const NodeStatistics& statistics, std::uint64_t present)
     return InvalidArgument("statistics are of step ", statistics.steps, ", the model is at ",
                            present);
   }
-  const auto count = static_cast<double>(statistics.events);
-  if (statistics.noise_faded >= 0 && statistics.noise_faded <= count) return absl::OkStatus();
-  return InvalidArgument("statistics of ", statistics.events, " events have lost more noise");
+  const double faded = statistics.noise_faded;
+  if (faded >= 0 && faded <= static_cast<double>(statistics.events)) return absl::OkStatus();
+  return InvalidArgument("noise_faded must be in [0, events]");
 }
 
 }  // namespace bandana
