@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <numeric>
 #include <thread>
 #include <utility>
 
+#include "common/bandits/fading.h"
 #include "common/bandits/statistics.h"
 #include "common/bandits/user_snapshot.h"
 #include "common/base/check.h"
@@ -82,7 +84,7 @@ class FrozenUsers final : public FrozenStatistics {
  public:
   FrozenUsers(const ComponentScale& scale, UserSnapshot::Users users,
               std::map<int, NodeStatistics> stale)
-      : users_(scale, 0, std::move(users)), scale_(scale), stale_(std::move(stale)) {}
+      : users_(scale, {}, 0, std::move(users)), scale_(scale), stale_(std::move(stale)) {}
   int nodes() const override { return users_.nodes(); }
   const NodeStatistics& Of(int node, NodeStatistics& scratch) const override {
     if (const auto stale = stale_.find(node); stale != stale_.end()) return stale->second;
@@ -99,8 +101,8 @@ class FrozenUsers final : public FrozenStatistics {
 }  // namespace
 
 std::shared_ptr<const FrozenStatistics> IndependentModel::Freeze() {
-  return std::make_shared<FrozenUsers>(fitter_.scale(),
-                                       UserSnapshot::Users{nodes_, users_.Share(), prior_}, stale_);
+  return std::make_shared<FrozenUsers>(
+      fitter_.scale(), UserSnapshot::Users{nodes_, users_.Share(), prior_, steps_}, stale_);
 }
 
 NodeStatistics& IndependentModel::Stale(int node) {
@@ -116,7 +118,9 @@ void IndependentModel::Apply(std::span<const Event> events) {
     BANDANA_CHECK(event.features.size() == static_cast<std::size_t>(dimension()));
     // Noise changes H_u by more than rank one, and only what the posterior has can be added to.
     if (user(event.node).moment_variance() > 0 || stale_.contains(event.node)) {
-      AddEvent(event, Stale(event.node));
+      NodeStatistics& stale = Stale(event.node);
+      bandana::FadeTo(steps_, stale);
+      AddEvent(event, stale);
     } else {
       by_user.push_back({event.node, {0, event.features.data(), event.reward}});
     }
@@ -129,7 +133,7 @@ void IndependentModel::Apply(std::span<const Event> events) {
     const int node = by_user[i].first;
     run.clear();
     for (; i < by_user.size() && by_user[i].first == node; ++i) run.push_back(by_user[i].second);
-    Put(node, fitter_.Added(users_.at(static_cast<std::size_t>(node)), run));
+    Put(node, fitter_.Added(users_.at(static_cast<std::size_t>(node)), run, steps_));
   }
 }
 
@@ -164,6 +168,7 @@ absl::Status IndependentModel::Restore(std::vector<NodeStatistics> statistics) {
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
                                      absl::StrCat("statistics of node ", i)));
+    BANDANA_RETURN_IF_ERROR(CheckSteps(statistics[i], steps_));
   }
   users_.Clear();
   stale_.clear();
@@ -203,13 +208,20 @@ std::vector<UserFitter::Node> IndependentModel::FittedInParallel(
   return users;
 }
 
+void IndependentModel::FadeTo(std::uint64_t steps) {
+  BANDANA_CHECK(steps >= steps_);
+  if (std::exchange(steps_, steps) != steps && events_ > 0) all_changed_ = true;
+}
+
 absl::Status IndependentModel::NoGraph() {
   return InvalidArgument("coupling: independent users have no graph that could be replaced");
 }
 
 NodePosterior IndependentModel::Posterior(int node) const {
   NodePosterior posterior;
-  user(node).Expand(fitter_.scale(), posterior);
+  const UserFitter::Node faded =
+      UserFitter(fitter_.scale(), options_.exploration).FadedTo(steps_, user(node));
+  (faded != nullptr ? *faded : user(node)).Expand(fitter_.scale(), posterior);
   return posterior;
 }
 
@@ -221,13 +233,18 @@ NodePosterior IndependentModel::Prior() const {
 
 std::vector<int> IndependentModel::TakeChangedNodes() {
   for (const int node : changed_) is_changed_[node] = false;
+  if (std::exchange(all_changed_, false)) {
+    changed_.resize(static_cast<std::size_t>(nodes_));
+    std::iota(changed_.begin(), changed_.end(), 0);
+  }
   std::sort(changed_.begin(), changed_.end());
   return std::exchange(changed_, {});
 }
 
 std::shared_ptr<const ServedPosterior> IndependentModel::Show(std::uint64_t version) {
-  return std::make_shared<const UserSnapshot>(fitter_.scale(), version,
-                                              UserSnapshot::Users{nodes_, users_.Share(), prior_});
+  return std::make_shared<const UserSnapshot>(
+      fitter_.scale(), options_.exploration, version,
+      UserSnapshot::Users{nodes_, users_.Share(), prior_, steps_});
 }
 
 }  // namespace bandana

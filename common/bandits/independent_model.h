@@ -36,6 +36,7 @@ class IndependentModel final : public BanditModel {
   absl::Status SetReleased(int node, NodeStatistics statistics) override;
   void Refresh() override;
   void Rebuild() override;
+  void FadeTo(std::uint64_t steps) override;
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling) override { return NoGraph(); }
   NodePosterior Posterior(int node) const override;
@@ -59,7 +60,9 @@ class IndependentModel final : public BanditModel {
   NodeTree<UserNode> users_;
   int nodes_ = 0;
   std::uint64_t events_ = 0;
+  std::uint64_t steps_ = 0;              // the present one
   std::map<int, NodeStatistics> stale_;  // by node
+  bool all_changed_ = false;
   std::vector<int> changed_;
   std::vector<bool> is_changed_;       // by node
   mutable NodeStatistics statistics_;  // the last that were asked for

@@ -7,6 +7,7 @@
 
 #include "common/bandits/component.h"
 #include "common/bandits/effective.h"
+#include "common/bandits/fading.h"
 #include "common/bandits/independent_model.h"
 #include "common/bandits/rebuild_beside.h"
 #include "common/bandits/statistics.h"
@@ -91,6 +92,7 @@ class CoupledModel final : public BanditModel {
   void Rebuild() override;
   void BeginRebuild() override;
   void SwapRebuilt() override;
+  void FadeTo(std::uint64_t steps) override;
   absl::Status Restore(std::vector<NodeStatistics> statistics) override;
   absl::Status SetCoupling(Coupling coupling) override;
   NodePosterior Posterior(int node) const override;
@@ -116,6 +118,8 @@ class CoupledModel final : public BanditModel {
   };
 
   void SetComponents(const Coupling& coupling);
+  // What the node's statistics say at the present step.
+  EffectiveStatistics Seen(int node) const;
   void ApplyBatches(int index, std::span<const ComponentEvent> events);
   std::vector<EffectiveStatistics> StatisticsOf(const Component& component) const;
   void RebuildComponent(int index);
@@ -132,6 +136,7 @@ class CoupledModel final : public BanditModel {
   std::vector<int> changed_;           // components
   std::vector<int> stale_components_;  // those with stale nodes, and some rebuilt since
   std::uint64_t events_ = 0;
+  std::uint64_t steps_ = 0;  // the present one
   ComponentScratch scratch_;
   std::unique_ptr<RebuildBeside> beside_;  // between BeginRebuild and SwapRebuilt
 };
@@ -173,6 +178,7 @@ void CoupledModel::Apply(std::span<const Event> events) {
       by_component.push_back(
           {place.component, {place.position, event.features.data(), event.reward}});
     }
+    bandana::FadeTo(steps_, statistics_[event.node]);
     AddEvent(event, statistics_[event.node]);
   }
   events_ += events.size();
@@ -204,8 +210,7 @@ void CoupledModel::ApplyBatches(int index, std::span<const ComponentEvent> event
 std::vector<EffectiveStatistics> CoupledModel::StatisticsOf(const Component& component) const {
   std::vector<EffectiveStatistics> statistics;
   statistics.reserve(component.nodes.size());
-  for (int node : component.nodes)
-    statistics.push_back(Effective(statistics_[node], options_.observation_variance));
+  for (int node : component.nodes) statistics.push_back(Seen(node));
   return statistics;
 }
 
@@ -242,8 +247,7 @@ void CoupledModel::RefreshComponent(int index) {
   if (2 * component.stale.size() >= component.nodes.size() && component.nodes.size() > 2)
     return RebuildComponent(index);
   for (const Stale& stale : component.stale) {
-    const EffectiveStatistics next =
-        Effective(statistics_[stale.node], options_.observation_variance);
+    const EffectiveStatistics next = Seen(stale.node);
     const int position = places_[stale.node].position;
     if (!component.posterior.Update(position, stale.seen, next, scratch_))
       return RebuildComponent(index);
@@ -259,7 +263,26 @@ void CoupledModel::MarkStale(int node) {
   const int index = places_[node].component;
   std::vector<Stale>& stale = components_[index].stale;
   if (stale.empty()) stale_components_.push_back(index);
-  stale.push_back({node, Effective(statistics_[node], options_.observation_variance)});
+  stale.push_back({node, Seen(node)});
+}
+
+EffectiveStatistics CoupledModel::Seen(int node) const {
+  const NodeStatistics& held = statistics_[node];
+  if (held.steps == steps_) return Effective(held, options_.observation_variance);
+  NodeStatistics faded = held;
+  bandana::FadeTo(steps_, faded);
+  return Effective(faded, options_.observation_variance);
+}
+
+void CoupledModel::FadeTo(std::uint64_t steps) {
+  BANDANA_CHECK(steps >= steps_);
+  if (std::exchange(steps_, steps) == steps || events_ == 0) return;
+  for (int index = 0; index < static_cast<int>(components_.size()); ++index) {
+    const Component& component = components_[index];
+    if (component.posterior.events() == 0 && component.stale.empty()) continue;
+    RebuildComponent(index);
+    MarkChanged(index);
+  }
 }
 
 void CoupledModel::Rebuild() {
@@ -302,6 +325,7 @@ absl::Status CoupledModel::Restore(std::vector<NodeStatistics> statistics) {
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     BANDANA_RETURN_IF_ERROR(Annotate(ValidateStatistics(statistics[i], dimension()),
                                      absl::StrCat("statistics of node ", i)));
+    BANDANA_RETURN_IF_ERROR(CheckSteps(statistics[i], steps_));
   }
   statistics_ = std::move(statistics);
   events_ = 0;

@@ -32,6 +32,11 @@ struct NodeStatistics {
   std::vector<double> moment;  // beta_u = sum x r, or its release beta_u + eta_u, d
   std::uint64_t events = 0;
   double moment_variance = 0;  // v_u: Cov eta_u = v_u I, accumulated up to this release; [0, 1e30]
+  // Models that forget (fading.h): S and beta are as they count at this step; from then on they
+  // fade as a whole. 0 in other models.
+  std::uint64_t steps = 0;
+  // Sums of noisy reports: their number less the sum of their squared weights.
+  double noise_faded = 0;
 };
 
 // State: statistics of every node and the posterior they imply. A node is observed as
@@ -115,8 +120,15 @@ class BanditModel {
 
   // Puts statistics in place of the present ones (recovery, import) and rebuilds. For the
   // independent coupling, nodes() becomes their number. Errors: INVALID_ARGUMENT on their number,
-  // shape, non-finite entries or a gram that no events can have; then nothing changed.
+  // shape, non-finite entries, a gram that no events can have, or a step after the present one;
+  // then nothing changed.
   virtual absl::Status Restore(std::vector<NodeStatistics> statistics) = 0;
+
+  // The present step of a model that forgets: events that follow count fully at it, and all others
+  // as they have faded since theirs. Step 0 is where a model begins. Aborts on a step before the
+  // present one. Cost: a rebuild of every component that has events; of independent users nothing,
+  // as each is brought there when it is next learnt or read.
+  virtual void FadeTo(std::uint64_t steps) = 0;
 
   // Puts another coupling of as many nodes in place and rebuilds. Errors: INVALID_ARGUMENT on
   // another number of nodes or when either coupling is independent; then nothing changed.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/bandits/effective.h"
+#include "common/bandits/fading.h"
 #include "common/bandits/statistics.h"
 #include "common/base/check.h"
 #include "common/linalg/quadratic_forms.h"
@@ -203,6 +204,8 @@ void UserNode::Expand(const ComponentScale& scale, NodeStatistics& out) const {
   const auto d = static_cast<std::size_t>(scale.dimension);
   out.events = events_;
   out.moment_variance = moment_variance_;
+  out.steps = steps_;
+  out.noise_faded = 0;
   if (sums_) {
     out.gram.assign(parts.gram, parts.gram + PackedSize(d));
     out.moment.assign(parts.moment, parts.moment + d);
@@ -225,8 +228,12 @@ std::size_t UserNode::bytes(const ComponentScale& scale) const {
 UserFitter::UserFitter(const ComponentScale& scale, const ExplorationRule& exploration)
     : scale_(scale),
       exploration_(exploration),
-      few_max_(static_cast<std::size_t>(scale.dimension) / 2),
-      fit_(OneNode(), scale) {}
+      few_max_(static_cast<std::size_t>(scale.dimension) / 2) {}
+
+ComponentPosterior& UserFitter::fit() {
+  if (!fit_) fit_.emplace(OneNode(), scale_);
+  return *fit_;
+}
 
 std::shared_ptr<UserNode> UserFitter::Make(std::size_t rows, bool few, bool sums) const {
   auto node = std::make_shared<UserNode>();
@@ -243,14 +250,39 @@ UserFitter::Node UserFitter::Prior() const {
   return node;
 }
 
-UserFitter::Node UserFitter::Added(const UserNode* old, std::span<const ComponentEvent> events) {
+UserFitter::Node UserFitter::Added(const UserNode* old, std::span<const ComponentEvent> events,
+                                   std::uint64_t steps) {
   BANDANA_CHECK(old == nullptr || old->moment_variance_ == 0);
-  if (Node few = AddedToFew(old, events)) return few;
-  return AddedToMany(old, events);
+  const Node faded = old == nullptr ? nullptr : FadedTo(steps, *old);
+  if (faded != nullptr) old = faded.get();
+  std::shared_ptr<UserNode> added = AddedToFew(old, events);
+  if (added == nullptr) added = AddedToMany(old, events);
+  added->steps_ = steps;
+  return added;
 }
 
-UserFitter::Node UserFitter::AddedToFew(const UserNode* old,
-                                        std::span<const ComponentEvent> events) {
+// Events of less weight are those of a smaller feature and reward: both times the root of it.
+UserFitter::Node UserFitter::FadedTo(std::uint64_t steps, const UserNode& user) {
+  if (steps == user.steps_ || user.events_ == 0) return nullptr;
+  user.Expand(scale_, sums_);
+  bandana::FadeTo(steps, sums_);
+  if (!user.few_) return FittedBySums(sums_);
+  auto node = Make(user.rows_, /*few=*/true, /*sums=*/true);
+  node->events_ = user.events_;
+  node->steps_ = steps;
+  const UserNode::Parts from = user.PartsOf(scale_.dimension);
+  const UserNode::Parts to = node->PartsOf(scale_.dimension);
+  std::copy(sums_.gram.begin(), sums_.gram.end(), to.gram);
+  std::copy(sums_.moment.begin(), sums_.moment.end(), to.moment);
+  const double root = std::sqrt(FadingWeight(steps - user.steps_));
+  const std::size_t entries = user.rows_ * static_cast<std::size_t>(scale_.dimension);
+  for (std::size_t i = 0; i < entries; ++i) to.rows[i] = root * from.rows[i];
+  for (std::size_t e = 0; e < user.rows_; ++e) to.rewards[e] = root * from.rewards[e];
+  return Factor(*node, 0) ? node : FittedBySums(sums_);
+}
+
+std::shared_ptr<UserNode> UserFitter::AddedToFew(const UserNode* old,
+                                                 std::span<const ComponentEvent> events) {
   const std::size_t before = old == nullptr ? 0 : old->rows_;
   const std::size_t k = before + events.size();
   if ((old != nullptr && !old->few_) || k > few_max_) return nullptr;
@@ -314,8 +346,8 @@ bool UserFitter::Factor(UserNode& node, std::size_t first) const {
   return true;
 }
 
-UserFitter::Node UserFitter::AddedToMany(const UserNode* old,
-                                         std::span<const ComponentEvent> events) {
+std::shared_ptr<UserNode> UserFitter::AddedToMany(const UserNode* old,
+                                                  std::span<const ComponentEvent> events) {
   const auto d = static_cast<std::size_t>(scale_.dimension);
   bool exact = true;
   if (old != nullptr) {
@@ -325,9 +357,9 @@ UserFitter::Node UserFitter::AddedToMany(const UserNode* old,
   }
   if (old != nullptr && !old->few_) {
     const UserNode::Parts from = old->PartsOf(scale_.dimension);
-    fit_.Load(from.covariance, from.mean, {old->events_, old->log_det_ratio_});
+    fit().Load(from.covariance, from.mean, {old->events_, old->log_det_ratio_});
   } else {
-    fit_.Reset();
+    fit().Reset();
     if (old != nullptr) {
       const UserNode::Parts from = old->PartsOf(scale_.dimension);
       std::vector<ComponentEvent> before;
@@ -340,7 +372,7 @@ UserFitter::Node UserFitter::AddedToMany(const UserNode* old,
     AddEvent({.features = {event.features, d}, .reward = event.reward}, sums_);
   if (!exact || !ApplyInBatches(events)) {
     const EffectiveStatistics effective = Effective(sums_, scale_.observation_variance);
-    fit_.Rebuild({&effective, 1});
+    fit().Rebuild({&effective, 1});
   }
   auto node = Make(0, /*few=*/false, /*sums=*/true);
   Finish(*node);
@@ -348,9 +380,9 @@ UserFitter::Node UserFitter::AddedToMany(const UserNode* old,
 }
 
 bool UserFitter::ApplyInBatches(std::span<const ComponentEvent> events) {
-  const std::size_t batch = fit_.batch_events();
+  const std::size_t batch = fit().batch_events();
   for (std::size_t i = 0; i < events.size(); i += batch) {
-    if (!fit_.Apply(events.subspan(i, std::min(batch, events.size() - i)), scratch_)) return false;
+    if (!fit().Apply(events.subspan(i, std::min(batch, events.size() - i)), scratch_)) return false;
   }
   return true;
 }
@@ -361,8 +393,9 @@ void UserFitter::Finish(UserNode& node) const {
   std::copy(sums_.moment.begin(), sums_.moment.end(), parts.moment);
   node.events_ = sums_.events;
   node.moment_variance_ = sums_.moment_variance;
-  node.log_det_ratio_ = fit_.log_det_ratio();
-  fit_.Store(parts.covariance, parts.mean);
+  node.steps_ = sums_.steps;
+  node.log_det_ratio_ = fit_->log_det_ratio();
+  fit_->Store(parts.covariance, parts.mean);
   node.alpha_ = AlphaOf(exploration_, scale_.prior_variance, {node.events_, node.log_det_ratio_});
 }
 
@@ -372,9 +405,13 @@ UserFitter::Node UserFitter::Fitted(const NodeStatistics& statistics) {
     return nullptr;
   }
   if (Node few = FittedByRows(statistics)) return few;
+  return FittedBySums(statistics);
+}
+
+UserFitter::Node UserFitter::FittedBySums(const NodeStatistics& statistics) {
   sums_ = statistics;
   const EffectiveStatistics effective = Effective(sums_, scale_.observation_variance);
-  fit_.Rebuild({&effective, 1});
+  fit().Rebuild({&effective, 1});
   auto node = Make(0, /*few=*/false, /*sums=*/true);
   Finish(*node);
   return node;
@@ -387,6 +424,7 @@ UserFitter::Node UserFitter::FittedByRows(const NodeStatistics& statistics) {
   if (!FillRows(statistics, few_max_, rows) || !HaveSums(rows, statistics)) return nullptr;
   auto node = Make(rows.r.size(), /*few=*/true, /*sums=*/true);
   node->events_ = statistics.events;
+  node->steps_ = statistics.steps;
   const UserNode::Parts parts = node->PartsOf(scale_.dimension);
   std::copy(statistics.gram.begin(), statistics.gram.end(), parts.gram);
   std::copy(statistics.moment.begin(), statistics.moment.end(), parts.moment);

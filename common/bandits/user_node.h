@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,12 +29,15 @@ struct FewEvents;  // common/linalg/quadratic_forms.h
 //
 // One kind is in between: a user who was restored from sums (a checkpoint's) keeps those, because
 // no events give them back to the bit, beside events that give the same posterior.
-// Threads: immutable.
+// In a model that forgets (fading.h) it is as it counts at steps(), and FadedTo brings it to
+// another step: S and beta times the weight w, which then stand in the object, and events times its
+// root. Threads: immutable.
 class UserNode {
  public:
   std::uint64_t events() const { return events_; }
   double moment_variance() const { return moment_variance_; }
   bool few() const { return few_; }  // held as events
+  std::uint64_t steps() const { return steps_; }
   // Means, widths and scores as ScoreArms.
   void Score(const ComponentScale& scale, std::span<const double* const> arms,
              ArmScores& out) const;
@@ -66,6 +70,7 @@ class UserNode {
   std::unique_ptr<double[]> data_;
   std::uint64_t events_ = 0;
   double moment_variance_ = 0;  // v: NodeStatistics
+  std::uint64_t steps_ = 0;     // the same
   double log_det_ratio_ = 0;
   double alpha_ = 0;
   std::uint16_t rows_ = 0;  // k
@@ -82,19 +87,25 @@ class UserFitter {
   const ComponentScale& scale() const { return scale_; }
   // A user without events.
   Node Prior() const;
-  // The user with `events` more, in order; `old` nullptr: one without events. Their positions are
-  // not read. Requires moment_variance() == 0. Cost of each event: k d multiply-adds for one of
-  // few, else ComponentPosterior::Apply's.
-  Node Added(const UserNode* old, std::span<const ComponentEvent> events);
+  // The user with `events` more, in order, at `steps`; `old` nullptr: one without events. Their
+  // positions are not read. Requires moment_variance() == 0, and `steps` not before the user's.
+  // Cost of each event: k d multiply-adds for one of few, else ComponentPosterior::Apply's.
+  Node Added(const UserNode* old, std::span<const ComponentEvent> events, std::uint64_t steps = 0);
+  // The user at a later step; nullptr: it is the same there, as it was or without events. Cost: of
+  // k few events k^2 (k + d) multiply-adds and 4 d^2 bytes written, else a rebuild, some d^3.
+  Node FadedTo(std::uint64_t steps, const UserNode& user);
   // The user of these sums; nullptr where they are those of no events. Cost:
   // ComponentPosterior::Rebuild's at most.
   Node Fitted(const NodeStatistics& statistics);
 
  private:
+  ComponentPosterior& fit();
   std::shared_ptr<UserNode> Make(std::size_t rows, bool few, bool sums) const;
   // nullptr where the prior is so wide against the noise that only a rebuild keeps the digits.
-  Node AddedToFew(const UserNode* old, std::span<const ComponentEvent> events);
-  Node AddedToMany(const UserNode* old, std::span<const ComponentEvent> events);
+  std::shared_ptr<UserNode> AddedToFew(const UserNode* old, std::span<const ComponentEvent> events);
+  std::shared_ptr<UserNode> AddedToMany(const UserNode* old,
+                                        std::span<const ComponentEvent> events);
+  Node FittedBySums(const NodeStatistics& statistics);
   // nullptr as AddedToFew, or where the sums are not of few events.
   Node FittedByRows(const NodeStatistics& statistics);
   // Fills in L^-1, c and what follows from them, of rows from `first` on. False: as AddedToFew.
@@ -106,7 +117,7 @@ class UserFitter {
   const ComponentScale scale_;
   const ExplorationRule exploration_;
   const std::size_t few_max_;
-  ComponentPosterior fit_;  // of one user at a time
+  std::optional<ComponentPosterior> fit_;  // of one user at a time, once one has many events
   ComponentScratch scratch_;
   NodeStatistics sums_;
 };

@@ -13,32 +13,36 @@
 namespace bandana {
 
 // Every user at one log position: the very objects that the model learns with. A user without
-// events is the prior, one object for all. Threads: immutable.
+// events is the prior, one object for all. In a model that forgets, a user whose last event is of
+// an earlier step is fitted anew by each call: UserFitter::FadedTo. Threads: immutable.
 class UserSnapshot final : public ServedPosterior {
  public:
   struct Users {
     int count = 0;
     NodeTree<UserNode> tree;
     std::shared_ptr<const UserNode> prior;
+    std::uint64_t steps = 0;  // the present one
   };
-  UserSnapshot(const ComponentScale& scale, std::uint64_t version, Users users)
-      : scale_(scale), version_(version), users_(std::move(users)) {}
+  UserSnapshot(const ComponentScale& scale, const ExplorationRule& exploration,
+               std::uint64_t version, Users users)
+      : scale_(scale), exploration_(exploration), version_(version), users_(std::move(users)) {}
 
   std::uint64_t version() const override { return version_; }
   int nodes() const override { return users_.count; }
   const NodePosterior& Of(const Whom& whom, NodePosterior& scratch) const override {
-    user(whom.node).Expand(scale_, scratch);
+    WithFaded(whom.node, [&](const UserNode& user) { user.Expand(scale_, scratch); });
     return scratch;
   }
   void Score(const Whom& whom, const ArmsOnOffer& arms, NodePosterior&,
              ArmScores& out) const override {
-    user(whom.node).Score(scale_, arms.features, out);
+    WithFaded(whom.node, [&](const UserNode& user) { user.Score(scale_, arms.features, out); });
   }
   std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
     return ScoreLaw{.posterior = &Of(whom, scratch)};
   }
 
-  // The prior for node == -1 or beyond nodes() (a user never seen).
+  // As it was learnt, at the step of its last event. The prior for node == -1 or beyond nodes() (a
+  // user never seen).
   const UserNode& user(int node) const {
     if (node < 0 || node >= users_.count) return *users_.prior;
     const UserNode* const found = users_.tree.at(static_cast<std::size_t>(node));
@@ -46,7 +50,16 @@ class UserSnapshot final : public ServedPosterior {
   }
 
  private:
+  // The user at the present step.
+  template <typename Body>
+  void WithFaded(int node, const Body& body) const {
+    const UserNode& held = user(node);
+    if (held.events() == 0 || held.steps() == users_.steps) return body(held);
+    body(*UserFitter(scale_, exploration_).FadedTo(users_.steps, held));
+  }
+
   const ComponentScale scale_;
+  const ExplorationRule exploration_;
   const std::uint64_t version_;
   const Users users_;
 };

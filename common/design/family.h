@@ -33,6 +33,8 @@ class Family {
     std::string_view plural;
     std::vector<v1::Mode> modes;
     int dimension_max = kDimensionMax;
+    // Why its models cannot forget (ModelConfig.half_life), said of `plural`; "": they can.
+    std::string_view keeps;
   };
 
   // What a configuration that does not say it means.

@@ -56,6 +56,10 @@ inline void AllowPolicy(const PublicSpec&, const FieldChecks&) {}
 inline void AllowModel(const ModelSpec&, const FieldChecks&) {}
 
 // One row of the table of mechanisms. COUNTER has two: of mode JOINT it is another mechanism.
+// Of counters: what they have released is of all their steps together.
+inline constexpr std::string_view kReleasesSums =
+    "its releases are sums over all events, from which none can be taken away";
+
 struct MechanismRow {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;
   std::vector<v1::Mode> modes;
@@ -68,6 +72,9 @@ struct MechanismRow {
   // so far.
   void (*check_policy)(const PublicSpec& spec, const FieldChecks& checks) = AllowPolicy;
   void (*check)(const ModelSpec& spec, const FieldChecks& checks) = AllowModel;
+  // Why its models cannot forget (ModelConfig.half_life), said of the mechanism; "": they can, as
+  // far as their family does.
+  std::string_view keeps = kReleasesSums;
   std::string_view field = "privacy";  // where it is said that a mechanism cannot be made
   std::string_view remark;             // for people who ask why it is in force
   // From the public policy, on both sides. Errors: INVALID_ARGUMENT.

@@ -27,6 +27,9 @@ constexpr absl::Duration kRefreshInterval = absl::Milliseconds(100);
 constexpr absl::Duration kTokenLifetime = absl::Hours(24);
 constexpr std::uint64_t kCheckpointEvents = 100'000;
 constexpr absl::Duration kCheckpointInterval = absl::Seconds(300);
+// Bounds of config.proto.
+constexpr absl::Duration kHalfLifeMin = absl::Hours(1);
+constexpr absl::Duration kHalfLifeMax = absl::Hours(87600);
 
 template <typename T>
 T OrDefault(T given, T fallback) {
@@ -69,6 +72,9 @@ void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChec
       "refresh_interval",
       OrDefault(config.has_refresh_interval(), config.refresh_interval(), kRefreshInterval),
       absl::ZeroDuration(), absl::Hours(1));
+  if (config.has_half_life()) {
+    spec.half_life = checks.Span("half_life", config.half_life(), kHalfLifeMin, kHalfLifeMax);
+  }
   const FieldChecks checkpoint = checks.Inside("checkpoint");
   spec.checkpoint_events = checkpoint.Count(
       "events", OrDefault(config.checkpoint().events(), kCheckpointEvents), 1, 1'000'000'000);

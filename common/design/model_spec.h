@@ -151,6 +151,8 @@ struct ModelSpec {
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
   absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior
+  // After this time an event counts half; zero: events count for ever (docs/design/forgetting.md).
+  absl::Duration half_life;
   // Noisy contexts (docs/design/mechanisms.md#noise-aware-posterior): the bound on |theta| that
   // scales S's noise in the residual. exploration.confidence.theta_l2_max where it is given, else
   // sqrt(d) prior_stddev, the root mean square of |theta| under the prior. With a curved link this,

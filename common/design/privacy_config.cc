@@ -104,6 +104,22 @@ void CheckFamily(const ModelSpec& spec, const FieldChecks& checks) {
   family.Check(spec, checks);
 }
 
+// Whether models of the family and the mechanism can forget.
+void CheckForgetting(const ModelSpec& spec, const FieldChecks& checks) {
+  if (spec.half_life == absl::ZeroDuration()) return;
+  const PublicSpec& p = spec.public_spec;
+  const Family::Scope scope = FamilyOf(spec).scope();
+  const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
+  if (!scope.keeps.empty()) {
+    checks.Add("half_life",
+               absl::StrCat("is refused for ", ToAbsl(scope.plural), ": ", ToAbsl(scope.keeps)));
+  } else if (!row.keeps.empty()) {
+    checks.Add("half_life",
+               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(row.id), " in mode ",
+                            v1::Mode_Name(p.mode), ": ", ToAbsl(row.keeps)));
+  }
+}
+
 // What follows from who sees contexts.
 void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
   const ModeRow& mode = ModeOf(spec.public_spec.mode);
@@ -141,6 +157,7 @@ void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {
   const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
   row.check(spec, checks);
   CheckFamily(spec, checks);
+  CheckForgetting(spec, checks);
   CheckModeRules(spec, checks);
 }
 

@@ -20,11 +20,20 @@ bool IsServed(const ModelSpec& spec, const PlanCandidate& candidate) {
   return errors.empty() && ToProto(candidate.counter) != v1::COUNTER_KIND_UNSPECIFIED;
 }
 
+// Whether it forgets where the model is to.
+bool MayForget(const ModelSpec& spec, const PlanCandidate& candidate) {
+  return spec.half_life == absl::ZeroDuration() ||
+         FindMechanism(candidate.mechanism, spec.public_spec.mode)->keeps.empty();
+}
+
 // Leaves what a server runs to choose from.
 void ExcludeUnserved(const ModelSpec& spec, Plan& plan) {
   for (PlanCandidate& candidate : plan.candidates) {
-    if (candidate.excluded.empty() && !IsServed(spec, candidate)) {
+    if (!candidate.excluded.empty()) continue;
+    if (!IsServed(spec, candidate)) {
       candidate.excluded = "not run by servers and devices, or not for models of this size";
+    } else if (!MayForget(spec, candidate)) {
+      candidate.excluded = "cannot forget: half_life";
     }
   }
   std::stable_partition(plan.candidates.begin(), plan.candidates.end(),

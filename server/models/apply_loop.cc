@@ -183,9 +183,12 @@ void ApplyLoop::Pass(std::uint64_t through) {
 }
 
 absl::Duration ApplyLoop::IdleTime() {
-  if (time_in_flight_) return tick_min_;
-  const absl::Time due =
-      std::max(std::min(state_.windows.next_close(), hooks_.forget_due()), tick_not_before_);
+  if (time_entry_.in_flight || fade_entry_.in_flight) return tick_min_;
+  const absl::Time time =
+      std::max(std::min(state_.windows.next_close(), hooks_.forget_due()), time_entry_.not_before);
+  const absl::Time fade =
+      std::max(state_.fading.NextEntry(spec_.half_life), fade_entry_.not_before);
+  const absl::Time due = std::min(time, fade);
   const absl::Time refresh =
       learner_->stale() ? refreshed_ + spec_.refresh_interval : absl::InfiniteFuture();
   return std::clamp(std::min(due, refresh) - clock_.Now(), kTickMin, std::max(kTickMin, tick_max_));
@@ -286,13 +289,21 @@ absl::Status ApplyLoop::Publish() {
   return absl::OkStatus();
 }
 
+void ApplyLoop::AppendDue(absl::Time now, absl::Time due, const Record& record, ClockEntry& entry) {
+  if (due > now || now < entry.not_before || entry.in_flight.exchange(true)) return;
+  entry.not_before = now + tick_min_;
+  hooks_.append(Encode(record), [&entry] { entry.in_flight = false; });
+}
+
 void ApplyLoop::Tick() {
   const absl::Time now = clock_.Now();
-  const absl::Time due = std::min(state_.windows.next_close(), hooks_.forget_due());
-  if (due <= now && now >= tick_not_before_ && !time_in_flight_.exchange(true)) {
-    tick_not_before_ = now + tick_min_;
-    hooks_.append_time(now, [this] { time_in_flight_ = false; });
-  }
+  AppendDue(now, std::min(state_.windows.next_close(), hooks_.forget_due()), TimeRecord{now},
+            time_entry_);
+  // PROOF: forgetting begin
+  // Whether a user reacted has no part in it: it is the clock's, and comes when nothing happens.
+  AppendDue(now, state_.fading.NextEntry(spec_.half_life), FadeRecord{now, spec_.half_life},
+            fade_entry_);
+  // PROOF: forgetting end
   if (hooks_.clock) hooks_.clock(now);
   const std::uint64_t sequence = state_.position.sequence;
   if (sequence == checkpoint_sequence_) {

@@ -35,8 +35,8 @@ class ApplyLoop {
   using Captured = std::shared_ptr<const FrozenCheckpoint>;
   // Called on the loop's thread; none may block.
   struct Hooks {
-    // Appends a time entry; `done` is called when it is durable or has failed.
-    std::function<void(absl::Time now, std::function<void()> done)> append_time;
+    // Appends an entry of the clock; `done` is called when it is durable or has failed.
+    std::function<void(std::string record, std::function<void()> done)> append;
     std::function<absl::Time()> forget_due;  // when the oldest ids are over
     std::function<void(absl::Time now)>
         clock;  // at each look at the clock, for what is not the loop's
@@ -132,6 +132,12 @@ class ApplyLoop {
   // Makes the position durable as published, unless it is.
   absl::Status PersistPublication();
   void Tick();
+  // Asks for the entry, unless one of its kind is on its way or was asked for just now.
+  struct ClockEntry {
+    std::atomic<bool> in_flight{false};
+    absl::Time not_before = absl::InfinitePast();
+  };
+  void AppendDue(absl::Time now, absl::Time due, const Record& record, ClockEntry& entry);
   void ServeCaptures();
   absl::StatusOr<Captured> Ask(Looker look);
   Captured CaptureNow() const;
@@ -156,12 +162,12 @@ class ApplyLoop {
   std::uint64_t ledger_debits_ = 0;  // of the published ledger
   std::vector<int> unpublished_;     // nodes whose newest posterior was withheld
   std::vector<LogEntry> entries_;
-  absl::Time tick_not_before_ = absl::InfinitePast();
   absl::Time checkpoint_time_;
   std::uint64_t checkpoint_sequence_;
 
   std::atomic<bool> posterior_fresh_{true};  // it holds all that is applied
-  std::atomic<bool> time_in_flight_{false};
+  ClockEntry time_entry_;
+  ClockEntry fade_entry_;  // of a model that forgets
   SharedCell<const ServedPosterior> posterior_;
   SharedCell<const Ledger> ledger_;
   std::atomic<std::uint64_t> applied_{0};

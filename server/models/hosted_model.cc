@@ -72,6 +72,7 @@ absl::Status Model::Start() {
   const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
   BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
                            path_->Opening(spec_, recovered.state));
+  const absl::Time fades = recovered.state.fading.NextEntry(spec_.half_life);
   BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_, clock_));
   arms_->Follow(recovered.state.effects);
   FollowEffects(recovered.state.effects);
@@ -79,6 +80,13 @@ absl::Status Model::Start() {
   // What a former checkpoint says of its windows is nowhere else.
   if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
   if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
+  // PROOF: forgetting begin
+  // What follows counts from now on, by the present half-life. On a full disk the loop tries again.
+  if (const absl::Time now = clock_.Now(); fades <= now) {
+    const absl::Status faded = AppendAndWait(FadeRecord{now, spec_.half_life}).status();
+    if (!faded.ok()) warn_(absl::StrCat("half_life: ", faded.message()));
+  }
+  // PROOF: forgetting end
   BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
   if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
   FinishErasing();
@@ -110,9 +118,9 @@ absl::Status Model::StartLoop(Recovered recovered) {
       std::unique_ptr<Learner> learner,
       path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
   ApplyLoop::Hooks hooks;
-  hooks.append_time = [this](absl::Time now, std::function<void()> done) {
+  hooks.append = [this](std::string record, std::function<void()> done) {
     const absl::Status queued =
-        writer_->Submit({Encode(TimeRecord{now})}, [done](const absl::Status&, auto) { done(); });
+        writer_->Submit({std::move(record)}, [done](const absl::Status&, auto) { done(); });
     if (!queued.ok()) done();  // tried again at the next tick
   };
   hooks.forget_due = [this] { return gate_->forget_due(); };

@@ -3,6 +3,8 @@ bandana_test(NAME bandits_property_test SRCS property/bandits_property_test.cc
   DEPS bandana::bandits Eigen3::Eigen LABELS property)
 bandana_test(NAME independent_model_property_test SRCS property/independent_model_property_test.cc
   DEPS bandana::bandits bandana::linalg bandana::test_support LABELS property)
+bandana_test(NAME fading_property_test SRCS property/fading_property_test.cc
+  DEPS bandana::bandits Eigen3::Eigen LABELS property)
 bandana_test(NAME released_posterior_property_test SRCS property/released_posterior_property_test.cc
   DEPS bandana::bandits Eigen3::Eigen LABELS property)
 bandana_test(NAME shaped_posterior_property_test SRCS property/shaped_posterior_property_test.cc

@@ -8,6 +8,7 @@ bandana_test(NAME ledger_readings_test SRCS unit/ledger_readings_test.cc DEPS ${
 bandana_test(NAME arms_model_test SRCS unit/arms_model_test.cc DEPS ${model_deps})
 bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_deps})
 bandana_test(NAME effects_served_test SRCS unit/effects_served_test.cc DEPS ${model_deps})
+bandana_test(NAME forgetting_test SRCS unit/forgetting_test.cc DEPS ${model_deps})
 bandana_test(NAME key_freeing_test SRCS unit/key_freeing_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME user_life_test SRCS unit/user_life_test.cc DEPS ${model_deps})

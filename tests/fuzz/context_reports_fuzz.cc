@@ -55,7 +55,7 @@ World& WorldOf(std::uint8_t number) {
 // As the log's writer and its reader do it, one report after the other.
 void Learn(const World& world, const std::vector<ReportedContext>& reports) {
   const auto check = MakeContextCheck(world.spec);
-  StatisticsSink sink(kDimension, {EmptyStatistics(kDimension)});
+  StatisticsSink sink(kDimension, {EmptyStatistics(kDimension)}, 0);
   UserIndex users;
   ModelState state;
   std::uint64_t sequence = 0;

@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const int nodes = model.spec.coupling.independent() ? 0 : model.spec.coupling.nodes();
   const int d = model.path->statistics_dimension();
-  StatisticsSink sink(d, std::vector<NodeStatistics>(nodes, EmptyStatistics(d)));
+  StatisticsSink sink(d, std::vector<NodeStatistics>(nodes, EmptyStatistics(d)), 0);
   UserIndex users;
   ModelState state;
   BANDANA_CHECK(model.path->Begin(state).ok());

@@ -86,6 +86,31 @@ class ChangeTest : public ::testing::Test {
   std::unique_ptr<PlainCaller> caller_;
 };
 
+// A step of this half-life is a season long: no test sees one.
+TEST_F(ChangeTest, AHalfLifeComesAndGoesByUpdates) {
+  Start("");
+  v1::ModelConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "name: 'm' dimension: 2 shared {} mode: NON_PRIVATE", &config));
+  ASSERT_THAT(admin_->CreateModel(config), IsOk());
+  EXPECT_EQ(admin_->GetStats("m")->log_sequence(), 0u);
+  v1::UpdateModelRequest request;
+  request.mutable_config()->set_name("m");
+  request.mutable_config()->mutable_half_life()->set_seconds(87600 * 3600);
+  const auto updated = admin_->UpdateModel(request);
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_EQ(updated->config().half_life().seconds(), 87600 * 3600);
+  EXPECT_EQ(admin_->GetStats("m")->log_sequence(), 1u) << "it begins";
+  request.mutable_config()->clear_half_life();
+  request.mutable_update_mask()->add_paths("half_life");
+  ASSERT_THAT(admin_->UpdateModel(request), IsOk());
+  EXPECT_EQ(admin_->GetStats("m")->log_sequence(), 2u) << "it ends";
+  request.mutable_config()->mutable_half_life()->set_seconds(60);
+  EXPECT_THAT(admin_->UpdateModel(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, "half_life: must be in [1h, 87600h]"));
+  EXPECT_EQ(admin_->GetStats("m")->log_sequence(), 2u);
+}
+
 TEST_F(ChangeTest, SelectionsGoOnThroughUpdatesAndNoReportIsLost) {
   Start("");
   v1::ModelConfig config;

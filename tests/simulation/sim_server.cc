@@ -80,8 +80,8 @@ absl::Status SimServer::TryBoot() {
   if (running->log->trimmed() > state->state.position.sequence) {
     return DataLoss("the log begins after the newest checkpoint");
   }
-  state->sink =
-      std::make_unique<StatisticsSink>(spec_.public_spec.dimension, std::move(statistics));
+  state->sink = std::make_unique<StatisticsSink>(spec_.public_spec.dimension, std::move(statistics),
+                                                 state->state.fading.steps());
   running_ = std::move(running);
   BANDANA_RETURN_IF_ERROR(CatchUp(*state));
   running_->gate =

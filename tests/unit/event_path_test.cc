@@ -41,6 +41,8 @@ struct Kind {
 std::vector<Kind> Kinds() {
   const std::set<std::string> once = {"outcome"};
   const std::set<std::string> windows = {"decision", "former outcome", "close"};
+  const std::set<std::string> fading_once = {"outcome", "fade"};
+  const std::set<std::string> fading_windows = {"decision", "former outcome", "close", "fade"};
   const auto with = [](std::set<std::string> all, const char* one) {
     all.insert(one);
     return all;
@@ -48,13 +50,13 @@ std::vector<Kind> Kinds() {
   const std::string randomizer = " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }";
   return {
       {absl::StrCat("mode: NON_PRIVATE independent {}", kOnce),
-       with(with(once, "user"), "deleted")},
-      {absl::StrCat("mode: NON_PRIVATE shared {}", kWindow), with(windows, "shown")},
-      {absl::StrCat("mode: NON_PRIVATE", kGraph, kOnce), with(once, "graph")},
-      {absl::StrCat("mode: LOCAL_REWARD shared {}", randomizer, kOnce), once},
+       with(with(fading_once, "user"), "deleted")},
+      {absl::StrCat("mode: NON_PRIVATE shared {}", kWindow), with(fading_windows, "shown")},
+      {absl::StrCat("mode: NON_PRIVATE", kGraph, kOnce), with(fading_once, "graph")},
+      {absl::StrCat("mode: LOCAL_REWARD shared {}", randomizer, kOnce), fading_once},
       {absl::StrCat("mode: LOCAL_REWARD shared {}", kCounter, kOnce), {"counter"}},
-      {absl::StrCat("mode: CENTRAL_REWARD shared {}", randomizer, kOnce), once},
-      {absl::StrCat("mode: CENTRAL_REWARD shared {}", randomizer, kWindow), windows},
+      {absl::StrCat("mode: CENTRAL_REWARD shared {}", randomizer, kOnce), fading_once},
+      {absl::StrCat("mode: CENTRAL_REWARD shared {}", randomizer, kWindow), fading_windows},
       {absl::StrCat("mode: CENTRAL_REWARD shared {}", kCounter, kOnce), once},
       {absl::StrCat("mode: CENTRAL_REWARD", kGraph,
                     " privacy { epsilon: 2 delta: 1e-6 mechanism: SHAPED_COUNTER"
@@ -66,7 +68,7 @@ std::vector<Kind> Kinds() {
       {absl::StrCat("mode: NON_PRIVATE effects { standard {} }", kOnce), with(once, "freed")},
       {absl::StrCat("mode: LOCAL_CONTEXT shared {} privacy { epsilon: 1 mechanism: PRIVUNIT }",
                     kOnce),
-       {"context"}},
+       {"context", "fade"}},
   };
 }
 
@@ -100,11 +102,13 @@ std::map<std::string, std::string> Entries() {
           {"graph", Encode(GraphRecord{})},
           {"freed", Encode(FreeRecord{.keys = keys})},
           {"deleted", Encode(DeleteRecord{.users = {{.node = 0}}})},
-          {"deletion asked", Encode(DeleteRequest{.ids = {"ann"}})}};
+          {"deletion asked", Encode(DeleteRequest{.ids = {"ann"}})},
+          {"fade", Encode(FadeRecord{absl::FromUnixSeconds(1), absl::Hours(32)})}};
 }
 
 struct Fresh {
-  explicit Fresh(const EventPath& path) : sink(path.statistics_dimension(), path.NoStatistics()) {
+  explicit Fresh(const EventPath& path)
+      : sink(path.statistics_dimension(), path.NoStatistics(), 0) {
     EXPECT_THAT(path.Begin(state), IsOk());
   }
   std::string Bytes(const EventPath& path) {

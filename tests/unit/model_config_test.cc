@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/design/coupling_message.h"
@@ -94,6 +95,16 @@ std::vector<Mistake> ShapeMistakes() {
       {plain + "arms_max: 1000001", "arms_max", "must be in [1, 1000000]"},
       {plain + "checkpoint { events: 1000000001 }", "checkpoint.events", "must be in [1, "},
       {plain + "checkpoint { interval { nanos: 1 } }", "checkpoint.interval", "must be in [1s, "},
+      {plain + "half_life { seconds: 3599 }", "half_life", "must be in [1h, 87600h], got 59m59s"},
+      {plain + "half_life { seconds: 315360001 }", "half_life", "must be in [1h, 87600h]"},
+      {plain + "half_life {}", "half_life", "must be in [1h, 87600h], got 0"},
+      {"name: 'm' dimension: 3 arms {} mode: NON_PRIVATE half_life { seconds: 3600 }", "half_life",
+       "is refused for models of arms: their policies are proven for counts of all events"},
+      {"name: 'm' dimension: 3 points {} mode: NON_PRIVATE half_life { seconds: 3600 }",
+       "half_life", "is refused for models of points: "},
+      {"name: 'm' dimension: 3 effects { standard {} } mode: NON_PRIVATE "
+       "half_life { seconds: 3600 }",
+       "half_life", "is refused for models of effects: "},
       {plain + "token_lifetime { seconds: 0 }", "token_lifetime", "must be in [1s, 720h], got 0"},
       {plain + "token_lifetime { seconds: 2592001 }", "token_lifetime", "must be in [1s, 720h]"},
       {plain + "token_lifetime { seconds: 1 nanos: -1 }", "token_lifetime", "not a valid duration"},
@@ -133,6 +144,18 @@ std::vector<Mistake> PrivacyMistakes() {
       {eps + "counter { kind: 5 } }", "privacy.counter.kind", "BLT, TREE, HONAKER or EPOCHS"},
       {eps + "planned_events_per_user: 1073741825 }", "privacy.planned_events_per_user", "[1, "},
       {counter + "} refresh_interval { seconds: 3601 }", "refresh_interval", "[0, 1h]"},
+      {counter + "} half_life { seconds: 3600 }", "half_life",
+       "is refused with mechanism COUNTER in mode LOCAL_REWARD: its releases are sums over all "
+       "events, from which none can be taken away"},
+      {central + "privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER } half_life { seconds: 3600 }"
+                 " reporting { one_per_decision: true }",
+       "half_life", "is refused with mechanism COUNTER in mode CENTRAL_REWARD"},
+      {"name: 'm' dimension: 3 shared {} mode: JOINT privacy { epsilon: 1 delta: 1e-6 } "
+       "reporting { one_per_decision: true } half_life { seconds: 3600 }",
+       "half_life", "is refused with mechanism COUNTER in mode JOINT"},
+      {"name: 'm' dimension: 3 sparse {} mode: JOINT privacy { epsilon: 1 delta: 1e-6 } "
+       "reporting { one_per_decision: true } half_life { seconds: 3600 }",
+       "half_life", "is refused for sparse models: "},
       {counter + "} refresh_interval { seconds: -1 }", "refresh_interval", "[0, 1h]"},
       {eps + "} reward_out_of_range: REJECT", "reward_out_of_range", "must be CLIP"},
       {"name: 'm' dimension: 3 shared {} mode: LOCAL_CONTEXT privacy { epsilon: 1 } "
@@ -392,6 +415,25 @@ TEST(ModelConfig, AutoWithoutPlanTakesTheRandomizerAndSpendsNoDelta) {
   EXPECT_EQ(spec.public_spec.delta, Delta{0});
   EXPECT_FALSE(spec.public_spec.counter.has_value());
   EXPECT_GT(spec.bandit.observation_variance, 1);
+}
+
+TEST(ModelConfig, ModelsOfEventsThatAreReleasedOneByOneMayForget) {
+  const std::string rest = "half_life { seconds: 7200 } ";
+  EXPECT_EQ(SpecOf(kPlain).half_life, absl::ZeroDuration());
+  EXPECT_EQ(SpecOf(kPlain + rest).half_life, absl::Hours(2));
+  for (const char* const private_model :
+       {"LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
+        "LOCAL_REWARD privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }",
+        "CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }",
+        "LOCAL_CONTEXT privacy { epsilon: 1 mechanism: PRIVUNIT }",
+        "LOCAL_CONTEXT privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN }"}) {
+    EXPECT_EQ(SpecOf(absl::StrCat("name: 'm' dimension: 3 shared {} "
+                                  "reporting { one_per_decision: true } mode: ",
+                                  private_model, rest))
+                  .half_life,
+              absl::Hours(2))
+        << private_model;
+  }
 }
 
 TEST(ModelConfig, CentralModeTakesBothMechanisms) {

@@ -42,6 +42,13 @@ TEST(ServedConfig, AutoTakesACounterForLongStreamsAtSmallEpsilon) {
   EXPECT_THAT(spec.plan, HasSubstr("* counter (epochs)"));
 }
 
+TEST(ServedConfig, AutoTakesWhatCanForgetWhereTheModelIsTo) {
+  const ModelSpec spec = Served(
+      "epsilon: 0.5 delta: 1e-5 planned_events_per_user: 1000000 } half_life { seconds: 3600");
+  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_THAT(spec.plan, HasSubstr("cannot forget: half_life"));
+}
+
 TEST(ServedConfig, AutoTakesTheRandomizerForShortStreams) {
   const ModelSpec spec = Served("epsilon: 0.5 delta: 1e-5 planned_events_per_user: 100");
   EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);

@@ -174,6 +174,8 @@ const std::vector<Setting>& Table() {
        "reporting.reward_window", "", kInLog},
       {"token_lifetime", "token_lifetime { seconds: 7200 }", "", "", "", kAdmission},
       {"decisions_open_max", "decisions_open_max: 1000", "", "", "", kAdmission},
+      {"half_life", "half_life { seconds: 7200 }", "", "",
+       "blt tree honaker epochs shaped pooled sparse", "entries say when events fade"},
       {"arms_file", "", "", "", "", "the catalogue is not in the state"},
       {"arms_max", "arms_max: 5", "", "", "", "the catalogue is not in the state"},
       {"checkpoint.events", "checkpoint { events: 1 }", "", "", "", "when, not what"},

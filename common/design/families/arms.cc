@@ -12,7 +12,9 @@ class Arms final : public DrawnFamily {
   std::string_view name() const override { return "arms"; }
   Choice choice() const override { return Choice::kDraw; }
   Scope scope() const override {
-    return {.plural = "models of arms", .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD}};
+    return {.plural = "models of arms",
+            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
+            .keeps = "their policies are proven for counts of all events"};
   }
   void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
     if (spec.public_spec.feature_l2_max == 1) return;

@@ -37,7 +37,8 @@ class Effects final : public Family {
   std::string_view name() const override { return "effects"; }
   Scope scope() const override {
     return {.plural = "models of effects",
-            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD, v1::CENTRAL_REWARD}};
+            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+            .keeps = "their beliefs are learnt in one pass, without sums that could fade"};
   }
   Defaults defaults(const RewardRange& range) const override {
     return {.reward_stddev = std::sqrt(kRewardVariance) * (range.max - range.min), .alpha = kAlpha};

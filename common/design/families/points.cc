@@ -15,7 +15,9 @@ class Points final : public DrawnFamily {
   std::string_view name() const override { return "points"; }
   Choice choice() const override { return Choice::kPoint; }
   Scope scope() const override {
-    return {.plural = "models of points", .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD}};
+    return {.plural = "models of points",
+            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
+            .keeps = "their plays follow one path of gradients, of which no event can fade"};
   }
   void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
     if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");

@@ -14,7 +14,10 @@ class Sparse final : public Family {
  public:
   std::string_view name() const override { return "sparse"; }
   Scope scope() const override {
-    return {.plural = "sparse models", .modes = {v1::JOINT}, .dimension_max = kSparseDimensionMax};
+    return {.plural = "sparse models",
+            .modes = {v1::JOINT},
+            .dimension_max = kSparseDimensionMax,
+            .keeps = "each estimate is released once, of one episode by itself"};
   }
   absl::Status CheckRankedByDevices(const ModelSpec&) const override {
     return FailedPrecondition(

@@ -37,8 +37,9 @@ enum Type : std::uint8_t {
   kSalted = 20,  // 16 random bytes, then another record with its version and type
   kDelete = 21,
   kDeleteRequest = 22,
+  kFade = 23,
 };
-constexpr Type kLast = kDeleteRequest;
+constexpr Type kLast = kFade;
 constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
 
 // The record without its salt, if it has one.
@@ -335,6 +336,11 @@ struct Encoder {
     out.U8(kDeleteRequest);
     Put(out, r);
   }
+  void operator()(const FadeRecord& r) {
+    out.U8(kFade);
+    Put(out, r.now);
+    out.I64(absl::ToInt64Nanoseconds(r.half_life));
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -384,6 +390,8 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeDelete(in);
     case kDeleteRequest:
       return TakeDeleteRequest(in);
+    case kFade:
+      return FadeRecord{.now = TakeTime(in), .half_life = absl::Nanoseconds(in.I64())};
     case kShown:
     case kKeyedShown: {
       ShownRecord r{.keys = keys};
@@ -453,8 +461,8 @@ absl::StatusOr<Record> Decode(std::string_view entry, int dimension) {
   ByteReader in(bytes);
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
-  if (!in.ok() || version != kVersion || type < kFormerDecision || type > kLast ||
-      type == kSalted) {
+  const bool known = type >= kFormerDecision && type <= kLast && type != kSalted;
+  if (!in.ok() || version != kVersion || !known) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }
   if (type == kFormerDecision) return FormerWindows();

@@ -180,9 +180,17 @@ struct DeleteRequest {
   std::vector<std::string_view> ids;
 };
 
-using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
-                            CounterRecord, DebitRecord, ContextRecord, ShapeRecord, CloseRecord,
-                            ShownRecord, ReportRecord, FreeRecord, DeleteRecord, DeleteRequest>;
+// Models that forget: events before it have faded up to `now`, and fade by this half-life from then
+// on; 0 nothing fades. Written by the clock alone, whatever events there are.
+struct FadeRecord {
+  absl::Time now;
+  absl::Duration half_life;  // 0, or whole nanoseconds in [1 h, 87600 h]
+};
+
+using Record =
+    std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
+                 DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord,
+                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord>;
 
 // What is said of entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();

@@ -49,7 +49,10 @@ absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
   BanditModel::Options options = spec.bandit;
   // Who becomes a user was decided at admission. Nodes of deleted users are beyond that limit.
   options.nodes_max = kIndependentNodesMax;
-  return BanditModel::Create(options, coupling);
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<BanditModel> model,
+                           BanditModel::Create(options, coupling));
+  model->FadeTo(state.fading.steps());
+  return model;
 }
 
 BanditSink::BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model)
@@ -85,6 +88,11 @@ void BanditSink::Flush() {
 absl::Status BanditSink::ForgetNode(int node) {
   Flush();
   return CoupledLearner::ForgetNode(node);
+}
+
+void BanditSink::FadeTo(std::uint64_t steps) {
+  Flush();
+  model_->FadeTo(steps);
 }
 
 absl::Status BanditSink::SetGraph(std::string_view graph) {

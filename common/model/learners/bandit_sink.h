@@ -43,13 +43,13 @@ class CoupledLearner : public BanditLearner, public CoupledNodes {
   using BanditLearner::BanditLearner;
 };
 
-// The posterior of `nodes` nodes without events, under the graph in force. Errors: DATA_LOSS the
-// state's graph does not parse; INVALID_ARGUMENT.
+// The posterior of `nodes` nodes without events, under the graph in force and at the present step.
+// Errors: DATA_LOSS the state's graph does not parse; INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<BanditModel>> MakeBandit(const ModelSpec& spec,
                                                         const ModelState& state, std::size_t nodes);
 
 // In blocks of 64. Call Flush before looking at the posterior.
-class BanditSink final : public CoupledLearner, public RewardSums {
+class BanditSink final : public CoupledLearner, public RewardSums, public FadingSums {
  public:
   static constexpr int kBlockEvents = 64;
   BanditSink(const ModelSpec& spec, std::unique_ptr<BanditModel> model);
@@ -62,6 +62,7 @@ class BanditSink final : public CoupledLearner, public RewardSums {
   }
   absl::Status ForgetNode(int node) override;
   absl::Status SetGraph(std::string_view graph) override;
+  void FadeTo(std::uint64_t steps) override;
   void Flush(const ModelState&) override { Flush(); }
 
  private:

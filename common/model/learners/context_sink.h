@@ -11,11 +11,12 @@
 namespace bandana {
 
 // The state keeps S^p and beta^p, the sums of the decoded reports, where other models keep S and
-// beta. Their noise follows from the number of reports: every one has the same variances.
+// beta. Their noise follows from the number of reports: every one has the same variances. In a
+// model that forgets it is the sum of the squared weights that counts.
 NoisyStatistics NoisySums(const NodeStatistics& sums, const ReportVariance& one);
 
 // A learner of one node. Not thread-safe.
-class ContextSink final : public BanditLearner, public ReportSums {
+class ContextSink final : public BanditLearner, public ReportSums, public FadingSums {
  public:
   // `sums`: of the one node. Errors: DATA_LOSS sums that no reports can have.
   static absl::StatusOr<std::unique_ptr<ContextSink>> Create(const ModelSpec& spec,
@@ -25,6 +26,7 @@ class ContextSink final : public BanditLearner, public ReportSums {
 
   std::uint64_t events(int) const override { return sums_.events; }
   void AddReport(const Released<JointEstimate>& report) override;
+  void FadeTo(std::uint64_t steps) override;
   const NodeStatistics& statistics(int) const override { return sums_; }
 
   bool stale() const override { return stale_; }
@@ -39,6 +41,7 @@ class ContextSink final : public BanditLearner, public ReportSums {
 
   const ReportVariance one_;
   NodeStatistics sums_;
+  std::uint64_t steps_ = 0;  // the present one
   bool stale_ = false;
   std::uint64_t grams_repaired_ = 0;
 };

@@ -12,6 +12,10 @@ namespace bandana {
 namespace {
 
 class LinearEvents final : public RewardEvents {
+  absl::Status Fade(std::uint64_t steps, EventSink& sink) const override {
+    PartOf<FadingSums>(sink).FadeTo(steps);
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::unique_ptr<Learner>> MakeLearner(
       const ModelSpec& spec, const ModelState& state, double,
       std::vector<NodeStatistics> statistics) const override {

@@ -19,6 +19,11 @@ absl::Status ContextPath::TakeContext(const ContextRecord& record, const Applyin
   return absl::OkStatus();
 }
 
+absl::Status ContextPath::Fade(std::uint64_t steps, EventSink& sink) const {
+  PartOf<FadingSums>(sink).FadeTo(steps);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Learner>> ContextPath::MakeLearner(
     const ModelSpec& spec, const ModelState& state, std::vector<NodeStatistics> statistics) const {
   return ContextSink::Create(spec, reports_.variance(), state, std::move(statistics));

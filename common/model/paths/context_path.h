@@ -20,6 +20,7 @@ class ContextPath final : public EventPath {
 
  protected:
   absl::Status TakeContext(const ContextRecord& record, const Applying& to) const override;
+  absl::Status Fade(std::uint64_t steps, EventSink& sink) const override;
 
  private:
   // What the report says of its event. Errors: as ContextReports::Decode.

@@ -25,6 +25,11 @@ class DrawnPath final : public CentralPath {
       const ModelSpec& spec, const ModelState& state,
       std::vector<NodeStatistics> statistics) const override;
 
+ protected:
+  absl::Status Fade(std::uint64_t steps, EventSink& sink) const override {
+    return events().Fade(steps, sink);
+  }
+
  private:
   // Which of all events it is: the node's number `index`, from 1.
   struct Event {

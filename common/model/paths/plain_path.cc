@@ -14,7 +14,7 @@ absl::Status PlainPath::Use(const SeenEvent& event, double reward, const Applyin
 // Windows that a report came for are events, as the copy has them.
 absl::Status PlainPath::BeginCopy(const WindowValues& reported, ModelState& state,
                                   std::vector<NodeStatistics>& statistics) const {
-  StatisticsSink sink(statistics_dimension(), std::move(statistics));
+  StatisticsSink sink(statistics_dimension(), std::move(statistics), state.fading.steps());
   for (const auto& [key, window] : state.windows.all()) {
     if (window.node < 0) continue;  // its user was deleted
     const auto value = reported.find(window.id);

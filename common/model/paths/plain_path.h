@@ -23,6 +23,11 @@ class PlainPath final : public SeenPath {
       const ModelSpec& spec, const ModelState& state,
       std::vector<NodeStatistics> statistics) const override;
 
+ protected:
+  absl::Status Fade(std::uint64_t steps, EventSink& sink) const override {
+    return events().Fade(steps, sink);
+  }
+
  private:
   const double variance_;
 };

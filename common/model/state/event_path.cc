@@ -30,6 +30,7 @@ struct EventPath::Taker {
   absl::Status operator()(const ShapeRecord& r) { return path.TakeShape(r, to); }
   absl::Status operator()(const GraphRecord& r) { return path.TakeGraph(r, to); }
   absl::Status operator()(const EpochRecord& r) { return path.TakeEpoch(r, to); }
+  absl::Status operator()(const FadeRecord& r) { return path.TakeFade(r, to); }
   absl::Status operator()(const FreeRecord& r) {
     return path.events().Free(r.keys.bytes(), to.state);
   }
@@ -139,6 +140,21 @@ absl::Status EventPath::TakeDelete(const DeleteRecord& record, const Applying& t
   }
   return absl::OkStatus();
 }
+
+// PROOF: forgetting begin
+absl::Status EventPath::TakeFade(const FadeRecord& record, const Applying& to) const {
+  if (record.half_life != absl::ZeroDuration() && record.half_life < absl::Hours(1)) {
+    return DataLoss("an entry fades by a half-life below an hour");
+  }
+  Fading fading = to.state.fading;
+  fading.Apply(record.now, record.half_life);
+  BANDANA_RETURN_IF_ERROR(Fade(fading.steps(), to.sink));
+  to.state.fading = fading;
+  return absl::OkStatus();
+}
+
+absl::Status EventPath::Fade(std::uint64_t, EventSink&) const { return NoSuchEntry("fading"); }
+// PROOF: forgetting end
 
 absl::StatusOr<int> EventPath::NodeOf(std::int32_t node, std::string_view user,
                                       const Applying& to) const {

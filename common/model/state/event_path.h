@@ -152,6 +152,8 @@ class EventPath {
   virtual absl::Status TakeCounter(const CounterRecord&, const Applying&) const;
   virtual absl::Status TakeContext(const ContextRecord&, const Applying&) const;
   virtual absl::Status TakeShape(const ShapeRecord&, const Applying&) const;
+  // Events before it have faded up to the step.
+  virtual absl::Status Fade(std::uint64_t steps, EventSink&) const;
 
  private:
   struct Taker;
@@ -159,6 +161,7 @@ class EventPath {
   absl::Status TakeEpoch(const EpochRecord&, const Applying&) const;
   absl::Status TakeDelete(const DeleteRecord&, const Applying&) const;
   absl::Status ForgetNode(int node, const Applying&) const;
+  absl::Status TakeFade(const FadeRecord&, const Applying&) const;
 
   const PathFacts facts_;
 };

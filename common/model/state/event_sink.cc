@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/bandits/fading.h"
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
 
@@ -39,8 +40,9 @@ void JoinReport(const Released<JointEstimate>& report, NodeStatistics& node) {
   JoinContexts({.gram = report.value().gram, .moment = report.value().moment}, node);
 }
 
-StatisticsSink::StatisticsSink(int dimension, std::vector<NodeStatistics> start)
-    : dimension_(dimension), statistics_(std::move(start)), x_(dimension) {}
+StatisticsSink::StatisticsSink(int dimension, std::vector<NodeStatistics> start,
+                               std::uint64_t steps)
+    : dimension_(dimension), statistics_(std::move(start)), steps_(steps), x_(dimension) {}
 
 // Users were admitted under the limit of their time; a lower one only keeps out new ones.
 absl::Status StatisticsSink::AddNode() {
@@ -55,10 +57,12 @@ absl::Status StatisticsSink::ForgetNode(int node) {
 
 void StatisticsSink::Add(int node, std::string_view features, const Released<double>& reward) {
   std::memcpy(x_.data(), features.data(), features.size());
+  bandana::FadeTo(steps_, statistics_[node]);
   AddEvent({.node = node, .features = x_, .reward = reward.value()}, statistics_[node]);
 }
 
 void StatisticsSink::AddReport(const Released<JointEstimate>& report) {
+  FadeReportsTo(steps_, statistics_.front());
   JoinReport(report, statistics_.front());
 }
 

@@ -64,6 +64,14 @@ class ReportSums {
   virtual void AddReport(const Released<JointEstimate>& report) = 0;
 };
 
+// Sums whose events fade (fading.h).
+class FadingSums {
+ public:
+  virtual ~FadingSums() = default;
+  // As BanditModel::FadeTo.
+  virtual void FadeTo(std::uint64_t steps) = 0;
+};
+
 // Nodes that a coupling joins.
 class CoupledNodes {
  public:
@@ -95,10 +103,12 @@ void JoinReport(const Released<JointEstimate>& report, NodeStatistics& node);
 class StatisticsSink final : public EventSink,
                              public ContextSums,
                              public ReportSums,
+                             public FadingSums,
                              public CoupledNodes {
  public:
-  // `dimension`: of the sums, EventPath::statistics_dimension.
-  StatisticsSink(int dimension, std::vector<NodeStatistics> start);
+  // `dimension`: of the sums, EventPath::statistics_dimension. `steps`: the present one of a model
+  // that forgets, Fading::steps.
+  StatisticsSink(int dimension, std::vector<NodeStatistics> start, std::uint64_t steps);
   int nodes() const override { return static_cast<int>(statistics_.size()); }
   std::uint64_t events(int node) const override { return statistics_[node].events; }
   const NodeStatistics& statistics(int node) const override { return statistics_[node]; }
@@ -111,6 +121,7 @@ class StatisticsSink final : public EventSink,
     JoinContexts(held, statistics_[node]);
   }
   void AddReport(const Released<JointEstimate>& report) override;
+  void FadeTo(std::uint64_t steps) override { steps_ = steps; }
   absl::Status AddNode() override;
   absl::Status ForgetNode(int node) override;
   // The graph has no part in the statistics.
@@ -121,6 +132,7 @@ class StatisticsSink final : public EventSink,
  private:
   int dimension_;
   std::vector<NodeStatistics> statistics_;
+  std::uint64_t steps_;
   std::vector<double> x_;
 };
 

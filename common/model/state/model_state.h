@@ -22,6 +22,7 @@
 #include "common/model/state/deleted_users.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
+#include "common/model/state/fading.h"
 #include "common/model/state/held_contexts.h"
 #include "common/model/state/ledger.h"
 #include "common/model/state/local_streams.h"
@@ -65,6 +66,7 @@ struct ModelState {
   LogPosition position;
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
+  Fading fading;
   std::string graph;  // serialized v1::Graph in force; empty = the configuration's
   std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
   std::optional<UserShape> shape;  // one counter over all users: from its first entry on

@@ -23,4 +23,6 @@ absl::Status RewardEvents::Free(std::string_view, ModelState&) const {
   return NoSuchEntry("freed effects");
 }
 
+absl::Status RewardEvents::Fade(std::uint64_t, EventSink&) const { return NoSuchEntry("fading"); }
+
 }  // namespace bandana

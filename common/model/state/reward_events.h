@@ -41,6 +41,8 @@ class RewardEvents {
   // What was learnt of the keys, 8 bytes each, is to be forgotten. Errors: DATA_LOSS the model has
   // no effects, or a key is no user's, arm's or group's.
   virtual absl::Status Free(std::string_view keys, ModelState&) const;
+  // Events before it have faded up to the step. Errors: DATA_LOSS the family does not forget.
+  virtual absl::Status Fade(std::uint64_t steps, EventSink& sink) const;
   // Lets what was added take effect while nobody reads the model.
   virtual void Settle(ModelState&) const {}
   // `variance`: the largest of a reward's noise, 0 without any. Errors: as EventPath::MakeLearner.

@@ -39,7 +39,11 @@ ReportGate::ReportGate(Options options, UserIndex& users, Counters& counters,
 
 void ReportGate::Restore(GateState state) {
   state_ = std::move(state);
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .deleted = {}};
+  undo_ = {.ids = {},
+           .epoch = state_.epoch,
+           .time = state_.time,
+           .deleted = {},
+           .fading = state_.fading};
   stored_ = counters_.Get();
   const std::vector<std::uint64_t>& events = state_.events.all();
   for (std::size_t node = 0; node < events.size(); ++node) {
@@ -240,6 +244,14 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
   if (!state_.deleted.empty()) ChangeDeleted().Clear();
   state_.events.OpenEpoch();
   state_.streams.Clear();
+  batch.Add(bytes);
+  return Admission::kAppend;
+}
+
+// One that makes no step was asked for twice.
+Admission ReportGate::Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch) {
+  if (state_.fading.NextEntry(record.half_life) > record.now) return Admission::kDuplicate;
+  state_.fading.Apply(record.now, record.half_life);
   batch.Add(bytes);
   return Admission::kAppend;
 }
@@ -490,7 +502,11 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   // What other threads added since EncodeCounters() is stored with the next transaction.
   if (stored) stored_ = encoded_;
   staged_ = {};
-  undo_ = {.ids = {}, .epoch = state_.epoch, .time = state_.time, .deleted = {}};
+  undo_ = {.ids = {},
+           .epoch = state_.epoch,
+           .time = state_.time,
+           .deleted = {},
+           .fading = state_.fading};
   Publish();
   committed_(last);
 }
@@ -510,6 +526,7 @@ void ReportGate::Rollback() {
   state_.time = undo_.time;
   if (undo_.deleted) state_.deleted = *std::move(undo_.deleted);
   undo_.deleted.reset();
+  state_.fading = undo_.fading;
   forget_before_ = ids_.forgotten_before();
   undo_.ids.clear();
   staged_ = {};

@@ -22,6 +22,7 @@
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/deleted_users.h"
+#include "common/model/state/fading.h"
 #include "common/model/state/window_book.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
@@ -44,6 +45,7 @@ std::int64_t IdBucketOf(absl::Time time);
 struct GateState {
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
+  Fading fading;
   EpochEvents events;
   StreamTable streams;  // of the devices
   Payments payments;
@@ -124,6 +126,7 @@ class ReportGate final : public AppendGate {
   Admission Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const DeleteRequest& request, std::string_view bytes, LogBatch& batch);
   template <typename Other>
@@ -181,6 +184,7 @@ class ReportGate final : public AppendGate {
     std::uint64_t epoch = 1;
     absl::Time time;
     std::optional<DeletedUsers> deleted;  // before it was changed
+    Fading fading;
   };
   Undo undo_;
   std::int64_t forget_before_ = INT64_MIN;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/bandits/fading.h"
 #include "common/base/bytes.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -15,20 +16,23 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDCKPT";
 constexpr std::uint32_t kVersion = 6;
-constexpr std::uint32_t kVersionOfEffects = 7;  // written of models of effects alone
-constexpr std::uint32_t kDeletedMore = 2;     // added to the version where deleted users are known
+// A part that not every model has makes the version greater by its bit.
+constexpr std::uint32_t kEffectsBit = 1;
+constexpr std::uint32_t kDeletedBit = 2;
+constexpr std::uint32_t kFadingBit = 4;
+constexpr std::uint32_t kVersionMax = kVersion + kEffectsBit + kDeletedBit + kFadingBit;
 constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
 
-bool HasEffects(std::uint32_t version) {
-  return version == kVersionOfEffects || version == kVersionOfEffects + kDeletedMore;
+bool Has(std::uint32_t version, std::uint32_t bit) {
+  return version >= kVersion && ((version - kVersion) & bit) != 0;
 }
-bool HasDeleted(std::uint32_t version) { return version >= kVersion + kDeletedMore; }
 
 // The form of nodes.
 constexpr std::uint8_t kNamed = 1;
 constexpr std::uint8_t kEventsOnly = 2;
+constexpr std::uint8_t kFading = 4;
 
 void PutWindows(ByteWriter& out, const OpenWindows& windows, bool keyed) {
   out.U64(windows.all().size());
@@ -57,11 +61,11 @@ absl::Status TakeWindows(ByteReader& in, Checkpoint& checkpoint) {
       value.reward = in.F64();
     }
     window.features = in.Block();
-    if (HasEffects(checkpoint.version)) window.keys = in.Block();
+    if (Has(checkpoint.version, kEffectsBit)) window.keys = in.Block();
     if (window.features.size() != static_cast<std::size_t>(checkpoint.dimension) * sizeof(double)) {
       return DataLoss("checkpoint: an open window has a wrong shape");
     }
-    const bool emptied = window.node == -1 && HasDeleted(checkpoint.version);
+    const bool emptied = window.node == -1 && Has(checkpoint.version, kDeletedBit);
     const auto node = static_cast<std::size_t>(window.node);
     if (!emptied && (window.node < 0 || node >= checkpoint.statistics.size())) {
       return DataLoss("checkpoint: an open window is of no node");
@@ -85,9 +89,15 @@ bool HasDeleted(const CheckpointSource& source) {
          std::any_of(windows.begin(), windows.end(), [](auto& one) { return one.second.node < 0; });
 }
 
+std::uint32_t VersionOf(const CheckpointSource& source) {
+  return kVersion + (HasEffects(source) ? kEffectsBit : 0) +
+         (HasDeleted(source) ? kDeletedBit : 0) + (source.state->fading.begun() ? kFadingBit : 0);
+}
+
 struct NodesPart {
   int nodes = 0;
   bool events_only = false;
+  bool fading = false;
   const UserIndex* users = nullptr;
   std::uint32_t removed = 0;  // as of this moment of `users`
   const std::vector<std::uint64_t>& at_epoch;
@@ -97,12 +107,17 @@ template <typename StatisticsOf>
 absl::Status PutNodes(PieceWriter& pieces, const NodesPart& part, StatisticsOf statistics_of) {
   ByteWriter& out = pieces.out();
   out.U32(static_cast<std::uint32_t>(part.nodes));
-  out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0));
+  out.U8((part.users != nullptr ? kNamed : 0) | (part.events_only ? kEventsOnly : 0) |
+         (part.fading ? kFading : 0));
   for (int node = 0; node < part.nodes; ++node) {
     const NodeStatistics& s = statistics_of(node);
     if (part.users != nullptr) out.Block(part.users->Name(node, part.removed));
     out.U64(s.events);
     out.U64(static_cast<std::size_t>(node) < part.at_epoch.size() ? part.at_epoch[node] : 0);
+    if (part.fading) {
+      out.U64(s.steps);
+      out.F64(s.noise_faded);
+    }
     out.Doubles(s.gram);
     out.Doubles(s.moment);
     BANDANA_RETURN_IF_ERROR(pieces.Pass());
@@ -114,6 +129,7 @@ absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
   const std::uint32_t nodes = in.U32();
   const std::uint8_t form = in.U8();
   const bool named = (form & kNamed) != 0;
+  const bool fading = (form & kFading) != 0;
   checkpoint.events_only = (form & kEventsOnly) != 0;
   if (!checkpoint.events_only && checkpoint.dimension > kDimensionMax) {
     return DataLoss("checkpoint: of wrong dimension");
@@ -129,6 +145,10 @@ absl::Status TakeNodes(ByteReader& in, Checkpoint& checkpoint) {
     NodeStatistics& s = checkpoint.statistics.emplace_back();
     s.events = in.U64();
     checkpoint.state.events_at_epoch.push_back(in.U64());
+    if (fading) {
+      s.steps = in.U64();
+      s.noise_faded = in.F64();
+    }
     s.gram.resize(d * (d + 1) / 2);
     s.moment.resize(d);
     in.Doubles(s.gram);
@@ -159,8 +179,27 @@ void PutSparse(ByteWriter& out, const CheckpointSource& source) {
 void PutEffects(ByteWriter& out, const CheckpointSource& source) {
   std::string effects(source.effects);
   ByteWriter effects_out(effects);
-  if (effects.empty()) source.state->effects->Encode(effects_out);
+  if (effects.empty() && source.state->effects != nullptr)
+    source.state->effects->Encode(effects_out);
   out.Block(effects);
+}
+
+void PutFading(ByteWriter& out, const Fading& fading) {
+  out.I64(absl::ToUnixNanos(fading.time()));
+  out.I64(absl::ToInt64Nanoseconds(fading.half_life()));
+  out.U64(fading.steps());
+}
+
+absl::Status TakeFading(ByteReader& in, ModelState& state) {
+  const absl::Time time = absl::FromUnixNanos(in.I64());
+  const absl::Duration half_life = absl::Nanoseconds(in.I64());
+  const std::uint64_t steps = in.U64();
+  const bool fades = half_life != absl::ZeroDuration();
+  if (!in.ok() || time < absl::UnixEpoch() || (fades && half_life < absl::Hours(1))) {
+    return DataLoss("checkpoint: the fading is truncated or none");
+  }
+  state.fading = Fading(time, half_life, steps);
+  return absl::OkStatus();
 }
 
 absl::Status TakeStreams(ByteReader& in, Checkpoint& checkpoint) {
@@ -218,8 +257,7 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
 void PutHead(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
   out.Fixed(AsBytes(kMagic));
-  const std::uint32_t version = HasEffects(source) ? kVersionOfEffects : kVersion;
-  out.U32(version + (HasDeleted(source) ? kDeletedMore : 0));
+  out.U32(VersionOf(source));
   out.Fixed(source.instance);
   out.Fixed(source.fixed);
   out.U64(state.position.sequence);
@@ -233,12 +271,14 @@ void PutHead(ByteWriter& out, const CheckpointSource& source) {
 
 void PutTail(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
-  PutWindows(out, state.windows, HasEffects(source));
+  const std::uint32_t version = VersionOf(source);
+  PutWindows(out, state.windows, Has(version, kEffectsBit));
   PutStreams(out, source);
   state.held.Encode(out);
   PutShape(out, state.shape);
   PutSparse(out, source);
-  if (HasDeleted(source)) state.deleted.Encode(out);
+  if (Has(version, kDeletedBit)) state.deleted.Encode(out);
+  if (Has(version, kFadingBit)) PutFading(out, state.fading);
 }
 
 // Pieces on their way to a sink, with the digest of all of them at the end.
@@ -279,7 +319,10 @@ std::string EncodeCheckpoint(const CheckpointSource& source) {
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink) {
   DigestedPieces pieces(sink);
   PutHead(pieces.out(), source);
-  const NodesPart part{source.nodes, source.events_only, source.users,
+  const NodesPart part{source.nodes,
+                       source.events_only,
+                       source.state->fading.begun(),
+                       source.users,
                        source.users != nullptr ? source.users->removed() : 0,
                        source.state->events_at_epoch};
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, source.statistics));
@@ -292,6 +335,7 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
                                    std::shared_ptr<const FrozenStatistics> statistics)
     : sequence_(source.state->position.sequence),
       events_only_(source.events_only),
+      fading_(source.state->fading.begun()),
       users_(source.users),
       removed_(source.users != nullptr ? source.users->removed() : 0),
       events_at_epoch_(source.state->events_at_epoch),
@@ -308,7 +352,8 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
 absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
   DigestedPieces pieces(sink);
   pieces.out().Fixed(AsBytes(head_));
-  const NodesPart part{statistics_->nodes(), events_only_, users_, removed_, events_at_epoch_};
+  const NodesPart part{statistics_->nodes(), events_only_, fading_, users_, removed_,
+                       events_at_epoch_};
   NodeStatistics scratch;
   BANDANA_RETURN_IF_ERROR(PutNodes(pieces.pieces(), part, [&](int node) -> const NodeStatistics& {
     return statistics_->Of(node, scratch);
@@ -373,7 +418,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   ByteReader in(body);
   if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
   const std::uint32_t version = in.U32();
-  if (version < 1 || version > kVersionOfEffects + kDeletedMore) {
+  if (version < 1 || version > kVersionMax) {
     return DataLoss("checkpoint: unknown version ", version);
   }
   Checkpoint checkpoint;
@@ -400,8 +445,14 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
     BANDANA_RETURN_IF_ERROR(TakeShape(in, nodes, state.shape));
   }
   if (version >= 5) checkpoint.sparse = in.Block();
-  if (HasDeleted(version)) BANDANA_RETURN_IF_ERROR(state.deleted.Decode(in));
-  if (HasEffects(version)) checkpoint.effects = in.Block();
+  if (Has(version, kDeletedBit)) BANDANA_RETURN_IF_ERROR(state.deleted.Decode(in));
+  if (Has(version, kFadingBit)) BANDANA_RETURN_IF_ERROR(TakeFading(in, state));
+  if (Has(version, kEffectsBit)) checkpoint.effects = in.Block();
+  for (const NodeStatistics& node : checkpoint.statistics) {
+    if (!CheckSteps(node, state.fading.steps()).ok()) {
+      return DataLoss("checkpoint: a node has not faded so far");
+    }
+  }
   if (!in.Done()) return DataLoss("checkpoint: length mismatch");
   return checkpoint;
 }

@@ -57,6 +57,7 @@ class FrozenCheckpoint {
  private:
   const std::uint64_t sequence_;
   const bool events_only_;
+  const bool fading_;
   const UserIndex* const users_;
   const std::uint32_t removed_;
   const std::vector<std::uint64_t> events_at_epoch_;
@@ -85,9 +86,9 @@ struct Checkpoint {
 // Reads version 1 as well, which has no ledger and no streams, 2, which holds no contexts back, and
 // 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
-// Version 7 is 6 with effects; 8 and 9 are 6 and 7 with deleted users. `state.central`,
-// `state.sparse` and `state.effects` stay empty. Errors: DATA_LOSS unknown version, truncated, or
-// checksum mismatch.
+// From 6 on the version says what the checkpoint has besides: 1 more with effects, 2 more with
+// deleted users, 4 more with fading. `state.central`, `state.sparse` and `state.effects` stay
+// empty. Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Its dimension and number of nodes, without a look at anything behind them. Errors: DATA_LOSS.
 struct CheckpointExtent {

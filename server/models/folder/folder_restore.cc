@@ -134,7 +134,8 @@ class Restorer {
     if (!(*log)->counters().empty()) checkpoint_.counters = (*log)->counters();
     UserIndex users;
     for (const std::string& user : checkpoint_.users) users.Restore(user);
-    StatisticsSink sink(path.statistics_dimension(), std::move(checkpoint_.statistics));
+    StatisticsSink sink(path.statistics_dimension(), std::move(checkpoint_.statistics),
+                        checkpoint_.state.fading.steps());
     absl::Status sound;
     if (!without_entries_) {
       sound = ForEachEntry(

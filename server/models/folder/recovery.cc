@@ -198,7 +198,8 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   } else {
     BANDANA_RETURN_IF_ERROR(recovered.path->Begin(recovered.state));
   }
-  StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics));
+  StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics),
+                      recovered.state.fading.steps());
   BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));
   PublishedCheck check(recovered.published, recovered.state.position,
                        start ? start->published : LogPosition{});

@@ -40,6 +40,10 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("features", FamilyOf(spec).Features(spec));
   line("rewards", RewardsText(spec));
   line("reporting", ReportingText(out));
+  if (spec.half_life > absl::ZeroDuration()) {
+    line("forgets",
+         absl::StrCat("an event counts half after ", absl::FormatDuration(spec.half_life)));
+  }
   if (const std::string note = FamilyOf(spec).Note(spec); !note.empty()) line("note", note);
   if (const std::string warning = Warning(spec); !warning.empty()) line("WARNING", warning);
   return text;

@@ -31,6 +31,9 @@ constexpr Model kLocal[] = {
     {"hybrid",
      "shared {} mode: LOCAL_REWARD reward_min: -1 reward_max: 1 "
      "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER events_per_user_max: 40 } "},
+    {"forgetting",
+     "independent {} mode: LOCAL_REWARD half_life { seconds: 3600 } "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"centred",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
     {"blt",
@@ -63,6 +66,9 @@ constexpr Model kLocal[] = {
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
      AsksInline, /*on_device=*/true},
     {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
+    {"forgetting",
+     "shared {} mode: LOCAL_CONTEXT half_life { seconds: 3600 } "
+     "privacy { epsilon: 2 mechanism: PRIVUNIT } "},
     {"joint-gaussian",
      "shared {} mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1 "
      "privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN } "},
@@ -73,6 +79,9 @@ constexpr Model kLocal[] = {
 constexpr Model kCentral[] = {
     {"randomizer",
      "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"forgetting",
+     "shared {} mode: CENTRAL_REWARD half_life { seconds: 3600 } "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"effects",
      "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
