@@ -1,6 +1,7 @@
 // The registry of the models in a data folder: who holds what. Internal to registry.cc.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "common/base/shared_cell.h"
 #include "common/design/event_rule.h"
+#include "server/models/aliases/alias_file.h"
 #include "server/models/folder/export.h"
 #include "server/models/registry.h"
 
@@ -34,9 +36,10 @@ class Registry final : public ModelRegistry {
         free_bytes_(options.free_bytes),
         clock_(clock) {
     models_.store(std::make_shared<const Models>());
+    bound_.store(std::make_shared<const BoundAliases>());
   }
 
-  // Finds the models of earlier runs: they are absent until they are opened.
+  // Finds models and aliases of earlier runs: models are absent until they are opened.
   absl::Status FindStored();
   // Opens those.
   std::vector<AbsentModel> OpenStored();
@@ -64,11 +67,7 @@ class Registry final : public ModelRegistry {
   }
 
   bool hides_reports() const override { return hides_reports_; }
-  bool HidesReportsOf(std::string_view name) const override {
-    const auto models = models_.load();
-    const auto it = models->find(name);
-    return it != models->end() && MayHide(it->second);
-  }
+  bool HidesReportsOf(std::string_view name) const override;
   void SetModelsMax(int models_max) override { models_max_ = models_max; }
 
   std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
@@ -84,6 +83,14 @@ class Registry final : public ModelRegistry {
                                                       const v1::ExportHeader* promised) override;
   absl::Status Delete(std::string_view name) override;
 
+  std::shared_ptr<const BoundAlias> FindAlias(std::string_view name) const override;
+  std::vector<AliasSpec> ListAliases() const override;
+  absl::Status AliasesStatus() const override;
+  std::vector<std::string> AliasTroubles() const override;
+  absl::StatusOr<AliasSpec> PutAlias(AliasSpec alias) override;
+  absl::Status DeleteAlias(std::string_view name) override;
+  std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> aliases) override;
+
  private:
   struct Entry {
     std::shared_ptr<HostedModel> model;  // null: absent
@@ -94,6 +101,7 @@ class Registry final : public ModelRegistry {
     bool opening = false;                   // it is absent, but not for long
   };
   using Models = std::map<std::string, Entry, std::less<>>;
+  using BoundAliases = std::map<std::string, std::shared_ptr<const BoundAlias>, std::less<>>;
   using Job = std::function<absl::Status()>;
   using Jobs = std::vector<std::pair<std::string, Job>>;  // by model
 
@@ -102,11 +110,31 @@ class Registry final : public ModelRegistry {
     return entry.spec == nullptr || HidesReports(entry.spec->public_spec);
   }
   std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  // Under store_mutex_.
   void Store(Models models) {
+    Bind(models);
     hides_reports_ = std::any_of(models.begin(), models.end(),
                                  [](const auto& named) { return MayHide(named.second); });
     models_.store(std::make_shared<const Models>(std::move(models)));
   }
+  // What follows is in registry_aliases.cc. Finds the models of all aliases. Under store_mutex_.
+  void Bind(const Models& models);
+  std::shared_ptr<const BoundAlias> BoundOf(const AliasSpec& alias, const Models& models) const;
+  // Under mutex_, as all changes of aliases.
+  void LoadAliases();
+  // Durably, unless the file cannot be read.
+  absl::Status ReplaceAliases(Aliases next);
+  // The models of an alias that is to be. Errors: those of PutAlias.
+  absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> CheckShares(
+      const AliasSpec& alias) const;
+  // In which field the policy of an alias differs from this one, where a model of it can say.
+  std::string PolicyChange(const AliasSpec& alias, const PublicSpec& next) const;
+  // Errors: FAILED_PRECONDITION the model is behind an alias, or would leave an alias's policy.
+  absl::Status MayLeave(std::string_view model) const;
+  absl::Status MayBecome(std::string_view model, const PublicSpec& current,
+                         const PublicSpec& next) const;
+  // Errors: ALREADY_EXISTS an alias has the name.
+  absl::Status CheckNoAlias(std::string_view name) const;
   void Set(const std::string& name, Entry entry) {
     const std::lock_guard lock(store_mutex_);
     Models next = *models_.load();
@@ -169,8 +197,13 @@ class Registry final : public ModelRegistry {
   std::atomic<bool> hides_reports_{false};
   std::mutex mutex_;                           // for changes, and what follows
   std::set<std::string, std::less<>> coming_;  // names of models that are being imported
-  std::mutex store_mutex_;                     // for models_, of jobs of one change
+  Aliases stored_;                             // what the file of aliases holds
+  // For what follows, of jobs of one change. Changes of aliases hold mutex_ as well.
+  std::mutex store_mutex_;
+  Aliases aliases_;
   SharedCell<const Models> models_;
+  SharedCell<const BoundAliases> bound_;
+  SharedCell<const absl::Status> aliases_lost_;  // null: the file of aliases was read
 };
 
 }  // namespace bandana::server

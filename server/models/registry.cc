@@ -125,6 +125,7 @@ absl::Status Registry::FindStored() {
     if (!HasStoredConfig(Folder(name))) continue;  // of a configured model
     Set(name, StoredEntry(name));
   }
+  LoadAliases();
   return absl::OkStatus();
 }
 
@@ -189,6 +190,7 @@ absl::Status Registry::CheckFree(const std::string& name, std::size_t others) co
   if (models->contains(name)) {
     return absl::AlreadyExistsError(absl::StrCat("model ", name, " exists"));
   }
+  BANDANA_RETURN_IF_ERROR(CheckNoAlias(name));
   const std::size_t size = models->size() + others;
   if (static_cast<int>(size) >= models_max_) {
     return absl::ResourceExhaustedError(
@@ -259,6 +261,7 @@ absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
     if (entry->fingerprint == FingerprintOf(spec)) return absl::OkStatus();
     BANDANA_RETURN_IF_ERROR(
         Annotate(entry->model->CheckUpdate(spec), absl::StrCat("model ", name)));
+    BANDANA_RETURN_IF_ERROR(MayBecome(name, entry->model->spec().public_spec, spec.public_spec));
     jobs.emplace_back(name, [this, name, spec = std::move(spec)] { return Reopen(name, spec); });
     return absl::OkStatus();
   }
@@ -273,14 +276,18 @@ absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
 std::vector<AbsentModel> Registry::Configure(std::vector<ModelSpec> specs) {
   const std::lock_guard lock(mutex_);
   std::set<std::string> named;
+  std::vector<AbsentModel> failed;
   for (const ModelSpec& spec : specs) named.insert(spec.public_spec.name);
   for (const auto& [name, entry] : Models(*models_.load())) {
     if (!entry.configured || named.contains(name)) continue;
+    if (const absl::Status may = MayLeave(name); !may.ok()) {
+      failed.push_back({name, may});
+      continue;
+    }
     Remove(name);
     Warn(name, "the configuration does not name it any more: it is closed, its folder stays");
     if (entry.model != nullptr) entry.model->Retire();
   }
-  std::vector<AbsentModel> failed;
   Jobs jobs;
   AddStoredJobs(jobs);
   for (ModelSpec& spec : specs) {
@@ -360,6 +367,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
   const std::shared_ptr<HostedModel> model = Find(name);
   if (model == nullptr) return AbsenceOf(*this, name);
   BANDANA_RETURN_IF_ERROR(model->CheckUpdate(spec));
+  BANDANA_RETURN_IF_ERROR(MayBecome(name, model->spec().public_spec, spec.public_spec));
   BANDANA_RETURN_IF_ERROR(Reopen(name, std::move(spec)));
   return Find(name);
 }
@@ -489,11 +497,13 @@ void Registry::AwaitEnd(const std::weak_ptr<HostedModel>& model) {
 absl::Status Registry::Delete(std::string_view name) {
   std::lock_guard lock(mutex_);
   std::optional<Entry> entry = EntryOf(name);
+  if (!entry && FindAlias(name) != nullptr) return AbsenceOf(*this, name);
   if (!entry) return NotFound("model ", ToAbsl(name), " does not exist");
   if (entry->configured) {
     return FailedPrecondition("model ", ToAbsl(name),
                               " is in the configuration file; remove it there");
   }
+  BANDANA_RETURN_IF_ERROR(MayLeave(name));
   const std::weak_ptr<HostedModel> model = entry->model;
   entry.reset();
   Remove(std::string(name));
@@ -514,19 +524,27 @@ bool ModelRegistry::hides_reports() const {
 }
 
 absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
+  if (registry.FindAlias(name) != nullptr) {
+    return FailedPrecondition("model: `", ToAbsl(name),
+                              "` is an alias; name one of its models (Admin.ListAliases)");
+  }
   const std::vector<AbsentModel> absent = registry.Absent();
   if (std::any_of(absent.begin(), absent.end(),
                   [&](const auto& one) { return one.name == name; })) {
     return Unavailable("model ", ToAbsl(name),
                        " is not open now; its operator finds the reason in the server's log");
   }
+  BANDANA_RETURN_IF_ERROR(registry.AliasesStatus());  // it may be one of them
   return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),
                   "`");
 }
 
 bool ModelRegistry::HidesReportsOf(std::string_view name) const {
-  const std::shared_ptr<HostedModel> model = Find(name);
-  return model != nullptr && HidesReports(model->spec().public_spec);
+  if (const auto model = Find(name); model != nullptr) {
+    return HidesReports(model->spec().public_spec);
+  }
+  const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
+  return alias != nullptr && alias->hides_reports;
 }
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,

@@ -12,8 +12,10 @@
 #include "bandana/v1/admin.pb.h"
 #include "common/base/clock.h"
 #include "common/base/temp_file.h"
+#include "common/design/alias.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
+#include "server/models/aliases/named.h"
 #include "server/models/hosted_model.h"
 
 namespace bandana::server {
@@ -25,7 +27,8 @@ struct AbsentModel {
   bool opening = false;  // it is
 };
 
-// Threads: all methods are safe. Find waits for nobody's work (an immutable map in a SharedCell).
+// Models and aliases share one space of names. Threads: all methods are safe. Find and FindAlias
+// wait for nobody's work (immutable maps in SharedCells).
 class ModelRegistry {
  public:
   struct Options {
@@ -33,8 +36,8 @@ class ModelRegistry {
     int models_max = 0;
     std::shared_ptr<const LogEngine> log = DefaultLogEngine();  // of every model
     std::shared_ptr<const CheckpointSeal> checkpoint_seal;      // null: checkpoints are not sealed
-    // Told what an operator should know of a model although nothing fails; on any thread. May be
-    // null.
+    // Told what an operator should know of a model, or with an empty name of all, although nothing
+    // fails; on any thread. May be null.
     std::function<void(std::string_view model, const std::string& message)> warn;
     bool stepped = false;     // HostedModelOptions, of every model
     bool open_later = false;  // Configure opens the models of earlier runs
@@ -56,7 +59,7 @@ class ModelRegistry {
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;
-  // The same of one model; false when it is unknown.
+  // The same of one model, or of those behind an alias; false when it is unknown.
   virtual bool HidesReportsOf(std::string_view name) const;
 
   // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is
@@ -77,12 +80,13 @@ class ModelRegistry {
   // A model made at run time; its configuration is durable before this returns. Errors:
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
-  // Whether Update may be called for the model. Errors: NOT_FOUND; FAILED_PRECONDITION a configured
-  // model.
+  // Whether Update may be called for the model. Errors: those of AbsenceOf; FAILED_PRECONDITION a
+  // configured model.
   virtual absl::Status MayUpdate(std::string_view /*name*/) const { return absl::OkStatus(); }
   // Gives a model made at run time another configuration, durably: it is closed and opened again,
   // and served from what was published meanwhile. When it cannot be opened so, it is opened as
-  // before. Errors: those of MayUpdate, HostedModel::CheckUpdate and HostedModel::Open.
+  // before. Errors: those of MayUpdate, HostedModel::CheckUpdate and HostedModel::Open;
+  // FAILED_PRECONDITION another policy for a model behind an alias.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
   // Whether Import would take an export with this header, as far as can be known before its bytes
   // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
@@ -101,12 +105,42 @@ class ModelRegistry {
                                                       std::string_view exported) {
     return Import(name, exported, nullptr);
   }
-  // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model.
+  // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model, or one behind an alias.
   virtual absl::Status Delete(std::string_view name) = 0;
+
+  // The alias with the models that are served under it now; nullptr: there is none of the name.
+  virtual std::shared_ptr<const BoundAlias> FindAlias(std::string_view /*name*/) const {
+    return nullptr;
+  }
+  virtual std::vector<AliasSpec> ListAliases() const { return {}; }  // by name
+  // OK; UNAVAILABLE the file that aliases are kept in cannot be read: then those that PutAlias made
+  // are unknown, and none can be changed until it is mended or moved away. For the peer.
+  virtual absl::Status AliasesStatus() const { return absl::OkStatus(); }
+  // What keeps models from being served under aliases, for operators: a line each.
+  virtual std::vector<std::string> AliasTroubles() const { return {}; }
+  // Makes an alias, or gives one other models; durable before it returns. While an alias exists its
+  // policy stays. Errors: ALREADY_EXISTS a model has the name; NOT_FOUND, UNAVAILABLE a model of
+  // the shares; INVALID_ARGUMENT one of them is an alias; FAILED_PRECONDITION CheckBehindAlias's,
+  // another policy than before, a configured alias; RESOURCE_EXHAUSTED kAliasesMax; that
+  // of AliasesStatus; UNAVAILABLE I/O.
+  virtual absl::StatusOr<AliasSpec> PutAlias(AliasSpec /*alias*/) {
+    return absl::UnimplementedError("this registry has no aliases");
+  }
+  // Errors: NOT_FOUND; FAILED_PRECONDITION a configured alias; that of AliasesStatus; UNAVAILABLE
+  // I/O.
+  virtual absl::Status DeleteAlias(std::string_view /*name*/) {
+    return absl::UnimplementedError("this registry has no aliases");
+  }
+  // The aliases of the configuration file, in place of those before; to be called before Configure.
+  // Returns what could not be done, by alias, which then is as before.
+  virtual std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> /*aliases*/) {
+    return {};
+  }
 };
 
-// Why Find has nothing, for the peer: NOT_FOUND; UNAVAILABLE the model is absent, and its reports
-// wait for it. Says nothing of files.
+// Why no model has the name, for the peer: NOT_FOUND; FAILED_PRECONDITION it is an alias;
+// UNAVAILABLE the model is absent, or aliases cannot be read, and reports wait for it. Says nothing
+// of files.
 absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name);
 
 }  // namespace bandana::server

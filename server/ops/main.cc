@@ -41,7 +41,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
 SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the file again and takes its models,
-access rules, log level and limits per call; it names what needs a restart.
+aliases, access rules, log level and limits per call; it names what needs a restart.
 )";
 
 constexpr int kExitFailure = 1;

@@ -160,7 +160,7 @@ class RunningServer final : public Server {
     options.log = spec_.log;
     options.open_later = true;
     options.warn = [](std::string_view model, const std::string& message) {
-      spdlog::warn("model {}: {}", model, message);
+      model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);
     };
     if (!spec_.checkpoint_key_file.empty()) {
       BANDANA_ASSIGN_OR_RETURN(options.checkpoint_seal,
@@ -172,6 +172,12 @@ class RunningServer final : public Server {
 
   // Errors: a mistake in the configuration; or no model at all can be opened.
   absl::Status OpenModels() {
+    // Before the models: a name is answered UNAVAILABLE while its model is being opened.
+    for (const AbsentModel& alias : registry_->ConfigureAliases(std::move(spec_.aliases))) {
+      if (absl::IsAlreadyExists(alias.why)) return alias.why;
+      spdlog::error("{}", std::string(alias.why.message()));
+    }
+    spec_.aliases.clear();
     const std::vector<AbsentModel> failed = registry_->Configure(std::move(spec_.models));
     spec_.models.clear();
     for (const AbsentModel& model : failed) {
@@ -181,6 +187,7 @@ class RunningServer final : public Server {
     }
     if (!failed.empty() && registry_->List().empty()) return Annotated(failed.front());
     for (const auto& model : registry_->List()) LogModel(*model);
+    LogAliases();
     for (const absl::string_view line :
          absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
       spdlog::info("{}", std::string(line));
@@ -195,6 +202,11 @@ class RunningServer final : public Server {
       return model.why;
     }
     return Annotate(model.why, absl::StrCat("model ", model.name));
+  }
+
+  void LogAliases() const {
+    for (const AliasSpec& alias : registry_->ListAliases()) spdlog::info("{}", AliasLine(alias));
+    for (const std::string& trouble : registry_->AliasTroubles()) spdlog::error("{}", trouble);
   }
 
   bool TakeAccess(std::optional<AccessRules> access) {
@@ -230,11 +242,16 @@ class RunningServer final : public Server {
           model.public_spec.name, absl::FormatDuration(spec_.token_rotation_interval));
     }
     if (!all) return false;
+    for (const AbsentModel& alias : registry_->ConfigureAliases(std::move(spec.aliases))) {
+      all = false;
+      spdlog::error("reload: {}", std::string(alias.why.message()));
+    }
     for (const AbsentModel& failed : registry_->Configure(std::move(models))) {
       all = false;
       spdlog::error("reload: {}", std::string(Annotated(failed).message()));
     }
     for (const auto& model : registry_->List()) LogModel(*model);
+    LogAliases();
     HealthChanged();
     return all;
   }

@@ -58,33 +58,34 @@ absl::Status CheckShape(const PublicSpec& rules, const v1::SubmitRequest& reques
   return absl::OkStatus();
 }
 
-ReportedContext FromProto(const v1::ContextReport& report) {
+constexpr std::uint64_t kNoEpoch = 0;  // epochs begin with 1
+
+ReportedContext FromProto(const Answering& to, const v1::ContextReport& report) {
   ReportedContext out;
   std::memcpy(out.id.data(), report.report_id().data(), out.id.size());
-  out.epoch = report.epoch();
+  out.epoch = to.Own(report.epoch()).value_or(kNoEpoch);
   out.seed = report.seed();
   out.values.assign(report.values().begin(), report.values().end());
   return out;
 }
 
-absl::StatusOr<OpenedReports<ReportedContext>> Open(const HostedModel& model,
+absl::StatusOr<OpenedReports<ReportedContext>> Open(Recipients& to,
                                                     const v1::SubmitRequest& request,
                                                     int reports_max) {
-  BANDANA_RETURN_IF_ERROR(CheckShape(model.spec().public_spec, request, reports_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
+  BANDANA_RETURN_IF_ERROR(CheckShape(to.first().spec().public_spec, request, reports_max));
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
   OpenedReports<ReportedContext> opened;
   for (const v1::ContextReport& report : request.context_reports()) {
-    opened.reports.push_back(FromProto(report));
-    opened.reasons.push_back(v1::REJECT_REASON_UNSPECIFIED);
+    opened.Add(to.first(), FromProto(to.answering(), report));
   }
   return opened;
 }
 
 }  // namespace
 
-void SubmitContexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+void SubmitContexts(Recipients& to, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish) {
-  HandReports(model, Open(model, request, reports_max), ResultsOf(response), std::move(finish));
+  HandReports(to, Open(to, request, reports_max), ResultsOf(response), std::move(finish));
 }
 
 }  // namespace bandana::server

@@ -40,60 +40,76 @@ absl::Status CheckShape(const HostedModel& model, const v1::SubmitRequest& reque
   return CheckCount("steps", steps, steps_max);
 }
 
-// The report with its tokens opened; `foreign`: one of them is of another model, instance or epoch.
+// A report with its tokens opened.
+struct OpenedCounter {
+  ReportedCounter report;
+  HostedModel* model = nullptr;  // that made its decisions; null: none, or not one alone
+  absl::Status failed;           // that model cannot be asked
+};
+
 // Errors: UNAVAILABLE a token could not be looked at.
-absl::StatusOr<ReportedCounter> OpenTokens(const HostedModel& model,
-                                           const v1::CounterReport& report, TokenCodec& tokens,
-                                           bool& foreign) {
-  ReportedCounter out;
-  std::memcpy(out.stream.data(), report.stream().data(), out.stream.size());
-  out.step = report.step();
-  out.moment.assign(report.moment().begin(), report.moment().end());
+absl::StatusOr<OpenedCounter> OpenTokens(Recipients& to, const v1::CounterReport& report,
+                                         TokenCodec& tokens) {
+  OpenedCounter out;
+  std::memcpy(out.report.stream.data(), report.stream().data(), out.report.stream.size());
+  out.report.step = report.step();
+  out.report.moment.assign(report.moment().begin(), report.moment().end());
+  std::optional<HostedModel*> maker;  // of the tokens so far
   for (const v1::CounterStep& step : report.steps()) {
-    absl::StatusOr<Decision> decision = tokens.Open(step.token());
+    absl::StatusOr<AskedDecision> decision = tokens.Open(step.token());
     if (absl::IsUnavailable(decision.status())) return decision.status();
-    out.shown.push_back(step.shown());
-    std::optional<Decision>& opened = out.decisions.emplace_back();
+    out.report.shown.push_back(step.shown());
+    std::optional<Decision>& opened = out.report.decisions.emplace_back();
     if (!decision.ok()) continue;
+    const absl::StatusOr<HostedModel*> made = to.MakerOf(*decision);
     opened = *std::move(decision);
-    foreign = foreign || opened->instance != model.instance() || opened->epoch != model.epoch();
+    out.failed.Update(made.status());
+    if (!made.ok()) continue;
+    const bool fits = *made != nullptr && opened->epoch == (*made)->epoch();
+    if (!maker) maker = *made;
+    if (!fits || *maker != *made) maker = nullptr;
   }
+  // Without a token that opens the stream alone says whose it is.
+  out.model = maker.value_or(&to.first());
   return out;
 }
 
 // The tokens of a stream are one user's, or the model refuses them.
-bool AllowUser(const ReportedCounter& report, NewUsersOfCall& new_users) {
-  for (const std::optional<Decision>& decision : report.decisions) {
-    if (decision) return new_users.AllowReport(decision->user);
+bool AllowUser(const OpenedCounter& opened, NewUsersOfCall& new_users) {
+  for (const std::optional<Decision>& decision : opened.report.decisions) {
+    if (decision) return new_users.AllowReport(*opened.model, decision->user);
   }
   return true;
 }
 
-absl::StatusOr<OpenedReports<ReportedCounter>> Open(const HostedModel& model,
+absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
                                                     const v1::SubmitRequest& request, int steps_max,
                                                     TokenCodec& tokens) {
-  BANDANA_RETURN_IF_ERROR(CheckShape(model, request, steps_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
+  BANDANA_RETURN_IF_ERROR(CheckShape(to.first(), request, steps_max));
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
   OpenedReports<ReportedCounter> opened;
-  NewUsersOfCall new_users(model);
+  NewUsersOfCall new_users;
   for (const v1::CounterReport& report : request.counter_reports()) {
-    bool foreign = false;
-    BANDANA_ASSIGN_OR_RETURN(ReportedCounter out, OpenTokens(model, report, tokens, foreign));
-    const v1::RejectReason reason = foreign                      ? v1::TOKEN_FOREIGN
-                                    : !AllowUser(out, new_users) ? v1::USER_LIMIT
-                                                                 : v1::REJECT_REASON_UNSPECIFIED;
-    opened.reasons.push_back(reason);
-    if (reason == v1::REJECT_REASON_UNSPECIFIED) opened.reports.push_back(std::move(out));
+    BANDANA_ASSIGN_OR_RETURN(OpenedCounter out, OpenTokens(to, report, tokens));
+    if (!out.failed.ok()) {
+      opened.Fail(out.failed);
+    } else if (out.model == nullptr) {
+      opened.Refuse(v1::TOKEN_FOREIGN);
+    } else if (!AllowUser(out, new_users)) {
+      opened.Refuse(v1::USER_LIMIT);
+    } else {
+      opened.Add(*out.model, std::move(out.report));
+    }
   }
   return opened;
 }
 
 }  // namespace
 
-void SubmitCounters(HostedModel& model, const v1::SubmitRequest& request, int steps_max,
+void SubmitCounters(Recipients& to, const v1::SubmitRequest& request, int steps_max,
                     TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
   HandReports(
-      model, Open(model, request, steps_max, tokens),
+      to, Open(to, request, steps_max, tokens),
       [&response](const ReportResult& result) {
         v1::CounterResult& out = *response.add_counter_results();
         out.set_code(result.code);

@@ -1,7 +1,8 @@
-// Who may become known to a model by one call: CallQuota over its users.
+// Who may become known to the models of one call: CallQuota over their users.
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "common/design/event_rule.h"
@@ -16,33 +17,35 @@ namespace bandana::server {
 // Not thread-safe.
 class NewUsersOfCall {
  public:
-  // `model` must outlive it.
-  explicit NewUsersOfCall(const HostedModel& model) : model_(model) {}
-
   // By a decision: where the server closes windows it becomes an entry of the log, and names its
   // user, whether a report comes or not.
-  bool AllowDecision(const std::string& user) { return !by_decision() || Allow(user); }
+  bool AllowDecision(const HostedModel& model, const std::string& user) {
+    return !ByDecision(model) || Allow(model, user);
+  }
   // By a report, elsewhere. Where windows are closed here a report makes nobody known, and what is
   // counted must not depend on it.
-  bool AllowReport(const std::string& user) { return by_decision() || Allow(user); }
+  bool AllowReport(const HostedModel& model, const std::string& user) {
+    return ByDecision(model) || Allow(model, user);
+  }
 
  private:
-  bool by_decision() const {
-    return EventRuleOf(model_.spec().public_spec).window != absl::InfiniteDuration();
+  static bool ByDecision(const HostedModel& model) {
+    return EventRuleOf(model.spec().public_spec).window != absl::InfiniteDuration();
   }
-  bool Allow(const std::string& user) {
+  bool Allow(const HostedModel& model, const std::string& user) {
     NewUserQuota* const quota = CallQuota::current();
-    if (quota == nullptr || user.empty() || counted_.contains(user)) return true;
-    if (UserNodesOf(model_.spec()).known() != UserNodes::Known::kSeen) return true;
-    const absl::StatusOr<int> node = model_.ResolveUser(user);
+    if (quota == nullptr || user.empty() || counted_.contains({&model, user})) {
+      return true;
+    }
+    if (UserNodesOf(model.spec()).known() != UserNodes::Known::kSeen) return true;
+    const absl::StatusOr<int> node = model.ResolveUser(user);
     if (!node.ok() || *node >= 0) return true;
-    if (!quota->Take(model_.spec().public_spec.name)) return false;
-    counted_.insert(user);
+    if (!quota->Take(model.spec().public_spec.name)) return false;
+    counted_.emplace(&model, user);
     return true;
   }
 
-  const HostedModel& model_;
-  absl::flat_hash_set<std::string> counted_;
+  absl::flat_hash_set<std::pair<const HostedModel*, std::string>> counted_;
 };
 
 }  // namespace bandana::server

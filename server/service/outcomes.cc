@@ -11,50 +11,53 @@
 namespace bandana::server {
 namespace {
 
-v1::RejectReason ReasonOf(const HostedModel& model, const absl::StatusOr<Decision>& decision) {
-  if (!decision.ok()) return v1::TOKEN_INVALID;
-  if (decision->instance != model.instance() || decision->epoch != model.epoch() ||
-      static_cast<int>(decision->arms.front().features.size()) !=
-          model.spec().public_spec.dimension) {
-    return v1::TOKEN_FOREIGN;
-  }
-  return v1::REJECT_REASON_UNSPECIFIED;
+bool Fits(const HostedModel& model, const Decision& decision) {
+  return decision.epoch == model.epoch() &&
+         static_cast<int>(decision.arms.front().features.size()) ==
+             model.spec().public_spec.dimension;
 }
 
-// Puts the report's decision in its place. Errors: UNAVAILABLE the token could not be looked at.
-absl::Status Add(const HostedModel& model, TokenCodec& tokens, const std::string& token,
+// Puts the report's decision in its place, and the report with the model that made it. Errors:
+// UNAVAILABLE the token could not be looked at.
+absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
                  ReportedOutcome outcome, NewUsersOfCall& new_users,
                  OpenedReports<ReportedOutcome>& opened) {
-  absl::StatusOr<Decision> decision = tokens.Open(token);
+  absl::StatusOr<AskedDecision> decision = tokens.Open(token);
   if (absl::IsUnavailable(decision.status())) return decision.status();
-  v1::RejectReason reason = ReasonOf(model, decision);
-  if (reason == v1::REJECT_REASON_UNSPECIFIED && !new_users.AllowReport(decision->user)) {
-    reason = v1::USER_LIMIT;
+  if (!decision.ok()) {
+    opened.Refuse(v1::TOKEN_INVALID);
+    return absl::OkStatus();
   }
-  opened.reasons.push_back(reason);
-  if (opened.reasons.back() == v1::REJECT_REASON_UNSPECIFIED) {
+  const absl::StatusOr<HostedModel*> maker = to.MakerOf(*decision);
+  if (!maker.ok()) {
+    opened.Fail(maker.status());
+  } else if (*maker == nullptr || !Fits(**maker, *decision)) {
+    opened.Refuse(v1::TOKEN_FOREIGN);
+  } else if (!new_users.AllowReport(**maker, decision->user)) {
+    opened.Refuse(v1::USER_LIMIT);
+  } else {
     outcome.decision = *std::move(decision);
-    opened.reports.push_back(std::move(outcome));
+    opened.Add(**maker, std::move(outcome));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
+absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
                                                     const v1::ReportRequest& request,
                                                     int outcomes_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
   OpenedReports<ReportedOutcome> opened;
-  NewUsersOfCall new_users(model);
+  NewUsersOfCall new_users;
   for (const v1::Outcome& outcome : request.outcomes()) {
     ReportedOutcome reported{.decision = {}, .shown = outcome.shown()};
     if (outcome.has_reward()) reported.reward = outcome.reward();
     BANDANA_RETURN_IF_ERROR(
-        Add(model, tokens, outcome.token(), std::move(reported), new_users, opened));
+        Add(to, tokens, outcome.token(), std::move(reported), new_users, opened));
   }
   return opened;
 }
 
-absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
+absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
                                                     const v1::SubmitRequest& request,
                                                     int reports_max, TokenCodec& tokens) {
   if (request.context_reports_size() > 0) {
@@ -64,9 +67,9 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
     return FailedPrecondition("counter_reports: the model's mechanism is no counter");
   }
   BANDANA_RETURN_IF_ERROR(CheckCount("reports", request.reports_size(), reports_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(model, request));
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
   OpenedReports<ReportedOutcome> opened;
-  NewUsersOfCall new_users(model);
+  NewUsersOfCall new_users;
   for (const v1::PerturbedReport& report : request.reports()) {
     ReportedOutcome reported{.decision = {},
                              .shown = report.shown(),
@@ -74,23 +77,21 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(const HostedModel& model,
                              .output = report.output(),
                              .whole_range = report.whole_range()};
     BANDANA_RETURN_IF_ERROR(
-        Add(model, tokens, report.token(), std::move(reported), new_users, opened));
+        Add(to, tokens, report.token(), std::move(reported), new_users, opened));
   }
   return opened;
 }
 
 }  // namespace
 
-void TakeRewards(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
+void TakeRewards(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
                  TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {
-  HandReports(model, Open(model, request, outcomes_max, tokens), ResultsOf(response),
-              std::move(finish));
+  HandReports(to, Open(to, request, outcomes_max, tokens), ResultsOf(response), std::move(finish));
 }
 
-void SubmitOutputs(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+void SubmitOutputs(Recipients& to, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
-  HandReports(model, Open(model, request, reports_max, tokens), ResultsOf(response),
-              std::move(finish));
+  HandReports(to, Open(to, request, reports_max, tokens), ResultsOf(response), std::move(finish));
 }
 
 }  // namespace bandana::server

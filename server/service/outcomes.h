@@ -2,17 +2,17 @@
 #pragma once
 
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/hosted_model.h"
+#include "server/service/recipients.h"
 #include "server/service/tokens/token.h"
 #include "server/service/transport/handlers.h"
 
 namespace bandana::server {
 
 // See reports.h. Requires a model whose devices send rewards.
-void TakeRewards(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
+void TakeRewards(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
                  TokenCodec& tokens, v1::ReportResponse& response, Finish finish);
 // Requires a model whose devices send outputs.
-void SubmitOutputs(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+void SubmitOutputs(Recipients& to, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish);
 
 }  // namespace bandana::server

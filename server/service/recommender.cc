@@ -1,15 +1,16 @@
 #include "server/service/recommender.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/design/alias.h"
 #include "server/service/arm_effects_page.h"
 #include "server/service/posterior_page.h"
+#include "server/service/recipients.h"
 #include "server/service/reports.h"
 #include "server/service/selection.h"
 #include "server/service/transport/error_text.h"
@@ -17,12 +18,34 @@
 namespace bandana::server {
 namespace {
 
-absl::StatusOr<std::shared_ptr<HostedModel>> FindModel(const ModelRegistry& registry,
-                                                       std::string_view name) {
-  std::shared_ptr<HostedModel> model = registry.Find(name);
-  if (model != nullptr) return model;
-  if (name.empty()) return InvalidArgument("model: must be set");
-  return AbsenceOf(registry, name);
+// Who answers a call of one user.
+absl::StatusOr<Answering> AnsweringTo(const ModelRegistry& registry, std::string_view name,
+                                      std::string_view user) {
+  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+  return named.Of(user);
+}
+
+// Who answers a call that may name a user.
+absl::StatusOr<Answering> AnsweringOne(const ModelRegistry& registry, std::string_view name,
+                                       std::string_view user) {
+  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+  return user.empty() ? named.Only() : named.Of(user);
+}
+
+// Who takes the reports of a call, which names no user.
+absl::StatusOr<Answering> AnsweringReports(const ModelRegistry& registry, std::string_view name) {
+  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+  return named.First();
+}
+
+// The request as the model is asked by its own name: a version that it did not name is none. Fills
+// in `own` where it differs.
+template <typename Request>
+const Request& OwnRequest(const Answering& to, const Request& request, Request& own) {
+  if (to.alias == nullptr) return request;
+  own = request;
+  own.set_if_newer_than(to.Own(request.if_newer_than()).value_or(0));
+  return own;
 }
 
 class Recommender final : public RecommenderHandlers {
@@ -52,7 +75,8 @@ class Recommender final : public RecommenderHandlers {
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               Finish finish) override;
   bool HushesReports(std::string_view model) override;
-  // "" serves as long as the process does; a model serves while it can take reports.
+  // "" serves as long as the process does; a model serves while it can take reports, an alias while
+  // one of its models does.
   Serving ServingOf(std::string_view service) override;
 
  private:
@@ -65,18 +89,20 @@ class Recommender final : public RecommenderHandlers {
 
 absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
                                    v1::GetModelResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
-                           FindModel(registry_, request.model()));
-  response = ToProto(model->spec().public_spec);
-  response.set_posterior_version(model->posterior()->version());
-  response.set_epoch(model->epoch());
+  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry_, request.model()));
+  BANDANA_ASSIGN_OR_RETURN(const Answering to, named.First());
+  const HostedModel& model = *to.model;
+  response = ToProto(to.alias == nullptr ? model.spec().public_spec
+                                         : Under(model.spec().public_spec, to.alias->spec.name));
+  response.set_posterior_version(to.Shown(model.posterior()->version()));
+  response.set_epoch(to.Shown(model.epoch()));
   return absl::OkStatus();
 }
 
 absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
-                           FindModel(registry_, request.model()));
-  return server::Select(*model, request, arms_per_request_max_, clock_.Now(), tokens_, response);
+  BANDANA_ASSIGN_OR_RETURN(const Answering to,
+                           AnsweringTo(registry_, request.model(), request.user()));
+  return server::Select(to, request, arms_per_request_max_, clock_.Now(), tokens_, response);
 }
 
 absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
@@ -89,11 +115,10 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
   const absl::Time now = clock_.Now();
   for (const v1::SelectRequest& decision : request.decisions()) {
     v1::SelectResult& result = *response.add_results();
-    absl::StatusOr<std::shared_ptr<HostedModel>> model = FindModel(registry_, decision.model());
-    const absl::Status status = model.ok()
-                                    ? server::Select(**model, decision, arms_per_request_max_, now,
-                                                     tokens_, *result.mutable_selection())
-                                    : model.status();
+    const absl::StatusOr<Answering> to = AnsweringTo(registry_, decision.model(), decision.user());
+    const absl::Status status = to.ok() ? server::Select(*to, decision, arms_per_request_max_, now,
+                                                         tokens_, *result.mutable_selection())
+                                        : to.status();
     if (status.ok()) continue;
     result.clear_selection();
     result.set_code(status.raw_code());
@@ -104,30 +129,37 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
 
 absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
                                        v1::GetPosteriorResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
-                           FindModel(registry_, request.model()));
-  return FillPosterior(*model, request, response);
+  BANDANA_ASSIGN_OR_RETURN(const Answering to,
+                           AnsweringOne(registry_, request.model(), request.user()));
+  v1::GetPosteriorRequest own;
+  BANDANA_RETURN_IF_ERROR(FillPosterior(*to.model, OwnRequest(to, request, own), response));
+  response.set_version(to.Shown(response.version()));
+  return absl::OkStatus();
 }
 
 absl::Status Recommender::GetArmEffects(const v1::GetArmEffectsRequest& request,
                                         v1::GetArmEffectsResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<HostedModel> model,
-                           FindModel(registry_, request.model()));
-  return FillArmEffects(*model, request, response);
+  BANDANA_ASSIGN_OR_RETURN(const Answering to, AnsweringOne(registry_, request.model(), ""));
+  v1::GetArmEffectsRequest own;
+  BANDANA_RETURN_IF_ERROR(FillArmEffects(*to.model, OwnRequest(to, request, own), response));
+  response.set_version(to.Shown(response.version()));
+  return absl::OkStatus();
 }
 
 void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                          Finish finish) {
-  auto model = FindModel(registry_, request.model());
-  if (!model.ok()) return finish(model.status());
-  ReportOutcomes(**model, request, batch_decisions_max_, tokens_, response, std::move(finish));
+  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
+  if (!first.ok()) return finish(first.status());
+  Recipients to(registry_, *std::move(first));
+  ReportOutcomes(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
 }
 
 void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                          Finish finish) {
-  auto model = FindModel(registry_, request.model());
-  if (!model.ok()) return finish(model.status());
-  SubmitReports(**model, request, batch_decisions_max_, tokens_, response, std::move(finish));
+  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
+  if (!first.ok()) return finish(first.status());
+  Recipients to(registry_, *std::move(first));
+  SubmitReports(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
 }
 
 bool Recommender::HushesReports(std::string_view name) {
@@ -137,14 +169,16 @@ bool Recommender::HushesReports(std::string_view name) {
 
 Serving Recommender::ServingOf(std::string_view service) {
   if (service.empty()) return Serving::kServing;
-  const std::shared_ptr<HostedModel> model = registry_.Find(service);
-  if (model == nullptr) {
-    const bool absent = absl::IsUnavailable(AbsenceOf(registry_, service));
-    return absent ? Serving::kNotServing : Serving::kUnknownService;
+  const absl::StatusOr<Named> named = Resolve(registry_, service);
+  if (!named.ok()) {
+    return absl::IsUnavailable(named.status()) ? Serving::kNotServing : Serving::kUnknownService;
   }
-  const absl::Status health = model->Health();
-  // While its disk is full a model refuses reports; selections go on.
-  const bool serves = health.ok() || absl::IsResourceExhausted(health);
+  const bool serves = std::ranges::any_of(named->Models(), [](const auto& model) {
+    if (model == nullptr) return false;
+    const absl::Status health = model->Health();
+    // While its disk is full a model refuses reports; selections go on.
+    return health.ok() || absl::IsResourceExhausted(health);
+  });
   return serves ? Serving::kServing : Serving::kNotServing;
 }
 

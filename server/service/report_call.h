@@ -1,17 +1,20 @@
-// The way of one call's reports, whatever their kind: opened, handed to the model, answered in
+// The way of one call's reports, whatever their kind: opened, handed to their models, answered in
 // order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/base/check.h"
 #include "common/model/entries/report.h"
 #include "server/models/hosted_model.h"
+#include "server/service/parts_of_call.h"
+#include "server/service/recipients.h"
 #include "server/service/transport/handlers.h"
 
 namespace bandana::server {
@@ -19,15 +22,36 @@ namespace bandana::server {
 // Errors: INVALID_ARGUMENT.
 absl::Status CheckCount(std::string_view field, int count, int max);
 
-// Whether the device acted under the model's present policy. Errors: INVALID_ARGUMENT,
-// FAILED_PRECONDITION.
-absl::Status CheckPolicy(const HostedModel& model, const v1::SubmitRequest& request);
+// Whether the device acted under the policy that it agreed to under the name. Errors:
+// INVALID_ARGUMENT, FAILED_PRECONDITION.
+absl::Status CheckPolicy(const Recipients& to, const v1::SubmitRequest& request);
 
-// A call's reports: those for the model, and why the others are not.
+// A call's reports, by the model that each is for, and why the others are for none.
 template <typename Reported>
 struct OpenedReports {
-  std::vector<Reported> reports;
-  std::vector<v1::RejectReason> reasons;  // one per report of the call; unspecified = in `reports`
+  struct Part {
+    HostedModel* model = nullptr;
+    std::vector<Reported> reports;
+    std::vector<std::size_t> places;  // where they stand in the call
+  };
+  std::vector<ReportResult> results;  // one per report of the call; refused, or still to come
+  std::vector<Part> parts;
+  absl::Status failed;  // of reports whose model cannot be asked
+
+  void Add(HostedModel& model, Reported report) {
+    auto part = std::ranges::find_if(parts, [&](const Part& one) { return one.model == &model; });
+    if (part == parts.end()) part = parts.insert(part, {.model = &model});
+    part->reports.push_back(std::move(report));
+    part->places.push_back(results.size());
+    results.emplace_back();
+  }
+  void Refuse(v1::RejectReason reason) {
+    results.push_back({.code = v1::REJECTED, .reason = reason});
+  }
+  void Fail(const absl::Status& status) {
+    failed.Update(status);
+    results.emplace_back();
+  }
 };
 
 inline void Hand(HostedModel& model, std::vector<ReportedOutcome> reports, ReportDone done) {
@@ -40,17 +64,6 @@ inline void Hand(HostedModel& model, std::vector<ReportedContext> reports, Repor
   model.ReportContexts(std::move(reports), std::move(done));
 }
 
-// `add(result)` once per report of the call, in order.
-template <typename AddResult>
-void AddResults(const std::vector<v1::RejectReason>& reasons,
-                const std::vector<ReportResult>& results, const AddResult& add) {
-  std::size_t next = 0;
-  for (const v1::RejectReason reason : reasons) {
-    const bool refused = reason != v1::REJECT_REASON_UNSPECIFIED;
-    add(refused ? ReportResult{.code = v1::REJECTED, .reason = reason} : results[next++]);
-  }
-}
-
 // For HandReports: fills the response's `results`.
 template <typename Response>
 auto ResultsOf(Response& response) {
@@ -61,30 +74,38 @@ auto ResultsOf(Response& response) {
   };
 }
 
-// Counts what was refused here, hands the rest to the model, and finishes the call with
-// AddResults. Errors: those of opening, and the model's.
+// Counts what was refused here, hands each model its reports, and finishes the call once all have
+// answered: `add(result)` once per report of the call, in order. Errors: those of opening, and of
+// the models (PartsOfCall).
 template <typename Reported, typename AddResult>
-void HandReports(HostedModel& model, absl::StatusOr<OpenedReports<Reported>> opened, AddResult add,
+void HandReports(Recipients& to, absl::StatusOr<OpenedReports<Reported>> opened, AddResult add,
                  Finish finish) {
   if (!opened.ok()) return finish(opened.status());
-  for (const v1::RejectReason reason : opened->reasons) {
-    if (reason != v1::REJECT_REASON_UNSPECIFIED) model.CountRejected(v1::REJECTED, reason, 1);
+  for (const ReportResult& result : opened->results) {
+    if (result.code == v1::REJECTED) to.first().CountRejected(v1::REJECTED, result.reason, 1);
   }
-  if (opened->reports.empty()) {
-    AddResults(opened->reasons, {}, add);
-    return finish(absl::OkStatus());
+  auto done = [add = std::move(add),
+               finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {
+    if (!results.ok()) return finish(results.status());
+    for (const ReportResult& result : *results) add(result);
+    finish(absl::OkStatus());
+  };
+  if (opened->parts.empty()) {
+    return opened->failed.ok() ? done(std::move(opened->results)) : done(opened->failed);
   }
-  const std::size_t count = opened->reports.size();
-  // The callback must not own the model: dropped by the log's own thread, it would make the model
+  std::vector<std::vector<std::size_t>> places;
+  for (auto& part : opened->parts) places.push_back(std::move(part.places));
+  const auto parts = std::make_shared<PartsOfCall>(std::move(opened->results), std::move(places),
+                                                   opened->failed, std::move(done));
+  // The callbacks must not own a model: dropped by the log's own thread, it would make the model
   // join itself. A model that is deleted meanwhile completes its pending calls first.
-  Hand(model, std::move(opened->reports),
-       [reasons = std::move(opened->reasons), count, add = std::move(add),
-        finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {
-         if (!results.ok()) return finish(results.status());
-         BANDANA_CHECK(results->size() == count);
-         AddResults(reasons, *results, add);
-         finish(absl::OkStatus());
-       });
+  for (std::size_t i = 0; i < opened->parts.size(); ++i) {
+    auto& part = opened->parts[i];
+    Hand(*part.model, std::move(part.reports),
+         [parts, i](absl::StatusOr<std::vector<ReportResult>> results) {
+           parts->Take(i, std::move(results));
+         });
+  }
 }
 
 }  // namespace bandana::server

@@ -20,19 +20,19 @@ struct Row {
   decltype(&SubmitReports) submit;
 };
 
-void RefuseReport(HostedModel& model, const v1::ReportRequest&, int, TokenCodec&,
-                  v1::ReportResponse&, Finish finish) {
-  finish(FailedPrecondition("model is ", v1::Mode_Name(model.spec().public_spec.mode),
+void RefuseReport(Recipients& to, const v1::ReportRequest&, int, TokenCodec&, v1::ReportResponse&,
+                  Finish finish) {
+  finish(FailedPrecondition("model is ", v1::Mode_Name(to.first().spec().public_spec.mode),
                             ": rewards are randomized on the device and sent by Submit"));
 }
-void RefuseSubmit(HostedModel&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
+void RefuseSubmit(Recipients&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
                   Finish finish) {
   finish(FailedPrecondition("model is not LOCAL_REWARD: send its rewards by Report"));
 }
 
-void Contexts(HostedModel& model, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
+void Contexts(Recipients& to, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
               v1::SubmitResponse& response, Finish finish) {
-  SubmitContexts(model, request, reports_max, response, std::move(finish));
+  SubmitContexts(to, request, reports_max, response, std::move(finish));
 }
 
 // By ReportForm.
@@ -43,8 +43,8 @@ constexpr Row kRows[] = {
     {RefuseReport, Contexts},
 };
 
-const Row& RowOf(const HostedModel& model) {
-  return kRows[static_cast<std::size_t>(model.spec().public_spec.made->reports())];
+const Row& RowOf(const Recipients& to) {
+  return kRows[static_cast<std::size_t>(to.first().spec().public_spec.made->reports())];
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ absl::Status CheckCount(std::string_view field, int count, int max) {
   return InvalidArgument(ToAbsl(field), ": 1 to ", max, " in a call, got ", count);
 }
 
-absl::Status CheckPolicy(const HostedModel& model, const v1::SubmitRequest& request) {
+absl::Status CheckPolicy(const Recipients& to, const v1::SubmitRequest& request) {
   if (request.policy_hash().size() != sizeof(Sha256Digest)) {
     return InvalidArgument("policy_hash: must have ", sizeof(Sha256Digest), " bytes, got ",
                            request.policy_hash().size());
   }
-  const Sha256Digest policy = model.spec().public_spec.PolicyHash();
+  const Sha256Digest policy = to.policy();
   if (ToAbsl(request.policy_hash()) != ToAbsl(AsChars(policy))) {
     return FailedPrecondition(
         "policy_hash: the model's policy has changed; read it anew with GetModel");
@@ -67,14 +67,14 @@ absl::Status CheckPolicy(const HostedModel& model, const v1::SubmitRequest& requ
   return absl::OkStatus();
 }
 
-void ReportOutcomes(HostedModel& model, const v1::ReportRequest& request, int outcomes_max,
+void ReportOutcomes(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
                     TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {
-  RowOf(model).report(model, request, outcomes_max, tokens, response, std::move(finish));
+  RowOf(to).report(to, request, outcomes_max, tokens, response, std::move(finish));
 }
 
-void SubmitReports(HostedModel& model, const v1::SubmitRequest& request, int reports_max,
+void SubmitReports(Recipients& to, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
-  RowOf(model).submit(model, request, reports_max, tokens, response, std::move(finish));
+  RowOf(to).submit(to, request, reports_max, tokens, response, std::move(finish));
 }
 
 }  // namespace bandana::server

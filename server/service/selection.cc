@@ -54,8 +54,9 @@ constexpr Chooser kChoosers[] = {RankArms, DrawArms, PlayPoint};
 
 }  // namespace
 
-absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+absl::Status Select(const Answering& to, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
+  HostedModel& model = *to.model;
   const ModelSpec& spec = model.spec();
   const std::string_view refused = ModeOf(spec.public_spec.mode).no_select;
   if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));
@@ -63,7 +64,7 @@ absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int ar
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   thread_local std::vector<EffectKey> keys;
   model.UserParts(request.user(), keys);
-  if (!NewUsersOfCall(model).AllowDecision(request.user())) {
+  if (!NewUsersOfCall().AllowDecision(model, request.user())) {
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");
   }
@@ -74,7 +75,14 @@ absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int ar
   BANDANA_RETURN_IF_ERROR(kChoosers[choice](select, decision, response));
   model.NumberDecision(decision.id);
   PlaceDecision(select, now, decision);
-  BANDANA_RETURN_IF_ERROR(tokens.Seal(decision, *response.mutable_token()));
+  thread_local AskedAlias asked;
+  if (to.alias != nullptr) {
+    asked.alias = to.alias->spec.name;
+    asked.model = spec.public_spec.name;
+    response.set_posterior_version(to.Shown(response.posterior_version()));
+  }
+  BANDANA_RETURN_IF_ERROR(
+      tokens.Seal(decision, to.alias == nullptr ? nullptr : &asked, *response.mutable_token()));
   // After sealing: an open decision without a token could never be reported.
   if (!spec.public_spec.reward_window.has_value()) return absl::OkStatus();
   return model.RecordDecision(decision);

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
+#include "server/models/aliases/named.h"
 #include "server/models/hosted_model.h"
 #include "server/service/tokens/token.h"
 
@@ -24,11 +25,12 @@ struct Selecting {
 using Chooser = absl::Status (*)(const Selecting& select, Decision& decision,
                                  v1::SelectResponse& response);
 
-// Fills `response` (empty before) for one request to `model`, as its family chooses
-// (Family::Choice), and opens the decision's reward window where the server keeps one. Errors:
+// Fills `response` (empty before) for one request to the model of `to`, as its family chooses
+// (Family::Choice), and opens the decision's reward window where the server keeps one. The token
+// names the alias that was asked for. Errors:
 // those of Recommender.Select; UNAVAILABLE no key, no randomness, the log; then `response` means
 // nothing. Threads: safe; scratch memory is per thread.
-absl::Status Select(HostedModel& model, const v1::SelectRequest& request, int arms_max,
+absl::Status Select(const Answering& to, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response);
 
 }  // namespace bandana::server

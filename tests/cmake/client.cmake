@@ -48,6 +48,8 @@ set_tests_properties(held_reward_types_test PROPERTIES LABELS "unit;compile" TIM
 
 # The example of docs/sdk.md.
 add_subdirectory(${PROJECT_SOURCE_DIR}/examples/quickstart ${PROJECT_BINARY_DIR}/examples/quickstart)
+bandana_test(NAME alias_test SRCS integration/alias_test.cc
+  DEPS bandana::client bandana::ctl bandana::test_server bandana::test_support gRPC::grpc++ LABELS integration TIMEOUT 300)
 bandana_test(NAME quickstart_test SRCS integration/quickstart_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration)
 add_dependencies(quickstart_test quickstart)

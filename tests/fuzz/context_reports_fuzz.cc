@@ -34,10 +34,11 @@ constexpr int kReportsMax = 64;
 
 struct World {
   explicit World(const std::string& config)
-      : spec(testing::SpecOf(config)), path(*MakePath(spec, {}, nullptr)), model(spec) {}
+      : spec(testing::SpecOf(config)), path(*MakePath(spec, {}, nullptr)) {}
   ModelSpec spec;
   std::unique_ptr<const EventPath> path;
-  testing::FakeModel model;
+  testing::FakeRegistry registry;
+  testing::FakeModel& model = registry.Add(spec);
 };
 
 World& WorldOf(std::uint8_t number) {
@@ -91,7 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   v1::SubmitResponse response;
   int finished = 0;
   bool taken = false;
-  SubmitContexts(world.model, request, kReportsMax, response, [&](const absl::Status& status) {
+  Recipients to(world.registry, {world.registry.Find(world.spec.public_spec.name), nullptr});
+  SubmitContexts(to, request, kReportsMax, response, [&](const absl::Status& status) {
     ++finished;
     taken = status.ok();
   });

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto decision = bandana::server::DecodeDecision(bytes);
   if (!decision) return 0;
   std::string again;
-  bandana::server::EncodeDecision(*decision, again);
+  bandana::server::EncodeDecision(*decision, decision->asked ? &*decision->asked : nullptr, again);
   BANDANA_CHECK(again == bytes);
   return 0;
 }

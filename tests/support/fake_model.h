@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/design/event_rule.h"
 #include "common/design/mechanism.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
@@ -229,6 +230,34 @@ class FakeRegistry final : public server::ModelRegistry {
     return *model;
   }
 
+  // Makes or moves an alias. The first model must be there; one that is not is not served.
+  void PutAliasOf(std::string name, std::vector<AliasShare> shares) {
+    auto bound = std::make_shared<server::BoundAlias>();
+    for (const AliasShare& share : shares) bound->models.push_back(Find(share.model));
+    bound->why.resize(shares.size());
+    const PublicSpec& spec = bound->models.front()->spec().public_spec;
+    bound->hides_reports = HidesReports(spec);
+    bound->spec = {.name = name, .shares = std::move(shares), .policy = PolicyUnder(spec, name)};
+    std::lock_guard lock(mutex_);
+    aliases_[name] = std::move(bound);
+  }
+  // From now on the model is absent, as one that is being opened.
+  void TakeAway(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    models_.erase(name);
+    absent_.push_back({name, Unavailable("is being opened"), true});
+  }
+
+  std::shared_ptr<const server::BoundAlias> FindAlias(std::string_view name) const override {
+    std::lock_guard lock(mutex_);
+    const auto found = aliases_.find(std::string(name));
+    return found == aliases_.end() ? nullptr : found->second;
+  }
+  std::vector<server::AbsentModel> Absent() const override {
+    std::lock_guard lock(mutex_);
+    return absent_;
+  }
+
   std::shared_ptr<server::HostedModel> Find(std::string_view name) const override {
     std::lock_guard lock(mutex_);
     const auto found = models_.find(std::string(name));
@@ -265,6 +294,8 @@ class FakeRegistry final : public server::ModelRegistry {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeModel>> models_;
+  std::map<std::string, std::shared_ptr<const server::BoundAlias>> aliases_;
+  std::vector<server::AbsentModel> absent_;
 };
 
 // A non-private model without graph: dimension d, features clipped to norm 1.

@@ -19,6 +19,7 @@
 #include "client/src/selection/posteriors.h"
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
+#include "common/base/own_number.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
@@ -376,6 +377,17 @@ TEST(PosteriorsTest, CacheKeepsTheNewestOfTheLastUsers) {
   cache.Put("one more", {});
   EXPECT_NE(cache.Find("u"), nullptr);
   EXPECT_EQ(cache.Find("0"), nullptr);
+}
+
+// Under an alias.
+TEST(PosteriorsTest, VersionsOfTwoModelsHaveNoOrder) {
+  constexpr std::uint64_t kOther = std::uint64_t{5} << kOwnNumberBits;
+  PosteriorCache cache;
+  cache.Put("u", {.version = kOther + 7});
+  cache.Put("u", {.version = kOther + 6});
+  EXPECT_EQ(cache.Find("u")->version, kOther + 7);
+  cache.Put("u", {.version = 3});
+  EXPECT_EQ(cache.Find("u")->version, 3);
 }
 
 TEST(SelectorTest, InlineArmsMayHaveIds) {

@@ -41,6 +41,41 @@ std::vector<std::string> Places(const ConfigResult& result) {
 
 constexpr char kModel[] = "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE }\n";
 
+TEST(ParseConfig, AliasesStandForModelsOfTheFile) {
+  const std::string models = std::string(kModel) +
+                             "models { name: 'n' dimension: 2 independent {} mode: NON_PRIVATE }\n"
+                             "models { name: 'o' dimension: 3 shared {} mode: NON_PRIVATE }\n";
+  const ConfigResult result = Parse(
+      models + "aliases { name: 'feed' shares { model: 'm' weight: 95 } shares { model: 'n' } }");
+  ASSERT_TRUE(result.spec);
+  ASSERT_THAT(result.spec->aliases, SizeIs(1));
+  const AliasSpec& alias = result.spec->aliases[0];
+  EXPECT_TRUE(alias.configured);
+  EXPECT_THAT(alias.shares, ElementsAre(AliasShare{"m", 95}, AliasShare{"n", 1}));
+  EXPECT_EQ(alias.policy, PolicyUnder(result.spec->models[1].public_spec, "feed"));
+  EXPECT_EQ(AliasLine(alias), "alias feed: m:95 n:1");
+  EXPECT_THAT(Summary(*result.spec), HasSubstr("alias feed: m:95 n:1\n"));
+
+  const auto mistake = [&](const std::string& aliases) {
+    const ConfigResult wrong = Parse(models + aliases);
+    EXPECT_THAT(wrong.mistakes, SizeIs(1)) << aliases;
+    return wrong.mistakes.empty()
+               ? ""
+               : wrong.mistakes[0].field + ": " + std::string(wrong.mistakes[0].message);
+  };
+  EXPECT_THAT(
+      mistake("aliases { name: 'feed' shares { model: 'none' } }"),
+      HasSubstr("aliases[0].shares[0].model: no model of this configuration is named none"));
+  EXPECT_THAT(mistake("aliases { name: 'm' shares { model: 'm' } }"),
+              HasSubstr("aliases[0].name: is the name of a model already"));
+  EXPECT_THAT(mistake("aliases { name: 'f' shares { model: 'm' } }"
+                      "aliases { name: 'f' shares { model: 'm' } }"),
+              HasSubstr("aliases[1].name: is the name of aliases[0] already"));
+  EXPECT_THAT(mistake("aliases { name: 'f' shares { model: 'm' } shares { model: 'o' } }"),
+              HasSubstr("aliases[0].shares: alias f: dimension of model o is not that of model m"));
+  EXPECT_THAT(mistake("aliases { name: 'f' }"), HasSubstr("aliases[0].shares: must be 1 to 16"));
+}
+
 TEST(ParseConfig, AnEmptyFileIsAServerWithDefaults) {
   const ConfigResult result = Parse("");
   ASSERT_TRUE(result.spec);

@@ -110,11 +110,34 @@ TEST_F(TokenTest, KeepsTheWindowsOfACentredModel) {
   ExpectEqual(*opened, decision);
 }
 
+TEST_F(TokenTest, KeepsTheAliasThatWasAsked) {
+  Decision decision = WithWindows(MakeDecision(16, 2));
+  decision.shown = 3;
+  const AskedAlias asked = {std::string(63, 'a'), "m"};
+  std::string token;
+  ASSERT_THAT(codec_.Seal(decision, &asked, token), IsOk());
+  const auto opened = codec_.Open(token);
+  ASSERT_THAT(opened, IsOk());
+  ExpectEqual(*opened, decision);
+  EXPECT_EQ(opened->shown, 3);
+  EXPECT_EQ(opened->asked, asked);
+  EXPECT_EQ(codec_.Open(Sealed(decision))->asked, std::nullopt);
+  std::string payload;
+  EncodeDecision(decision, &asked, payload);
+  for (std::size_t n = 0; n < payload.size(); ++n) {
+    EXPECT_FALSE(DecodeDecision(payload.substr(0, n)).has_value()) << n;
+  }
+  EXPECT_FALSE(DecodeDecision(payload + "x").has_value());
+}
+
 TEST_F(TokenTest, LongestTokenIsWithinTheStatedBound) {
   Decision decision = WithWindows(MakeDecision(16, 256));
   decision.user.assign(128, 'u');
-  EXPECT_LE(Sealed(decision).size(), kTokenBytesMax);
-  EXPECT_THAT(codec_.Open(Sealed(decision)), IsOk());
+  const AskedAlias asked = {std::string(63, 'a'), std::string(63, 'm')};
+  std::string token;
+  ASSERT_THAT(codec_.Seal(decision, &asked, token), IsOk());
+  EXPECT_LE(token.size(), kTokenBytesMax);
+  EXPECT_THAT(codec_.Open(token), IsOk());
 }
 
 // As many features as 16 arms of 256 have.

@@ -40,6 +40,19 @@ class GrpcAdminClient final : public AdminClient {
   absl::Status DeleteModel(const std::string& model) override {
     return Call(&v1::Admin::Stub::DeleteModel, Of<v1::DeleteModelRequest>(model)).status();
   }
+  absl::StatusOr<v1::Alias> PutAlias(const v1::Alias& alias) override {
+    v1::PutAliasRequest request;
+    *request.mutable_alias() = alias;
+    return Call(&v1::Admin::Stub::PutAlias, request);
+  }
+  absl::Status DeleteAlias(const std::string& name) override {
+    v1::DeleteAliasRequest request;
+    request.set_name(name);
+    return Call(&v1::Admin::Stub::DeleteAlias, request).status();
+  }
+  absl::StatusOr<v1::ListAliasesResponse> ListAliases() override {
+    return Call(&v1::Admin::Stub::ListAliases, v1::ListAliasesRequest());
+  }
   absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(
       const std::string& model, const std::vector<std::uint32_t>& ids) override {
     auto request = Of<v1::RemoveArmsRequest>(model);

@@ -31,6 +31,9 @@ class AdminClient {
   virtual absl::StatusOr<v1::ModelDescription> UpdateModel(
       const v1::UpdateModelRequest& request) = 0;
   virtual absl::Status DeleteModel(const std::string& model) = 0;
+  virtual absl::StatusOr<v1::Alias> PutAlias(const v1::Alias& alias) = 0;
+  virtual absl::Status DeleteAlias(const std::string& name) = 0;
+  virtual absl::StatusOr<v1::ListAliasesResponse> ListAliases() = 0;
   // Sent in messages of about 1 MiB; they take effect together.
   virtual absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,
                                                       const std::vector<v1::Arm>& arms) = 0;

@@ -1,5 +1,6 @@
 #include "tools/ctl/commands.h"
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 #include <utility>
@@ -138,6 +139,46 @@ absl::Status ModelsUpdate(Context& context) {
 absl::Status ModelsDelete(Context& context) {
   BANDANA_RETURN_IF_ERROR(context.client.DeleteModel(context.line.model));
   return Say(absl::StrCat("deleted ", context.line.model, "\n"), context);
+}
+
+// MODEL[:WEIGHT]
+absl::StatusOr<v1::Share> ParseShare(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  v1::Share share;
+  share.set_model(std::string(word.substr(0, colon)));
+  share.set_weight(1);
+  if (colon == std::string_view::npos) return share;
+  const std::string_view digits = word.substr(colon + 1);
+  std::uint32_t weight = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), weight);
+  if (error != std::errc() || end != digits.data() + digits.size() || weight == 0) {
+    return InvalidArgument("a weight must be a whole number from 1 on, got \"", ToAbsl(digits),
+                           "\"");
+  }
+  share.set_weight(weight);
+  return share;
+}
+
+absl::Status AliasPut(Context& context) {
+  v1::Alias alias;
+  alias.set_name(context.arguments[0]);
+  for (const std::string& word : context.arguments.subspan(1)) {
+    BANDANA_ASSIGN_OR_RETURN(*alias.add_shares(), ParseShare(word));
+  }
+  return Print(context.client.PutAlias(alias), context);
+}
+
+absl::Status AliasList(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const auto aliases, context.client.ListAliases());
+  context.output.text = AliasTable(aliases);
+  context.output.json = ToJson(aliases);
+  return absl::OkStatus();
+}
+
+absl::Status AliasDelete(Context& context) {
+  const std::string& name = context.arguments[0];
+  BANDANA_RETURN_IF_ERROR(context.client.DeleteAlias(name));
+  return Say(absl::StrCat("deleted alias ", name, "\n"), context);
 }
 
 absl::Status ArmsPut(Context& context) {
@@ -310,6 +351,10 @@ constexpr Command kCommands[] = {
     {"models update", "FILE [FIELD...]", 1, -1, true, ModelsUpdate,
      "take the fields of a textproto of ModelConfig; each FIELD gets its default"},
     {"models delete", "", 0, 0, true, ModelsDelete, "a model made at run time, with its data"},
+    {"models alias put", "NAME MODEL[:WEIGHT]...", 2, -1, false, AliasPut,
+     "let a name stand for models; of several each takes users by its weight"},
+    {"models alias list", "", 0, 0, false, AliasList, "names that stand for models"},
+    {"models alias delete", "NAME", 1, 1, false, AliasDelete, "an alias; its models stay"},
     {"arms put", "FILE", 1, 1, true, ArmsPut, "add or replace the arms of an arms.tsv"},
     {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},
     {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
@@ -330,6 +375,8 @@ constexpr Command kCommands[] = {
     {"stats", "", 0, 0, true, Stats, "counters and log positions"},
 };
 
+constexpr std::size_t kVerbWordsMax = 3;
+
 std::string Usage(const Command& command) {
   return absl::StrCat(command.verb, command.arguments[0] == '\0' ? "" : " ", command.arguments,
                       command.needs_model ? " --model M" : "");
@@ -337,10 +384,11 @@ std::string Usage(const Command& command) {
 
 // The command whose verb the words start with, and the number of words in it.
 std::pair<const Command*, std::size_t> FindCommand(Words words) {
-  for (const Command& command : kCommands) {
-    if (!words.empty() && words[0] == command.verb) return {&command, 1};
-    if (words.size() >= 2 && absl::StrCat(words[0], " ", words[1]) == command.verb) {
-      return {&command, 2};
+  std::string verb;
+  for (std::size_t count = 1; count <= std::min(words.size(), kVerbWordsMax); ++count) {
+    absl::StrAppend(&verb, count > 1 ? " " : "", words[count - 1]);
+    for (const Command& command : kCommands) {
+      if (verb == command.verb) return {&command, count};
     }
   }
   return {nullptr, 0};

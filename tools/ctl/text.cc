@@ -30,6 +30,21 @@ std::string ModelTable(const v1::ListModelsResponse& models) {
   return table;
 }
 
+std::string AliasTable(const v1::ListAliasesResponse& aliases) {
+  std::string table = absl::StrFormat("%-24s %s\n", "ALIAS", "MODELS");
+  for (const v1::Alias& alias : aliases.aliases()) {
+    double sum = 0;
+    for (const v1::Share& share : alias.shares()) sum += share.weight();
+    absl::StrAppendFormat(
+        &table, "%-24s %s\n", alias.name(),
+        absl::StrJoin(alias.shares(), ", ", [sum](std::string* out, const v1::Share& share) {
+          absl::StrAppendFormat(out, "%s:%d (%.3g %%)", share.model(), share.weight(),
+                                100 * share.weight() / sum);
+        }));
+  }
+  return table;
+}
+
 std::string ArmLine(const v1::Arm& arm) {
   const std::map<std::string, std::string> groups(arm.groups().begin(), arm.groups().end());
   return absl::StrCat(

@@ -11,6 +11,9 @@ namespace bandana {
 // A table, one line per model.
 std::string ModelTable(const v1::ListModelsResponse& models);
 
+// One line per alias: its models, with the part of the users that each takes.
+std::string AliasTable(const v1::ListAliasesResponse& aliases);
+
 // One line of arms.tsv, with its newline.
 std::string ArmLine(const v1::Arm& arm);
 // Id, node where there is one, groups where there are some; tabs between.

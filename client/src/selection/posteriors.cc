@@ -5,6 +5,7 @@
 
 #include "client/src/privacy/features.h"
 #include "common/bandits/scoring.h"
+#include "common/base/own_number.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -95,7 +96,8 @@ std::shared_ptr<const UserPosterior> PosteriorCache::Find(const std::string& use
 void PosteriorCache::Put(const std::string& user, UserPosterior posterior) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_user_.find(user); found != by_user_.end()) {
-    if (found->second->posterior->version > posterior.version) return;
+    const std::uint64_t before = found->second->posterior->version;
+    if (OfOneModel(before, posterior.version) && before > posterior.version) return;
     entries_.erase(found->second);
     by_user_.erase(found);
   }

@@ -48,7 +48,7 @@ class PosteriorCache {
 
   // Null when there is none.
   std::shared_ptr<const UserPosterior> Find(const std::string& user);
-  // Keeps the newer of the two.
+  // Keeps the newer of the two; of two models behind an alias the one that was put last.
   void Put(const std::string& user, UserPosterior posterior);
 
  private:

@@ -57,6 +57,15 @@ std::string ModelLine(const ModelSpec& spec) {
                       ", dimension ", out.dimension);
 }
 
+std::string AliasLine(const AliasSpec& alias) {
+  std::string line = absl::StrCat("alias ", alias.name, ":");
+  for (const AliasShare& share : alias.shares) {
+    absl::StrAppend(&line, " ", share.model);
+    if (alias.shares.size() > 1) absl::StrAppend(&line, ":", share.weight);
+  }
+  return line;
+}
+
 std::string Warning(const ModelSpec& spec) {
   return spec.public_spec.made->Warning(spec.public_spec);
 }
@@ -69,6 +78,7 @@ std::string Summary(const ServerSpec& spec) {
     absl::StrAppend(&text, "admin_listen ", ToString(*spec.admin_listen), "\n");
   text += SecuritySummary(spec.tls, spec.access);
   for (const ModelSpec& model : spec.models) text += ModelSummary(model);
+  for (const AliasSpec& alias : spec.aliases) absl::StrAppend(&text, AliasLine(alias), "\n");
   return text;
 }
 

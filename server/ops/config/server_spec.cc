@@ -164,6 +164,52 @@ void ParseModels(const v1::ServerConfig& config, std::string_view folder, bool c
   }
 }
 
+// Aliases of models that somebody made at run time are made at run time: nothing could check them
+// here.
+void ParseAliases(const v1::ServerConfig& config, ServerSpec& spec,
+                  std::vector<ConfigError>& errors) {
+  const FieldChecks checks(errors);
+  const auto model_of = [&](const std::string& name) -> const ModelSpec* {
+    const auto found = std::ranges::find_if(
+        spec.models, [&](const ModelSpec& model) { return model.public_spec.name == name; });
+    return found == spec.models.end() ? nullptr : &*found;
+  };
+  const auto is_model = [&](const std::string& name) {
+    return std::ranges::any_of(config.models(), [&](const auto& m) { return m.name() == name; });
+  };
+  if (config.aliases_size() > kAliasesMax) {
+    checks.Add("aliases",
+               absl::StrCat("must be at most ", kAliasesMax, ", got ", config.aliases_size()));
+  }
+  std::map<std::string, int> first_of;
+  for (int i = 0; i < config.aliases_size(); ++i) {
+    const FieldChecks inside = checks.Inside(absl::StrCat("aliases[", i, "]"));
+    AliasSpec alias = ParseAlias(config.aliases(i), inside);
+    alias.configured = true;
+    const auto [first, is_new] = first_of.emplace(alias.name, i);
+    if (!is_new) {
+      inside.Add("name", absl::StrCat("is the name of aliases[", first->second, "] already"));
+    }
+    if (is_model(alias.name)) inside.Add("name", "is the name of a model already");
+    std::vector<const ModelSpec*> models;
+    for (std::size_t s = 0; s < alias.shares.size(); ++s) {
+      const std::string& name = alias.shares[s].model;
+      const ModelSpec* const model = model_of(name);
+      if (model != nullptr) models.push_back(model);
+      if (is_model(name)) continue;
+      inside.Add(absl::StrCat("shares[", s, "].model"),
+                 absl::StrCat("no model of this configuration is named ", name,
+                              "; Admin.PutAlias makes aliases of models made at run time"));
+    }
+    if (models.empty() || models.size() != alias.shares.size()) continue;  // said above
+    if (const absl::Status fit = CheckBehindAlias(alias.name, models); !fit.ok()) {
+      inside.Add("shares", std::string(fit.message()));
+    }
+    alias.policy = PolicyUnder(models.front()->public_spec, alias.name);
+    spec.aliases.push_back(std::move(alias));
+  }
+}
+
 // The key before the present one stays valid, so a token lives at least one rotation interval.
 void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerSpec& spec,
                  const FieldChecks& checks) {
@@ -188,6 +234,7 @@ void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerS
 
 v1::ServerConfig FixedPart(v1::ServerConfig config) {
   config.clear_models();
+  config.clear_aliases();
   config.clear_access();
   config.clear_log_level();
   v1::ServerLimits& limits = *config.mutable_limits();
@@ -244,6 +291,7 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   }
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_model_files, spec, found);
+  ParseAliases(config, spec, found);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
   if (!config.checkpoint_key_file().empty()) {
     spec.checkpoint_key_file = ResolvePath(config.checkpoint_key_file(), folder);

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "bandana/v1/config.pb.h"
 #include "common/base/address.h"
+#include "common/design/alias.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
 #include "server/ops/config/security_spec.h"
@@ -41,6 +42,7 @@ struct ServerSpec {
   // The configuration without what a running server takes: two that differ need a restart.
   v1::ServerConfig fixed;
   std::vector<ModelSpec> models;
+  std::vector<AliasSpec> aliases;       // of these models, with their policies
   std::optional<TlsSpec> tls;           // absent: plaintext
   std::optional<AccessRules> access;    // absent: every caller has every role
   std::optional<Address> admin_listen;  // absent: Admin is on `listen`

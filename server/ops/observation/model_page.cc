@@ -46,16 +46,17 @@ std::string Privacy(const ModelView& model) {
 
 std::string Facts(const ModelView& model) {
   const bool is_private = !model.mechanism.empty();
-  return absl::StrCat("<dl>\n", Fact("Mode", ModeWords(model)),
-                      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"),
-                      Privacy(model),
-                      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
-                      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
-                      Fact("Reports applied", Grouped(model.reports_applied)),
-                      Fact("Reports rejected", Rejected(model)),
-                      Fact("Posterior version", Grouped(model.posterior_version)),
-                      Fact("Entries not applied yet", Grouped(model.apply_lag())),
-                      Fact("Epoch", Grouped(model.epoch)), "</dl>\n");
+  const std::string aliases = Escape(absl::StrJoin(model.aliases, ", "));
+  return absl::StrCat(
+      "<dl>\n", aliases.empty() ? "" : Fact("Aliases", aliases), Fact("Mode", ModeWords(model)),
+      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"), Privacy(model),
+      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
+      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
+      Fact("Reports applied", Grouped(model.reports_applied)),
+      Fact("Reports rejected", Rejected(model)),
+      Fact("Posterior version", Grouped(model.posterior_version)),
+      Fact("Entries not applied yet", Grouped(model.apply_lag())),
+      Fact("Epoch", Grouped(model.epoch)), "</dl>\n");
 }
 
 std::string ValueWords(const EffectLook::Value& value, bool vector) {

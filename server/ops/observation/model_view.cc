@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/design/alias.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
 
@@ -111,6 +113,17 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   return view;
 }
 
+void SetAliases(const AliasSpec& alias, std::vector<ModelView>& views) {
+  double sum = 0;
+  for (const AliasShare& share : alias.shares) sum += share.weight;
+  for (const AliasShare& share : alias.shares) {
+    const auto view = std::ranges::find(views, share.model, &ModelView::name);
+    if (view == views.end()) continue;
+    view->aliases.push_back(
+        absl::StrCat(alias.name, absl::StrFormat(" (%.3g %%)", 100 * share.weight / sum)));
+  }
+}
+
 }  // namespace
 
 std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLooks& looks) {
@@ -134,6 +147,7 @@ std::vector<ModelView> ViewModels(const ModelRegistry& registry, const EffectLoo
                    [](const ModelView& a, const ModelView& b) { return a.name < b.name; });
   const auto same = [](const ModelView& a, const ModelView& b) { return a.name == b.name; };
   views.erase(std::unique(views.begin(), views.end(), same), views.end());
+  for (const AliasSpec& alias : registry.ListAliases()) SetAliases(alias, views);
   return views;
 }
 

@@ -45,6 +45,8 @@ struct RefusalView {
 
 struct ModelView {
   std::string name;
+  // That it is behind, each with the part of the users that it takes: "feed (5 %)".
+  std::vector<std::string> aliases;
   std::string mode;       // by name, as in the configuration
   std::string mechanism;  // the same, "" without privacy
   std::string guarantee;  // as in the policy

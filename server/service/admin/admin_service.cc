@@ -10,6 +10,7 @@
 
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
+#include "common/design/alias.h"
 #include "common/design/coupling_message.h"
 #include "common/design/field_checks.h"
 #include "common/planner/served_config.h"
@@ -185,6 +186,39 @@ class AdminService::Impl final : public v1::Admin::Service {
                       v1::ModelDescription* response) override {
     return ServeStream(*context, "Import", [&](Visit&, StreamGuard::Lease& lease) {
       return ImportFrom(*context, *reader, *response, lease);
+    });
+  }
+
+  grpc::Status PutAlias(grpc::ServerContext* context, const v1::PutAliasRequest* request,
+                        v1::Alias* response) override {
+    return Serve(*context, "PutAlias", [&](Visit& visit) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->alias().name()));  // for the call's line
+      std::vector<ConfigError> errors;
+      AliasSpec asked = ParseAlias(request->alias(), FieldChecks(errors, "alias."));
+      BANDANA_RETURN_IF_ERROR(ToStatus(errors));
+      BANDANA_ASSIGN_OR_RETURN(const AliasSpec put, registry_.PutAlias(std::move(asked)));
+      options_.on_models_changed();
+      *response = ToProto(put);
+      return absl::OkStatus();
+    });
+  }
+  grpc::Status DeleteAlias(grpc::ServerContext* context, const v1::DeleteAliasRequest* request,
+                           v1::DeleteAliasResponse*) override {
+    return Serve(*context, "DeleteAlias", [&](Visit& visit) {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->name()));
+      BANDANA_RETURN_IF_ERROR(registry_.DeleteAlias(request->name()));
+      options_.on_models_changed();
+      return absl::OkStatus();
+    });
+  }
+  grpc::Status ListAliases(grpc::ServerContext* context, const v1::ListAliasesRequest*,
+                           v1::ListAliasesResponse* response) override {
+    return Serve(*context, "ListAliases", [&](Visit&) {
+      BANDANA_RETURN_IF_ERROR(registry_.AliasesStatus());
+      for (const AliasSpec& alias : registry_.ListAliases()) {
+        *response->add_aliases() = ToProto(alias);
+      }
+      return absl::OkStatus();
     });
   }
 

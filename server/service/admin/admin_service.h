@@ -20,7 +20,7 @@ namespace bandana::server {
 struct AdminOptions {
   // Longest token_lifetime that a new model may have: keys are rotated at this age.
   absl::Duration token_lifetime_max = absl::Hours(24);
-  // Called after a model came or went.
+  // Called after a model or an alias came, went or changed.
   std::function<void()> on_models_changed = [] {};
   // Streaming calls at a time, and how long each may take; Export and Import longer while they move
   // (kStreamBytesPerSecondMin).

@@ -69,7 +69,8 @@ absl::Status NotATokenOfOurs() {
 
 }  // namespace
 
-absl::Status TokenCodec::Seal(const Decision& decision, std::string& token) {
+absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked,
+                              std::string& token) {
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const TokenKey> key, keys_.TakeSealingKey());
   token.clear();
   token.resize(kHeaderBytes);
@@ -77,7 +78,7 @@ absl::Status TokenCodec::Seal(const Decision& decision, std::string& token) {
   std::memcpy(token.data() + kKeyIdOffset, &key->id, sizeof key->id);
   BANDANA_RETURN_IF_ERROR(
       FillRandom(WritableBytes(token).subspan<kNonceOffset, kAeadNonceBytes>()));
-  EncodeDecision(decision, token);
+  EncodeDecision(decision, asked, token);
   token.resize(token.size() + kAeadTagBytes);
 
   AeadSealer* const sealer = CipherOf<AeadSealer>(*key);
@@ -92,7 +93,7 @@ absl::Status TokenCodec::Seal(const Decision& decision, std::string& token) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Decision> TokenCodec::Open(std::string_view token) {
+absl::StatusOr<AskedDecision> TokenCodec::Open(std::string_view token) {
   if (token.size() <= kHeaderBytes + kAeadTagBytes || token.size() > kTokenBytesMax ||
       token[0] != kVersion) {
     return NotATokenOfOurs();
@@ -109,7 +110,7 @@ absl::StatusOr<Decision> TokenCodec::Open(std::string_view token) {
                     WritableBytes(plain), AsBytes(token).last<kAeadTagBytes>())) {
     return NotATokenOfOurs();
   }
-  std::optional<Decision> decision = DecodeDecision(plain);
+  std::optional<AskedDecision> decision = DecodeDecision(plain);
   if (!decision.has_value()) return NotATokenOfOurs();
   return *std::move(decision);
 }

@@ -11,7 +11,9 @@ namespace {
 
 // Beside the number of arms.
 constexpr std::uint8_t kWindows = 0x80;
-constexpr std::uint8_t kShown = 0x40;  // a rank other than 0 follows at the end
+constexpr std::uint8_t kShown = 0x40;    // a rank other than 0 follows at the end
+constexpr std::uint8_t kAliased = 0x20;  // at the very end: the alias, and its model
+static_assert(kTopKMax < kAliased);
 // Beside the dimension.
 constexpr std::uint16_t kKeyed = 0x8000;
 static_assert(kSparseDimensionMax < kKeyed);
@@ -48,19 +50,37 @@ bool DecodeShown(ByteReader& in, Decision& decision) {
   return decision.shown > 0 && decision.shown < decision.arms.size();
 }
 
-bool DecodeArms(ByteReader& in, Decision& decision) {
+bool DecodeName(ByteReader& in, std::string& name) {
+  name = std::string(in.Take(in.U8()));
+  return !name.empty() && name.size() <= kModelNameBytesMax;
+}
+
+void EncodeName(const std::string& name, ByteWriter& writer, std::string& out) {
+  BANDANA_CHECK(!name.empty() && name.size() <= kModelNameBytesMax);
+  writer.U8(static_cast<std::uint8_t>(name.size()));
+  out.append(name);
+}
+
+bool DecodeAsked(ByteReader& in, AskedDecision& decision) {
+  AskedAlias& asked = decision.asked.emplace();
+  return DecodeName(in, asked.alias) && DecodeName(in, asked.model);
+}
+
+bool DecodeArms(ByteReader& in, AskedDecision& decision) {
   std::vector<SealedArm>& arms = decision.arms;
   const std::uint8_t flags = in.U8();
   const bool windows = (flags & kWindows) != 0;
   const bool shown = (flags & kShown) != 0;
-  const std::size_t count = flags & (kShown - 1);
+  const bool aliased = (flags & kAliased) != 0;
+  const std::size_t count = flags & (kAliased - 1);
   const std::uint16_t shape = ReadU16(in);
   const std::size_t dimension = shape & (kKeyed - 1);
   const bool keyed = (shape & kKeyed) != 0;
   const std::size_t keys = keyed ? in.U8() : 0;
   if (keyed && (keys < 1 || keys > kKeyPartsMax)) return false;
   if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
-  if (in.remaining() != count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0)) return false;
+  const std::size_t bytes = count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0);
+  if (aliased ? in.remaining() <= bytes : in.remaining() != bytes) return false;
   arms.resize(count);
   for (SealedArm& arm : arms) {
     arm.features.resize(dimension);
@@ -71,12 +91,13 @@ bool DecodeArms(ByteReader& in, Decision& decision) {
     for (std::uint64_t& key : arm.keys) key = in.U64();
     if (!(arm.propensity >= 0 && arm.propensity <= 1) || !AllFinite(arm.features)) return false;
   }
-  return !shown || DecodeShown(in, decision);
+  if (shown && !DecodeShown(in, decision)) return false;
+  return !aliased || DecodeAsked(in, decision);
 }
 
 }  // namespace
 
-void EncodeDecision(const Decision& decision, std::string& out) {
+void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::string& out) {
   BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kTopKMax);
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
@@ -87,7 +108,8 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   BANDANA_CHECK(keys <= kKeyPartsMax);
   const std::size_t size =
       16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 + (keys > 0 ? 1 : 0) +
-      decision.arms.size() * ArmBytes(dimension, windows, keys) + (decision.shown > 0 ? 1 : 0);
+      decision.arms.size() * ArmBytes(dimension, windows, keys) + (decision.shown > 0 ? 1 : 0) +
+      (asked == nullptr ? 0 : 2 + asked->alias.size() + asked->model.size());
   out.reserve(out.size() + size);
   const std::size_t end = out.size() + size;
   ByteWriter writer(out);
@@ -99,7 +121,8 @@ void EncodeDecision(const Decision& decision, std::string& out) {
   writer.U8(static_cast<std::uint8_t>(decision.user.size()));
   out.append(decision.user);
   writer.U8(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0) |
-                                      (decision.shown > 0 ? kShown : 0)));
+                                      (decision.shown > 0 ? kShown : 0) |
+                                      (asked == nullptr ? 0 : kAliased)));
   const std::size_t shape = dimension | (keys > 0 ? kKeyed : 0);
   writer.U8(static_cast<std::uint8_t>(shape & 0xff));
   writer.U8(static_cast<std::uint8_t>(shape >> 8));
@@ -116,11 +139,15 @@ void EncodeDecision(const Decision& decision, std::string& out) {
     for (const std::uint64_t key : arm.keys) writer.U64(key);
   }
   if (decision.shown > 0) writer.U8(static_cast<std::uint8_t>(decision.shown));
+  if (asked != nullptr) {
+    EncodeName(asked->alias, writer, out);
+    EncodeName(asked->model, writer, out);
+  }
   BANDANA_CHECK(out.size() == end);
 }
 
-std::optional<Decision> DecodeDecision(std::string_view bytes) {
-  Decision decision;
+std::optional<AskedDecision> DecodeDecision(std::string_view bytes) {
+  AskedDecision decision;
   ByteReader in(bytes);
   in.Fixed(decision.instance);
   in.Fixed(decision.id);

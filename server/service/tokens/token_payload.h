@@ -5,22 +5,26 @@
 #include <string>
 #include <string_view>
 
-#include "common/model/entries/decision.h"
+#include "server/service/tokens/asked_decision.h"
 
 namespace bandana::server {
 
 // Appends the encoding. Numbers are little endian; doubles keep their bits.
 //   instance 16 | decision id 16 | epoch 8 | time, microseconds since 1970, 8 | node 4 | user
-//   length 1, user | arms 1, + 128 with windows, + 64 with a rank that is not the first | dimension
-//   2, + 32768 with keys | [keys 1] | arms times: propensity 8, [low 8, high 8 of the window,]
-//   features 8 d, [keys 8 times their number] | [rank 1]
-// Requires what DecodeDecision checks.
-void EncodeDecision(const Decision& decision, std::string& out);
+//   length 1, user | arms 1, + 128 with windows, + 64 with a rank that is not the first, + 32 with
+//   an alias | dimension 2, + 32768 with keys | [keys 1] | arms times: propensity 8, [low 8, high 8
+//   of the window,] features 8 d, [keys 8 times their number] | [rank 1] | [alias: length 1, name,
+//   length 1, name of its model]
+// Requires what DecodeDecision checks. `asked` may be null.
+void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::string& out);
+inline void EncodeDecision(const Decision& decision, std::string& out) {
+  EncodeDecision(decision, nullptr, out);
+}
 
 // The inverse. Total: nullopt on anything that is not exactly one encoding with 1 to kTopKMax arms
 // of one dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, user at most
 // kUserIdBytesMax bytes, node >= -1, features finite, propensities in [0, 1], windows finite with
-// low < high.
-std::optional<Decision> DecodeDecision(std::string_view bytes);
+// low < high, names of 1 to kModelNameBytesMax bytes.
+std::optional<AskedDecision> DecodeDecision(std::string_view bytes);
 
 }  // namespace bandana::server

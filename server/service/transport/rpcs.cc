@@ -50,6 +50,10 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/ListModels", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/CheckImport", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/Import", Role::kAdmin, Scope::kWholeServer),
+    // The same goes for aliases, and whoever may name one gets every model behind it.
+    OffQueues("bandana.v1.Admin/PutAlias", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.v1.Admin/DeleteAlias", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.v1.Admin/ListAliases", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/UpdateModel", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/DeleteModel", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/PutArms", Role::kAdmin, Scope::kNamedModel),

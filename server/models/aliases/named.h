@@ -1,0 +1,72 @@
+// What a name stands for when a call comes: a model, or the models behind an alias.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/design/alias.h"
+#include "server/models/hosted_model.h"
+
+namespace bandana::server {
+
+class ModelRegistry;
+
+// An alias with the models that are served under it. Immutable.
+struct BoundAlias {
+  AliasSpec spec;
+  // One per share. Null: absent, or its policy is not the alias's.
+  std::vector<std::shared_ptr<HostedModel>> models;
+  std::vector<std::string> why;  // one per share, for operators: why it is null; else ""
+  bool hides_reports = false;    // of a model behind it: ModelRegistry::HidesReportsOf
+};
+
+// The model that answers a call.
+struct Answering {
+  std::shared_ptr<HostedModel> model;       // never null
+  std::shared_ptr<const BoundAlias> alias;  // that was asked for; null: the model's own name was
+
+  // A number that the model counts by itself (its epoch, a version of its posterior) as callers see
+  // it. Under an alias it says whose it is, so that those of two models are not taken for one
+  // another: it is made of 23 bits of the instance and the last kOwnNumberBits of the number.
+  std::uint64_t Shown(std::uint64_t number) const;
+  // The number behind one that was shown; nullopt: another model's.
+  std::optional<std::uint64_t> Own(std::uint64_t shown) const;
+};
+
+class Named {
+ public:
+  explicit Named(std::shared_ptr<HostedModel> model) : model_(std::move(model)) {}
+  explicit Named(std::shared_ptr<const BoundAlias> alias) : alias_(std::move(alias)) {}
+
+  // Null: a model by its own name.
+  const std::shared_ptr<const BoundAlias>& alias() const { return alias_; }
+  // Who answers this user. Errors: UNAVAILABLE the user's model is not served now.
+  absl::StatusOr<Answering> Of(std::string_view user) const;
+  // Who answers a call that names no user. Errors: also FAILED_PRECONDITION there are several.
+  absl::StatusOr<Answering> Only() const;
+  // Who answers what all of them would say alike: the first that is served.
+  absl::StatusOr<Answering> First() const;
+  // All of them; null: one that is not served now.
+  std::span<const std::shared_ptr<HostedModel>> Models() const {
+    return alias_ == nullptr ? std::span(&model_, 1) : std::span(alias_->models);
+  }
+
+ private:
+  absl::StatusOr<Answering> At(std::size_t share) const;
+
+  std::shared_ptr<HostedModel> model_;
+  std::shared_ptr<const BoundAlias> alias_;
+};
+
+// The one place where a name becomes a model. Waits for nobody. Errors: INVALID_ARGUMENT no name;
+// AbsenceOf.
+absl::StatusOr<Named> Resolve(const ModelRegistry& registry, std::string_view name);
+
+}  // namespace bandana::server

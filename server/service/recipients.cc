@@ -1,0 +1,40 @@
+#include "server/service/recipients.h"
+
+#include <algorithm>
+
+#include "common/design/alias.h"
+
+namespace bandana::server {
+
+Sha256Digest Recipients::policy() const {
+  return first_.alias == nullptr ? first().spec().public_spec.PolicyHash()
+                                 : first_.alias->spec.policy;
+}
+
+absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
+  const auto known =
+      std::ranges::find_if(found_, [&](const auto& named) { return named.first == name; });
+  if (known != found_.end()) return known->second.get();
+  std::shared_ptr<HostedModel> model = registry_.Find(name);
+  if (model == nullptr) {
+    const absl::Status absence = AbsenceOf(registry_, name);
+    if (absl::IsUnavailable(absence)) return absence;
+  } else if (PolicyUnder(model->spec().public_spec, first_.alias->spec.name) != policy()) {
+    model = nullptr;
+  }
+  return found_.emplace_back(name, std::move(model)).second.get();
+}
+
+absl::StatusOr<HostedModel*> Recipients::MakerOf(const AskedDecision& decision) {
+  HostedModel* maker = nullptr;
+  if (first_.alias == nullptr) {
+    if (!decision.asked) maker = first_.model.get();
+  } else if (decision.asked && decision.asked->alias == first_.alias->spec.name) {
+    const absl::StatusOr<HostedModel*> behind = Behind(decision.asked->model);
+    if (!behind.ok()) return behind.status();
+    maker = *behind;
+  }
+  return maker != nullptr && maker->instance() == decision.instance ? maker : nullptr;
+}
+
+}  // namespace bandana::server
