@@ -1,12 +1,17 @@
 // What the gate is made of: who pays, who is counted, what a verdict is told as.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
+#include "server/models/admission/entry_salts.h"
 #include "server/models/admission/epoch_events.h"
 #include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
 #include "server/models/admission/verdict.h"
+#include "tests/support/seeded_bits.h"
 
 namespace bandana::testing {
 namespace {
@@ -20,6 +25,42 @@ class Counts final : public EpochCounts {
   std::uint64_t OfAll() const override { return 9; }
   std::uint64_t OfLongestStream() const override { return 4; }
 };
+
+// What the next transaction's entries are salted with.
+std::vector<std::string> Salts(server::EntrySalts& salts, int entries) {
+  EXPECT_TRUE(salts.Ready());
+  server::LogBatch batch;
+  for (int i = 0; i < entries; ++i) batch.Add("record");
+  salts.Put(batch);
+  std::vector<std::string> bytes;
+  for (const auto& record : batch.records) bytes.emplace_back(record.bytes);
+  return bytes;
+}
+
+// In a report's world more transactions fail, or have no entries. Others draw the same.
+TEST(EntrySaltsTest, RandomnessIsDrawnOncePerTransactionThatIsDurableWithEntries) {
+  SeededBits one_bits(7);
+  SeededBits other_bits(7);
+  server::EntrySalts one(true, one_bits);
+  server::EntrySalts other(true, other_bits);
+  const std::vector<std::string> failed = Salts(one, 2);  // rolled back
+  EXPECT_EQ(Salts(one, 2), failed);
+  EXPECT_NE(failed[0], failed[1]);
+  one.Committed();
+  EXPECT_EQ(Salts(other, 2), failed);
+  other.Committed();
+  Salts(other, 0);  // a report's cell alone
+  other.Committed();
+  const std::vector<std::string> next = Salts(one, 1);
+  EXPECT_EQ(Salts(other, 1), next);
+  EXPECT_NE(next[0], failed[0]);
+}
+
+TEST(EntrySaltsTest, OtherLogsAreLeftAsTheyAre) {
+  SeededBits bits(7);
+  server::EntrySalts salts(false, bits);
+  EXPECT_EQ(Salts(salts, 1), std::vector<std::string>{"record"});
+}
 
 TEST(DebitPolicyTest, StreamsOfNodesPayOnceAndEndAtTheirBound) {
   const auto policy = MakeNodeStreamDebits({.releases = 1}, {.steps_max = 6, .field = "f"});

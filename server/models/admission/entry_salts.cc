@@ -22,7 +22,8 @@ bool EntrySalts::Ready() {
 }
 
 void EntrySalts::Put(LogBatch& batch) {
-  if (!salted_ || batch.records.empty()) return;
+  used_ = salted_ && !batch.records.empty();
+  if (!used_) return;
   BANDANA_CHECK(key_.has_value());
   std::uint64_t number = 0;
   for (NewRecord& record : batch.records) {
@@ -40,6 +41,7 @@ void EntrySalts::Forget() {
   if (!key_) return;
   OPENSSL_cleanse(key_->data(), key_->size());
   key_.reset();
+  used_ = false;
 }
 
 }  // namespace bandana::server

@@ -479,7 +479,7 @@ bool ReportGate::CountersChanged() const {
 }
 
 void ReportGate::Commit(const LogPosition& last, bool stored) {
-  salts_.Forget();
+  salts_.Committed();
   windows_.Commit();
   users_.Commit();
   state_.streams.Commit();
@@ -512,7 +512,6 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
 }
 
 void ReportGate::Rollback() {
-  salts_.Forget();
   windows_.Rollback();
   users_.Rollback();
   for (const RememberedId& id : undo_.ids) {

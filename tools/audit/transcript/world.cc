@@ -231,6 +231,11 @@ class World {
     recorder_->Text(Observer::kOthers, "UpdateModel",
                     absl::StrCat(ToAbsl(setting.path), ": ", checked.ToString()));
     if (!checked.ok()) return absl::OkStatus();
+    // Whoever reports without a window promises that the moment ignores the reaction, which callers
+    // here do not.
+    if (spec_.public_spec.reward_window && !next->public_spec.reward_window) {
+      return absl::OkStatus();
+    }
     room_->model().Retire();
     CloseRoom();
     ModelSpec before = std::exchange(spec_, *std::move(next));
