@@ -34,8 +34,8 @@ std::string FieldOf(const Identity& identity, std::string_view name) {
 }
 
 std::string WithChecksum(std::string text) {
-  const std::string digest = ToHex(Sha256Of(text));
-  return text + "sha256 " + digest + "\n";
+  text += absl::StrCat("sha256 ", ToHex(Sha256Of(text)), "\n");
+  return text;
 }
 
 }  // namespace

@@ -37,8 +37,10 @@ BallFit ClipToBall(std::span<double> x, double l2_max) {
   const double scale = l2_max / relative_norm;
   for (double& v : x) v = v / largest * scale;
   // Rounding may leave the result just above the bound. Ends: the last step leaves zeros.
-  for (double less = 0x1p-52; !InBall(x, l2_max); less *= 2) {
+  double less = 0x1p-52;
+  while (!InBall(x, l2_max)) {
     for (double& v : x) v *= 1 - less;
+    less *= 2;
   }
   return outside ? BallFit::kOutside : BallFit::kRounding;
 }

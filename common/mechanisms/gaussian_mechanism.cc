@@ -64,12 +64,12 @@ absl::StatusOr<GaussianMechanism> GaussianMechanism::Create(const Options& optio
                            DiscreteGaussian::Create(static_cast<std::uint64_t>(sigma_squared)));
   BANDANA_ASSIGN_OR_RETURN(const TotalVariation variation,
                            DiscreteGaussianVariation(static_cast<long>(options.size), sigma_first));
-  return GaussianMechanism(options, std::move(noise), variation);
+  return GaussianMechanism(options, noise, variation);
 }
 
 GaussianMechanism::GaussianMechanism(const Options& options, DiscreteGaussian noise,
                                      TotalVariation variation)
-    : options_(options), noise_(std::move(noise)) {
+    : options_(options), noise_(noise) {
   const double sigma = std::sqrt(static_cast<double>(noise_.sigma_squared()));
   descriptor_ = {
       .name = "gaussian",

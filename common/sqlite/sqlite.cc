@@ -133,7 +133,7 @@ bool SqliteConnection::InTransaction() const { return sqlite3_get_autocommit(get
 
 bool SqliteConnection::Close() {
   if (sqlite3_close(get()) != SQLITE_OK) return false;
-  connection_.release();
+  static_cast<void>(connection_.release());
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "server/models/folder/export.h"
+#include "server/models/users/user_table.h"
 
 namespace bandana::server {
 namespace {

@@ -29,9 +29,11 @@ ArmSequence::ArmSequence(const Options& options)
       best_(static_cast<int>(
           SeededStream(options.seed, StreamPurpose::kArm, 0).Below(options.arms))) {
   std::uint64_t end = 0;
-  for (double length = 1; length < 1e12; length *= 1.6) {
+  double length = 1;
+  while (length < 1e12) {
     end += static_cast<std::uint64_t>(length);
     phase_ends_.push_back(end);
+    length *= 1.6;
   }
 }
 

@@ -23,8 +23,10 @@ absl::StatusOr<FleetStore> FleetStore::Open(const std::string& path) {
     return Unavailable("cannot make a temporary folder: ", std::strerror(errno));
   }
   absl::StatusOr<std::shared_ptr<DeviceStore>> store = DeviceStore::Open(*folder + "/device.db");
-  FleetStore result(std::move(folder), store.ok() ? *std::move(store) : nullptr);
-  if (!store.ok()) return store.status();
+  const absl::Status opened = store.status();
+  // It removes the folder when it goes.
+  FleetStore result(std::move(folder), opened.ok() ? *std::move(store) : nullptr);
+  if (!opened.ok()) return opened;
   return result;
 }
 

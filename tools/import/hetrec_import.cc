@@ -82,6 +82,7 @@ std::vector<ImportedEvent> FirstTaggings(const HetrecFiles& files,
     if (!fresh) entry->second = std::min(entry->second, assignment.day);
   }
   std::vector<ImportedEvent> events;
+  events.reserve(first.size());
   for (const auto& [pair, day] : first) events.push_back({pair.first, pair.second, day});
   std::stable_sort(events.begin(), events.end(),
                    [](const ImportedEvent& a, const ImportedEvent& b) { return a.day < b.day; });

@@ -80,6 +80,7 @@ const Contender* FindContender(const Suite& suite, std::string_view name) {
 
 std::vector<std::string> NamesOf(const std::vector<Contender>& contenders) {
   std::vector<std::string> names;
+  names.reserve(contenders.size());
   for (const Contender& contender : contenders) names.emplace_back(contender.name);
   return names;
 }

@@ -94,10 +94,11 @@ MeanInterval FinalOf(const Group& group, std::string_view value) {
 std::string SettingOf(const Group& group, std::span<const Group> all) {
   std::string text;
   for (const auto& [key, value] : group.cell.settings) {
-    const bool varies = std::any_of(all.begin(), all.end(), [&](const Group& other) {
-      const auto found = other.cell.settings.find(key);
-      return found == other.cell.settings.end() || found->second != value;
-    });
+    const bool varies =
+        std::any_of(all.begin(), all.end(), [&, &key = key, &value = value](const Group& other) {
+          const auto found = other.cell.settings.find(key);
+          return found == other.cell.settings.end() || found->second != value;
+        });
     if (varies) absl::StrAppend(&text, text.empty() ? "" : " ", key, "=", value);
   }
   return text;

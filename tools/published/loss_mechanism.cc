@@ -23,13 +23,13 @@ absl::StatusOr<LossMechanism> LossMechanism::Create(const Options& options) {
     if (options.kind == LossMechanismKind::kAuto && options.delta.value != 0) {
       BANDANA_ASSIGN_OR_RETURN(ScalarGaussian gaussian, make_gaussian());
       if (gaussian.Variance() < randomizer.VarianceMax()) {
-        return LossMechanism(options.range, std::move(gaussian));
+        return LossMechanism(options.range, gaussian);
       }
     }
     return LossMechanism(options.range, std::move(randomizer));
   }
   BANDANA_ASSIGN_OR_RETURN(ScalarGaussian gaussian, make_gaussian());
-  return LossMechanism(options.range, std::move(gaussian));
+  return LossMechanism(options.range, gaussian);
 }
 
 LossMechanismKind LossMechanism::kind() const {

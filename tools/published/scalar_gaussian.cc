@@ -35,12 +35,12 @@ absl::StatusOr<ScalarGaussian> ScalarGaussian::Create(const Options& options) {
                                  .delta = options.delta,
                                  .size = 1,
                                  .sensitivity = {static_cast<double>(steps)}}));
-  return ScalarGaussian(options, std::move(mechanism), steps);
+  return ScalarGaussian(options, mechanism, steps);
 }
 
 ScalarGaussian::ScalarGaussian(const Options& options, GaussianMechanism mechanism,
                                std::int64_t steps)
-    : options_(options), mechanism_(std::move(mechanism)), steps_(steps) {}
+    : options_(options), mechanism_(mechanism), steps_(steps) {}
 
 // PROOF: scalar_loss begin
 ClippedStatistics ScalarGaussian::Clip(const RawReward& value, double default_value) const {

@@ -92,11 +92,11 @@ absl::StatusOr<SparseRelease> SparseRelease::Create(const Options& options) {
   }
   BANDANA_ASSIGN_OR_RETURN(DiscreteGaussian noise,
                            DiscreteGaussian::Create(static_cast<std::uint64_t>(sigma_squared)));
-  return SparseRelease(options, std::move(noise));
+  return SparseRelease(options, noise);
 }
 
 SparseRelease::SparseRelease(const Options& options, DiscreteGaussian noise)
-    : options_(options), noise_(std::move(noise)) {
+    : options_(options), noise_(noise) {
   descriptor_ = {
       .name = "sparse-release",
       .label = GuaranteeLabel::kProven,

@@ -23,6 +23,7 @@ absl::StatusOr<std::unique_ptr<CounterSink>> CounterSink::Create(
   std::unique_ptr<CounterSink> sink(
       new CounterSink(spec, path, std::move(model), std::move(contexts)));
   std::vector<NodeStatistics> statistics;
+  statistics.reserve(static_cast<std::size_t>(sink->nodes()));
   for (int node = 0; node < sink->nodes(); ++node) statistics.push_back(sink->Read(node, state));
   BANDANA_RETURN_IF_ERROR(AsRecovered(sink->model_->Restore(std::move(statistics))));
   return sink;

@@ -103,7 +103,7 @@ absl::StatusOr<WindowValue> CellCodec::Decode(const EntryId& decision,
                                used.last<kAeadTagBytes>())) {
     return Damaged();
   }
-  const absl::StatusOr<WindowValue> value = ValueOf(plain);
+  absl::StatusOr<WindowValue> value = ValueOf(plain);
   OPENSSL_cleanse(plain.data(), plain.size());
   return value;
 }

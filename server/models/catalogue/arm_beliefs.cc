@@ -26,6 +26,7 @@ void ArmBeliefs::Follow(const EffectsPosterior* effects) {
 
 std::vector<double> ArmBeliefs::Priors() const {
   std::vector<double> priors;
+  priors.reserve(static_cast<std::size_t>(effects_->options().arm_parts));
   for (int part = 0; part < effects_->options().arm_parts; ++part) {
     priors.push_back(effects_->PartBelief(part, kEverybody).variance);  // no arm's, no group's key
   }

@@ -24,6 +24,7 @@ using WarningSink = std::function<void(const std::string&)>;
 struct CheckpointFile {
   std::uint64_t sequence = 0;
   bool copy = false;
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes compares with 0.
   friend auto operator<=>(const CheckpointFile&, const CheckpointFile&) = default;
 };
 

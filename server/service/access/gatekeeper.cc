@@ -11,7 +11,7 @@
 namespace bandana::server {
 namespace {
 
-std::string_view ToStd(grpc::string_ref text) { return {text.data(), text.size()}; }
+std::string_view ToStd(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
 bool HasCertificateSubjects(const AccessRules& rules) {
   return std::any_of(rules.principals.begin(), rules.principals.end(),

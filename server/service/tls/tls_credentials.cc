@@ -114,7 +114,7 @@ absl::Status TlsReloader::Look() {
   // Versions before content: what changes in between is seen at the next look.
   const Versions versions = VersionsNow();
   if (versions == versions_) return absl::OkStatus();
-  const absl::Status status = Load();
+  absl::Status status = Load();
   if (status.ok()) versions_ = versions;
   if (options_.on_reload) options_.on_reload(status);
   return status;

@@ -87,7 +87,7 @@ class TokenKeys::Impl {
   std::shared_ptr<const TokenKey> Find(std::uint32_t id) const { return FindIn(*ring_.load(), id); }
 
   absl::Status Maintain() {
-    const absl::Status status = Upkeep();
+    absl::Status status = Upkeep();
     SetStatus(status);
     return status;
   }
@@ -222,7 +222,8 @@ class TokenKeys::Impl {
     newest->seals_left.fetch_add(reserved, std::memory_order_relaxed);
     const bool usable = Active(*newest) && newest->seals_left.load(std::memory_order_relaxed) > 0;
     std::shared_ptr<TokenKey> present = old == nullptr ? nullptr : FindIn(*ring, old->sealing->id);
-    ring->sealing = usable || present == nullptr ? newest : std::move(present);
+    ring->sealing = newest;
+    if (!usable && present != nullptr) ring->sealing = std::move(present);
     ring_.store(std::move(ring));
   }
 

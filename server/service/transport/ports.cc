@@ -32,7 +32,7 @@ int MethodIndex(const Rpc& rpc) {
 std::vector<Port> MakePorts(QueueServices& services, const Callees& callees) {
   std::vector<Port> ports;
   for (const Rpc& rpc : QueueRpcs()) {
-    Port port(rpc);
+    Port port{rpc};
     port.request = RawRecommender::Has(rpc) ? PortRequest(Requester(services.recommender, rpc))
                                             : PortRequest(Requester(services.health, rpc));
     port.work = rpc.make_work(callees);

@@ -118,6 +118,7 @@ class SaysDuplicate final : public ForwardedModel {
   using ForwardedModel::ForwardedModel;
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     std::vector<bool> before;
+    before.reserve(outcomes.size());
     for (const auto& outcome : outcomes)
       before.push_back(!seen_.insert(outcome.decision.id).second);
     ForwardedModel::Report(std::move(outcomes),

@@ -74,6 +74,7 @@ absl::Status RecordRows(device::Database& database, const SealedColumns& sealed,
         const auto columns,
         ReadColumn(database, absl::StrCat("SELECT name FROM pragma_table_info('", table, "')")));
     std::vector<std::string> parts;
+    parts.reserve(columns.size());
     for (const std::string& column : columns) {
       parts.push_back(Shown(column, sealed.contains(absl::StrCat(table, ".", column))));
     }

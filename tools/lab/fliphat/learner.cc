@@ -61,7 +61,7 @@ class Published final : public SparseLearner {
 class Proven final : public SparseLearner {
  public:
   Proven(Fliphat model, std::unique_ptr<LabNoise> noise)
-      : model_(std::move(model)), state_(model_.Start()), noise_(std::move(noise)) {}
+      : model_(model), state_(model_.Start()), noise_(std::move(noise)) {}
 
   const SparseEstimate& estimate() const override { return state_.belief.estimate; }
   std::string mechanism() const override { return "exponential selection, discrete Gaussian"; }
@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<SparseLearner>> MakeSparseLearner(
   if (forgetting) fliphat.context_abs_max = std::sqrt(2 * std::log(std::max(2, options.dimension)));
   if (options.context_abs_max > 0) fliphat.context_abs_max = options.context_abs_max;
   BANDANA_ASSIGN_OR_RETURN(Fliphat model, Fliphat::Create(fliphat));
-  return std::make_unique<Proven>(std::move(model), std::move(noise));
+  return std::make_unique<Proven>(model, std::move(noise));
 }
 
 }  // namespace bandana::lab

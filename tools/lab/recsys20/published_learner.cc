@@ -40,7 +40,7 @@ absl::StatusOr<Matrix> FactorOf(const World& world, Family family) {
 // The noise of a binary tree's prefix sums: after step t the nodes of t's set bits are in the sum.
 class TreeNoise {
  public:
-  TreeNoise(PublishedNoise noise, std::size_t size) : noise_(std::move(noise)), size_(size) {}
+  TreeNoise(PublishedNoise noise, std::size_t size) : noise_(noise), size_(size) {}
 
   // Adds what the next step changes of the sum to `sum`.
   absl::Status Step(BitSource& bits, Eigen::Ref<Vector> sum) {
@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Learner>> MakePublished(const World& world,
         PublishedNoise noise,
         PublishedNoise::Create(
             {published.noise, {options.epsilon.value / levels}, size, {bound * influence}}));
-    trees.emplace_back(std::move(noise), size);
+    trees.emplace_back(noise, size);
   }
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<LabNoise> noise, LabNoise::Create(options.seed, 0));
   return std::make_unique<PublishedLearner>(factor, info.dimension, published, std::move(trees),
