@@ -382,7 +382,7 @@ TEST_F(ForgettingTest, ACopyForgetsAsTheModelDoes) {
   model->Step();
   Report(*model, {1, 0}, 1, "bob");
   const server::ExportedModel exported = *server::DecodeExport(*model->Export());
-  EXPECT_EQ(exported.checkpoint.version, 8u);
+  EXPECT_EQ(exported.checkpoint.version, 10u);  // 6 and fading
   const Fading& fading = exported.checkpoint.state.fading;
   EXPECT_EQ(fading.steps(), 3u);
   EXPECT_EQ(fading.half_life(), kHalfLife);

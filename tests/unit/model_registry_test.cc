@@ -174,7 +174,7 @@ TEST_F(ModelRegistryTest, AHeaderIsEnoughToSayWhyAnExportIsNotTaken) {
        "an import of 1000000000000000000 bytes needs 3 times"},
       {"b", [](auto& h) { h.set_bytes(UINT64_MAX); }, absl::StatusCode::kResourceExhausted, ""},
       {"b", [](auto& h) { h.set_arms(1'000'001); }, kNotHere, "arms: the export has 1000001"},
-      {"b", [](auto& h) { h.set_nodes(1'000'001); }, kNotHere, "nodes: the export has 1000001"},
+      {"b", [](auto& h) { h.set_nodes(4'000'001); }, kNotHere, "nodes: the export has 4000001"},
       {"b", [](auto& h) { h.set_users(1); }, kNotHere, "users: the export has 1"},
       {"b", [](auto& h) { h.clear_config(); }, kInvalid, "config: "},
       {"b", [](auto& h) { h.mutable_config()->set_arms_max(2'000'000); }, kInvalid,
