@@ -55,11 +55,11 @@ enum class ReportForm {
 inline void AllowPolicy(const PublicSpec&, const FieldChecks&) {}
 inline void AllowModel(const ModelSpec&, const FieldChecks&) {}
 
-// One row of the table of mechanisms. COUNTER has two: of mode JOINT it is another mechanism.
-// Of counters: what they have released is of all their steps together.
+// Why counters refuse half_life: they release sums over all their steps together.
 inline constexpr std::string_view kReleasesSums =
     "its releases are sums over all events, from which none can be taken away";
 
+// One row of the table of mechanisms. COUNTER has two: of mode JOINT it is another mechanism.
 struct MechanismRow {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;
   std::vector<v1::Mode> modes;
