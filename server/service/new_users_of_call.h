@@ -40,7 +40,7 @@ class NewUsersOfCall {
     if (UserNodesOf(model.spec()).known() != UserNodes::Known::kSeen) return true;
     const absl::StatusOr<int> node = model.ResolveUser(user);
     if (!node.ok() || *node >= 0) return true;
-    if (!quota->Take(model.spec().public_spec.name)) return false;
+    if (!quota->Take(model.spec().public_spec.name, user)) return false;
     counted_.emplace(&model, user);
     return true;
   }

@@ -1,7 +1,9 @@
 // How many users a caller may make known, per model and day.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,13 +21,15 @@ class NewUserQuota {
   // `per_day` >= 1. `clock` must outlive it.
   NewUserQuota(std::uint64_t per_day, const Clock& clock) : per_day_(per_day), clock_(clock) {}
 
-  // Whether one more may become known to the model; it is counted then.
-  bool Take(std::string_view model);
+  // Whether one more may become known to the model; it is counted then. Of a user who was counted
+  // lately, and is not known yet because the log is still being written, always.
+  bool Take(std::string_view model, std::string_view user = {});
 
  private:
   struct Bucket {
-    double users = 0;  // that may become known at once
-    absl::Time at;     // as of
+    double users = 0;                // that may become known at once
+    absl::Time at;                   // as of
+    std::deque<std::size_t> lately;  // hashes of users who were counted, the newest last
   };
   const std::uint64_t per_day_;
   const Clock& clock_;
