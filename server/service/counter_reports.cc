@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "server/service/new_users_of_call.h"
+#include "server/service/new_users.h"
 #include "server/service/report_call.h"
 
 namespace bandana::server {
@@ -75,9 +75,9 @@ absl::StatusOr<OpenedCounter> OpenTokens(Recipients& to, const v1::CounterReport
 }
 
 // The tokens of a stream are one user's, or the model refuses them.
-bool AllowUser(const OpenedCounter& opened, NewUsersOfCall& new_users) {
+bool AllowUser(const OpenedCounter& opened) {
   for (const std::optional<Decision>& decision : opened.report.decisions) {
-    if (decision) return new_users.AllowReport(*opened.model, decision->user);
+    if (decision) return AllowReport(*opened.model, decision->user);
   }
   return true;
 }
@@ -88,14 +88,13 @@ absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first(), request, steps_max));
   BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
   OpenedReports<ReportedCounter> opened;
-  NewUsersOfCall new_users;
   for (const v1::CounterReport& report : request.counter_reports()) {
     BANDANA_ASSIGN_OR_RETURN(OpenedCounter out, OpenTokens(to, report, tokens));
     if (!out.failed.ok()) {
       opened.Fail(out.failed);
     } else if (out.model == nullptr) {
       opened.Refuse(v1::TOKEN_FOREIGN);
-    } else if (!AllowUser(out, new_users)) {
+    } else if (!AllowUser(out)) {
       opened.Refuse(v1::USER_LIMIT);
     } else {
       opened.Add(*out.model, std::move(out.report));

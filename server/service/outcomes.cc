@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "server/service/new_users_of_call.h"
+#include "server/service/new_users.h"
 #include "server/service/report_call.h"
 
 namespace bandana::server {
@@ -20,8 +20,7 @@ bool Fits(const HostedModel& model, const Decision& decision) {
 // Puts the report's decision in its place, and the report with the model that made it. Errors:
 // UNAVAILABLE the token could not be looked at.
 absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
-                 ReportedOutcome outcome, NewUsersOfCall& new_users,
-                 OpenedReports<ReportedOutcome>& opened) {
+                 ReportedOutcome outcome, OpenedReports<ReportedOutcome>& opened) {
   absl::StatusOr<AskedDecision> decision = tokens.Open(token);
   if (absl::IsUnavailable(decision.status())) return decision.status();
   if (!decision.ok()) {
@@ -33,7 +32,7 @@ absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
     opened.Fail(maker.status());
   } else if (*maker == nullptr || !Fits(**maker, *decision)) {
     opened.Refuse(v1::TOKEN_FOREIGN);
-  } else if (!new_users.AllowReport(**maker, decision->user)) {
+  } else if (!AllowReport(**maker, decision->user)) {
     opened.Refuse(v1::USER_LIMIT);
   } else {
     outcome.decision = *std::move(decision);
@@ -47,12 +46,10 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
                                                     int outcomes_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
   OpenedReports<ReportedOutcome> opened;
-  NewUsersOfCall new_users;
   for (const v1::Outcome& outcome : request.outcomes()) {
     ReportedOutcome reported{.decision = {}, .shown = outcome.shown()};
     if (outcome.has_reward()) reported.reward = outcome.reward();
-    BANDANA_RETURN_IF_ERROR(
-        Add(to, tokens, outcome.token(), std::move(reported), new_users, opened));
+    BANDANA_RETURN_IF_ERROR(Add(to, tokens, outcome.token(), std::move(reported), opened));
   }
   return opened;
 }
@@ -69,15 +66,13 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
   BANDANA_RETURN_IF_ERROR(CheckCount("reports", request.reports_size(), reports_max));
   BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
   OpenedReports<ReportedOutcome> opened;
-  NewUsersOfCall new_users;
   for (const v1::PerturbedReport& report : request.reports()) {
     ReportedOutcome reported{.decision = {},
                              .shown = report.shown(),
                              .reward = {},
                              .output = report.output(),
                              .whole_range = report.whole_range()};
-    BANDANA_RETURN_IF_ERROR(
-        Add(to, tokens, report.token(), std::move(reported), new_users, opened));
+    BANDANA_RETURN_IF_ERROR(Add(to, tokens, report.token(), std::move(reported), opened));
   }
   return opened;
 }

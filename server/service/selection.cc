@@ -9,7 +9,7 @@
 #include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 #include "server/service/arm_selection.h"
-#include "server/service/new_users_of_call.h"
+#include "server/service/new_users.h"
 #include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
 
@@ -64,7 +64,7 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   thread_local std::vector<EffectKey> keys;
   model.UserParts(request.user(), keys);
-  if (!NewUsersOfCall().AllowDecision(model, request.user())) {
+  if (!AllowDecision(model, request.user())) {
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");
   }

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "server/service/transport/rpcs.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
@@ -54,19 +56,36 @@ TEST(Gatekeeper, NewRulesHoldFromTheNextCallOn) {
 TEST(NewUserQuota, FillsOverADayAndByModel) {
   FakeClock clock;
   NewUserQuota quota(4, clock);
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(quota.Take("news"));
-  EXPECT_FALSE(quota.Take("news"));
-  EXPECT_TRUE(quota.Take("shop"));
+  int users = 0;
+  const auto take = [&](std::string_view model) {
+    return quota.Take(model, absl::StrCat(users++));
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(take("news"));
+  EXPECT_FALSE(take("news"));
+  EXPECT_TRUE(take("shop"));
   clock.Advance(absl::Hours(5));
-  EXPECT_FALSE(quota.Take("news"));
+  EXPECT_FALSE(take("news"));
   clock.Advance(absl::Hours(1));
-  EXPECT_TRUE(quota.Take("news"));
-  EXPECT_FALSE(quota.Take("news"));
+  EXPECT_TRUE(take("news"));
+  EXPECT_FALSE(take("news"));
   clock.Advance(absl::Hours(1000));  // no more than those of a day
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(quota.Take("news"));
-  EXPECT_FALSE(quota.Take("news"));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(take("news"));
+  EXPECT_FALSE(take("news"));
   clock.Advance(-absl::Hours(1000));
-  EXPECT_FALSE(quota.Take("news"));
+  EXPECT_FALSE(take("news"));
+}
+
+TEST(NewUserQuota, AUserWhoIsNotKnownYetIsCountedOnce) {
+  FakeClock clock;
+  NewUserQuota quota(2, clock);
+  EXPECT_TRUE(quota.Take("news", "ann"));
+  EXPECT_TRUE(quota.Take("news", "ann"));
+  EXPECT_TRUE(quota.Take("news", "bob"));
+  EXPECT_FALSE(quota.Take("news", "cyd"));
+  EXPECT_TRUE(quota.Take("news", "ann"));
+  EXPECT_TRUE(quota.Take("shop", "cyd"));
+  clock.Advance(absl::Seconds(10));
+  EXPECT_FALSE(quota.Take("news", "ann"));  // was not made known after all
 }
 
 TEST(NewUserQuota, IsOfTheCallThatTheThreadWorksOn) {
@@ -89,13 +108,13 @@ TEST(Gatekeeper, AQuotaOutlivesOtherChangesOfTheRules) {
   Gatekeeper gatekeeper(Rules({app, ByToken("free", "free-token")}), clock);
   ASSERT_NE(Admit(gatekeeper, "token").caller.new_users, nullptr);
   EXPECT_EQ(Admit(gatekeeper, "free-token").caller.new_users, nullptr);
-  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m", "ann"));
   app.calls_per_second = 7;
   gatekeeper.Replace(Rules({ByToken("other", "o"), app}));
-  EXPECT_FALSE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+  EXPECT_FALSE(Admit(gatekeeper, "token").caller.new_users->Take("m", "bob"));
   app.new_users_per_day = 2;
   gatekeeper.Replace(Rules({app}));
-  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m"));
+  EXPECT_TRUE(Admit(gatekeeper, "token").caller.new_users->Take("m", "cyd"));
 }
 
 TEST(Gatekeeper, ACallerOutlivesTheRulesThatLetItIn) {

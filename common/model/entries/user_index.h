@@ -12,9 +12,9 @@
 
 namespace bandana {
 
-// Threads: Find, size, removed and Name from any thread without a lock; Add and
-// AddNobody by one thread at a time (recovery, then the log's writer). Remove and Wipe by one
-// thread at a time, also beside Add. Invariants: 1. users 0 .. size() - 1 are set. 2. A slot once
+// Threads: Find, size, removed and Name from any thread without a lock; Add and AddNobody by one
+// thread at a time (recovery, then the log's writer). Remove and Wipe by one thread at a time, also
+// beside Add. Invariants: 1. users 0 .. size() - 1 are set. 2. A slot once
 // set never changes: a removed user stays in it, and nobody finds it there. 3. Tables that grew too
 // small live as long as the index, because readers may still be in them: together no larger than
 // the present one.

@@ -1,7 +1,6 @@
 #include "server/service/access/new_user_quota.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace bandana::server {
 
@@ -9,12 +8,13 @@ thread_local NewUserQuota* CallQuota::current_ = nullptr;
 
 namespace {
 
-constexpr std::size_t kLately = 1024;  // users; so many become known in some milliseconds
+constexpr absl::Duration kLately = absl::Seconds(10);
+constexpr std::size_t kLatelyUsersMax = 1024;
 
 }  // namespace
 
 bool NewUserQuota::Take(std::string_view model, std::string_view user) {
-  const std::size_t hash = std::hash<std::string_view>()(user);
+  const Sha256Digest digest = Sha256Of(user);
   const absl::Time now = clock_.Now();
   const double most = static_cast<double>(per_day_);
   const std::lock_guard lock(mutex_);
@@ -23,8 +23,9 @@ bool NewUserQuota::Take(std::string_view model, std::string_view user) {
     bucket = buckets_.emplace(std::string(model), Bucket{.users = most, .at = now}).first;
   }
   Bucket& left = bucket->second;
+  while (!left.lately.empty() && now - left.lately.front().at >= kLately) left.lately.pop_front();
   const bool counted =
-      !user.empty() && std::find(left.lately.begin(), left.lately.end(), hash) != left.lately.end();
+      std::ranges::any_of(left.lately, [&](const Counted& one) { return one.user == digest; });
   if (counted) return true;
   // A clock that was set back adds nothing.
   const double days =
@@ -33,8 +34,8 @@ bool NewUserQuota::Take(std::string_view model, std::string_view user) {
   left.at = now;
   if (left.users < 1) return false;
   left.users -= 1;
-  if (!user.empty()) left.lately.push_back(hash);
-  if (left.lately.size() > kLately) left.lately.pop_front();
+  left.lately.push_back({digest, now});
+  if (left.lately.size() > kLatelyUsersMax) left.lately.pop_front();
   return true;
 }
 

@@ -1,7 +1,6 @@
 // How many users a caller may make known, per model and day.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/sha256.h"
 
 namespace bandana::server {
 
@@ -21,15 +21,20 @@ class NewUserQuota {
   // `per_day` >= 1. `clock` must outlive it.
   NewUserQuota(std::uint64_t per_day, const Clock& clock) : per_day_(per_day), clock_(clock) {}
 
-  // Whether one more may become known to the model; it is counted then. Of a user who was counted
-  // lately, and is not known yet because the log is still being written, always.
-  bool Take(std::string_view model, std::string_view user = {});
+  // Whether a user whom the model does not know may become known to it, who is counted then. One
+  // who was counted in the last ten seconds is not known yet because the log is still being
+  // written: always, and not counted again.
+  bool Take(std::string_view model, std::string_view user);
 
  private:
+  struct Counted {
+    Sha256Digest user{};
+    absl::Time at;
+  };
   struct Bucket {
-    double users = 0;                // that may become known at once
-    absl::Time at;                   // as of
-    std::deque<std::size_t> lately;  // hashes of users who were counted, the newest last
+    double users = 0;            // that may become known at once
+    absl::Time at;               // as of
+    std::deque<Counted> lately;  // the newest last
   };
   const std::uint64_t per_day_;
   const Clock& clock_;
