@@ -4,7 +4,7 @@ bandana_test(NAME audit_test SRCS unit/audit_test.cc DEPS bandana::audit bandana
 bandana_test(NAME audit_stat_test SRCS statistical/audit_stat_test.cc
   DEPS bandana::audit bandana::test_support LABELS statistical)
 bandana_test(NAME audit_power_test SRCS statistical/audit_power_test.cc
-  DEPS bandana::audit bandana::test_support LABELS statistical slow TIMEOUT 1200)
+  DEPS bandana::audit bandana::test_support LABELS statistical slow TIMEOUT 7200)
 bandana_test(NAME audit_end_to_end_test SRCS integration/audit_end_to_end_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 add_dependencies(audit_end_to_end_test bandana-audit)
@@ -21,7 +21,7 @@ if(BANDANA_BUILD_TESTS)
   add_test(NAME transcript_audit_test COMMAND bandana-audit transcript --seeds ${TRANSCRIPT_SEEDS})
   set_tests_properties(transcript_audit_test PROPERTIES LABELS integration TIMEOUT 600 PROCESSORS 2)
   add_test(NAME transcript_audit_slow_test COMMAND bandana-audit transcript --seeds 10000)
-  set_tests_properties(transcript_audit_slow_test PROPERTIES LABELS "integration;slow" TIMEOUT 3600)
+  set_tests_properties(transcript_audit_slow_test PROPERTIES LABELS "integration;slow" TIMEOUT 7200)
 endif()
 if(BANDANA_BUILD_TESTS)
   target_compile_definitions(audit_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -6,7 +6,7 @@ bandana_test(NAME simulation_test
 # `./dev full`: thousands of seeds.
 if(BANDANA_BUILD_TESTS)
   add_test(NAME simulation_many_test COMMAND simulation_test --gtest_filter=SimulationTest.*)
-  set_tests_properties(simulation_many_test PROPERTIES LABELS "simulation;slow" TIMEOUT 3600
+  set_tests_properties(simulation_many_test PROPERTIES LABELS "simulation;slow" TIMEOUT 7200
     ENVIRONMENT BANDANA_SIMULATION_SEEDS=20000)
 endif()
 
@@ -26,10 +26,10 @@ if(BANDANA_BUILD_TESTS)
     BANDANA_FORMATS_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden/formats")
   target_compile_definitions(wire_golden_test PRIVATE BANDANA_WIRE_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden/wire")
   add_test(NAME server_kill_many_test COMMAND server_kill_test)
-  set_tests_properties(server_kill_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600
+  set_tests_properties(server_kill_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 7200
     ENVIRONMENT BANDANA_KILL_CYCLES=200)
   add_test(NAME model_flip_many_test COMMAND model_flip_test)
-  set_tests_properties(model_flip_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600 ENVIRONMENT BANDANA_FLIPS=1000)
+  set_tests_properties(model_flip_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 7200 ENVIRONMENT BANDANA_FLIPS=1000)
 endif()
 bandana_test(NAME full_disk_test SRCS fault/full_disk_test.cc
   DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)

@@ -28,7 +28,7 @@ bandana_test(NAME export_streams_test SRCS integration/export_streams_test.cc
 bandana_test(NAME export_kill_test SRCS fault/export_kill_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME large_export_test SRCS integration/large_export_test.cc
-  DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 1200)
+  DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration slow TIMEOUT 7200)
 bandana_test(NAME ctl_test SRCS integration/ctl_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME security_test SRCS integration/security_test.cc

@@ -27,10 +27,10 @@ bandana_test(NAME import_program_test SRCS integration/import_program_test.cc LA
 add_dependencies(import_program_test bandana-import)
 bandana_test(NAME hetrec_data_test SRCS integration/hetrec_data_test.cc LABELS integration
   DEPS bandana::import bandana::test_support)
-bandana_test(NAME hetrec_reward_test SRCS integration/hetrec_reward_test.cc LABELS integration slow TIMEOUT 3000
+bandana_test(NAME hetrec_reward_test SRCS integration/hetrec_reward_test.cc LABELS integration slow TIMEOUT 7200
   DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::design)
 add_dependencies(hetrec_reward_test bandana-import)
-bandana_test(NAME hetrec_effects_test SRCS integration/hetrec_effects_test.cc LABELS integration slow TIMEOUT 3000
+bandana_test(NAME hetrec_effects_test SRCS integration/hetrec_effects_test.cc LABELS integration slow TIMEOUT 7200
   DEPS bandana::environments bandana::effects bandana::test_server bandana::test_support bandana::design)
 add_dependencies(hetrec_effects_test bandana-import)
 
