@@ -44,6 +44,14 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
   return absl::OkStatus();
 }
 
+absl::Status WriteAndSync(const std::string& path, const ByteSource& content, int mode) {
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (fd.get() < 0) return IoError("cannot create", path, errno);
+  BANDANA_RETURN_IF_ERROR(
+      content([&](std::string_view bytes) { return WriteAll(fd.get(), bytes, path); }));
+  return ::fsync(fd.get()) == 0 ? absl::OkStatus() : IoError("cannot sync", path, errno);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max) {
@@ -79,12 +87,9 @@ absl::Status WriteFileDurably(const std::string& path, std::string_view content,
 
 absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode) {
   const std::string temporary = path + ".tmp";
-  {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-    if (fd.get() < 0) return IoError("cannot create", temporary, errno);
-    BANDANA_RETURN_IF_ERROR(
-        content([&](std::string_view bytes) { return WriteAll(fd.get(), bytes, temporary); }));
-    if (::fsync(fd.get()) != 0) return IoError("cannot sync", temporary, errno);
+  if (absl::Status written = WriteAndSync(temporary, content, mode); !written.ok()) {
+    ::unlink(temporary.c_str());  // half of a large file would keep a full disk full
+    return written;
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return IoError("cannot rename to", path, errno);

@@ -15,7 +15,7 @@ namespace bandana {
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t bytes_max);
 
 // Writes path + ".tmp", syncs it, renames it over path and syncs the folder. After OK the new
-// content survives a crash; until then the old one does. `mode` is the permission bits.
+// content survives a crash, until then the old one. Only a crash leaves the ".tmp".
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
 // The same of content that is too large for memory. Errors: the source's as well.
 absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode);

@@ -61,6 +61,17 @@ TEST(File, AFailedWriteLeavesTheOldFile) {
   EXPECT_THAT(ReadFile(dir.File("x"), 10), IsOkAndHolds("old"));
 }
 
+TEST(File, AContentThatFailsLeavesNothing) {
+  const TempDir dir;
+  const ByteSource half = [](const ByteSink& sink) {
+    const absl::Status written = sink("half");
+    return written.ok() ? absl::UnavailableError("lost") : written;
+  };
+  EXPECT_THAT(WriteFileDurably(dir.File("x"), half, 0600),
+              StatusIs(absl::StatusCode::kUnavailable, "lost"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
 TEST(File, ErrorsSayWhichFile) {
   const TempDir dir;
   EXPECT_THAT(ReadFile(dir.File("none"), 10),
