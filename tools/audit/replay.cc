@@ -39,7 +39,8 @@ constexpr double kNear = 0.02;
 // tenths of 64 are by chance with probability below 1e-6, and under two keys below 1e-12.
 constexpr double kMostlyEqual = 0.9;
 
-enum class Way { kRestart, kRestore, kImport, kUpdate };
+enum class Way { kRestart, kRestore, kImport, kUpdate, kDelete };
+// Those that another configuration may come in.
 constexpr Way kWays[] = {Way::kRestart, Way::kRestore, Way::kImport, Way::kUpdate};
 
 std::string_view NameOf(Way way) {
@@ -52,6 +53,8 @@ std::string_view NameOf(Way way) {
       return "import";
     case Way::kUpdate:
       return "update";
+    case Way::kDelete:
+      return "deletion";
   }
   return "";
 }
@@ -175,6 +178,11 @@ class Audit {
       BANDANA_RETURN_IF_ERROR(
           Check("nothing", "", model.config, way, Replayed::kEqual, sound_.get()));
     }
+    if (Takes(Way::kDelete)) {
+      const bool shared = model.config.has_shared() || model.config.has_sparse();
+      BANDANA_RETURN_IF_ERROR(Check("nothing", kDeletedUser, model.config, Way::kDelete,
+                                    shared ? Replayed::kRefused : Replayed::kEqual, sound_.get()));
+    }
     for (const Setting& setting : Settings()) {
       if (!Applies(setting, model.config)) continue;
       const v1::ModelConfig config = Change(setting, model.config);
@@ -244,7 +252,7 @@ class Audit {
         outcome = Replayed::kRefused;
         break;
       }
-      pairs[key] = {killed_[key].releases, *after};
+      pairs[key] = {Before(way, key), *after};
       if (pairs[key].before.size() != pairs[key].after.size()) {
         Violation(setting, change, way, "releases of another length");
         return absl::OkStatus();
@@ -259,6 +267,16 @@ class Audit {
                 absl::StrCat(ToAbsl(NameOf(outcome)), ", not ", ToAbsl(NameOf(expected))));
     }
     return absl::OkStatus();
+  }
+
+  // What had been released, and is to be found again with the noise that it had. What was released
+  // of a deleted user's own node is gone.
+  std::vector<double> Before(Way way, int key) const {
+    std::vector<double> releases = killed_[key].releases;
+    if (way == Way::kDelete && model_->config.has_independent()) {
+      std::fill_n(releases.begin(), releases.size() / kUsers, 0);
+    }
+    return releases;
   }
 
   void Count(std::optional<Replayed> outcome) {
@@ -296,6 +314,12 @@ class Audit {
       running->Step();
       BANDANA_RETURN_IF_ERROR(running->CheckUpdate(spec));
       running->Retire();
+    }
+    if (way == Way::kDelete) {
+      BANDANA_ASSIGN_OR_RETURN(const auto running,
+                               OpenReplayed(config, FolderIn(data_dir), clock, key, binding));
+      const std::string user = kDeletedUser;
+      BANDANA_RETURN_IF_ERROR(running->DeleteUsers({&user, 1}).status());
     }
     BANDANA_ASSIGN_OR_RETURN(const auto hosted,
                              OpenReplayed(config, FolderIn(data_dir), clock, key, binding));

@@ -160,7 +160,7 @@ Decision DecisionOf(const server::HostedModel& hosted, const Clock& clock, int i
   const std::uint64_t number = i + 1;
   std::memcpy(decision.id.data(), &number, sizeof number);
   decision.time = clock.Now();
-  const std::string user = absl::StrCat("user", i % 2);
+  const std::string user = absl::StrCat("user", i % kUsers);
   const int nodes = std::max(1, hosted.spec().coupling.nodes());
   const auto address = UserNodesOf(hosted.spec()).AddressOf(i % nodes, user);
   decision.node = address.node;
@@ -238,10 +238,16 @@ absl::StatusOr<std::vector<double>> ReleasesOf(const ReplayModel& model,
     for (const SparseEntry& entry : estimate.value()) releases[entry.coordinate] = entry.value;
     return releases;
   }
-  const int streams = path->streams(static_cast<int>(checkpoint.statistics.size()));
-  for (int stream = 0; stream < streams; ++stream) {
-    const auto released = path->ReleaseOf(checkpoint.state, stream);
-    const std::vector<double>& moment = released.value().moment;
+  std::vector<std::vector<double>> moments(
+      path->streams(static_cast<int>(checkpoint.statistics.size())));
+  std::size_t length = 0;  // of those that were not deleted
+  for (std::size_t stream = 0; stream < moments.size(); ++stream) {
+    const auto released = path->ReleaseOf(checkpoint.state, static_cast<int>(stream));
+    moments[stream] = released.value().moment;
+    length = std::max(length, moments[stream].size());
+  }
+  for (std::vector<double>& moment : moments) {
+    moment.resize(length);
     releases.insert(releases.end(), moment.begin(), moment.end());
   }
   return releases;

@@ -53,10 +53,14 @@ absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(
 // multiples of 1/8; the last but one is kMarkedReward, no other is. Errors: what the model
 // answered.
 inline constexpr double kMarkedReward = 0.3125;
+// How many users there are, and the first of them, who has the first node where users have nodes of
+// their own.
+inline constexpr int kUsers = 2;
+inline constexpr char kDeletedUser[] = "user0";
 absl::Status RunEvents(const ReplayModel& model, server::HostedModel& hosted, ReplayClock& clock);
 
 // All that the model has released, from an export of it: counters by stream and coordinate, the
-// estimate by coordinate, the randomizer's outputs by event.
+// estimate by coordinate, the randomizer's outputs by event; 0 of a user who was deleted.
 absl::StatusOr<std::vector<double>> ReleasesOf(const ReplayModel& model, std::string_view exported);
 
 }  // namespace bandana::audit

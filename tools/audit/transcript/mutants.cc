@@ -112,6 +112,24 @@ class LedgerCountsReports final : public ForwardedModel {
   std::uint64_t reports_ = 0;
 };
 
+// The answer to a deletion says how many reports were held of whoever is deleted.
+class DeletionCountsReports final : public ForwardedModel {
+ public:
+  using ForwardedModel::ForwardedModel;
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
+    reports_ += Reactions(*this, outcomes);
+    ForwardedModel::Report(std::move(outcomes), std::move(done));
+  }
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override {
+    auto response = ForwardedModel::DeleteUsers(ids);
+    if (response.ok()) response->set_deleted(response->deleted() + reports_);
+    return response;
+  }
+
+ private:
+  std::uint32_t reports_ = 0;
+};
+
 // A repeat tells whether a report came before it.
 class SaysDuplicate final : public ForwardedModel {
  public:
@@ -209,6 +227,9 @@ std::vector<Mutant> MakeMutants() {
       {.name = "stats-count-clipped",
        .description = "server: statistics count rewards that were out of range",
        .wrap = Wrap<StatsCountClipped>},
+      {.name = "deletion-counts-reports",
+       .description = "server: a deletion says how many reports open windows hold",
+       .wrap = Wrap<DeletionCountsReports>},
       {.name = "says-duplicate",
        .description = "server: the second report of a decision is answered otherwise",
        .wrap = Wrap<SaysDuplicate>},

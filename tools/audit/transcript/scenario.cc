@@ -24,6 +24,7 @@ constexpr Weight kWeights[] = {
     {Act::kKillServer, 1},    {Act::kOpenEpoch, 2},   {Act::kPeerEpoch, 2},
     {Act::kPeerPolicy, 2},    {Act::kEntropy, 2},     {Act::kCheckpoint, 2},
     {Act::kRefresh, 2},       {Act::kFullDisk, 2},    {Act::kUpdate, 2},
+    {Act::kDelete, 1},
 };
 
 Act DrawAct(WorldRandom& random) {
@@ -199,7 +200,7 @@ constexpr const char* kActs[] = {
     "select",       "read",         "read pages",        "look",          "device sleeps",
     "device clock", "server clock", "restart device",    "kill device",   "restart server",
     "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
-    "checkpoint",   "full disk",    "refresh posterior", "update model"};
+    "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user"};
 
 }  // namespace
 

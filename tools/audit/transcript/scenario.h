@@ -52,6 +52,7 @@ enum class Act {
   kFullDisk,  // the device's (amount < 0.5) or the server's, until something needs its space
   kRefresh,   // the device fetches the user's posterior
   kUpdate,    // Admin.UpdateModel: the change of the table of settings that stands at `amount`
+  kDelete,    // Admin.DeleteUsers: the user who stands at `amount`
 };
 
 struct Step {

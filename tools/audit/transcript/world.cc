@@ -199,6 +199,9 @@ class World {
         return absl::OkStatus();
       case Act::kUpdate:
         return Update(step.amount);
+      case Act::kDelete:
+        Delete(absl::StrCat(static_cast<int>(step.amount * kUsers)));
+        return absl::OkStatus();
     }
     return absl::OkStatus();
   }
@@ -274,6 +277,14 @@ class World {
     return absl::OkStatus();
   }
 
+  // What it answers tells whom the model knows: everybody who was selected for, or whose report was
+  // due, reacted to or not.
+  void Delete(const std::string& user) {
+    const auto deleted = room_->model().DeleteUsers({&user, 1});
+    recorder_->Text(Observer::kOthers, "DeleteUsers status", deleted.status().ToString());
+    if (deleted.ok()) recorder_->Message(Observer::kOthers, "DeleteUsers", *deleted);
+  }
+
   absl::Status Look() {
     if (phone_.running()) BANDANA_RETURN_IF_ERROR(phone_.RecordStore());
     return RecordFolder(server_folder_, central_, *recorder_);
@@ -292,6 +303,9 @@ class World {
     Ask<v1::GetArmEffectsResponse>("GetArmEffects", arms);
     Choice other{.user = 1, .arms = 3, .features = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, .top_k = 3};
     Ask<v1::SelectResponse>("Select", RequestOf(other));
+    const auto users = room_->model().ListUsers("", 0);
+    recorder_->Text(Observer::kOthers, "ListUsers status", users.status().ToString());
+    if (users.ok()) recorder_->Message(Observer::kOthers, "ListUsers", *users);
     room_->RecordReadings();
   }
 
