@@ -73,6 +73,10 @@ function(bandana_test)
   if(NOT ARG_OWN_HEADERS)
     target_precompile_headers(${ARG_NAME} REUSE_FROM bandana_test_headers)
   endif()
+  # `./dev sanitize` runs neither: they take long, and what they run is run by others as well.
+  if(BANDANA_SANITIZE AND ARG_LABELS MATCHES "slow|statistical")
+    set_target_properties(${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "${ARG_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test")
