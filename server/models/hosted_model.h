@@ -32,6 +32,7 @@
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_seal.h"
+#include "server/models/folder/checkpoint_store.h"
 #include "server/models/users/user_batch.h"
 
 namespace bandana::server {
@@ -56,6 +57,8 @@ struct HostedModelOptions {
   std::shared_ptr<const NoiseKey> noise_key;
   // What checkpoints are sealed with; null: not sealed. Files sealed before do not open without.
   std::shared_ptr<const CheckpointSeal> checkpoint_seal;
+  // From this size on a checkpoint is the base of those after it, which say what changed since.
+  std::uint64_t checkpoint_base_bytes_min = CheckpointStore::kBaseBytesMin;
   // Told of each step towards a release, on the model's thread: "durable" (entries, with the debits
   // before them), "drawn", "persisted" (the position, central models), "published". Tests end the
   // process there.

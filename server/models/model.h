@@ -44,7 +44,9 @@ class Model final : public HostedModel {
         clock_(clock),
         options_(options),
         warn_(options.warn ? options.warn : [](const std::string&) {}),
-        store_(StoreOptions(spec_, folder_, options.checkpoint_seal), warn_) {}
+        store_(StoreOptions(spec_, folder_, options.checkpoint_seal,
+                            options.checkpoint_base_bytes_min),
+               warn_) {}
 
   ~Model() override {
     // The loop appends time entries: it ends before the writer. The writer tells the loop of its

@@ -38,3 +38,5 @@ bandana_test(NAME restore_test SRCS fault/restore_test.cc
 if(BANDANA_BUILD_TESTS)
   add_dependencies(restore_test bandana-ctl)
 endif()
+bandana_test(NAME checkpoint_kill_test SRCS fault/checkpoint_kill_test.cc
+  DEPS bandana::server_models bandana::test_support LABELS fault)

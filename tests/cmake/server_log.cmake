@@ -48,5 +48,7 @@ bandana_test(NAME counter_kill_test SRCS fault/counter_kill_test.cc DEPS ${model
   LABELS fault TIMEOUT 300)
 bandana_test(NAME central_kill_test SRCS fault/central_kill_test.cc DEPS ${model_deps} bandana::counters LABELS fault TIMEOUT 300)
 bandana_test(NAME raw_reward_test SRCS fault/raw_reward_test.cc DEPS ${model_deps} LABELS fault)
+bandana_test(NAME checkpoint_delta_test SRCS unit/checkpoint_delta_test.cc DEPS bandana::server_models bandana::test_support)
+bandana_test(NAME checkpoint_store_test SRCS unit/checkpoint_store_test.cc DEPS bandana::server_models bandana::test_support)
 bandana_test(NAME checkpoint_seal_test SRCS unit/checkpoint_seal_test.cc DEPS ${model_deps})
 bandana_test(NAME served_config_test SRCS unit/served_config_test.cc DEPS bandana::server_models bandana::test_support)

@@ -32,6 +32,12 @@ int Flips() {
 const char kOnce[] = " reporting { one_per_decision: true } ";
 
 ModelSpec PlainSpec() { return IndependentSpec(kOnce); }
+// With users of some 1.3 kB, so that a checkpoint has several chunks.
+ModelSpec WideSpec() {
+  return SpecOf(std::string("name: 'm' dimension: 16 mode: NON_PRIVATE independent {}"
+                            " refresh_interval {}") +
+                kOnce);
+}
 ModelSpec CentralSpec() {
   return SpecOf(std::string("name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {}"
                             " refresh_interval {} privacy { epsilon: 2 delta: 1e-6"
@@ -68,13 +74,16 @@ class ModelFlipTest : public ::testing::Test {
     server::HostedModelOptions options = Options(original_.path());
     fs::create_directories(original_.File("m"));
     auto model = *HostedModel::Open(spec, original_.File("m"), clock_, options);
+    std::vector<double> features(spec.public_spec.dimension);
+    features[0] = 0.6;
+    features[1] = 0.8;
     v1::PutArmsResponse response;
     ASSERT_THAT(
-        model->PutArms(std::vector<server::CatalogueArm>{{1, {0.5, 0.25}, {"tag"}}}, &response),
+        model->PutArms(std::vector<server::CatalogueArm>{{1, features, {"tag"}}}, &response),
         IsOk());
     for (int i = 0; i < kEvents; ++i) {
       const auto decision =
-          DecisionOf(*model, clock_, 1 + i, {0.6, 0.8}, "u" + std::to_string(i % 3));
+          DecisionOf(*model, clock_, 1 + i, features, "u" + std::to_string(i % users_));
       ASSERT_EQ(CodeOf(ReportOne(*model, decision, 0.5)), v1::APPLIED);
       if (i == 20 || i == 40) {
         ASSERT_THAT(model->Checkpoint(), IsOk());
@@ -100,6 +109,7 @@ class ModelFlipTest : public ::testing::Test {
     SeededBits bits(5);
     server::HostedModelOptions options;
     options.warn = [](const std::string&) {};
+    options.checkpoint_base_bytes_min = base_bytes_min_;
     auto key = server::OpenNoiseKey(data_dir, bits);
     if (key.ok()) options.noise_key = *key;
     key_status_ = key.status();
@@ -182,6 +192,8 @@ class ModelFlipTest : public ::testing::Test {
   }
 
   const TempDir original_, good_, trial_;
+  int users_ = 3;
+  std::uint64_t base_bytes_min_ = server::CheckpointStore::kBaseBytesMin;
   FakeClock clock_;
   absl::Status key_status_;
   std::string signature_;
@@ -196,6 +208,16 @@ TEST_F(ModelFlipTest, OfAModelThatWasClosed) {
 TEST_F(ModelFlipTest, OfAModelThatWasKilled) {
   Make(PlainSpec(), /*killed=*/true);
   if (!HasFatalFailure()) FlipEach(PlainSpec(), "killed");
+}
+
+// The newest checkpoint says what changed since another one.
+TEST_F(ModelFlipTest, OfAModelWithABase) {
+  users_ = 30;
+  base_bytes_min_ = 0;
+  Make(WideSpec(), /*killed=*/true);
+  ASSERT_TRUE(
+      fs::exists(good_.File("m/checkpoint-00000000000000000041.since-00000000000000000021")));
+  if (!HasFatalFailure()) FlipEach(WideSpec(), "since a base");
 }
 
 TEST_F(ModelFlipTest, OfACentralModel) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -53,6 +54,14 @@ ModelSpec SparseModelSpec() {
       "name: 'm' dimension: 5 mode: JOINT sparse { sparsity: 2 } feature_l2_max: 9 reward_min: -2"
       " reward_max: 2 privacy { epsilon: 18 delta: 1e-5 } reporting { one_per_decision: true }");
 }
+
+// It forgets: a step per hour.
+ModelSpec YearsSpec() {
+  return SpecOf(
+      "name: 'm' dimension: 12 mode: NON_PRIVATE independent {} refresh_interval {}"
+      " half_life { seconds: 115200 } reporting { one_per_decision: true }");
+}
+constexpr int kYearsUsers = 48;
 
 server::HostedModelOptions OptionsIn(const std::string& data_dir) {
   SeededBits bits(5);
@@ -117,6 +126,42 @@ void WriteSparse(const std::string& data_dir, FakeClock& clock) {
   Settle(*model);
 }
 
+// Users u0 to u47; u0 is deleted; u1 has an event of before the first step, one of after it, and
+// one in a checkpoint that says what changed since its base; u2 has a last one in the log alone.
+void WriteYears(const std::string& folder, FakeClock& clock) {
+  server::HostedModelOptions options;
+  options.stepped = true;
+  options.checkpoint_base_bytes_min = 0;
+  auto model = *HostedModel::Open(YearsSpec(), folder, clock, options);
+  int number = 0;
+  const auto event = [&](int user) {
+    ++number;
+    std::vector<double> x(12);
+    for (int i = 0; i < 12; ++i) x[i] = 0.1 / (1 + (number * 7 + i * 13) % 17);
+    x[0] = 0.6;
+    x[1 + user % 11] = 0.7;
+    const auto decision = DecisionOf(*model, clock, number, x, "u" + std::to_string(user));
+    model->Report({{.decision = decision, .reward = 0.5}}, [](const auto& results) {
+      ASSERT_THAT(results, IsOk());
+      ASSERT_EQ(results->front().code, v1::APPLIED);
+    });
+    model->Step();
+  };
+  for (int user = 0; user < kYearsUsers; ++user) event(user);
+  clock.Advance(absl::Hours(1));
+  model->Step();
+  model->Step();
+  event(1);
+  const std::string gone = "u0";
+  ASSERT_THAT(model->DeleteUsers({&gone, 1}), IsOk());  // writes the base
+  event(1);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  event(2);
+  for (const auto& file : fs::directory_iterator(folder)) {
+    std::printf("%s\n", file.path().filename().c_str());
+  }
+}
+
 void WriteDevice(const std::string& path) {
   auto store = *DeviceStore::Open(path);
   auto* body = static_cast<device::Store*>(store.get());
@@ -139,11 +184,12 @@ void WriteDevice(const std::string& path) {
 
 TEST(FormatsWriter, TodaysFilesOnRequest) {
   FakeClock clock;
-  for (const char* name : {"plain", "central", "sparse"})
+  for (const char* name : {"plain", "central", "sparse", "years"})
     fs::create_directories(write_to + "/" + name);
   WritePlain(write_to + "/plain/m", clock);
   WriteCentral(write_to + "/central", clock);
   WriteSparse(write_to + "/sparse", clock);
+  WriteYears(write_to + "/years/m", clock);
   WriteDevice(write_to + "/device.db");
 }
 
@@ -316,6 +362,31 @@ TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
               IsOk());
   store->reset();
   EXPECT_THAT(DeviceStore::Open(path), IsOk());
+}
+
+// A base, what changed since it, and entries behind both.
+TEST_F(FormatsTest, AModelOfFormat12ThatForgetsAndHasDeletedAUser) {
+  const std::string folder = Copy("years") + "/m";
+  std::string newest;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    const std::string name = file.path().filename();
+    if (name.find(".since-") != std::string::npos) newest = *ReadFile(file.path(), 1 << 20);
+  }
+  EXPECT_TRUE(newest.starts_with("BANDDELT"));
+  const auto model = HostedModel::Open(YearsSpec(), folder, clock_);
+  ASSERT_THAT(model, IsOk());
+  const auto nodes = StatisticsOf(**model);
+  ASSERT_EQ(nodes.size(), kYearsUsers);
+  EXPECT_EQ(nodes[0].events, 0);
+  EXPECT_EQ(nodes[1].events, 3);
+  EXPECT_EQ(nodes[2].events, 2);
+  EXPECT_EQ(nodes[3].events, 1);
+  const double faded = std::exp2(-1.0 / 32);
+  EXPECT_NEAR(nodes[1].moment[0], (2 + faded) * 0.6 * 0.5, 1e-12);
+  EXPECT_NEAR(nodes[2].moment[3], (1 + faded) * 0.7 * 0.5, 1e-12);
+  const auto users = (*model)->ListUsers("", 0);
+  ASSERT_THAT(users, IsOk());
+  EXPECT_EQ(users->users_size(), kYearsUsers - 1);
 }
 
 // Written by bandana-ctl export before exports had headers.

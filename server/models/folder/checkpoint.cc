@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/models/folder/digested_pieces.h"
 
 namespace bandana::server {
 namespace {
@@ -280,27 +281,6 @@ void PutTail(ByteWriter& out, const CheckpointSource& source) {
   if (Has(version, kDeletedBit)) state.deleted.Encode(out);
   if (Has(version, kFadingBit)) PutFading(out, state.fading);
 }
-
-// Pieces on their way to a sink, with the digest of all of them at the end.
-class DigestedPieces {
- public:
-  explicit DigestedPieces(const ByteSink& sink)
-      : sink_(sink), pieces_([this](std::string_view bytes) {
-          digest_.Update(bytes);
-          return sink_(bytes);
-        }) {}
-  PieceWriter& pieces() { return pieces_; }
-  ByteWriter& out() { return pieces_.out(); }
-  absl::Status Finish() {
-    BANDANA_RETURN_IF_ERROR(pieces_.Flush());
-    return sink_(AsChars(digest_.Finish()));
-  }
-
- private:
-  const ByteSink& sink_;
-  Sha256 digest_;
-  PieceWriter pieces_;
-};
 
 }  // namespace
 

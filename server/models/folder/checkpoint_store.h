@@ -1,5 +1,6 @@
-// The checkpoint files of one model: written whole, two of them kept, so that one damaged file
-// loses nothing.
+// The checkpoint files of one model. Two files that do not need each other are always there, so
+// that one damaged file loses nothing. A large checkpoint is written as what changed since another
+// one, its base, which then is there twice.
 #pragma once
 
 #include <compare>
@@ -14,16 +15,18 @@
 #include "absl/status/statusor.h"
 #include "common/base/byte_sink.h"
 #include "server/models/folder/checkpoint.h"
+#include "server/models/folder/checkpoint_delta.h"
 #include "server/models/folder/checkpoint_seal.h"
 
 namespace bandana::server {
 
 using WarningSink = std::function<void(const std::string&)>;
 
-// One file: checkpoint-SEQUENCE or checkpoint-SEQUENCE.copy.
+// One file: checkpoint-SEQUENCE, checkpoint-SEQUENCE.copy or checkpoint-SEQUENCE.since-BASE.
 struct CheckpointFile {
   std::uint64_t sequence = 0;
   bool copy = false;
+  std::optional<std::uint64_t> base;  // holds what changed since this checkpoint
   // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes compares with 0.
   friend auto operator<=>(const CheckpointFile&, const CheckpointFile&) = default;
 };
@@ -31,11 +34,14 @@ struct CheckpointFile {
 // Not thread-safe.
 class CheckpointStore {
  public:
+  static constexpr std::uint64_t kBaseBytesMin = std::uint64_t{16} << 20;
   struct Options {
     std::string folder;
     // The newest alone, as two files, in place of the newest two: the log before it goes at once,
     // as it does where entries hold raw rewards.
     bool newest_twice = false;
+    // From this size on a checkpoint is the base of those after it. Never where newest_twice.
+    std::uint64_t base_bytes_min = kBaseBytesMin;
     std::shared_ptr<const CheckpointSeal> seal;  // null: files are plain
   };
   CheckpointStore(Options options, WarningSink warn)
@@ -49,15 +55,14 @@ class CheckpointStore {
   absl::StatusOr<Checkpoint> Load(const CheckpointFile& file) const;
 
   // The newest valid checkpoint, nullopt when there is no file. A damaged file is set aside as
-  // `damaged-...` with a warning. Errors: DATA_LOSS files but no valid one; FAILED_PRECONDITION as
-  // Load; UNAVAILABLE I/O.
+  // `damaged-...` with a warning; what a crash left half written is removed. Errors: DATA_LOSS
+  // files but no valid one; FAILED_PRECONDITION as Load; UNAVAILABLE I/O.
   absl::StatusOr<std::optional<Checkpoint>> LoadNewest();
 
-  // Writes durably, a piece at a time, and removes what is not kept. Returns the sequence up to
-  // which the log is not needed any more. Errors: UNAVAILABLE I/O.
-  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint) {
-    return Write(sequence, checkpoint, options_.newest_twice);
-  }
+  // Writes durably, a piece at a time, and removes what is not needed. Returns the sequence up to
+  // which the log is not needed any more. `checkpoint` is asked more than once. Errors: UNAVAILABLE
+  // I/O.
+  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint);
   // The same, and no earlier file is left, sound or damaged: this one stands there twice.
   absl::StatusOr<std::uint64_t> WriteAlone(std::uint64_t sequence, const ByteSource& checkpoint);
   // The sequence up to which no entry may stand in the log beside this newest checkpoint.
@@ -66,12 +71,26 @@ class CheckpointStore {
   }
 
  private:
-  absl::Status WriteFile(const CheckpointFile& file, const ByteSource& checkpoint) const;
-  absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint,
-                                      bool twice);
+  // The content of a file, unsealed.
+  absl::StatusOr<std::string> Plain(const CheckpointFile& file) const;
+  absl::StatusOr<ReadBase> OpenBase(const CheckpointFile& file) const;
+  absl::StatusOr<Checkpoint> LoadSince(const CheckpointFile& file, std::string_view delta) const;
+  absl::StatusOr<Checkpoint> LoadWith(const CheckpointFile& file, std::string_view delta,
+                                      const CheckpointFile& base) const;
+  absl::StatusOr<Checkpoint> Decode(const CheckpointFile& file, std::string_view bytes) const;
+  absl::Status WriteFile(const CheckpointFile& file, const ByteSource& content) const;
+  absl::Status WriteDelta(std::uint64_t sequence, const ByteSource& checkpoint);
+  absl::Status WriteWhole(std::uint64_t sequence, const ByteSource& checkpoint, bool twice);
+  // Removes all but the newest and what they need. Returns as Write.
+  absl::StatusOr<std::uint64_t> RemoveOld() const;
+  bool Remove(const CheckpointFile& file) const;
+  // Files that a crash left half written, or, where `damaged`, that were set aside. Errors:
+  // UNAVAILABLE one stays.
+  absl::Status RemoveLeft(bool damaged) const;
 
   const Options options_;
   const WarningSink warn_;
+  std::optional<CheckpointIndex> base_;  // nullopt: the next one is written whole
 };
 
 }  // namespace bandana::server

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "common/base/file.h"
@@ -40,8 +41,7 @@ struct Check {
   const std::shared_ptr<const CheckpointSeal>& seal;
   FolderVerdict verdict;
   std::optional<Identity> identity;
-  std::optional<Known> oldest;  // of the valid checkpoints
-  std::optional<Known> newest;
+  std::vector<Known> sound;  // of the valid checkpoints, ascending
   LogPosition published;
 
   void Add(std::string file, absl::Status status, std::string detail = "") {
@@ -75,8 +75,7 @@ struct Check {
       Add(name, status,
           absl::StrCat("the state after log entry ", file.sequence, ", ",
                        checkpoint->statistics.size(), " nodes"));
-      newest = {checkpoint->state.position, checkpoint->published, checkpoint->dimension};
-      if (!oldest) oldest = newest;
+      sound.push_back({checkpoint->state.position, checkpoint->published, checkpoint->dimension});
     }
   }
 
@@ -91,19 +90,23 @@ struct Check {
   absl::Status Entries(const UpdateLog& log, std::string& detail) {
     LogPosition at;
     if (log.trimmed() > 0) {
-      if (!oldest || oldest->position.sequence < log.trimmed()) {
+      // A base may be older than what the log begins with.
+      const auto first = std::ranges::find_if(
+          sound, [&](const Known& known) { return known.position.sequence >= log.trimmed(); });
+      if (first == sound.end()) {
         return DataLoss("begins at entry ", log.trimmed() + 1,
                         ", and no valid checkpoint reaches it");
       }
-      at = oldest->position;
+      at = first->position;
     }
-    int dimension = oldest ? oldest->dimension : 0;
+    int dimension = sound.empty() ? 0 : sound.front().dimension;
     if (identity && dimension == 0) {
       for (const auto& [name, value] : identity->fixed) {
         if (name == "dimension" && !absl::SimpleAtoi(value, &dimension)) dimension = 0;
       }
     }
-    const PublishedCheck check(published, at, newest ? newest->published : LogPosition{});
+    const PublishedCheck check(published, at,
+                               sound.empty() ? LogPosition{} : sound.back().published);
     const std::uint64_t first = at.sequence + 1;
     BANDANA_RETURN_IF_ERROR(ForEachEntry(log, at, [&](const LogEntry& entry) {
       at = entry.position;
@@ -126,7 +129,7 @@ struct Check {
 
   // Where a server would begin.
   absl::Status Start(const UpdateLog& log) const {
-    const std::uint64_t from = newest ? newest->position.sequence : 0;
+    const std::uint64_t from = sound.empty() ? 0 : sound.back().position.sequence;
     if (log.trimmed() > from) {
       return DataLoss("the log begins at entry ", log.trimmed() + 1,
                       " and the newest valid checkpoint ends at entry ", from);

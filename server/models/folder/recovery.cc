@@ -104,9 +104,11 @@ std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"
 std::string UsersPath(const std::string& folder) { return folder + "/users.sqlite"; }
 
 CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
-                                      std::shared_ptr<const CheckpointSeal> seal) {
+                                      std::shared_ptr<const CheckpointSeal> seal,
+                                      std::uint64_t base_bytes_min) {
   return {.folder = folder,
           .newest_twice = ModeOf(spec.public_spec.mode).server_draws,
+          .base_bytes_min = base_bytes_min,
           .seal = std::move(seal)};
 }
 

@@ -1,6 +1,7 @@
 // A model's folder: made, and opened after whatever ended the last run.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@
 namespace bandana::server {
 
 // Log entries of central models hold raw rewards: once a checkpoint covers an entry, it is deleted.
-CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
-                                      std::shared_ptr<const CheckpointSeal> seal);
+CheckpointStore::Options StoreOptions(
+    const ModelSpec& spec, const std::string& folder, std::shared_ptr<const CheckpointSeal> seal,
+    std::uint64_t base_bytes_min = CheckpointStore::kBaseBytesMin);
 
 // Names inside a model's folder.
 std::string ArmsPath(const std::string& folder);
