@@ -179,9 +179,9 @@ class Audit {
           Check("nothing", "", model.config, way, Replayed::kEqual, sound_.get()));
     }
     if (Takes(Way::kDelete)) {
-      const bool shared = model.config.has_shared() || model.config.has_sparse();
+      const bool refused = model.deletion == Deletion::kRefused;
       BANDANA_RETURN_IF_ERROR(Check("nothing", kDeletedUser, model.config, Way::kDelete,
-                                    shared ? Replayed::kRefused : Replayed::kEqual, sound_.get()));
+                                    refused ? Replayed::kRefused : Replayed::kEqual, sound_.get()));
     }
     for (const Setting& setting : Settings()) {
       if (!Applies(setting, model.config)) continue;
@@ -273,7 +273,7 @@ class Audit {
   // of a deleted user's own node is gone.
   std::vector<double> Before(Way way, int key) const {
     std::vector<double> releases = killed_[key].releases;
-    if (way == Way::kDelete && model_->config.has_independent()) {
+    if (way == Way::kDelete && model_->deletion == Deletion::kOwnNode) {
       std::fill_n(releases.begin(), releases.size() / kUsers, 0);
     }
     return releases;

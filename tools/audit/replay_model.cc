@@ -39,6 +39,7 @@ const CounterDesign& DesignOfJoint(const Mechanism& made) { return made.joint()-
 struct Kind {
   const char* name;
   std::string config;
+  Deletion deletion = Deletion::kRefused;
   ReleaseForm form = ReleaseForm::kLinear;
   int events = 24;
   const CounterDesign& (*epochs)(const Mechanism& made) = nullptr;  // events end with one of its
@@ -56,36 +57,42 @@ std::vector<Kind> Kinds() {
   const std::string goblin = absl::StrCat("goblin { ", kChain, "}");
   return {
       {"central-blt", Central("shared {}", "mechanism: COUNTER counter { horizon: 10000 }")},
-      {"central-tree", Central("independent {}",
-                               "mechanism: COUNTER counter { kind: TREE horizon: 64 steps_max: "
-                               "128 }")},
+      {"central-tree",
+       Central("independent {}",
+               "mechanism: COUNTER counter { kind: TREE horizon: 64 steps_max: "
+               "128 }"),
+       Deletion::kOwnNode},
       {"central-honaker",
        Central(goblin.c_str(),
                "mechanism: COUNTER counter { kind: HONAKER horizon: 64 steps_max: "
-               "128 }")},
+               "128 }"),
+       Deletion::kName},
       {"central-epochs",
        Central("shared {}", "mechanism: COUNTER counter { kind: EPOCHS horizon: 64 }"),
-       ReleaseForm::kLinear, 0, DesignOfRewards},
+       Deletion::kRefused, ReleaseForm::kLinear, 0, DesignOfRewards},
       {"central-shaped",
-       Central(goblin.c_str(), "mechanism: SHAPED_COUNTER counter { horizon: 10000 }")},
+       Central(goblin.c_str(), "mechanism: SHAPED_COUNTER counter { horizon: 10000 }"),
+       Deletion::kName},
       {"central-pooled",
-       Central(colin.c_str(), "mechanism: POOLED_COUNTER counter { horizon: 10000 }")},
+       Central(colin.c_str(), "mechanism: POOLED_COUNTER counter { horizon: 10000 }"),
+       Deletion::kName},
       {"central-randomizer",
        "mode: CENTRAL_REWARD dimension: 64 shared {} privacy { epsilon: 1 mechanism: "
        "REWARD_RANDOMIZER } ",
-       ReleaseForm::kDraws, 64},
+       Deletion::kRefused, ReleaseForm::kDraws, 64},
       {"joint-blt",
        "mode: JOINT dimension: 3 independent {} privacy { epsilon: 1 delta: 1e-6 mechanism: "
        "COUNTER "
-       "counter { horizon: 10000 } } "},
+       "counter { horizon: 10000 } } ",
+       Deletion::kOwnNode},
       {"joint-epochs",
        "mode: JOINT dimension: 3 shared {} privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
        "counter { kind: EPOCHS horizon: 64 steps_max: 128 } } ",
-       ReleaseForm::kLinear, 0, DesignOfJoint},
+       Deletion::kRefused, ReleaseForm::kLinear, 0, DesignOfJoint},
       {"joint-sparse",
        "mode: JOINT dimension: 8 sparse { sparsity: 8 } feature_l2_max: 9 privacy { epsilon: 6 "
        "delta: 1e-5 mechanism: SPARSE_RELEASE } ",
-       ReleaseForm::kValues, 255},
+       Deletion::kRefused, ReleaseForm::kValues, 255},
   };
 }
 
@@ -109,6 +116,7 @@ std::vector<ReplayModel> MakeModels() {
   for (const Kind& kind : Kinds()) {
     for (const bool window : {false, true}) {
       ReplayModel model{.name = absl::StrCat(kind.name, window ? "/window" : "/once"),
+                        .deletion = kind.deletion,
                         .form = kind.form,
                         .events = kind.events};
       const std::string text =

@@ -22,9 +22,17 @@ enum class ReleaseForm {
   kDraws,   // the randomizer: one output per event
 };
 
+// What the deletion of a user takes away.
+enum class Deletion {
+  kRefused,  // what users share cannot unlearn
+  kName,     // the name of the user's node
+  kOwnNode,  // what was learnt and released of the user
+};
+
 struct ReplayModel {
   std::string name;  // mechanism and event rule
   v1::ModelConfig config;
+  Deletion deletion = Deletion::kRefused;
   ReleaseForm form = ReleaseForm::kLinear;
   int events = 0;
 };
