@@ -343,6 +343,31 @@ TEST_F(ReportGateTest, WindowsAndCellsFallWithTheirTransaction) {
   EXPECT_EQ(counters_.Get()[Counters::kApplied], 2);
 }
 
+// What was reported of a deleted user is neither in a cell nor in the entry that closes the window.
+TEST_F(ReportGateTest, AnOpenWindowOfADeletedUserHoldsNothing) {
+  options_.windows = options_.hides = true;
+  options_.users_max = 5;
+  Start();
+  for (const int number : {1, 2}) {
+    ASSERT_EQ(Judge(Decision(number, number == 1 ? "ann" : "bob")), Admission::kAppend);
+    ASSERT_EQ(Judge(Report(number, 2 + number)), Admission::kAppend);
+  }
+  Commit();
+  const std::string ann = "ann";  // the request views it
+  const DeleteRequest request{.now = kStart, .until = kStart + absl::Hours(1), .ids = {ann}};
+  for (const bool stands : {false, true}) {
+    ASSERT_EQ(Judge(request), Admission::kAppend);
+    ASSERT_EQ(batch_.cells.size(), 1);
+    EXPECT_EQ(batch_.cells[0].id, Report(1, 0).id);
+    EXPECT_EQ(ValueIn(batch_.cells[0]), WindowValue{});
+    if (stands) Commit();
+    ASSERT_EQ(Judge(TimeRecord{kStart + absl::Seconds(30)}), Admission::kAppend);
+    EXPECT_EQ(Closed(), (std::vector<double>{0, 4}));
+    gate_->Rollback();
+  }
+  EXPECT_EQ(Judge(Report(1, 5)), Admission::kForeign);
+}
+
 TEST_F(ReportGateTest, CountersAreStoredOnlyWhenTheyChanged) {
   Start();
   EXPECT_FALSE(gate_->CountersChanged());

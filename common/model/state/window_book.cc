@@ -37,6 +37,7 @@ absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> 
       Window held_one = cell->second;
       held_one.owner = OwnerOf(window.node, window.keys);
       held_one.dropped = window.node < 0;
+      if (held_one.dropped) held_one.value = {};  // a former version left it in the cell
       Put(key, held_one);
     } else if (const auto value = former.find(window.id); value != former.end()) {
       Put(key, {.id = window.id, .value = value->second});
@@ -68,11 +69,21 @@ std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const Win
   return slot;
 }
 
+std::vector<const WindowBook::Window*> WindowBook::Of(
+    const absl::flat_hash_set<std::uint64_t>& owners) const {
+  std::vector<const Window*> found;
+  for (const auto& [key, window] : windows_) {
+    if (!window.dropped && owners.contains(window.owner)) found.push_back(&window);
+  }
+  return found;
+}
+
 void WindowBook::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
   for (auto& [key, window] : windows_) {
     if (window.dropped || !owners.contains(window.owner)) continue;
     undo_.push_back({.key = key, .before = window});
     window.dropped = true;
+    window.value = {};
   }
 }
 

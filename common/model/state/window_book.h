@@ -33,7 +33,7 @@ class WindowBook {
     WindowValue value;
     std::optional<std::uint64_t> slot;  // of its cell; none: of a former checkpoint
     std::uint64_t owner = 0;            // OwnerOf
-    bool dropped = false;               // its user was deleted: reports are refused
+    bool dropped = false;               // its user was deleted: reports are refused, value is empty
   };
 
   // The windows of a state that was recovered, with the log's cells, by slot. Errors: DATA_LOSS a
@@ -45,7 +45,9 @@ class WindowBook {
   // A new window; its cell's slot. Requires !Find(id).
   std::uint64_t Open(absl::Time close, const DecisionId& id, const WindowValue& value,
                      std::uint64_t owner = 0);
-  // Drops the windows of these owners; they close like all others.
+  // Those of these owners that are not dropped.
+  std::vector<const Window*> Of(const absl::flat_hash_set<std::uint64_t>& owners) const;
+  // Drops them: nothing that was reported is held any more. They close like all others.
   void Drop(const absl::flat_hash_set<std::uint64_t>& owners);
   // nullptr when no such decision is open.
   const Window* Find(const DecisionId& id) const;

@@ -384,22 +384,34 @@ Admission ReportGate::Take(const DeleteRequest& request, std::string_view, LogBa
   DeleteRecord entry{.now = std::max(request.now, state_.time), .until = request.until};
   entry.key = state_.deleted.key();
   if (state_.deleted.empty() && !options_.bits->Fill(entry.key).ok()) return Admission::kUnsealed;
-  DeletedUsers& deleted = ChangeDeleted();
   absl::flat_hash_set<UserHash> seen;
   absl::flat_hash_set<std::uint64_t> owners;
   for (const std::string_view id : request.ids) {
-    DeletedUser user{.node = users_.NodeOf(-1, id), .hash = deleted.HashOf(entry.key, UserKey(id))};
+    DeletedUser user{.node = users_.NodeOf(-1, id),
+                     .hash = DeletedUsers::HashOf(entry.key, UserKey(id))};
     if (user.hash == UserHash{}) return Admission::kUnsealed;
     if (!seen.insert(user.hash).second) continue;
     // A user whose deletion is in the log, and not yet in the index.
-    if (deleted.HasNode(user.node)) user.node = -1;
+    if (state_.deleted.HasNode(user.node)) user.node = -1;
     owners.insert(user.node >= 0 ? OwnerOf(user.node, "") : UserKey(id));
     entry.users.push_back(user);
+  }
+  // What was reported stands in cells, and would be in the entry that closes the windows.
+  std::vector<Cell> cells;
+  for (const WindowBook::Window* const window : windows_.Of(owners)) {
+    if (!window->slot) continue;
+    const absl::StatusOr<CellContent> empty = options_.cells->Encode(window->id, {});
+    if (!empty.ok()) return Admission::kUnsealed;
+    cells.push_back({.slot = *window->slot, .live = true, .id = window->id, .content = *empty});
+  }
+  DeletedUsers& deleted = ChangeDeleted();
+  for (const DeletedUser& user : entry.users) {
     const std::uint64_t events = user.node >= 0 ? state_.events.InEpoch(user.node) : 0;
     const absl::Status added = deleted.Add(entry, user, events);
     BANDANA_CHECK(added.ok());
   }
   windows_.Drop(owners);
+  batch.cells.insert(batch.cells.end(), cells.begin(), cells.end());
   batch.AddOwned(Encode(entry));
   return Admission::kAppend;
 }
