@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,6 +14,7 @@
 #include "common/base/version.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
+#include "server/ops/config/generated_token.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/server.h"
 #include "server/ops/stop_signals.h"
@@ -40,6 +42,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
+A line `bandana-server token TOKEN` stands before it when the server has drawn a token (access.generate_token).
 SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the file again and takes its models,
 aliases, access rules, log level and limits per call; it names what needs a restart.
 )";
@@ -111,6 +114,15 @@ void Reload(const std::string& path, Server& server) {
   if (server.Reload(std::move(spec))) spdlog::info("reload: took all that is new in {}", path);
 }
 
+// To stdout and not to the log: the log on stderr is what most machines collect.
+void PrintToken(std::string_view token) {
+  std::printf("bandana-server token %.*s\n", static_cast<int>(token.size()), token.data());
+  if (std::fflush(stdout) == 0) return;
+  spdlog::error(
+      "access: the token could not be written to stdout; remove data_dir/{} and start again",
+      kGeneratedTokenFile);
+}
+
 // Until a stop signal, or until no model can take reports any more: nothing can be acknowledged
 // then, and a restart recovers.
 absl::Status ServeUntilStopped(const std::string& path, StopSignals& signals, Server& server) {
@@ -133,7 +145,7 @@ int Run(const std::string& path, StopSignals& signals) {
   SetUpLog(spec->log_format);
   SetLogLevel(spec->log_level);
   const absl::Duration drain_delay = spec->drain_delay;
-  auto server = Server::Start(*std::move(spec), SystemClock());
+  auto server = Server::Start(*std::move(spec), SystemClock(), PrintToken);
   if (!server.ok()) {
     spdlog::critical("cannot start: {}", std::string(server.status().message()));
     return kExitFailure;

@@ -15,9 +15,11 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/random/bit_source.h"
 #include "server/models/registry.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/data_dir.h"
+#include "server/ops/config/generated_token.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/observation/call_lines.h"
@@ -67,8 +69,11 @@ void LogReload(const absl::Status& status) {
 // the lock.
 class RunningServer final : public Server {
  public:
-  RunningServer(ServerSpec spec, const Clock& clock)
-      : spec_(std::move(spec)), clock_(clock), started_(clock.Now()) {}
+  RunningServer(ServerSpec spec, const Clock& clock, ShowToken show_token)
+      : spec_(std::move(spec)),
+        clock_(clock),
+        show_token_(std::move(show_token)),
+        started_(clock.Now()) {}
   ~RunningServer() override {
     if (recovery_.valid()) recovery_.wait();
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
@@ -212,6 +217,12 @@ class RunningServer final : public Server {
   bool TakeAccess(std::optional<AccessRules> access) {
     if (!access && gatekeeper_ == nullptr) return true;
     if (access && gatekeeper_ != nullptr) {
+      if (const absl::Status opened = OpenToken(*access); !opened.ok()) {
+        ++access_reload_failures_;
+        spdlog::error("reload: access: {}; the rules before stay in use",
+                      std::string(opened.message()));
+        return false;
+      }
       for (const absl::string_view line :
            absl::StrSplit(AccessSummary(access), '\n', absl::SkipEmpty())) {
         spdlog::info("{}", std::string(line));
@@ -349,7 +360,19 @@ class RunningServer final : public Server {
       server->Report(peer, conduct);
   }
 
+  absl::Status OpenToken(AccessRules& access) {
+    if (!access.generate_token) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const std::string token,
+                             OpenGeneratedToken(spec_.data_dir, SystemBits(), access));
+    if (token.empty()) return absl::OkStatus();
+    show_token_(token);
+    spdlog::info("access: drew a token and showed it once; its digest is in data_dir/{}",
+                 kGeneratedTokenFile);
+    return absl::OkStatus();
+  }
+
   absl::Status OpenSecurity() {
+    if (spec_.access) BANDANA_RETURN_IF_ERROR(OpenToken(*spec_.access));
     if (spec_.access) gatekeeper_ = std::make_unique<Gatekeeper>(*spec_.access, clock_);
     if (!spec_.tls) return absl::OkStatus();
     TlsOptions options;
@@ -405,6 +428,7 @@ class RunningServer final : public Server {
 
   ServerSpec spec_;
   const Clock& clock_;
+  const ShowToken show_token_;
   const absl::Time started_;
   std::atomic<bool> opened_ = false;
   std::atomic<bool> draining_ = false;
@@ -436,8 +460,9 @@ class RunningServer final : public Server {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerSpec spec, const Clock& clock) {
-  auto server = std::make_unique<RunningServer>(std::move(spec), clock);
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerSpec spec, const Clock& clock,
+                                                      ShowToken show_token) {
+  auto server = std::make_unique<RunningServer>(std::move(spec), clock, std::move(show_token));
   BANDANA_RETURN_IF_ERROR(server->Open());
   return server;
 }

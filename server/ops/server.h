@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -16,8 +17,13 @@ namespace bandana::server {
 // Threads: all methods are safe.
 class Server {
  public:
-  // Locks data_dir, recovers every model, listens. Errors: whatever keeps it from serving, named.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerSpec spec, const Clock& clock);
+  // Shows a token that the server has drawn (access.generate_token) to the operator.
+  using ShowToken = std::function<void(std::string_view token)>;
+
+  // Locks data_dir, recovers every model, listens. Calls `show_token` before it listens, or in
+  // Reload, each time it draws a token. Errors: whatever keeps it from serving, named.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerSpec spec, const Clock& clock,
+                                                       ShowToken show_token);
   // As Drain without a delay, unless it has drained.
   virtual ~Server() = default;
 

@@ -4,6 +4,10 @@ bandana_test(NAME config_file_test SRCS unit/config_file_test.cc
   DEPS bandana::server_config bandana::test_support)
 bandana_test(NAME security_spec_test SRCS unit/security_spec_test.cc
   DEPS bandana::server_config bandana::test_certificates bandana::test_support)
+bandana_test(NAME generated_token_test SRCS unit/generated_token_test.cc
+  DEPS bandana::server_config bandana::test_support)
+bandana_test(NAME generated_token_server_test SRCS integration/generated_token_server_test.cc
+  DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
 bandana_test(NAME ctl_part_file_test SRCS unit/ctl_part_file_test.cc DEPS bandana::ctl bandana::test_support)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -119,10 +120,11 @@ int ChildProcess::Wait() {
   return *impl_->exit_code;
 }
 
-void ChildProcess::AwaitLine(absl::Duration timeout) {
+void ChildProcess::AwaitLine(absl::Duration timeout, int lines) {
   std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait_for(lock, absl::ToChronoNanoseconds(timeout), [this] {
-    return impl_->open_streams < 2 || impl_->out_text.find('\n') != std::string::npos;
+  impl_->changed.wait_for(lock, absl::ToChronoNanoseconds(timeout), [&] {
+    const auto written = std::count(impl_->out_text.begin(), impl_->out_text.end(), '\n');
+    return impl_->open_streams < 2 || written >= lines;
   });
 }
 

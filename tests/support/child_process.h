@@ -31,8 +31,8 @@ class ChildProcess {
   void Signal(int signal);
   // Waits for its end and for all its output. Exit code; 128 + signal when a signal ended it.
   int Wait();
-  // Waits until it has written a line to stdout or closed it.
-  void AwaitLine(absl::Duration timeout);
+  // Waits until it has written so many lines to stdout or closed it.
+  void AwaitLine(absl::Duration timeout, int lines = 1);
 
   // What it has written so far.
   std::string out() const;

@@ -33,8 +33,15 @@ absl::Status ServerProcess::AwaitReady() {
   constexpr std::string_view kListen = "bandana-server ready listen=";
   constexpr std::string_view kHttp = " http=";
   constexpr std::string_view kAdmin = " admin=";
+  constexpr std::string_view kToken = "bandana-server token ";
   child_->AwaitLine(kReadyTimeout);
-  const std::string out = child_->out();
+  std::string out = child_->out();
+  if (out.starts_with(kToken)) {
+    const std::size_t end = out.find('\n');
+    token_ = out.substr(kToken.size(), end - kToken.size());
+    child_->AwaitLine(kReadyTimeout, 2);
+    out = child_->out().substr(end + 1);
+  }
   const std::string line = out.substr(0, out.find('\n'));
   const std::size_t http = line.find(kHttp);
   if (!line.starts_with(kListen) || http == std::string::npos) {

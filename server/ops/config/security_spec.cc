@@ -61,18 +61,20 @@ double ParseRate(std::string_view field, double given, const FieldChecks& checks
 }
 
 std::optional<Sha256Digest> ParseDigest(const std::string& hex, const FieldChecks& checks) {
-  Sha256Digest digest{};
-  const bool fits =
-      hex.size() == 2 * digest.size() &&
-      std::all_of(hex.begin(), hex.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
-  if (!fits) {
+  const std::optional<Sha256Digest> digest = DigestFromHex(hex);
+  if (!digest) {
     checks.Add("token_sha256",
                absl::StrCat("must be 64 hexadecimal digits, got ", hex.size(), " characters"));
-    return std::nullopt;
   }
-  const std::string bytes = absl::HexStringToBytes(hex);
-  std::copy_n(AsBytes(bytes).begin(), digest.size(), digest.begin());
   return digest;
+}
+
+// Nobody, until the server has opened its token.
+Principal GeneratedPrincipal() {
+  Principal principal;
+  principal.name = "generated";
+  principal.roles = Role::kSelect | Role::kReport | Role::kAdmin;
+  return principal;
 }
 
 // What identifies the principal.
@@ -180,9 +182,28 @@ TlsSpec ParseTls(const v1::TlsConfig& config, std::string_view folder, absl::Tim
   return spec;
 }
 
+std::optional<Sha256Digest> DigestFromHex(std::string_view hex) {
+  Sha256Digest digest{};
+  const bool fits =
+      hex.size() == 2 * digest.size() &&
+      std::all_of(hex.begin(), hex.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  if (!fits) return std::nullopt;
+  const std::string bytes = absl::HexStringToBytes(ToAbsl(hex));
+  std::copy_n(AsBytes(bytes).begin(), digest.size(), digest.begin());
+  return digest;
+}
+
 AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
                         const FieldChecks& checks) {
   AccessRules rules;
+  if (config.generate_token()) {
+    if (config.principals_size() > 0 || config.anonymous_roles_size() > 0) {
+      checks.Add("generate_token", "must be the only rule: no principals and no anonymous_roles");
+    }
+    rules.generate_token = true;
+    rules.principals = {GeneratedPrincipal()};
+    return rules;
+  }
   if (config.principals_size() > kPrincipalsMax) {
     checks.Add("principals", absl::StrCat("must be at most ", kPrincipalsMax, ", got ",
                                           config.principals_size()));
@@ -204,8 +225,8 @@ AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
       ParseRate("anonymous_calls_per_second", config.anonymous_calls_per_second(), checks);
   if (rules.principals.empty() && rules.anonymous_roles.empty()) {
     checks.Add("principals",
-               "must have at least one, or anonymous_roles one role: nobody could "
-               "call this server");
+               "must have at least one, or anonymous_roles one role, or generate_token be true: "
+               "nobody could call this server");
   }
   return rules;
 }
@@ -222,11 +243,12 @@ std::string AccessSummary(const std::optional<AccessRules>& access) {
   if (!access) return "access every caller has every role\n";
   std::string text;
   for (const Principal& principal : access->principals) {
-    absl::StrAppend(
-        &text, "access ", principal.name, " by ", principal.token_digest ? "token" : "certificate",
-        ": ", ToString(principal.roles), " of ",
-        principal.models.empty() ? "all models" : absl::StrJoin(principal.models, ", "),
-        RateText(principal.calls_per_second), QuotaText(principal.new_users_per_day), "\n");
+    absl::StrAppend(&text, "access ", principal.name, " by ",
+                    principal.certificate_subject.empty() ? "token" : "certificate", ": ",
+                    ToString(principal.roles), " of ",
+                    principal.models.empty() ? "all models" : absl::StrJoin(principal.models, ", "),
+                    RateText(principal.calls_per_second), QuotaText(principal.new_users_per_day),
+                    "\n");
   }
   absl::StrAppend(&text, "access anybody else: ", ToString(access->anonymous_roles),
                   RateText(access->anonymous_calls_per_second), "\n");

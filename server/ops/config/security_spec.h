@@ -26,6 +26,9 @@ TlsSpec ParseTls(const v1::TlsConfig& config, std::string_view folder, absl::Tim
 AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
                         const FieldChecks& checks);
 
+// The digest of 64 hexadecimal digits; nullopt of any other text.
+std::optional<Sha256Digest> DigestFromHex(std::string_view hex);
+
 // `select, report`; `none` of an empty set.
 std::string ToString(Roles roles);
 

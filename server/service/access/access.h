@@ -14,7 +14,8 @@
 
 namespace bandana::server {
 
-// A caller known by name. Exactly one of token_digest and certificate_subject is set.
+// A caller known by name. Exactly one of token_digest and certificate_subject is set. One with
+// neither is nobody: the principal of a generated token before the server has opened that token.
 struct Principal {
   std::string name;
   std::optional<Sha256Digest> token_digest;  // SHA-256 of the bearer token
@@ -32,6 +33,7 @@ struct AccessRules {
   std::vector<Principal> principals;
   Roles anonymous_roles;                  // of callers that are no principal
   double anonymous_calls_per_second = 0;  // of all of them together; 0 = unlimited
+  bool generate_token = false;  // the only principal is that of a token which the server draws
 };
 
 // What a call brought with it. Views into the call.
