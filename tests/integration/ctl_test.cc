@@ -1,11 +1,13 @@
 // bandana-ctl against a real server: every verb, its JSON, and its exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
@@ -60,6 +62,7 @@ class CtlTest : public ::testing::Test {
   }
 
   const TempDir folder_;
+  const TempDir other_;
   std::unique_ptr<ServerProcess> server_;
 };
 
@@ -221,11 +224,39 @@ TEST_F(CtlTest, FailsWithTheReason) {
   EXPECT_THAT(Ctl({"models", "list"}).err, HasSubstr("UNAVAILABLE"));
 }
 
+TEST_F(CtlTest, HealthSaysByItsExitCodeWhetherCallsAreTaken) {
+  EXPECT_EQ(Out({"health"}), "SERVING\n");
+  EXPECT_EQ(Out({"health", "--model=plain", "--json=-"}), "{\"health\": \"SERVING\"}\n");
+  const ProcessResult absent = Ctl({"health", "--model=absent"});
+  EXPECT_EQ(absent.exit_code, 1);
+  EXPECT_THAT(absent.err, HasSubstr("NOT_FOUND"));
+  server_->process().Signal(SIGSTOP);  // takes connections and answers nothing
+  const absl::Time begin = absl::Now();
+  const ProcessResult silent = Ctl({"health"});
+  EXPECT_EQ(silent.exit_code, 1);
+  EXPECT_THAT(silent.err, HasSubstr("DEADLINE_EXCEEDED"));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(30));
+  server_->process().Signal(SIGCONT);
+}
+
+TEST_F(CtlTest, HealthOfAServerThatDrainsIsNoLongerServing) {
+  auto server = ServerProcess::Start(
+      {.config = "drain_delay { seconds: 60 }\n" + std::string(kConfig), .folder = other_.path()});
+  ASSERT_THAT(server, IsOk());
+  (*server)->process().Signal(SIGTERM);
+  ProcessResult health;
+  do {
+    health = RunProgram("bandana-ctl", {"health", "--target=" + (*server)->listen()});
+  } while (health.exit_code == 0);
+  EXPECT_EQ(health.exit_code, 1);
+  EXPECT_THAT(health.err, HasSubstr("health is NOT_SERVING"));
+}
+
 TEST_F(CtlTest, ExplainsItself) {
   const ProcessResult help = RunProgram("bandana-ctl", {"--help"});
   EXPECT_EQ(help.exit_code, 0);
   for (const char* verb : {"models list", "arms put", "graph put", "ledger", "checkpoint create",
-                           "export", "import", "epoch open", "stats"}) {
+                           "export", "import", "epoch open", "stats", "health"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
   EXPECT_EQ(RunProgram("bandana-ctl", {"--version"}).exit_code, 0);

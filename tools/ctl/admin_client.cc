@@ -2,11 +2,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "tools/ctl/stall_watch.h"
 
 namespace bandana {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMessageBytes = 1 << 20;
 constexpr int kReceiveBytesMax = 64 << 20;
+constexpr absl::Duration kHealthTime = absl::Seconds(2);
 
 absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -91,6 +94,18 @@ class GrpcAdminClient final : public AdminClient {
   }
   absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) override {
     return Call(&v1::Admin::Stub::GetStats, Of<v1::GetStatsRequest>(model));
+  }
+  absl::StatusOr<std::string> Health(const std::string& model) override {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + std::min(timeout_, kHealthTime)));
+    connection_.Authorize(context);
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(model);
+    grpc::health::v1::HealthCheckResponse response;
+    const auto stub = grpc::health::v1::Health::NewStub(connection_.channel());
+    const grpc::Status status = stub->Check(&context, request, &response);
+    using Answer = grpc::health::v1::HealthCheckResponse;
+    return ResultOf(status, Answer::ServingStatus_Name(response.status()));
   }
 
   absl::StatusOr<v1::PutArmsResponse> PutArms(const std::string& model,

@@ -1,4 +1,4 @@
-// bandana.v1.Admin as blocking functions, with deadlines and absl::Status.
+// bandana.v1.Admin and grpc.health.v1 as blocking functions, with deadlines and absl::Status.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,9 @@ class AdminClient {
                                                       const v1::ExportHeader* header) = 0;
   virtual absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) = 0;
   virtual absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) = 0;
+  // What grpc.health.v1 says of the model; "": of the whole server. In at most 2 s: who asks for
+  // health has to know soon. Errors: NOT_FOUND no such model.
+  virtual absl::StatusOr<std::string> Health(const std::string& model) = 0;
 };
 
 }  // namespace bandana

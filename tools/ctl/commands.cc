@@ -296,6 +296,14 @@ absl::Status Stats(Context& context) {
   return Print(context.client.GetStats(context.line.model), context);
 }
 
+absl::Status Health(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string health, context.client.Health(context.line.model));
+  if (health != "SERVING") return absl::UnavailableError(absl::StrCat("health is ", health));
+  context.output.text = "SERVING\n";
+  context.output.json = "{\"health\": \"SERVING\"}\n";
+  return absl::OkStatus();
+}
+
 // The header of an export whose bytes are sound: reads all of them.
 absl::StatusOr<v1::ExportHeader> SoundExport(const MappedFile& file, const std::string& path) {
   absl::StatusOr<v1::ExportHeader> header = server::HeaderOfExport(file.bytes());
@@ -373,6 +381,9 @@ constexpr Command kCommands[] = {
     {"import", "FILE", 1, 1, true, Import, "a new model, named by --model, from an exported file"},
     {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
     {"stats", "", 0, 0, true, Stats, "counters and log positions"},
+    {"health", "", 0, 0, false, Health,
+     "exit 0 when the server, or the model of --model, takes calls; without --target: "
+     "127.0.0.1:7070"},
 };
 
 constexpr std::size_t kVerbWordsMax = 3;

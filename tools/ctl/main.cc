@@ -33,6 +33,10 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
+// Health checks of a container ask the server beside them.
+constexpr char kHealthTarget[] = "127.0.0.1:7070";
+const std::vector<std::string> kHealth = {"health"};
+
 std::string Usage() {
   return "bandana-ctl: operates a running bandana-server.\n\n"
          "  bandana-ctl --target HOST:PORT VERB... [--model M] [--json FILE] [--timeout 5m]\n\n" +
@@ -103,7 +107,8 @@ int Main(int argc, char** argv) {
   line.model = absl::GetFlag(FLAGS_model);
   line.influence = absl::GetFlag(FLAGS_influence);
   if (IsOffline(line.words)) return Offline(line);
-  const std::string target = absl::GetFlag(FLAGS_target);
+  std::string target = absl::GetFlag(FLAGS_target);
+  if (target.empty() && line.words == kHealth) target = kHealthTarget;
   if (line.words.empty() || target.empty()) {
     std::fprintf(stderr, "%s\n", Usage().c_str());
     return kExitUsage;
