@@ -1,17 +1,30 @@
 #!/usr/bin/env python3
 """Every metric that the alerts and the board in deploy/ name is one that the server exports, every panel of the board has one, and every
-runbook that an alert points to is a heading. Where promtool is installed, it checks and tests the rules."""
+runbook that an alert points to is a heading. The alerts of deploy/kubernetes are the same; --write copies them there. Where promtool is
+installed, it checks and tests the rules."""
 
 import json
 import re
 import shutil
 import subprocess
+import sys
 
 import source_tree
 
 METRIC = re.compile(r"\b(bandana_\w+|process_\w+)")
 EXPORTED = re.compile(r'"((?:bandana|process)_\w+)"')
 RUNBOOK = re.compile(r'runbook: "([^"#]+)#([^"]+)"')
+
+
+RULES = "deploy/prometheus/bandana.rules.yml"
+OPERATOR_RULES = "deploy/kubernetes/monitoring/prometheusrule.yaml"
+
+
+def operator_rules(root):
+    """The PrometheusRule with the alerts of RULES: its head, and their groups two spaces further in."""
+    head, spec, _ = source_tree.read(root, OPERATOR_RULES).partition("\nspec:\n")
+    groups = source_tree.read(root, RULES).partition("\ngroups:\n")[2].splitlines(keepends=True)
+    return head + spec + "  groups:\n" + "".join("  " + line if line.strip() else line for line in groups)
 
 
 def exported(root):
@@ -32,7 +45,7 @@ def anchors(markdown):
 def check(root):
     problems = []
     known = exported(root)
-    rules = "deploy/prometheus/bandana.rules.yml"
+    rules = RULES
     board = "deploy/grafana/bandana.json"
     for path in (rules, board):
         for name in sorted(set(METRIC.findall(source_tree.read(root, path))) - known):
@@ -43,6 +56,8 @@ def check(root):
     for document, anchor in RUNBOOK.findall(source_tree.read(root, rules)):
         if anchor not in anchors(source_tree.read(root, document)):
             problems.append(f"{rules}: {document} has no section #{anchor}")
+    if source_tree.read(root, OPERATOR_RULES) != operator_rules(root):
+        problems.append(f"{OPERATOR_RULES}: has other alerts than {RULES}: python3 tools/check/check_monitoring.py --write")
     if shutil.which("promtool"):
         for words in (["check", "rules", "bandana.rules.yml"], ["test", "rules", "bandana.rules.test.yml"]):
             result = subprocess.run(["promtool", *words], cwd=f"{root}/deploy/prometheus", capture_output=True, text=True, check=False)
@@ -51,5 +66,13 @@ def check(root):
     return problems
 
 
+def write(root):
+    text = operator_rules(root)
+    with open(f"{root}/{OPERATOR_RULES}", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 if __name__ == "__main__":
+    if "--write" in sys.argv[1:]:
+        write(source_tree.default_root())
     source_tree.finish("monitoring", check(source_tree.default_root()))
