@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Builds the images bandana-server and bandana-tools. `./dev image` runs it after the release build.
-#   build.sh [--from-sources]   with it, the programs are built in a container, not taken from build/release/bin
 # Prints `image=NAME size_mib=N` for each; everything else goes to stderr.
 #
 # Docker or podman build them where they answer. Elsewhere buildah does, as root and without a daemon, on a base image
@@ -87,20 +86,6 @@ build_image() {  # TAG CONTEXT ARGUMENTS...
   esac
 }
 
-# Copies one folder out of an image.
-copy_out() {  # IMAGE FOLDER TO
-  local container
-  if [ "$engine" = buildah ]; then
-    container=$(buildah_ from "$1")
-    cp -a "$(buildah_ mount "$container")$2/." "$3"
-    buildah_ rm "$container" >/dev/null
-  else
-    container=$("$engine" create "$1")
-    "$engine" cp "$container:$2/." "$3"
-    "$engine" rm "$container" >/dev/null
-  fi
-}
-
 size_mib() {  # IMAGE
   local container bytes
   if [ "$engine" = buildah ]; then
@@ -113,21 +98,6 @@ size_mib() {  # IMAGE
   echo $(((bytes + 1048575) / 1048576))
 }
 
-# The programs, built in a container; the context of Dockerfile that has them.
-from_sources() {
-  local file=deploy/image/from-sources.Dockerfile ignored=()
-  # Docker finds the list of what to leave out by its name.
-  [ "$engine" = docker ] || ignored=(--ignorefile "$file.dockerignore")
-  build_image bandana-programs . -f "$file" "${ignored[@]}" ${base:+--build-arg "BASE=$base"} --build-arg "JOBS=$(nproc)"
-  rm -rf "$work/context"
-  mkdir -p "$work/context/build/release/bin" "$work/context/deploy/image"
-  copy_out bandana-programs /src/build/release/bin "$work/context/build/release/bin"
-  cp Dockerfile .dockerignore "$work/context"
-  cp deploy/container.textproto "$work/context/deploy"
-  cp deploy/image/sbom.sh "$work/context/deploy/image"
-}
-
-context=.
 [ -n "$engine" ] || engine=$(choose_engine)
 say "building with $engine"
 mkdir -p "$work"
@@ -140,18 +110,14 @@ if [ "$engine" = buildah ]; then
     base=localhost/bandana-base
   fi
 fi
-case "${1:-}" in
-  --from-sources) from_sources && context=$work/context ;;
-  "") ;;
-  *) fail "unknown option $1" ;;
-esac
+[ $# = 0 ] || fail "unknown option $1"
 for program in bandana-server bandana-ctl bandana-fleet; do
-  [ -x "$context/build/release/bin/$program" ] || fail "there is no build/release/bin/$program: run ./dev build first"
+  [ -x "build/release/bin/$program" ] || fail "there is no build/release/bin/$program: run ./dev build first"
 done
 version=$(sed -n 's/^project(bandana VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 for target in server tools; do
-  build_image "bandana-$target" "$context" --target "$target" ${base:+--build-arg "BASE=$base"} \
+  build_image "bandana-$target" . --target "$target" ${base:+--build-arg "BASE=$base"} \
     --build-arg "VERSION=$version" --build-arg "REVISION=$revision"
   echo "image=bandana-$target size_mib=$(size_mib "bandana-$target")"
 done
