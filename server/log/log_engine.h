@@ -11,6 +11,10 @@
 
 namespace bandana::server {
 
+// The file in a model's folder by which people, and the engines, know whose log it has.
+inline constexpr char kSqliteLogFile[] = "log.sqlite";
+inline constexpr char kPgLogFile[] = "log.postgresql";
+
 // How an opened log is used.
 struct LogUse {
   // After a Trim the bytes of no dropped entry stand anywhere. May cost a copy of what is left.
@@ -43,14 +47,8 @@ class LogEngine {
   virtual absl::Status Remove(const std::string& folder) const = 0;
 };
 
-// The engine of a setting NAME or NAME:SETTINGS, where each engine says what its settings are; the
-// default when empty. Errors: INVALID_ARGUMENT, for a message that begins with what is wrong.
-absl::StatusOr<std::shared_ptr<const LogEngine>> MakeLogEngine(std::string_view setting);
+// SQLite, with a file in each folder. Lives until the program ends.
 std::shared_ptr<const LogEngine> DefaultLogEngine();
-
-// For callers without a configuration: the engine whose log the folder has; the default when there
-// is none.
-std::shared_ptr<const LogEngine> LogEngineOf(const std::string& folder);
 
 // Opens the folder's log. Errors: as Open; FAILED_PRECONDITION when it is another engine's.
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenLog(const LogEngine& engine,

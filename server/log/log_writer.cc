@@ -38,6 +38,7 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
     std::lock_guard lock(mutex_);
     if (!closed_.ok()) return closed_;
     if (!failed_.ok()) return failed_;
+    if (!away_.ok()) return away_;
     // Records without a caller that could repeat them are not taken while they cannot be written.
     if (!request.done && !full_disk_.ok()) return full_disk_;
     const int count = static_cast<int>(request.records.size());
@@ -84,8 +85,9 @@ absl::Status LogWriter::EraseThrough(std::uint64_t sequence,
 
 absl::Status LogWriter::Health() const {
   std::lock_guard lock(mutex_);
-  if (!failed_.ok() || full_disk_.ok()) return failed_;
-  return absl::ResourceExhaustedError(full_disk_.message());
+  if (!failed_.ok()) return fenced_ ? absl::AbortedError(failed_.message()) : failed_;
+  if (!away_.ok()) return absl::UnknownError(away_.message());
+  return full_disk_.ok() ? full_disk_ : absl::ResourceExhaustedError(full_disk_.message());
 }
 
 int LogWriter::queued() const {
@@ -200,7 +202,8 @@ void LogWriter::Write(Requests group) {
   if (store) {
     stored_at_ = now;
     batch_.counters = gate_.EncodeCounters();
-    status = Note(log_.Append(batch_));
+    const auto append = [this] { return log_.Append(batch_); };
+    status = Note(Settle(append(), group, append));
   }
   if (status.ok()) {
     gate_.Commit(log_.last(), store);
@@ -217,10 +220,17 @@ void LogWriter::TrimSlice() {
     through = trim_through_;
     if (std::exchange(erase_, false)) log_.EraseTrimmed();
   }
-  const absl::StatusOr<bool> more = log_.Trim(through, options_.trim_entries);
-  Note(more.status()).IgnoreError();
-  if (!more.ok()) return AnswerErasures(more.status());
-  if (*more) return;
+  bool more = true;  // where it is found out later that a slice was dropped
+  const auto trim = [&] {
+    const absl::StatusOr<bool> dropped = log_.Trim(through, options_.trim_entries);
+    if (dropped.ok()) more = *dropped;
+    return dropped.status();
+  };
+  Requests nobody;
+  const absl::Status trimmed = Settle(trim(), nobody, trim);
+  Note(trimmed).IgnoreError();
+  if (!trimmed.ok()) return AnswerErasures(trimmed);
+  if (more) return;
   {
     std::lock_guard lock(mutex_);
     if (trim_through_ != through || erase_) return;
@@ -229,8 +239,56 @@ void LogWriter::TrimSlice() {
   AnswerErasures(absl::OkStatus());
 }
 
+absl::Status LogWriter::Settle(absl::Status status, Requests& group,
+                               const std::function<absl::Status()>& again) {
+  const auto began = std::chrono::steady_clock::now();
+  while (absl::IsUnknown(status)) {
+    {
+      std::unique_lock lock(mutex_);
+      const bool stop =
+          options_.stepped ||
+          changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.find_out_interval),
+                            [this] { return stop_; });
+      if (stop) return Unavailable("it is not known what became of it: ", status.message());
+    }
+    if (std::chrono::steady_clock::now() - began >= absl::ToChronoMilliseconds(options_.patience)) {
+      AnswerAway(status, group);
+    }
+    const absl::StatusOr<bool> durable = log_.FindOut();
+    status = !durable.ok() ? durable.status() : *durable ? absl::OkStatus() : again();
+  }
+  return status;
+}
+
+void LogWriter::AnswerAway(const absl::Status& why, Requests& group) {
+  const absl::Status away = Unavailable("the log's database does not answer: ", why.message());
+  Requests waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    away_ = away;
+    // Records without a caller wait on.
+    for (auto request = queue_.begin(); request != queue_.end();) {
+      if (!request->done) {
+        ++request;
+        continue;
+      }
+      LoadOf(request->notice).Remove(*request);
+      waiting.push_back(std::move(*request));
+      request = queue_.erase(request);
+    }
+  }
+  for (const Request& request : waiting) request.done(away, {});
+  // Theirs may still become durable: then a repeat is a duplicate.
+  for (Request& request : group) {
+    if (!request.done) continue;
+    request.done(away, {});
+    request.done = [](const absl::Status&, std::span<const Admission>) {};
+  }
+}
+
 absl::Status LogWriter::Note(const absl::Status& status) {
   std::lock_guard lock(mutex_);
+  away_ = absl::OkStatus();
   if (status.ok()) {
     full_disk_ = status;
     return status;
@@ -239,6 +297,11 @@ absl::Status LogWriter::Note(const absl::Status& status) {
   if (absl::IsResourceExhausted(status)) {
     full_disk_ = Unavailable("no space for the log: ", message);
     return full_disk_;
+  }
+  if (absl::IsAborted(status)) {
+    fenced_ = true;
+    failed_ = Unavailable("this server does not own the log any more: ", message);
+    return failed_;
   }
   // After a failed sync nobody knows what is on the disk: trying again could acknowledge what is
   // lost.

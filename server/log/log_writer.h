@@ -77,7 +77,9 @@ class LogWriter {
     std::size_t queue_bytes_max = kAppendQueueBytesMax;
     int group_records_max = kGroupCommitMax;
     absl::Duration idle_interval =
-        absl::Seconds(1);    // between stores of counters, and retries on a full disk
+        absl::Seconds(1);  // between stores of counters, and retries on a full disk
+    absl::Duration patience = absl::Seconds(2);  // with a transaction of unknown outcome
+    absl::Duration find_out_interval = absl::Milliseconds(200);
     int trim_entries = 512;  // deleted in one transaction
     bool stepped = false;    // no thread: Step does the work, on its caller's
   };
@@ -106,8 +108,9 @@ class LogWriter {
   // not called.
   absl::Status EraseThrough(std::uint64_t sequence, std::function<void(absl::Status)> done);
 
-  // OK; RESOURCE_EXHAUSTED while the disk is full, which passes; or why the log takes nothing any
-  // more (UNAVAILABLE).
+  // OK; RESOURCE_EXHAUSTED while the disk is full; UNKNOWN while nobody can tell what became of a
+  // transaction, which is found out; ABORTED another server owns the log now; or why the log takes
+  // nothing until a restart (UNAVAILABLE).
   absl::Status Health() const;
 
   // Records that wait for the disk now, at most queue_records_max; none that is hushed.
@@ -153,6 +156,13 @@ class LogWriter {
   Requests TakeGroup();
   void Write(Requests group);
   void TrimSlice();
+  // What became of a change of the log that was answered with `status`. Where that is not known it
+  // is found out, however long it takes, and the change is made `again` where it was not; after a
+  // while the callers who wait for it are told that nothing is promised. UNAVAILABLE the writer
+  // stops before it is known.
+  absl::Status Settle(absl::Status status, Requests& group,
+                      const std::function<absl::Status()>& again);
+  void AnswerAway(const absl::Status& why, Requests& group);
   // Answers those who wait for an erasure.
   void AnswerErasures(const absl::Status& status);
   // Takes note of a transaction's outcome; the status that callers get.
@@ -175,6 +185,8 @@ class LogWriter {
   bool stop_ = false;
   absl::Status closed_;     // by Close
   absl::Status failed_;     // for good
+  bool fenced_ = false;     // failed_: another server owns the log
+  absl::Status away_;       // until the outcome of a transaction is known
   absl::Status full_disk_;  // until the next success
   LogBatch batch_;          // of the writer's thread, kept for their capacity
   std::vector<Admission> verdicts_;

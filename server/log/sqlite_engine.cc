@@ -10,14 +10,12 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kFile[] = "log.sqlite";
-
 class SqliteEngine final : public LogEngine {
  public:
   explicit SqliteEngine(std::string vfs) : vfs_(std::move(vfs)) {}
 
   std::string_view name() const override { return "sqlite"; }
-  std::string_view file() const override { return kFile; }
+  std::string_view file() const override { return kSqliteLogFile; }
   bool Holds(const std::string& folder) const override {
     std::error_code error;
     return std::filesystem::exists(PathIn(folder), error);
@@ -37,17 +35,12 @@ class SqliteEngine final : public LogEngine {
   }
 
  private:
-  static std::string PathIn(const std::string& folder) { return folder + "/" + kFile; }
+  static std::string PathIn(const std::string& folder) { return folder + "/" + kSqliteLogFile; }
 
   const std::string vfs_;  // SQLite's default when empty
 };
 
 }  // namespace
-
-absl::StatusOr<std::shared_ptr<const LogEngine>> MakeSqliteEngine(std::string_view settings) {
-  if (!settings.empty()) return InvalidArgument("sqlite has no settings, got ", ToAbsl(settings));
-  return SqliteEngineOver("");
-}
 
 std::shared_ptr<const LogEngine> SqliteEngineOver(std::string vfs) {
   return std::make_shared<const SqliteEngine>(std::move(vfs));

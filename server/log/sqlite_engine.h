@@ -10,10 +10,7 @@
 
 namespace bandana::server {
 
-// Errors: INVALID_ARGUMENT: it has no settings.
-absl::StatusOr<std::shared_ptr<const LogEngine>> MakeSqliteEngine(std::string_view settings);
-
-// Goes through this SQLite VFS. Tests inject faults there.
+// Goes through this SQLite VFS, SQLite's default when empty. Tests inject faults there.
 std::shared_ptr<const LogEngine> SqliteEngineOver(std::string vfs);
 
 }  // namespace bandana::server

@@ -1,7 +1,5 @@
 // The ordered, durable log of one model, as an engine provides it (LogEngine). LogWriter is the
-// only appender and adds queueing, group commit and admission; an engine stores transactions. A
-// stream engine fits the same operations: explicit ids `epoch-sequence` let it refuse a stale
-// writer.
+// only appender and adds queueing, group commit and admission; an engine stores transactions.
 #pragma once
 
 #include <array>
@@ -50,30 +48,16 @@ struct LogBatch {
   std::string counters;  // replaces the stored ones; opaque to the log
 };
 
-// Threads: Append and Trim from one thread at a time; Read and the accessors from any.
-class UpdateLog {
+// What a log has. Threads: safe.
+class LogReader {
  public:
-  virtual ~UpdateLog() = default;
-
-  // Returns once the batch is durable. Errors: RESOURCE_EXHAUSTED no space: nothing changed, a
-  // later call may succeed. Any other: the log must not be used for appending again; what became
-  // durable is found out by opening it anew.
-  virtual absl::Status Append(const LogBatch& batch) = 0;
+  virtual ~LogReader() = default;
 
   // Appends to `out` up to `entries_max` entries after the position, in order, none when there is
   // none. Errors: DATA_LOSS naming the sequence when an entry is missing or does not continue the
   // running hash; UNAVAILABLE I/O.
   virtual absl::Status Read(const LogPosition& after, int entries_max,
                             std::vector<LogEntry>& out) const = 0;
-
-  // Drops up to `entries_max` of the oldest entries with sequence <= `through`; true when some are
-  // left. Errors: as Append.
-  virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
-
-  // Asks the Trims from now on, until one has nothing left to drop, to leave the bytes of no
-  // dropped entry in any file, also of entries that were dropped before. Costs a copy of what is
-  // left.
-  virtual void EraseTrimmed() = 0;
 
   // As Read, of the entries that are left after `sequence`, whose running hash the caller does not
   // know: the first one's is taken as it is stored.
@@ -85,6 +69,31 @@ class UpdateLog {
   // Entries up to this sequence have been trimmed, or never were (a log that continues an imported
   // state).
   virtual std::uint64_t trimmed() const = 0;
+};
+
+// The log of its one owner. Threads: the methods that change it from one thread at a time.
+class UpdateLog : public LogReader {
+ public:
+  // Returns once the batch is durable. Errors: RESOURCE_EXHAUSTED no space: nothing changed, a
+  // later call may succeed. UNKNOWN the batch may have become durable, or may still: FindOut tells,
+  // and no other call may come between. ABORTED another server owns the log now. Any other: the log
+  // must not be used for appending again; what became durable is found out by opening it anew.
+  virtual absl::Status Append(const LogBatch& batch) = 0;
+
+  // After a change that was answered UNKNOWN: true where it is durable, false where it is not and
+  // never will be. Errors: UNKNOWN it cannot be told yet; the others of Append.
+  virtual absl::StatusOr<bool> FindOut() {
+    return absl::FailedPreconditionError("nothing is open");
+  }
+
+  // Drops up to `entries_max` of the oldest entries with sequence <= `through`, or as many as one
+  // transaction brought; true when some are left. Errors: as Append.
+  virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
+
+  // Asks the Trims from now on, until one has nothing left to drop, to leave the bytes of no
+  // dropped entry in any file, also of entries that were dropped before. Costs a copy of what is
+  // left.
+  virtual void EraseTrimmed() = 0;
 
   // What was stored when the log was opened. Errors: DATA_LOSS; UNAVAILABLE I/O.
   virtual absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const = 0;

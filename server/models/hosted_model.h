@@ -44,6 +44,11 @@ using FreeBytesOf = std::function<absl::StatusOr<std::uint64_t>(const std::strin
 // repeat is safe).
 using ReportDone = std::function<void(absl::StatusOr<std::vector<ReportResult>>)>;
 
+// Whether what HostedModel::Health says is no reason to open the model anew.
+inline bool Passes(const absl::Status& health) {
+  return absl::IsResourceExhausted(health) || absl::IsUnknown(health) || absl::IsAborted(health);
+}
+
 struct HostedModelOptions {
   std::shared_ptr<const LogEngine> log = DefaultLogEngine();
   // Longest sleep of the model's own thread: how late due windows and expired ids may be noticed.
@@ -221,9 +226,9 @@ class HostedModel {
   virtual v1::GetLedgerResponse Ledger() const = 0;
   // See ReportGate::budget.
   virtual std::optional<BudgetUse> Budget() const = 0;
-  // OK; RESOURCE_EXHAUSTED the disk is full: reports are refused until there is space again, and
-  // selections go on from what was published before; or why no report will be taken until a
-  // restart.
+  // OK; one that Passes: reports are refused meanwhile, and selections go on from what was
+  // published before (RESOURCE_EXHAUSTED the disk is full, UNKNOWN the log's database does not
+  // answer, ABORTED another server owns the model); or why no report will be taken until a restart.
   virtual absl::Status Health() const = 0;
   // Why reports are refused now, Health included; empty while all are taken that should be.
   virtual std::vector<LastingRefusal> Refusals() const = 0;

@@ -146,7 +146,7 @@ class Model final : public HostedModel {
   }
   absl::Status Health() const override {
     absl::Status log = writer_->Health();
-    if (!log.ok() && !absl::IsResourceExhausted(log)) return log;
+    if (!log.ok() && !Passes(log)) return log;
     BANDANA_RETURN_IF_ERROR(loop_->status());
     return log.ok() ? loop_->withheld() : log;
   }

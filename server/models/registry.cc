@@ -344,7 +344,7 @@ void Registry::Recover() {
       again = Add(*entry.spec, entry.configured).status();
     } else {
       const absl::Status health = entry.model->Health();
-      if (health.ok() || absl::IsResourceExhausted(health)) continue;
+      if (health.ok() || Passes(health)) continue;
       Warn(name, absl::StrCat("is opened again, as it can go on no further: ", health.message()));
       again = Reopen(name, *entry.spec);
     }

@@ -177,7 +177,7 @@ Serving Recommender::ServingOf(std::string_view service) {
     if (model == nullptr) return false;
     const absl::Status health = model->Health();
     // While its disk is full a model refuses reports; selections go on.
-    return health.ok() || absl::IsResourceExhausted(health);
+    return health.ok() || Passes(health);
   });
   return serves ? Serving::kServing : Serving::kNotServing;
 }

@@ -28,7 +28,7 @@ using server::CheckpointSeal;
 struct Place {
   std::string data_dir;
   std::vector<ModelSpec> models;  // of the configuration
-  std::shared_ptr<const server::LogEngine> log;
+  std::shared_ptr<const server::LogEngine> log = server::DefaultLogEngine();
   std::shared_ptr<const CheckpointSeal> seal;
   std::unique_ptr<server::DataDirLock> lock;
 };
@@ -89,7 +89,8 @@ absl::Status Verify(const OfflineOptions& options, CommandOutput& output) {
     if (!key.ok()) ++damaged;
   }
   for (const std::string& name : names) {
-    const auto verdict = server::CheckModelFolder(place.data_dir + "/models/" + name, place.seal);
+    const auto verdict =
+        server::CheckModelFolder(place.data_dir + "/models/" + name, place.seal, *place.log);
     std::vector<std::string> files;
     for (const server::FileVerdict& file : verdict.files) {
       const std::string what =

@@ -35,6 +35,12 @@ std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLi
   if (absl::IsResourceExhausted(health)) {
     refusals.push_back({RefusalReason::kDisk, std::string(health.message()),
                         "free space on the disk: reports are taken again by themselves"});
+  } else if (absl::IsUnknown(health)) {
+    refusals.push_back({RefusalReason::kLog, std::string(health.message()),
+                        "see to the database: reports are taken again by themselves"});
+  } else if (absl::IsAborted(health)) {
+    refusals.push_back({RefusalReason::kLog, std::string(health.message()),
+                        "report to the server that owns the model; a restart claims it again"});
   } else if (!health.ok()) {
     refusals.push_back({RefusalReason::kLog, std::string(health.message()),
                         "see to the disk or file that the message names; a restart recovers"});

@@ -39,6 +39,7 @@ struct Known {
 struct Check {
   const std::string& folder;
   const std::shared_ptr<const CheckpointSeal>& seal;
+  const LogEngine& engine;
   FolderVerdict verdict;
   std::optional<Identity> identity;
   std::vector<Known> sound;  // of the valid checkpoints, ascending
@@ -142,9 +143,8 @@ struct Check {
   }
 
   void Log() {
-    const std::shared_ptr<const LogEngine> engine = LogEngineOf(folder);
-    const auto log = OpenLog(*engine, folder);
-    const std::string file(engine->file());
+    const auto log = OpenLog(engine, folder);
+    const std::string file(engine.file());
     if (!log.ok()) return Add(file, log.status());
     std::string detail;
     absl::Status status = Start(**log);
@@ -179,8 +179,9 @@ bool FolderVerdict::whole() const {
 }
 
 FolderVerdict CheckModelFolder(const std::string& folder,
-                               const std::shared_ptr<const CheckpointSeal>& seal) {
-  Check check{.folder = folder, .seal = seal};
+                               const std::shared_ptr<const CheckpointSeal>& seal,
+                               const LogEngine& log) {
+  Check check{.folder = folder, .seal = seal, .engine = log};
   check.Identify();
   check.Checkpoints();
   check.Published();

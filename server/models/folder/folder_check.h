@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/log/log_engine.h"
 #include "server/models/folder/checkpoint_seal.h"
 
 namespace bandana::server {
@@ -28,7 +29,9 @@ struct FolderVerdict {
 
 // Reads every byte: checksums, the log's chain from the oldest checkpoint on, the ids, what was
 // published. Opens the log as a start would, which cuts a torn tail; nobody else may have it open.
+// `log`: the configured engine.
 FolderVerdict CheckModelFolder(const std::string& folder,
-                               const std::shared_ptr<const CheckpointSeal>& seal);
+                               const std::shared_ptr<const CheckpointSeal>& seal,
+                               const LogEngine& log = *DefaultLogEngine());
 
 }  // namespace bandana::server

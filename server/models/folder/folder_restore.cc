@@ -96,7 +96,7 @@ class Restorer {
   absl::Status StartEmpty(const Sha256Digest& fixed) {
     BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
     const absl::StatusOr<Identity> identity = ParseIdentity(text);
-    const auto log = OpenLog(*LogEngineOf(folder_), folder_);
+    const auto log = OpenLog(OldEngine(), folder_);
     if (!identity.ok() || !log.ok() || (*log)->trimmed() > 0) {
       return DataLoss("model ", spec_.public_spec.name,
                       ": no checkpoint is sound, and the log does not begin at entry 1");
@@ -122,10 +122,15 @@ class Restorer {
     checkpoint_.state.events_at_epoch.assign(checkpoint_.statistics.size(), 0);
   }
 
+  // The configured one, or SQLite: so a model moves from there to the configured engine.
+  const LogEngine& OldEngine() const {
+    return options_.log->Holds(folder_) ? *options_.log : *DefaultLogEngine();
+  }
+
   absl::Status Replay(const EventPath& path) {
     result_.through = checkpoint_.state.position.sequence;
     values_ = checkpoint_.former;
-    const auto log = OpenLog(*LogEngineOf(folder_), folder_);
+    const auto log = OpenLog(OldEngine(), folder_);
     if (!log.ok()) {
       Note(log.status());
       return ChargeForLostEntries(path);

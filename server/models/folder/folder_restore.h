@@ -17,7 +17,7 @@ namespace bandana::server {
 
 struct RestoreOptions {
   std::string data_dir;
-  // Keeps the log of the model made anew; the old one is read by the engine that its folder names.
+  // Keeps the log of the model made anew. The old one is its, or SQLite's.
   std::shared_ptr<const LogEngine> log = DefaultLogEngine();
   std::shared_ptr<const NoiseKey> noise_key;              // central models
   std::shared_ptr<const CheckpointSeal> checkpoint_seal;  // null: checkpoints are plain

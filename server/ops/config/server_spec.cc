@@ -1,8 +1,10 @@
 #include "server/ops/config/server_spec.h"
 
 #include <google/protobuf/util/message_differencer.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +16,7 @@
 #include "common/planner/served_config.h"
 #include "common/wire/arms_tsv.h"
 #include "common/wire/users_tsv.h"
+#include "server/log/postgresql/pg_engine.h"
 #include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
@@ -232,6 +235,27 @@ void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerS
   }
 }
 
+std::string NameOfServer(const std::string& data_dir) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return absl::StrCat(host, ":", std::filesystem::absolute(data_dir).string());
+}
+
+std::shared_ptr<const LogEngine> ParseLog(const v1::LogConfig& config, std::string_view folder,
+                                          const std::string& data_dir, const FieldChecks& checks) {
+  if (!config.has_postgresql()) return DefaultLogEngine();
+  const v1::PostgresqlLog& given = config.postgresql();
+  const FieldChecks inside = checks.Inside("postgresql");
+  if (given.connection().empty()) inside.Add("connection", "is required");
+  PgSettings settings{.connection = given.connection(), .holder = given.server()};
+  if (!given.key_file().empty()) settings.key_file = ResolvePath(given.key_file(), folder);
+  if (settings.holder.empty()) settings.holder = NameOfServer(data_dir);
+  if (given.has_lease()) {
+    settings.lease = inside.Span("lease", given.lease(), absl::Seconds(2), absl::Minutes(5));
+  }
+  return MakePgEngine(std::move(settings));
+}
+
 v1::ServerConfig FixedPart(v1::ServerConfig config) {
   config.clear_models();
   config.clear_aliases();
@@ -284,11 +308,7 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);
-  if (auto log = MakeLogEngine(config.log()); log.ok()) {
-    spec.log = *std::move(log);
-  } else {
-    checks.Add("log", std::string(log.status().message()));
-  }
+  spec.log = ParseLog(config.log(), folder, spec.data_dir, checks.Inside("log"));
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_model_files, spec, found);
   ParseAliases(config, spec, found);

@@ -109,7 +109,7 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   }
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
-  view.passes = absl::IsResourceExhausted(health);
+  view.passes = Passes(health);
   return view;
 }
 

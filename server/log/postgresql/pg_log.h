@@ -1,0 +1,38 @@
+// A log in PostgreSQL, for its one owner. Tables: docs/formats.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/log/postgresql/pg_connection.h"
+#include "server/log/postgresql/pg_seal.h"
+#include "server/log/update_log.h"
+
+namespace bandana::server {
+
+struct PgLogOptions {
+  PgOptions server;
+  std::string id;  // of the log, 16 bytes
+  std::string
+      holder;  // who this is: unique among processes, the same for a process that comes back
+  absl::Duration lease = absl::Seconds(10);
+  std::string key_file;    // empty: records are not sealed
+  bool must_seal = false;  // refuse to open without
+};
+
+// Makes a new, empty log that continues `start`, in place of one of the same id. Errors: those of
+// PgConnection.
+absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start);
+
+// Claims the log: from now on nobody else appends to it. Renews the lease until it is destroyed.
+// Errors: DATA_LOSS the log is missing, or what it holds is damaged; FAILED_PRECONDITION another
+// process holds it, which the message names, and for how long; no key file; those of PgConnection.
+absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options);
+
+// OK when there is none. Errors: those of PgConnection.
+absl::Status RemovePgLog(const PgLogOptions& options);
+
+}  // namespace bandana::server

@@ -1,0 +1,186 @@
+// Models whose log is in PostgreSQL, while the network and the database fail: what was acknowledged
+// is counted, once, and selections go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "common/base/file.h"
+#include "server/log/postgresql/pg_engine.h"
+#include "server/models/folder/noise_key_file.h"
+#include "tests/support/fault_proxy.h"
+#include "tests/support/hosted_model_fixture.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/seeded_bits.h"
+#include "tests/support/server_process.h"
+#include "tests/support/test_rng.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::HostedModel;
+using server::MakePgEngine;
+using server::PgSettings;
+using ::testing::HasSubstr;
+
+int Cycles() {
+  const char* given = std::getenv("BANDANA_CYCLES");
+  return given == nullptr ? 5 : std::atoi(given);
+}
+
+class PostgresModelTest : public HostedModelTest {
+ protected:
+  void SetUp() override {
+    if (!PostgresServer::Available()) {
+      GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
+    }
+    database_ = std::make_unique<PostgresServer>();
+    proxy_ = FaultProxy::Start(database_->address());
+    const std::string address = proxy_->address();
+    const int port = std::stoi(address.substr(address.find(':') + 1));
+    ASSERT_THAT(WriteFileDurably(keys_.File("key"), std::string(64, '7'), 0600), IsOk());
+    options_.log = MakePgEngine({.connection = database_->connection(port),
+                                 .key_file = keys_.File("key"),
+                                 .holder = "one",
+                                 .lease = absl::Seconds(2),
+                                 .patience = absl::Seconds(1)});
+  }
+  // As a client does it: until there is an answer.
+  static v1::OutcomeCode ReportSurely(HostedModel& model, const Decision& decision, double reward) {
+    for (int i = 0; i < 2000; ++i) {
+      const auto result = ReportOne(model, decision, reward);
+      if (result.ok()) return result->code;
+      EXPECT_THAT(result.status(), StatusIs(absl::StatusCode::kUnavailable));
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    return v1::OUTCOME_CODE_UNSPECIFIED;
+  }
+
+  TempDir keys_;
+  std::unique_ptr<PostgresServer> database_;
+  std::unique_ptr<FaultProxy> proxy_;
+};
+
+TEST_F(PostgresModelTest, CountsWhatItAcknowledgedOnce) {
+  constexpr int kThreads = 4;
+  const ModelSpec spec = IndependentSpec("reporting { one_per_decision: true }");
+  auto model = Open(spec);
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> acknowledged = 0, duplicates = 0, next = 0, selections = 0;
+  std::vector<std::thread> callers;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    callers.emplace_back([&] {
+      while (!stop) {
+        const std::uint64_t number = ++next;
+        const Decision decision = DecisionOf(*model, clock_, number, {0.6, 0.8}, "u");
+        const v1::OutcomeCode code = ReportSurely(*model, decision, 1);
+        EXPECT_TRUE(code == v1::APPLIED || code == v1::DUPLICATE) << code;
+        ++acknowledged;
+        duplicates += code == v1::DUPLICATE;
+      }
+    });
+  }
+  std::thread selecting([&] {
+    for (; !stop; ++selections) {
+      EXPECT_TRUE(model->ResolveUser("u").ok());
+      EXPECT_NE(model->posterior(), nullptr);
+    }
+  });
+  TestRng rng(7);
+  using Mode = FaultProxy::Mode;
+  for (int cycle = 0; cycle < Cycles(); ++cycle) {
+    const Mode mode = std::vector<Mode>{Mode::kDeaf, Mode::kBlackHole, Mode::kRefuse, Mode::kPass,
+                                        Mode::kPass}[static_cast<std::size_t>(cycle) % 5];
+    absl::SleepFor(absl::Milliseconds(100 + rng.Index(100)));
+    if (mode == Mode::kPass) {
+      if (cycle % 2 == 0) {
+        database_->Kill();
+        database_->Start();
+      } else {
+        proxy_->Cut();
+      }
+      continue;
+    }
+    proxy_->Set(mode);
+    absl::SleepFor(absl::Milliseconds(200 + rng.Index(2500)));
+    proxy_->Cut();
+    proxy_->Set(Mode::kPass);
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  selecting.join();
+  std::printf("cycles %d, acknowledged %d, of them repeats %d, selections %d\n", Cycles(),
+              static_cast<int>(acknowledged), static_cast<int>(duplicates),
+              static_cast<int>(selections));
+  EXPECT_GT(acknowledged, 50u);
+  EXPECT_GT(selections, 1000u);
+  for (const bool again : {false, true}) {
+    SCOPED_TRACE(again);
+    if (again) {
+      model.reset();
+      model = Open(spec);
+    }
+    WaitApplied(*model);
+    EXPECT_THAT(model->Health(), IsOk());
+    EXPECT_EQ(StatisticsOf(*model)[0].events, acknowledged);
+  }
+}
+
+// What was released of the log in the database is released again by who opens it.
+TEST_F(PostgresModelTest, ACentralModelReleasesTheSameAgain) {
+  SeededBits bits(5);
+  options_.noise_key = *server::OpenNoiseKey(keys_.path(), bits);
+  const ModelSpec spec = SpecOf(
+      "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
+      " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }"
+      " reporting { one_per_decision: true }");
+  auto model = Open(spec);
+  for (int i = 0; i < 30; ++i) {
+    const Decision decision = DecisionOf(*model, clock_, 1 + i, {0.6, 0.8});
+    ASSERT_EQ(ReportSurely(*model, decision, i % 2), v1::APPLIED);
+    if (i == 12) {
+      ASSERT_THAT(model->Checkpoint(), IsOk());
+    }
+    if (i == 20) proxy_->Cut();
+  }
+  WaitApplied(*model);
+  const std::vector<double> released = NodeOf(*model->posterior(), 0).mean;
+  model.reset();
+  model = Open(spec);
+  const std::vector<double> again = NodeOf(*model->posterior(), 0).mean;
+  // Other noise would differ by tenths.
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(again[i], released[i], 1e-12);
+  model.reset();
+  options_.log = MakePgEngine({.connection = database_->connection(), .holder = "one"});
+  EXPECT_THAT(TryOpen(spec),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "key_file: is required"));
+}
+
+TEST_F(PostgresModelTest, AServerKeepsItsModelsLogsThere) {
+  const std::string config = "log { postgresql { connection: \"" + database_->connection() +
+                             "\" } } models { name: 'm' dimension: 2 mode: NON_PRIVATE shared {}"
+                             " reporting { one_per_decision: true } }";
+  const ServerProcess::Options options{.config = config, .folder = folder_.path()};
+  for (int start = 0; start < 2; ++start) {
+    auto server = ServerProcess::Start(options);
+    ASSERT_THAT(server, IsOk());
+    (*server)->Kill();
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("data/models/m/log.postgresql")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("data/models/m/log.sqlite")));
+  // Another server's folder cannot have the same log while its lease lasts; the database away is
+  // said in words.
+  database_->Kill();
+  const auto away = ServerProcess::Start(options);
+  EXPECT_THAT(away.status().message(), HasSubstr("PostgreSQL does not let us in"));
+}
+
+}  // namespace
+}  // namespace bandana::testing

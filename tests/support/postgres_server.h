@@ -1,0 +1,49 @@
+// A PostgreSQL server of a test's own, in a folder of its own, on a loopback port that the system
+// chose.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/child_process.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::testing {
+
+// Not thread-safe. Aborts the test program when a program that is there cannot be run.
+class PostgresServer {
+ public:
+  // Whether this machine has the programs (package postgresql), and a user who is not root.
+  static bool Available();
+
+  // Starts an empty database `bandana` of a user `bandana` without a password. `settings` are those
+  // of postgresql.conf, "name=value".
+  explicit PostgresServer(const std::vector<std::string>& settings = {});
+  ~PostgresServer();
+
+  // 127.0.0.1:PORT.
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // For the server, or whatever stands before it at that port.
+  std::string connection(int port = 0) const;
+  std::string data() const { return folder_.path() + "/data"; }
+
+  void Start();
+  // As `kill -9`, of the server and all its processes.
+  void Kill();
+  // Runs a statement as the superuser.
+  void Sql(const std::string& statement);
+
+ private:
+  static std::string Program(const std::string& name);
+  std::vector<std::string> AsUser(std::vector<std::string> command) const;
+  void Run(const std::vector<std::string>& command);
+  bool Answers();
+
+  TempDir folder_;
+  std::vector<std::string> settings_;
+  int port_ = 0;
+  std::unique_ptr<ChildProcess> server_;
+};
+
+}  // namespace bandana::testing
