@@ -443,6 +443,13 @@ TEST_F(PostgresTest, SealedRecordsAreNowhereInClear) {
   const std::string secret = "a reward that nobody may see";
   ASSERT_THAT(Append(*log, secret), IsOk());
   EXPECT_THAT(Records(*log), ElementsAre(secret));
+  // The key goes with the last entry under it.
+  ASSERT_THAT(Append(*log, secret), IsOk());
+  ASSERT_THAT(log->Trim(1, 512), IsOk());
+  EXPECT_EQ(own.Count("bandana.seal_keys"), 2);
+  ASSERT_THAT(log->Trim(2, 512), IsOk());
+  EXPECT_EQ(own.Count("bandana.seal_keys"), 1);
+  ASSERT_THAT(Append(*log, secret), IsOk());
   own.Sql("CHECKPOINT");
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(own.data())) {

@@ -48,11 +48,12 @@ std::vector<std::string> PostgresServer::AsUser(std::vector<std::string> command
   return all;
 }
 
-void PostgresServer::Run(const std::vector<std::string>& command) {
+std::string PostgresServer::Run(const std::vector<std::string>& command) {
   ChildProcess process(AsUser(command));
   const int code = process.Wait();
   if (code != 0) fprintf(stderr, "%s: %s\n", command[0].c_str(), process.err().c_str());
   BANDANA_CHECK(code == 0);
+  return process.out();
 }
 
 PostgresServer::PostgresServer(const std::vector<std::string>& settings)
@@ -108,10 +109,18 @@ void PostgresServer::Kill() {
 }
 
 void PostgresServer::Sql(const std::string& statement) {
-  const std::string database =
-      statement.find("bandana.") == std::string::npos ? "postgres" : "bandana";
-  Run({Program("psql"), "-q", "-h", "127.0.0.1", "-p", std::to_string(port_), "-U", "postgres",
-       "-d", database, "-c", statement});
+  const bool tables = statement.find("bandana.") != std::string::npos;
+  Run(Psql(tables ? "bandana" : "postgres", statement));
+}
+
+int PostgresServer::Count(const std::string& table) {
+  return std::stoi(Run(Psql("bandana", "SELECT count(*) FROM " + table)));
+}
+
+std::vector<std::string> PostgresServer::Psql(const std::string& database,
+                                              const std::string& statement) const {
+  return {Program("psql"), "-qAt", "-h",     "127.0.0.1", "-p",     std::to_string(port_), "-U",
+          "postgres",      "-d",   database, "-c",        statement};
 }
 
 }  // namespace bandana::testing

@@ -33,11 +33,15 @@ class PostgresServer {
   void Kill();
   // Runs a statement as the superuser.
   void Sql(const std::string& statement);
+  // How many rows a table of the database `bandana` has.
+  int Count(const std::string& table);
 
  private:
   static std::string Program(const std::string& name);
   std::vector<std::string> AsUser(std::vector<std::string> command) const;
-  void Run(const std::vector<std::string>& command);
+  // Its output.
+  std::string Run(const std::vector<std::string>& command);
+  std::vector<std::string> Psql(const std::string& database, const std::string& statement) const;
   bool Answers();
 
   TempDir folder_;

@@ -61,6 +61,7 @@ constexpr char kOldest[] =
     " WHERE log = $1 AND last_sequence <= $2 ORDER BY last_sequence LIMIT $3) AS oldest";
 constexpr char kKeys[] = "SELECT id, wrapped FROM bandana.seal_keys WHERE log = $1";
 constexpr char kPutKey[] = "INSERT INTO bandana.seal_keys VALUES ($1, $2, $3)";
+constexpr char kOldestKey[] = "SELECT min(id) FROM bandana.seal_keys WHERE log = $1";
 constexpr char kIds[] =
     "SELECT bucket, sequence, kind, id, checksum FROM bandana.ids WHERE log = $1";
 constexpr char kCells[] = "SELECT slot, value FROM bandana.cells WHERE log = $1 ORDER BY slot";
@@ -175,6 +176,8 @@ class PgLog final : public UpdateLog {
       if (cut.first > through) cut = {};
     }
     BANDANA_RETURN_IF_ERROR(CutBatch(cut, until));
+    // The present key dies now if all entries under it are dropped, and else with the next trim.
+    if (until == through && batches_of_key_ > 0) BANDANA_RETURN_IF_ERROR(NewKey());
     NextState next{state_, {}};
     next.log.trimmed = until;
     BANDANA_RETURN_IF_ERROR(
@@ -184,6 +187,7 @@ class PgLog final : public UpdateLog {
                 Number(cut.last), HashValue(cut.hash_before),
                 PgValue::Bytes(EncodeRecords(cut.records)), PgValue::Int(key_)},
                std::move(next)));
+    BANDANA_RETURN_IF_ERROR(ForgetKeys());
     return until < through ? true : FinishErasing();
   }
 
@@ -304,6 +308,14 @@ class PgLog final : public UpdateLog {
     return Answer(writer_->Run(kPutKey, {PgValue::Bytes(options_.id), PgValue::Int(key_),
                                          PgValue::Bytes(wrapped)}))
         .status();
+  }
+
+  absl::Status ForgetKeys() {
+    if (seal_ == nullptr) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const PgResult oldest,
+                             Answer(writer_->Run(kOldestKey, {PgValue::Bytes(options_.id)})));
+    seal_->ForgetBefore(oldest.Int(0, 0));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<PgValues> AppendValues(const LogBatch& batch, NextState& next) {

@@ -108,6 +108,11 @@ void PgSeal::Keep(std::int64_t id, std::span<const std::byte, kAeadKeyBytes> sec
   keys_[id] = std::move(key);
 }
 
+void PgSeal::ForgetBefore(std::int64_t id) {
+  const std::lock_guard lock(mutex_);
+  keys_.erase(keys_.begin(), keys_.lower_bound(id));
+}
+
 std::shared_ptr<const AeadKey> PgSeal::Find(std::int64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto known = keys_.find(id);

@@ -29,6 +29,9 @@ class PgSeal {
   // Errors: FAILED_PRECONDITION wrapped under another key file; DATA_LOSS damaged.
   absl::Status AddKey(std::int64_t id, std::string_view wrapped);
 
+  // Keys that nothing is sealed under any more.
+  void ForgetBefore(std::int64_t id);
+
   // Errors: UNAVAILABLE no such key, no randomness, or the cipher failed.
   absl::StatusOr<std::string> Seal(std::int64_t key, std::string_view record) const;
   // Errors: DATA_LOSS.
