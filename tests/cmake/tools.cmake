@@ -49,6 +49,7 @@ bandana_test(NAME neurips20_mab_test SRCS unit/neurips20_mab_test.cc DEPS bandan
 bandana_test(NAME soak_test SRCS integration/soak_test.cc DEPS bandana::environments bandana::fleet_run
   LABELS integration slow TIMEOUT 2400 ENV SOAK_SECONDS=1800 SOAK_SVG=${CMAKE_CURRENT_BINARY_DIR}/soak.svg)
 if(BANDANA_BUILD_TESTS)
+  set_target_properties(soak_test PROPERTIES EXCLUDE_FROM_ALL FALSE)  # for the next one, also under sanitizers
   add_test(NAME soak_smoke_test COMMAND soak_test)
   set_tests_properties(soak_smoke_test PROPERTIES LABELS integration TIMEOUT 300 ENVIRONMENT SOAK_SECONDS=20)
 endif()

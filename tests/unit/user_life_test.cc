@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -206,7 +207,8 @@ constexpr char kCounter[] =
     "reward_min: -1 reward_max: 3 privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER"
     " counter { horizon: 100 steps_max: 200 } } ";
 const std::string& Text(const std::string& a, const std::string& b) {
-  return *new std::string(a + b);
+  static std::deque<std::string> texts;
+  return texts.emplace_back(a + b);
 }
 constexpr char kOnce[] = " reporting { one_per_decision: true }";
 constexpr char kWindow[] =

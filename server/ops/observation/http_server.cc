@@ -3,6 +3,7 @@
 #include <civetweb.h>
 
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <utility>
 
@@ -88,7 +89,11 @@ class CivetServer final : public HttpServer {
     const auto& self = *static_cast<CivetServer*>(request->user_data);
     const std::string_view method = request->request_method;
     HttpResponse response{.status = 405, .body = "only GET and HEAD\n"};
-    if (method == "GET" || method == "HEAD") response = self.handler_(request->local_uri);
+    if (method == "GET" || method == "HEAD") {
+      // The library's threads have stacks of 100 KiB, which a page of many models can use up.
+      const auto answer = [&] { return self.handler_(request->local_uri); };
+      response = std::async(std::launch::async, answer).get();
+    }
     Write(connection, response, method != "HEAD");
     return response.status;
   }
