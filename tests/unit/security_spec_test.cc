@@ -98,8 +98,9 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
       {"listen: '0.0.0.0:70' " + Tls(), "listen", "every caller would have every role"},
       {"admin_listen: '0.0.0.0:72'", "admin_listen", "the transport is plaintext"},
       {"admin_listen: '7072'", "admin_listen", "must be host:port"},
-      {"log: 'mysql'", "log", "must be one of sqlite, got mysql"},
-      {"log: 'sqlite:x'", "log", "has no settings"},
+      {"log { postgresql {} }", "log.postgresql.connection", "is required"},
+      {"log { postgresql { connection: 'host=h' lease { seconds: 1 } } }", "log.postgresql.lease",
+       "must be in [2s, 5m]"},
       {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",
        "only insecure_non_loopback: true allows that"},
   };
