@@ -174,8 +174,11 @@ def check_log(stack):
     assert "/bandana.v1.Recommender/Select" in log, log
     for method in ("Report", "Submit"):
         assert f"Recommender/{method}" not in log, f"the access log has a line of {method}"
-    applied = sum(float(series["value"][1]) for series in stack.query("bandana_model_reports_applied_total"))
-    assert applied >= len(MODELS) * ROUNDS, f"{applied} reports went through the proxy"
+    def applied():
+        return sum(float(series["value"][1]) for series in stack.query("bandana_model_reports_applied_total"))
+
+    # Prometheus has what it scraped last.
+    processes.wait_for("every report is counted", lambda: applied() >= len(MODELS) * ROUNDS)
 
 
 def check_access(stack):
