@@ -123,6 +123,7 @@ class ModelRegistry {
   // the shares; INVALID_ARGUMENT one of them is an alias; FAILED_PRECONDITION CheckBehindAlias's,
   // another policy than before, a configured alias; RESOURCE_EXHAUSTED kAliasesMax; that
   // of AliasesStatus; UNAVAILABLE I/O.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the one that has aliases keeps it
   virtual absl::StatusOr<AliasSpec> PutAlias(AliasSpec /*alias*/) {
     return absl::UnimplementedError("this registry has no aliases");
   }
@@ -133,6 +134,7 @@ class ModelRegistry {
   }
   // The aliases of the configuration file, in place of those before; to be called before Configure.
   // Returns what could not be done, by alias, which then is as before.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the one that has aliases keeps them
   virtual std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> /*aliases*/) {
     return {};
   }

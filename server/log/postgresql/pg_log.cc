@@ -392,7 +392,7 @@ class PgLog final : public UpdateLog {
   absl::Status Change(const char* sql, const PgValues& values, NextState next) {
     next.revision = state_.revision + 1;
     BANDANA_RETURN_IF_ERROR(Reconnect());
-    const absl::Status done = writer_->Run(sql, values).status();
+    absl::Status done = writer_->Run(sql, values).status();
     if (done.ok()) {
       Keep(std::move(next));
       return done;

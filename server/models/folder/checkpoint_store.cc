@@ -183,10 +183,9 @@ absl::Status CheckpointStore::WriteWhole(std::uint64_t sequence, const ByteSourc
                                          bool twice) {
   base_.reset();
   std::optional<CheckpointIndex> index;
-  const ByteSource indexed = [&](const ByteSink& sink) {
-    auto made = CheckpointIndex::Of(sequence, checkpoint, sink);
-    if (made.ok()) index = *std::move(made);
-    return made.status();
+  const ByteSource indexed = [&](const ByteSink& sink) -> absl::Status {
+    BANDANA_ASSIGN_OR_RETURN(index, CheckpointIndex::Of(sequence, checkpoint, sink));
+    return absl::OkStatus();
   };
   BANDANA_RETURN_IF_ERROR(WriteFile({sequence}, options_.newest_twice ? checkpoint : indexed));
   const bool is_base = index && index->bytes() >= options_.base_bytes_min;
