@@ -390,6 +390,7 @@ class PgLog final : public UpdateLog {
 
   // One transaction that advances the log from state_ to `next`.
   absl::Status Change(const char* sql, const PgValues& values, NextState next) {
+    if (pending_) return absl::UnknownError("what became of the change before is not known yet");
     next.revision = state_.revision + 1;
     BANDANA_RETURN_IF_ERROR(Reconnect());
     absl::Status done = writer_->Run(sql, values).status();
