@@ -125,6 +125,11 @@ TEST_P(ConformanceTest, EntriesAreReadInOrderAlsoAfterReopening) {
   wrong.hash[0] ^= std::byte{1};
   std::vector<LogEntry> entries;
   EXPECT_THAT(log_->Read(wrong, 10, entries), StatusIs(absl::StatusCode::kDataLoss, "entry 3"));
+  // Also where the entries behind it are the newest.
+  wrong = log_->last();
+  Append(1);
+  wrong.hash[0] ^= std::byte{1};
+  EXPECT_THAT(log_->Read(wrong, 10, entries), StatusIs(absl::StatusCode::kDataLoss, "entry 5"));
 }
 
 TEST_P(ConformanceTest, ManyEntriesInManyTransactions) {
@@ -248,10 +253,12 @@ class PostgresTest : public ::testing::Test {
       GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
     }
     proxy_ = FaultProxy::Start(Postgres().address());
-    const std::string address = proxy_->address();
-    const int port = std::stoi(address.substr(address.find(':') + 1));
-    engine_ = MakePgEngine(SettingsFor(Postgres().connection(port)));
+    engine_ = MakePgEngine(SettingsFor(Through(*proxy_)));
     ASSERT_THAT(engine_->Create(folder_.path(), {}), IsOk());
+  }
+  static std::string Through(const FaultProxy& proxy) {
+    const std::string address = proxy.address();
+    return Postgres().connection(std::stoi(address.substr(address.find(':') + 1)));
   }
   absl::StatusOr<std::unique_ptr<UpdateLog>> Open(const std::string& holder = "one") {
     if (holder == "one") return engine_->Open(folder_.path(), {});
@@ -306,7 +313,7 @@ class PostgresTest : public ::testing::Test {
 TEST_F(PostgresTest, OneOwnerAtATime) {
   auto one = *Open();
   ASSERT_THAT(Append(*one, "a"), IsOk());
-  EXPECT_THAT(Open("two"), StatusIs(absl::StatusCode::kFailedPrecondition, "belongs to one"));
+  EXPECT_THAT(Open("two"), StatusIs(absl::StatusCode::kUnavailable, "belongs to one"));
   one.reset();  // gives the lease back
   auto two = *Open("two");
   ASSERT_THAT(Append(*two, "b"), IsOk());
@@ -383,6 +390,44 @@ TEST_F(PostgresTest, WhatBecameOfAnAppendIsFoundOut) {
   EXPECT_EQ(Records(**Open()), expected);
 }
 
+// What failed before anything was sent is not taken for durable, and no record is sealed under a
+// key that the database may not have.
+TEST_F(PostgresTest, WhatWasNeverSentIsNotDurable) {
+  PgSettings settings = SettingsFor(Through(*proxy_));
+  const TempDir keys;
+  settings.key_file = KeyFile(keys);
+  engine_ = MakePgEngine(settings);
+  ASSERT_THAT(engine_->Create(folder_.path(), {}), IsOk());
+  auto log = *Open();
+  std::vector<std::string> expected;
+  const auto append_away = [&] {
+    proxy_->Set(FaultProxy::Mode::kRefuse);
+    expected.push_back("r" + std::to_string(expected.size()));
+    EXPECT_THAT(Append(*log, expected.back()), StatusIs(absl::StatusCode::kUnknown));
+    proxy_->Set(FaultProxy::Mode::kPass);
+    if (!Found(*log)) {
+      ASSERT_THAT(AppendSurely(*log, expected.back()), IsOk());
+    }
+  };
+  const auto append = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      expected.push_back("r" + std::to_string(expected.size()));
+      ASSERT_THAT(AppendSurely(*log, expected.back()), IsOk());
+    }
+  };
+  append(1);
+  proxy_->Set(FaultProxy::Mode::kRefuse);
+  EXPECT_THAT(log->Trim(1, 512), StatusIs(absl::StatusCode::kUnknown));
+  EXPECT_THAT(log->Trim(1, 512), StatusIs(absl::StatusCode::kUnknown));
+  append_away();
+  append(254);
+  append_away();  // with a new key
+  append(3);
+  EXPECT_EQ(Records(*log), expected);
+  log.reset();
+  EXPECT_EQ(Records(**Open()), expected);
+}
+
 TEST_F(PostgresTest, ADatabaseThatDiesLosesNothing) {
   PostgresServer own;
   engine_ = MakePgEngine(SettingsFor(own.connection()));
@@ -406,6 +451,9 @@ TEST_F(PostgresTest, WhatKeepsItFromOpeningIsNamed) {
   };
   EXPECT_THAT(open("host=127.0.0.1 port=1 dbname=bandana"),
               StatusIs(absl::StatusCode::kUnavailable, "does not let us in"));
+  const absl::Status form = open("host=127.0.0.1 secret");
+  EXPECT_THAT(form, StatusIs(absl::StatusCode::kInvalidArgument, "must be keywords"));
+  EXPECT_EQ(form.ToString().find("secret"), std::string::npos);
   EXPECT_THAT(open(Postgres().connection() + " dbname=nothing"),
               StatusIs(absl::StatusCode::kFailedPrecondition, "does not exist"));
   EXPECT_THAT(open(Postgres().connection() + " options='-c synchronous_commit=off'"), IsOk());
@@ -464,6 +512,18 @@ TEST_F(PostgresTest, SealedRecordsAreNowhereInClear) {
     ++files;
   }
   EXPECT_GT(files, 100);
+  // Records of before there was a key stay readable beside sealed ones.
+  const TempDir plain_folder;
+  const auto plain = MakePgEngine(SettingsFor(own.connection(), "two"));
+  ASSERT_THAT(plain->Create(plain_folder.path(), {}), IsOk());
+  auto was_plain = *plain->Open(plain_folder.path(), {});
+  ASSERT_THAT(Append(*was_plain, "a"), IsOk());
+  was_plain.reset();
+  settings.holder = "two";
+  was_plain = *MakePgEngine(settings)->Open(plain_folder.path(), {});
+  ASSERT_THAT(Append(*was_plain, "b"), IsOk());
+  EXPECT_THAT(Records(*was_plain), ElementsAre("a", "b"));
+  was_plain.reset();
   // Without the key, or with another one, it does not open.
   log.reset();
   EXPECT_THAT(MakePgEngine(SettingsFor(own.connection()))->Open(folder_.path(), {}),

@@ -39,6 +39,13 @@ class FakeLog final : public UpdateLog {
     counters_ = batch.counters;
     return absl::OkStatus();
   }
+  absl::StatusOr<bool> FindOut() override {
+    std::lock_guard lock(mutex_);
+    ++questions_;
+    changed_.notify_all();
+    if (found_.ok() && *found_) ++sequence_;
+    return found_;
+  }
   absl::Status Read(const LogPosition&, int, std::vector<LogEntry>&) const override {
     return absl::UnimplementedError("");
   }
@@ -89,6 +96,15 @@ class FakeLog final : public UpdateLog {
     std::lock_guard lock(mutex_);
     answer_ = std::move(status);
   }
+  // What FindOut says.
+  void Find(absl::StatusOr<bool> found) {
+    std::lock_guard lock(mutex_);
+    found_ = std::move(found);
+  }
+  void AwaitQuestions(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return questions_ >= count; });
+  }
   void AwaitAppends(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return appends_ >= count; });
@@ -107,6 +123,8 @@ class FakeLog final : public UpdateLog {
   std::condition_variable changed_;
   bool held_ = false;
   absl::Status answer_;
+  absl::StatusOr<bool> found_ = absl::UnknownError("away");
+  int questions_ = 0;
   int appends_ = 0;
   int trims_ = 0;
   int erasures_ = 0;
@@ -275,6 +293,72 @@ TEST_F(LogWriterTest, AnyOtherFailureIsForGood) {
   EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnavailable));
   writer_.reset();
   EXPECT_THAT(log_.transactions(), IsEmpty());
+}
+
+constexpr LogWriter::Options kHasty = {.patience = absl::Hours(1),
+                                       .find_out_interval = absl::Milliseconds(2)};
+
+TEST_F(LogWriterTest, ATransactionOfUnknownOutcomeThatIsDurableIsNotSentAgain) {
+  Start(kHasty);
+  log_.Answer(absl::UnknownError("cut"));
+  auto answer = Submit({"a"});
+  log_.AwaitQuestions(3);
+  EXPECT_EQ(answer.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  log_.Answer(absl::OkStatus());
+  log_.Find(true);
+  EXPECT_THAT(answer.get().status, IsOk());
+  EXPECT_THAT(log_.transactions(), IsEmpty());  // the fake kept nothing, and was not asked again
+  EXPECT_EQ(gate_.admitted, 1);
+  EXPECT_THAT(writer_->Health(), IsOk());
+}
+
+TEST_F(LogWriterTest, OneThatIsNotIsSentAgain) {
+  Start(kHasty);
+  log_.Answer(absl::UnknownError("cut"));
+  auto answer = Submit({"a"});
+  log_.AwaitQuestions(1);
+  log_.Answer(absl::OkStatus());
+  log_.Find(false);
+  EXPECT_THAT(answer.get().status, IsOk());
+  EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("a")));
+  EXPECT_EQ(gate_.admitted, 1);
+}
+
+TEST_F(LogWriterTest, CallersAreToldThatNothingIsPromisedAndWhatWasSentStillCounts) {
+  LogWriter::Options options = kHasty;
+  options.patience = absl::ZeroDuration();
+  Start(options);
+  log_.Answer(absl::UnknownError("cut"));
+  EXPECT_THAT(Submit({"a"}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "does not answer: cut"));
+  EXPECT_THAT(Submit({"b"}).get().status, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(writer_->Submit({"c"}, nullptr), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnknown));
+  log_.Answer(absl::OkStatus());
+  log_.Find(true);
+  while (!writer_->Health().ok()) std::this_thread::yield();
+  EXPECT_THAT(Submit({"d"}).get().status, IsOk());
+  EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("d")));
+  EXPECT_EQ(gate_.admitted, 2);
+  EXPECT_EQ(gate_.rollbacks, 0);
+}
+
+TEST_F(LogWriterTest, AWriterThatStopsWhileAnOutcomeIsUnknownPromisesNothing) {
+  Start(kHasty);
+  log_.Answer(absl::UnknownError("cut"));
+  auto answer = Submit({"a"});
+  log_.AwaitQuestions(1);
+  writer_.reset();
+  EXPECT_THAT(answer.get().status, StatusIs(absl::StatusCode::kUnavailable, "it is not known"));
+}
+
+TEST_F(LogWriterTest, ALogOfAnotherServerTakesNothingAndSaysSo) {
+  Start();
+  log_.Answer(absl::AbortedError("two has it"));
+  EXPECT_THAT(Submit({"a"}).get().status, StatusIs(absl::StatusCode::kUnavailable,
+                                                   "does not own the log any more: two has it"));
+  EXPECT_THAT(Submit({"b"}).get().status, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kAborted, "two has it"));
 }
 
 TEST_F(LogWriterTest, StoppingCompletesWhatIsQueued) {

@@ -99,6 +99,8 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
       {"admin_listen: '0.0.0.0:72'", "admin_listen", "the transport is plaintext"},
       {"admin_listen: '7072'", "admin_listen", "must be host:port"},
       {"log { postgresql {} }", "log.postgresql.connection", "is required"},
+      {"log { postgresql { connection: 'host=h my-token' } }", "log.postgresql.connection",
+       "must be keywords and values, or a URI"},
       {"log { postgresql { connection: 'host=h' lease { seconds: 1 } } }", "log.postgresql.lease",
        "must be in [2s, 5m]"},
       {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",

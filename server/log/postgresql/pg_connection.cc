@@ -35,7 +35,7 @@ std::string FirstLine(const char* text) {
 absl::StatusCode CodeOf(std::string_view state) {
   if (state == "BD001") return absl::StatusCode::kAborted;
   if (state == "53100") return absl::StatusCode::kResourceExhausted;
-  constexpr std::string_view kForGood[] = {"25006", "28000", "28P01", "3D000", "3F000",
+  constexpr std::string_view kForGood[] = {"28000", "28P01", "3D000", "3F000",
                                            "42501", "42P01", "42883", "42703"};
   const bool for_good =
       std::find(std::begin(kForGood), std::end(kForGood), state) != std::end(kForGood);
@@ -54,12 +54,25 @@ absl::Status ErrorOf(const PGresult* result) {
 
 }  // namespace
 
+absl::Status CheckConnection(const std::string& connection) {
+  // libpq's own words quote what it does not understand, which may be a password.
+  char* error = nullptr;
+  PQconninfoOption* const parsed = PQconninfoParse(connection.c_str(), &error);
+  PQfreemem(error);
+  if (parsed == nullptr) {
+    return InvalidArgument("must be keywords and values, or a URI, as libpq takes them");
+  }
+  PQconninfoFree(parsed);
+  return absl::OkStatus();
+}
+
 std::string SqlStateOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kSqlState);
   return payload ? std::string(*payload) : "";
 }
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const PgOptions& options) {
+  BANDANA_RETURN_IF_ERROR(CheckConnection(options.connection));
   const std::string seconds =
       absl::StrCat(std::max<std::int64_t>(2, absl::ToInt64Seconds(options.patience)));
   // What the configuration says comes later and wins.
@@ -73,11 +86,13 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const PgOptions
   if (PQstatus(raw) != CONNECTION_OK) {
     const std::string why = FirstLine(PQerrorMessage(raw));
     const std::string text = absl::StrCat("PostgreSQL does not let us in: ", why);
-    // libpq tells no SQLSTATE of a connection that did not come about. With a password that was
-    // asked for and not taken, or a name that is not there, trying again is of no use.
-    const bool refused = PQconnectionUsedPassword(raw) != 0 ||
-                         PQconnectionNeedsPassword(raw) != 0 ||
-                         why.find("does not exist") != std::string::npos;
+    // libpq tells no SQLSTATE of a connection that did not come about. Where credentials or a name
+    // are wrong, trying again is of no use.
+    constexpr std::string_view kForGood[] = {"authentication failed", "no password supplied",
+                                             "no pg_hba.conf entry", "does not exist"};
+    const bool refused = std::ranges::any_of(kForGood, [&](std::string_view text_of_one) {
+      return why.find(text_of_one) != std::string::npos;
+    });
     return refused ? absl::FailedPreconditionError(text) : absl::UnavailableError(text);
   }
   PQsetNoticeProcessor(

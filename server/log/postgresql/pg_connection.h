@@ -41,6 +41,9 @@ struct PgOptions {
   absl::Duration patience = absl::Seconds(5);  // with connecting, and with each statement
 };
 
+// Errors: INVALID_ARGUMENT, for a message that begins with what is wrong and shows nothing of it.
+absl::Status CheckConnection(const std::string& connection);
+
 // The SQLSTATE of an error of Run that the server reported: then nothing of the statement is done.
 // Empty for others: what became of it is not known.
 std::string SqlStateOf(const absl::Status& status);
@@ -67,7 +70,7 @@ class PgConnection {
   // One statement as a transaction of its own, prepared when it comes for the first time. `sql`
   // must be a constant of the program. Errors: what the server says, with SqlStateOf:
   // RESOURCE_EXHAUSTED a full disk; ABORTED the log is another owner's (SQLSTATE BD001);
-  // FAILED_PRECONDITION no tables, no rights, a standby; UNAVAILABLE others. Without SqlStateOf:
+  // FAILED_PRECONDITION no tables, no rights; UNAVAILABLE others. Without SqlStateOf:
   // UNKNOWN the connection was lost, the time is over, or the commit was not confirmed by the
   // standbys that the server waits for. The connection is of no use then.
   absl::StatusOr<PgResult> Run(const char* sql, const PgValues& values);

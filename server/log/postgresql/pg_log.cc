@@ -30,7 +30,7 @@ constexpr std::uint64_t kBatchesPerKey = 256;
 
 constexpr char kCreate[] =
     "INSERT INTO bandana.logs VALUES"
-    " ($1, 0, '', '', '-infinity', 0, $2, $3, $2, $4, 0, 0, 0, '')";
+    " ($1, 0, '', '-infinity', 0, $2, $3, $2, $4, 0, 0, 0, '')";
 constexpr char kRemove[] = "DELETE FROM bandana.logs WHERE id = $1";
 constexpr char kClaim[] =
     "UPDATE bandana.logs SET term = term + 1, owner = $2,"
@@ -41,7 +41,7 @@ constexpr char kOwner[] =
     " FROM bandana.logs WHERE id = $1";
 constexpr char kState[] =
     "SELECT revision, last_sequence, last_hash, trimmed, forgotten_before, ids, cells, chunks,"
-    " counters, term, owner FROM bandana.logs WHERE id = $1";
+    " counters FROM bandana.logs WHERE id = $1";
 // A commit of its own: when it is confirmed, so is every one before it.
 constexpr char kConfirm[] =
     "UPDATE bandana.logs SET owner = owner WHERE id = $1 AND term = $2 RETURNING revision";
@@ -112,7 +112,8 @@ class PgLog final : public UpdateLog {
   }
 
   absl::Status Append(const LogBatch& batch) override {
-    if (batches_of_key_ >= kBatchesPerKey) BANDANA_RETURN_IF_ERROR(Annotate(NewKey(), "new key"));
+    if (pending_) return Pending();
+    if (batches_of_key_ >= kBatchesPerKey) BANDANA_RETURN_IF_ERROR(NewKey());
     NextState next{state_, {}};
     next.log.counters = batch.counters;
     BANDANA_ASSIGN_OR_RETURN(const PgValues values, AppendValues(batch, next));
@@ -121,20 +122,18 @@ class PgLog final : public UpdateLog {
   }
 
   absl::StatusOr<bool> FindOut() override {
-    if (!pending_) return true;
-    BANDANA_RETURN_IF_ERROR(Reconnect());
+    if (!pending_) return false;  // nothing was sent
     // After this the statement cannot take effect any more, if it has not yet.
-    const auto ended = writer_->Run(
-        kEndBackend, {PgValue::Int(pending_at_.pid), PgValue::Int(pending_at_.started)});
-    if (!ended.ok()) return Unknown(ended.status());
-    if (ended->rows() > 0 && ended->Int(0, 0) == 0) {
+    BANDANA_ASSIGN_OR_RETURN(
+        const PgResult ended,
+        Ask(kEndBackend, {PgValue::Int(pending_at_.pid), PgValue::Int(pending_at_.started)}));
+    if (ended.rows() > 0 && ended.Int(0, 0) == 0) {
       return absl::UnknownError("PostgreSQL: a statement of a lost connection goes on");
     }
-    const auto confirmed =
-        writer_->Run(kConfirm, {PgValue::Bytes(options_.id), PgValue::Int(term_)});
-    if (!confirmed.ok()) return Unknown(confirmed.status());
-    if (confirmed->rows() == 0) return Fenced();
-    const std::int64_t revision = confirmed->Int(0, 0);
+    BANDANA_ASSIGN_OR_RETURN(const PgResult confirmed,
+                             Ask(kConfirm, {PgValue::Bytes(options_.id), PgValue::Int(term_)}));
+    if (confirmed.rows() == 0) return Fenced();
+    const std::int64_t revision = confirmed.Int(0, 0);
     if (revision == pending_->revision) {
       Keep(*std::exchange(pending_, std::nullopt));
       return true;
@@ -148,28 +147,26 @@ class PgLog final : public UpdateLog {
   }
 
   absl::StatusOr<bool> Trim(std::uint64_t through, int /*entries_max*/) override {
+    if (pending_) return Pending();
     through = std::min(through, state_.log.last.sequence);
     if (through <= state_.log.trimmed) return FinishErasing();
     // Whole batches first, some at a time; then the one that is cut.
-    BANDANA_ASSIGN_OR_RETURN(
-        const PgResult oldest,
-        Answer(writer_->Run(kOldest, {PgValue::Bytes(options_.id), Number(through),
-                                      PgValue::Int(kBatchesDropped)})));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult oldest,
+                             Ask(kOldest, {PgValue::Bytes(options_.id), Number(through),
+                                           PgValue::Int(kBatchesDropped)}));
     std::uint64_t until = through;
     StoredBatch cut;
     if (!oldest.IsNull(0, 0)) {
-      BANDANA_ASSIGN_OR_RETURN(
-          const PgResult rest,
-          Answer(writer_->Run(kRead, {PgValue::Bytes(options_.id), PgValue::Int(oldest.Int(0, 0)),
-                                      PgValue::Int(1)})));
+      BANDANA_ASSIGN_OR_RETURN(const PgResult rest,
+                               Ask(kRead, {PgValue::Bytes(options_.id),
+                                           PgValue::Int(oldest.Int(0, 0)), PgValue::Int(1)}));
       // More whole batches behind them wait for the next slice.
       const bool more = rest.rows() > 0 && static_cast<std::uint64_t>(rest.Int(0, 0)) <= through;
       if (more) until = static_cast<std::uint64_t>(oldest.Int(0, 0));
     }
     if (until == through) {
-      BANDANA_ASSIGN_OR_RETURN(const PgResult rest,
-                               Answer(writer_->Run(kRead, {PgValue::Bytes(options_.id),
-                                                           Number(through), PgValue::Int(1)})));
+      BANDANA_ASSIGN_OR_RETURN(const PgResult rest, Ask(kRead, {PgValue::Bytes(options_.id),
+                                                                Number(through), PgValue::Int(1)}));
       if (rest.rows() > 0) {
         BANDANA_ASSIGN_OR_RETURN(cut, DecodeBatchRow(rest, 0));
       }
@@ -264,8 +261,8 @@ class PgLog final : public UpdateLog {
     }
     BANDANA_ASSIGN_OR_RETURN(const PgResult owner, writer_->Run(kOwner, {id}));
     if (owner.rows() == 0) return DataLoss("PostgreSQL has no such log");
-    return FailedPrecondition("the log belongs to ", ToAbsl(owner.Bytes(0, 0)), " for another ",
-                              owner.Int(0, 1), " ms: a model has one server at a time");
+    return Unavailable("the log belongs to ", ToAbsl(owner.Bytes(0, 0)), " for another ",
+                       owner.Int(0, 1), " ms: a model has one server at a time");
   }
 
   absl::StatusOr<PgState> ReadState(PgConnection& connection) const {
@@ -295,25 +292,28 @@ class PgLog final : public UpdateLog {
                              writer_->Run(kKeys, {PgValue::Bytes(options_.id)}));
     for (int row = 0; row < keys.rows(); ++row) {
       BANDANA_RETURN_IF_ERROR(seal_->AddKey(keys.Int(row, 0), keys.Bytes(row, 1)));
-      key_ = std::max(key_, keys.Int(row, 0));
+      tried_key_ = std::max(tried_key_, keys.Int(row, 0));
     }
     return absl::OkStatus();
   }
-  // What is appended from now on dies with another key.
+  // What is appended from now on dies with another key. Each try has a number of its own: a key is
+  // used once the database is known to have it, and an insert that comes late replaces none.
   absl::Status NewKey() {
+    if (seal_ != nullptr) {
+      const std::int64_t id = ++tried_key_;
+      BANDANA_ASSIGN_OR_RETURN(const std::string wrapped, seal_->NewKey(id));
+      BANDANA_RETURN_IF_ERROR(
+          Ask(kPutKey, {PgValue::Bytes(options_.id), PgValue::Int(id), PgValue::Bytes(wrapped)})
+              .status());
+      key_ = id;
+    }
     batches_of_key_ = 0;
-    if (seal_ == nullptr) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const std::string wrapped, seal_->NewKey(key_ + 1));
-    ++key_;
-    return Answer(writer_->Run(kPutKey, {PgValue::Bytes(options_.id), PgValue::Int(key_),
-                                         PgValue::Bytes(wrapped)}))
-        .status();
+    return absl::OkStatus();
   }
 
   absl::Status ForgetKeys() {
     if (seal_ == nullptr) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const PgResult oldest,
-                             Answer(writer_->Run(kOldestKey, {PgValue::Bytes(options_.id)})));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult oldest, Ask(kOldestKey, {PgValue::Bytes(options_.id)}));
     seal_->ForgetBefore(oldest.Int(0, 0));
     return absl::OkStatus();
   }
@@ -390,7 +390,6 @@ class PgLog final : public UpdateLog {
 
   // One transaction that advances the log from state_ to `next`.
   absl::Status Change(const char* sql, const PgValues& values, NextState next) {
-    if (pending_) return absl::UnknownError("what became of the change before is not known yet");
     next.revision = state_.revision + 1;
     BANDANA_RETURN_IF_ERROR(Reconnect());
     absl::Status done = writer_->Run(sql, values).status();
@@ -410,7 +409,7 @@ class PgLog final : public UpdateLog {
     writer_.reset();
     return absl::UnknownError(why.message());
   }
-  absl::Status Fenced() const {
+  static absl::Status Fenced() {
     return absl::AbortedError("the log belongs to another server now, or is not there any more");
   }
   absl::Status Reconnect() {
@@ -421,12 +420,18 @@ class PgLog final : public UpdateLog {
     return absl::OkStatus();
   }
   // The answer to a statement that changes nothing that counts.
-  absl::StatusOr<PgResult> Answer(absl::StatusOr<PgResult> result) {
+  absl::StatusOr<PgResult> Ask(const char* sql, const PgValues& values) {
+    BANDANA_RETURN_IF_ERROR(Reconnect());
+    absl::StatusOr<PgResult> result = writer_->Run(sql, values);
     if (!result.ok()) return Unknown(result.status());
     return result;
   }
+  static absl::Status Pending() {
+    return absl::UnknownError("what became of the change before is not known yet");
+  }
   void Keep(NextState next) {
     const std::lock_guard lock(state_mutex_);
+    if (tail_.empty()) before_tail_ = state_.log.last;
     for (LogEntry& entry : next.appended) {
       tail_bytes_ += entry.record.size();
       tail_.push_back(std::move(entry));
@@ -434,6 +439,7 @@ class PgLog final : public UpdateLog {
     while (tail_bytes_ > kTailBytesMax ||
            (!tail_.empty() && tail_.front().position.sequence <= next.log.trimmed)) {
       tail_bytes_ -= tail_.front().record.size();
+      before_tail_ = tail_.front().position;
       tail_.pop_front();
     }
     state_ = std::move(next);
@@ -441,11 +447,12 @@ class PgLog final : public UpdateLog {
   // Whether the entries after the position are all in the tail; then they are in `out`.
   bool ReadTail(const LogPosition& after, int entries_max, std::vector<LogEntry>& out) const {
     const std::lock_guard lock(state_mutex_);
-    if (tail_.empty() || tail_.front().position.sequence > after.sequence + 1) {
-      return after == state_.log.last;
-    }
+    if (tail_.empty()) return after == state_.log.last;
     const std::uint64_t first = tail_.front().position.sequence;
-    if (after.sequence >= first && tail_[after.sequence - first].position != after) return false;
+    if (after.sequence + 1 < first || after.sequence > state_.log.last.sequence) return false;
+    const LogPosition& there =
+        after.sequence < first ? before_tail_ : tail_[after.sequence - first].position;
+    if (there != after) return false;
     for (std::size_t i = after.sequence + 1 - first; i < tail_.size() && entries_max > 0; ++i) {
       out.push_back(tail_[i]);
       --entries_max;
@@ -492,7 +499,7 @@ class PgLog final : public UpdateLog {
           at = here;
           sequence = here.sequence;
           LogEntry& entry = out.emplace_back(LogEntry{here, record});
-          if (seal_ != nullptr) {
+          if (batch.key != 0) {
             absl::StatusOr<std::string> plain = seal_->Open(batch.key, record);
             if (!plain.ok()) {
               out.pop_back();
@@ -537,11 +544,13 @@ class PgLog final : public UpdateLog {
   mutable std::mutex reader_mutex_;
   mutable std::unique_ptr<PgConnection> reader_;  // null: lost
   std::unique_ptr<PgSeal> seal_;                  // null: records are plain
-  std::int64_t key_ = 0;                          // the newest
+  std::int64_t key_ = 0;                          // what is appended is sealed under it
+  std::int64_t tried_key_ = 0;                    // the greatest number that a key was given
   std::uint64_t batches_of_key_ = 0;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   PgState state_;
   std::deque<LogEntry> tail_;  // the newest entries in a row
+  LogPosition before_tail_;    // where they begin, if there are any
   std::size_t tail_bytes_ = 0;
   LogState opened_;
   std::optional<NextState> pending_;  // what the log may be by now
@@ -549,26 +558,34 @@ class PgLog final : public UpdateLog {
   bool erase_ = false;
 };
 
+// Whoever opens, makes or removes a log has nothing to find out.
+absl::Status Plain(const absl::Status& status) {
+  return absl::IsUnknown(status) ? absl::UnavailableError(status.message()) : status;
+}
+
 }  // namespace
 
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start) {
-  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<PgConnection> connection, Connect(options.server));
+  const auto connection = Connect(options.server);
+  if (!connection.ok()) return Plain(connection.status());
   const PgValue id = PgValue::Bytes(options.id);
-  BANDANA_RETURN_IF_ERROR(connection->Run(kRemove, {id}).status());
-  return connection
-      ->Run(kCreate, {id, Number(start.sequence), HashValue(start.hash), PgValue::Int(INT64_MIN)})
-      .status();
+  const absl::Status removed = (*connection)->Run(kRemove, {id}).status();
+  if (!removed.ok()) return Plain(removed);
+  const PgValues made = {id, Number(start.sequence), HashValue(start.hash),
+                         PgValue::Int(INT64_MIN)};
+  return Plain((*connection)->Run(kCreate, made).status());
 }
 
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options) {
   auto log = std::make_unique<PgLog>(options);
-  BANDANA_RETURN_IF_ERROR(log->Open());
+  BANDANA_RETURN_IF_ERROR(Plain(log->Open()));
   return log;
 }
 
 absl::Status RemovePgLog(const PgLogOptions& options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<PgConnection> connection, Connect(options.server));
-  return connection->Run(kRemove, {PgValue::Bytes(options.id)}).status();
+  const auto connection = Connect(options.server);
+  if (!connection.ok()) return Plain(connection.status());
+  return Plain((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
 }
 
 }  // namespace bandana::server

@@ -24,15 +24,16 @@ struct PgLogOptions {
 };
 
 // Makes a new, empty log that continues `start`, in place of one of the same id. Errors: those of
-// PgConnection.
+// PgConnection::Open.
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start);
 
 // Claims the log: from now on nobody else appends to it. Renews the lease until it is destroyed.
-// Errors: DATA_LOSS the log is missing, or what it holds is damaged; FAILED_PRECONDITION another
-// process holds it, which the message names, and for how long; no key file; those of PgConnection.
+// Errors: DATA_LOSS the log is missing, or what it holds is damaged; UNAVAILABLE another process
+// holds it, which the message names, and for how long, or the database is away; FAILED_PRECONDITION
+// no key file, and those of PgConnection::Open.
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options);
 
-// OK when there is none. Errors: those of PgConnection.
+// OK when there is none. Errors: those of PgConnection::Open.
 absl::Status RemovePgLog(const PgLogOptions& options);
 
 }  // namespace bandana::server

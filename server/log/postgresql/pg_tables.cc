@@ -16,7 +16,7 @@ CREATE SCHEMA IF NOT EXISTS bandana;
 CREATE TABLE IF NOT EXISTS bandana.version(
   one bool PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL);
 CREATE TABLE IF NOT EXISTS bandana.logs(
-  id bytea PRIMARY KEY, term bigint NOT NULL, owner text NOT NULL, address text NOT NULL,
+  id bytea PRIMARY KEY, term bigint NOT NULL, owner text NOT NULL,
   lease_until timestamptz NOT NULL, revision bigint NOT NULL,
   last_sequence bigint NOT NULL, last_hash bytea NOT NULL, trimmed bigint NOT NULL,
   forgotten_before bigint NOT NULL, ids bigint NOT NULL, cells bigint NOT NULL,

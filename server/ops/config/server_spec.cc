@@ -16,6 +16,7 @@
 #include "common/planner/served_config.h"
 #include "common/wire/arms_tsv.h"
 #include "common/wire/users_tsv.h"
+#include "server/log/postgresql/pg_connection.h"
 #include "server/log/postgresql/pg_engine.h"
 #include "server/service/connections/connection_limits.h"
 
@@ -246,7 +247,11 @@ std::shared_ptr<const LogEngine> ParseLog(const v1::LogConfig& config, std::stri
   if (!config.has_postgresql()) return DefaultLogEngine();
   const v1::PostgresqlLog& given = config.postgresql();
   const FieldChecks inside = checks.Inside("postgresql");
-  if (given.connection().empty()) inside.Add("connection", "is required");
+  if (given.connection().empty()) {
+    inside.Add("connection", "is required");
+  } else if (const absl::Status form = CheckConnection(given.connection()); !form.ok()) {
+    inside.Add("connection", std::string(form.message()));
+  }
   PgSettings settings{.connection = given.connection(), .holder = given.server()};
   if (!given.key_file().empty()) settings.key_file = ResolvePath(given.key_file(), folder);
   if (settings.holder.empty()) settings.holder = NameOfServer(data_dir);
