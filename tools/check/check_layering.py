@@ -11,7 +11,7 @@ import source_tree
 
 # Rooms of common that every side may use; each may include those before it, see ALLOWED.
 BASICS = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/bandits",
-          "common/wire", "common/design", "proto"]
+          "common/features", "common/wire", "common/design", "proto"]
 CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths", "common/model"]
 COMMON = BASICS + ["common/planner"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
@@ -26,9 +26,10 @@ ALLOWED = {
     "common/accounting": ["common/base"],
     "common/mechanisms": ["common/base", "common/linalg", "common/random", "common/accounting"],
     "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms"],
+    "common/features": ["common/base", "proto"],
     "common/wire": ["common/base", "common/bandits", "proto"],
     "common/design": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms",
-                      "common/bandits", "common/wire", "proto"],
+                      "common/bandits", "common/features", "common/wire", "proto"],
     "common/planner": ["common/base", "common/accounting", "common/mechanisms", "common/bandits", "common/design", "proto"],
     # The deterministic core of a served model: no I/O, no threads.
     "common/model/entries": ["common/base", "common/mechanisms", "proto"],
