@@ -156,6 +156,33 @@ void Join(const FeatureSchema& schema, const EncodedContext& context, std::span<
   }
 }
 
+std::vector<std::vector<ContextTerm>> ContextTerms(const FeatureSchema& schema,
+                                                   const EncodedContext& context) {
+  std::vector<std::vector<ContextTerm>> terms(static_cast<std::size_t>(schema.dimension()));
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (context.x[i] == 0) terms[i].push_back({static_cast<int>(i), 1});
+  }
+  // What the context adds by itself, in units of the bias.
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (context.x[i] != 0) terms[0].push_back({static_cast<int>(i), context.x[i] / schema.scale()});
+  }
+  for (const CrossPlace& cross : schema.crosses()) {
+    if (schema.IsOfArm(cross) || schema.IsOfContext(cross)) continue;
+    const bool context_first = schema.IsContext(cross.a);
+    const int arm = context_first ? cross.b : cross.a;
+    const int arm_size = schema.fields()[static_cast<std::size_t>(arm)]->size();
+    const int b_size = schema.fields()[static_cast<std::size_t>(cross.b)]->size();
+    for (const EncodedContext::Entry& entry : context.of(context_first ? cross.a : cross.b)) {
+      for (int i = 0; i < arm_size; ++i) {
+        const int at = context_first ? entry.index * b_size + i : i * b_size + entry.index;
+        terms[static_cast<std::size_t>(schema.begin(arm) + i)].push_back(
+            {cross.begin + at, entry.value});
+      }
+    }
+  }
+  return terms;
+}
+
 absl::Status CheckArmRow(const FeatureSchema& schema, std::span<const double> row) {
   // Below twice what the scale keeps for rounding, so that vectors stay inside the ball.
   constexpr double kSlack = 1 + 1e-11;

@@ -38,9 +38,18 @@ absl::Status EncodeContext(const FeatureSchema& schema, const google::protobuf::
 absl::Status EncodeArm(const FeatureSchema& schema, const google::protobuf::Struct& values,
                        const ValuePath& path, ValueLog& log, std::span<double> row);
 // x = the vector of an arm in a context, both d entries. `row`: of EncodeArm, or one for which
-// IsArmRow holds.
+// CheckArmRow is OK.
 void Join(const FeatureSchema& schema, const EncodedContext& context, std::span<const double> row,
           std::span<double> x);
+
+// x of Join is a linear map of the row where the schema has a bias, which is the same in every row:
+// by entry of the row, the entries of x that it goes into, and times what. Requires a bias.
+struct ContextTerm {
+  int entry = 0;  // of x
+  double factor = 0;
+};
+std::vector<std::vector<ContextTerm>> ContextTerms(const FeatureSchema& schema,
+                                                   const EncodedContext& context);
 
 // Whether a vector could be an arm's by itself, but for rounding: bias as it is, nothing of a
 // context, and no block longer than EncodeArm makes it. Errors: INVALID_ARGUMENT naming the block.

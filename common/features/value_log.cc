@@ -14,12 +14,6 @@ using google::protobuf::Value;
 
 constexpr std::size_t kShownBytesMax = 32;
 
-std::string Shown(std::string_view text) {
-  const bool whole = text.size() <= kShownBytesMax;
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(ToAbsl(text.substr(0, kShownBytesMax))), "\"",
-                      whole ? "" : "..");
-}
-
 std::string TextOfPath(const ValuePath& path, std::string_view field) {
   std::string text(path.list);
   if (path.index >= 0) absl::StrAppend(&text, "[", path.index, "].", ToAbsl(path.member));
@@ -32,12 +26,18 @@ std::string_view Consequence(Found found) {
 
 }  // namespace
 
+std::string ShowText(std::string_view text) {
+  const bool whole = text.size() <= kShownBytesMax;
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(ToAbsl(text.substr(0, kShownBytesMax))), "\"",
+                      whole ? "" : "..");
+}
+
 std::string ShowValue(const Value& value) {
   switch (value.kind_case()) {
     case Value::kNumberValue:
       return absl::StrCat(value.number_value());
     case Value::kStringValue:
-      return Shown(value.string_value());
+      return ShowText(value.string_value());
     case Value::kBoolValue:
       return value.bool_value() ? "true" : "false";
     case Value::kStructValue:
@@ -83,8 +83,8 @@ absl::Status ValueLog::Take(const FeatureField& field, std::size_t number, Found
 absl::Status ValueLog::TakeUnknownName(std::string_view name, const ValuePath& path,
                                        std::string known) {
   if (rule_ == ValueRule::kOpen) {
-    return InvalidArgument(TextOfPath(path, Shown(name)), ": the model's schema has no such field",
-                           known);
+    return InvalidArgument(TextOfPath(path, ShowText(name)),
+                           ": the model's schema has no such field", known);
   }
   // The name may be the caller's secret as well: it stays out.
   Note(path, "*", "has a name that the model's schema does not have; it is left out");

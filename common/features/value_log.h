@@ -12,7 +12,7 @@
 
 namespace bandana {
 
-// Of one field.
+// How the values of one field came.
 struct FieldCount {
   std::uint64_t values = 0;  // all that came, good or not
   std::uint64_t missing = 0;
@@ -59,6 +59,8 @@ class ValueLog {
   std::vector<std::string> notes_;
 };
 
+// A text for an error, at most some 40 bytes: in quotes, cut, and escaped.
+std::string ShowText(std::string_view text);
 // A value for an error, at most some 40 bytes: a text in quotes, a number, "a list of 3".
 std::string ShowValue(const google::protobuf::Value& value);
 

@@ -59,7 +59,7 @@ void ExpectSameArm(const Catalogue& catalogue, const CatalogueEntry& entry,
 std::vector<std::uint32_t> Tagged(const Catalogue& catalogue,
                                   const std::vector<std::string>& tags) {
   std::vector<std::uint32_t> ids;
-  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+  catalogue.ForEachMatching({.tags_any = tags}, [&](std::size_t page, std::span<const std::uint8_t> rows) {
     const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
     for (std::uint32_t i = 0; i < n; ++i) {
       ids.push_back(catalogue.At(page, rows.empty() ? i : rows[i]).id);

@@ -80,7 +80,7 @@ ALLOWED = {
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
     "tools/lab": TOOLS + CORE + ["tools/published"],  # the served state machine over a log in memory
     "tools": TOOLS,
-    "examples": ["client/include"],
+    "examples": ["client/include", "proto"],
     "bench": COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/src*", "tools/base", "tools/environments",
                                        "tools/published", "tests/support"],
@@ -92,7 +92,7 @@ PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
     "common/design/families", "common/design/mechanisms", "server/models/aliases",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
-    "client/include/bandana", "examples/quickstart",
+    "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",
     "tools/lab/fliphat", "tools/lab/neurips18", "tools/lab/neurips20", "tools/lab/recsys20", "tools/lab/recsys22",
 }

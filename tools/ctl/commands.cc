@@ -105,9 +105,10 @@ absl::Status ModelsCreate(Context& context) {
   BANDANA_ASSIGN_OR_RETURN(auto description, context.client.CreateModel(file.config));
   if (!file.arms_file.empty()) {
     v1::PutArmsResponse put;
-    BANDANA_RETURN_IF_ERROR(Annotate(PutArms(context, file.config.name(), file.arms_file,
-                                             static_cast<int>(file.config.dimension()), put),
-                                     "the model was created, but its arms were not put"));
+    BANDANA_RETURN_IF_ERROR(
+        Annotate(PutArms(context, file.config.name(), file.arms_file,
+                         static_cast<int>(description.model().dimension()), put),
+                 "the model was created, but its arms were not put"));
     description.set_arms(put.arms());
   }
   if (!file.users_file.empty()) {
