@@ -22,14 +22,17 @@ class Below {
   Below(const std::string& path, const SchemaErrors& errors) : path_(path), errors_(errors) {}
   void Add(std::string_view field, std::string message) {
     good_ = false;
-    errors_(field.empty() ? path_ : absl::StrCat(path_, ".", std::string(field)),
+    errors_(absl::StrCat(path_, kind_, field.empty() ? "" : ".", std::string(field)),
             std::move(message));
   }
+  // Mistakes from now on are inside the field's kind.
+  void Enter(std::string_view kind) { kind_ = absl::StrCat(".", std::string(kind)); }
   bool good() const { return good_; }
 
  private:
   const std::string& path_;
   const SchemaErrors& errors_;
+  std::string kind_;
   bool good_ = true;
 };
 
@@ -143,24 +146,31 @@ std::unique_ptr<FeatureField> MakeField(const v1::FeatureField& field, const std
   std::unique_ptr<FeatureField> made;
   switch (field.kind_case()) {
     case v1::FeatureField::kCategorical:
+      below.Enter("categorical");
       made = std::make_unique<CategoricalField>(name, MakeVocabulary(field.categorical(), below));
       break;
     case v1::FeatureField::kNumeric:
+      below.Enter("numeric");
       made = MakeNumeric(name, field.numeric(), below);
       break;
     case v1::FeatureField::kCyclic:
+      below.Enter("cyclic");
       made = MakeCyclic(name, field.cyclic(), below);
       break;
     case v1::FeatureField::kBoolean:
+      below.Enter("boolean");
       made = std::make_unique<BooleanField>(name);
       break;
     case v1::FeatureField::kSet:
+      below.Enter("set");
       made = std::make_unique<SetField>(name, MakeVocabulary(field.set(), below));
       break;
     case v1::FeatureField::kText:
+      below.Enter("text");
       made = MakeText(name, field.text(), below);
       break;
     case v1::FeatureField::kVector:
+      below.Enter("vector");
       made = MakeVector(name, field.vector(), below);
       break;
     case v1::FeatureField::KIND_NOT_SET:

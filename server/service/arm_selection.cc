@@ -185,7 +185,8 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
                       .posterior = *posterior,
                       .whom = {.node = select.node, .keys = select.keys},
                       .arms = scratch.arms,
-                      .ranking = ranking},
+                      .ranking = ranking,
+                      .means = scratch.scores.means},
                      scratch.posterior, response);
   }
   response.set_arms_clipped(static_cast<std::uint32_t>(scratch.arms.clipped));

@@ -53,6 +53,16 @@ EffectShare ShareOf(const Part& part, const NodePosterior& node, std::span<const
   return share;
 }
 
+// Effects are summed in single precision, and parts in another order than the whole.
+void TakeRounding(double mean, v1::ArmExplanation& out) {
+  v1::ScorePart* largest = nullptr;
+  for (v1::ScorePart& part : *out.mutable_parts()) {
+    mean -= part.mean();
+    if (largest == nullptr || std::abs(part.mean()) > std::abs(largest->mean())) largest = &part;
+  }
+  if (largest != nullptr) largest->set_mean(largest->mean() + mean);
+}
+
 void ByEffect(const Explained& explained, const std::vector<std::string>& names,
               v1::SelectResponse& response) {
   const ArmBlock& arms = explained.arms;
@@ -72,6 +82,7 @@ void ByEffect(const Explained& explained, const std::vector<std::string>& names,
     for (std::size_t e = 0; e < names.size(); ++e) {
       Add(names[e], shares[rank * names.size() + e], out);
     }
+    TakeRounding(explained.means[static_cast<std::size_t>(explained.ranking[rank])], out);
   }
 }
 
@@ -88,6 +99,7 @@ void FillExplanations(const Explained& explained, NodePosterior& scratch,
     v1::ArmExplanation& out = *response.add_explanations();
     const std::span<const double> x(explained.arms.arms[static_cast<std::size_t>(position)], d);
     for (const Part& part : parts) Add(part.name, ShareOf(part, node, x), out);
+    TakeRounding(explained.means[static_cast<std::size_t>(position)], out);
   }
 }
 

@@ -48,11 +48,12 @@ std::string Models() {
       Model("local", "shared {} mode: LOCAL_REWARD privacy { epsilon: 5 }" + window),
       Model("device",
             "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 5 mechanism: PRIVUNIT }" + window),
-      Model("joint",
-            "shared {} mode: JOINT privacy { epsilon: 5 delta: 1e-6 counter { steps_max: 1000 } }" +
-                window),
+      Model(
+          "joint",
+          "shared {} mode: JOINT privacy { epsilon: 5 delta: 1e-6 counter { steps_max: 10000 } }" +
+              window),
       "models { name: 'raw' dimension: 2 shared {} mode: NON_PRIVATE }\n",
-      "limits { arms_per_request_max: 5000 }\n");
+      "limits { arms_per_request_max: 5000 } drain_delay {}\n");
 }
 
 v1::SelectRequest Request(const std::string& text) {
@@ -202,7 +203,7 @@ TEST_F(NamedFeaturesTest, EffectsAreExplainedByTheirNamesAndKnowNamedArms) {
     mean += part.mean();
     of_arm = of_arm || (part.name().find("arm") != std::string::npos && part.mean() != 0);
   }
-  EXPECT_NEAR(mean, selection->means(0), 1e-9);
+  EXPECT_NEAR(mean, selection->means(0), 1e-12);
   EXPECT_TRUE(of_arm) << selection->DebugString();
 }
 

@@ -88,20 +88,21 @@ TEST(FeatureSchemaTest, EveryMistakeIsNamedWithItsPath) {
                             arm { name: "s" set { values: "a" values: "a" hash_bits: 2 } })"),
               ElementsAre(StartsWith("context[0].name: must be 1 to 32 lower-case letters"),
                           StartsWith("context[1]: must be one of categorical, numeric"),
-                          "arm[0].high: must be above low = 3, got 3",
-                          "arm[1].low: must be above 0 with log, got 0",
-                          "arm[2].period: must be in (0, 1e+09], got 0",
-                          "arm[3].ngrams: must be in [1, 3], got 4",
-                          "arm[3].hash_bits: must be in [1, 12], got 13",
-                          "arm[4].dimension: must be in [1, 256], got 300",
-                          "arm[5]: must have values or hash_bits, got both",
-                          "arm[5].values[1]: is there twice: \"a\""));
+                          "arm[0].numeric.high: must be above low = 3, got 3",
+                          "arm[1].numeric.low: must be above 0 with log, got 0",
+                          "arm[2].cyclic.period: must be in (0, 1e+09], got 0",
+                          "arm[3].text.ngrams: must be in [1, 3], got 4",
+                          "arm[3].text.hash_bits: must be in [1, 12], got 13",
+                          "arm[4].vector.dimension: must be in [1, 256], got 300",
+                          "arm[5].set: must have values or hash_bits, got both",
+                          "arm[5].set.values[1]: is there twice: \"a\""));
 }
 
 TEST(FeatureSchemaTest, BoundsThatAreNoNumbersAreRefused) {
   v1::FeatureSchema schema = SchemaMessage(R"(arm { name: "p" numeric { high: 1 } })");
   schema.mutable_arm(0)->mutable_numeric()->set_low(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(SchemaMistakes(schema), ElementsAre(StartsWith("arm[0].low: must be a number in")));
+  EXPECT_THAT(SchemaMistakes(schema),
+              ElementsAre(StartsWith("arm[0].numeric.low: must be a number in")));
 }
 
 TEST(FeatureSchemaTest, NamesAndCrossesAreUnique) {

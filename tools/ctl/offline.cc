@@ -245,7 +245,7 @@ absl::Status RunOffline(const std::vector<std::string>& words, const OfflineOpti
                         CommandOutput& output) {
   const Verb& verb = *FindVerb(words);
   if (words.size() != 2 + verb.files) {
-    return InvalidArgument("usage: bandana-ctl ", verb.first, " ", verb.second,
+    return InvalidArgument("usage: bandana-ctl ", words[0], " ", words[1],
                            verb.files == 0 ? "" : " FILE", ", see --help");
   }
   return verb.run(options, verb.files == 0 ? "" : words[2], output);

@@ -66,7 +66,7 @@ struct Arms {
   static Arms Query(std::span<const std::string> tags_any) {
     return {{}, {}, tags_any, Form::kQuery};
   }
-  static Arms Query(const ArmQuery& query) {
+  static Arms Matching(const ArmQuery& query) {
     Arms arms{{}, {}, {}, Form::kQuery};
     arms.query = &query;
     return arms;

@@ -55,7 +55,7 @@ models {
   features {
     bias: true                     # the mean of all ratings
     context { name: "mood" categorical { hash_bits: 3 } }
-    arm { name: "genres" set { hash_bits: 5 } }
+    arm { name: "genres" set { hash_bits: 4 } }
     arm { name: "year" numeric { low: 1950 high: 2030 } }
     arm { name: "title" text { hash_bits: 5 } }
     crosses { a: "mood" b: "genres" }
