@@ -88,7 +88,8 @@ absl::Status ArmCatalogue::LoadFile() {
     arms.push_back({.id = line.id,
                     .features = std::move(line.features),
                     .tags = std::move(line.tags),
-                    .groups = std::move(line.groups)});
+                    .groups = std::move(line.groups),
+                    .name = std::move(line.name)});
   }
   BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
   int added = 0;

@@ -53,6 +53,9 @@ absl::Status CheckName(const CatalogueArm& arm) {
   const bool control = std::any_of(arm.name.begin(), arm.name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
+  if (arm.name == "-") {
+    return InvalidArgument("arm ", arm.id, " has the name '-', which arms.tsv could not hold");
+  }
   if (control) return InvalidArgument("arm ", arm.id, " has a name with a control character");
   return absl::OkStatus();
 }
