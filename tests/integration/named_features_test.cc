@@ -52,6 +52,9 @@ std::string Models() {
           "joint",
           "shared {} mode: JOINT privacy { epsilon: 5 delta: 1e-6 counter { steps_max: 10000 } }" +
               window),
+      Model("counter",
+            "shared {} mode: LOCAL_REWARD privacy { epsilon: 5 delta: 1e-6 mechanism: COUNTER }" +
+                window),
       "models { name: 'raw' dimension: 2 shared {} mode: NON_PRIVATE }\n",
       "limits { arms_per_request_max: 5000 } drain_delay {}\n");
 }
@@ -359,6 +362,23 @@ TEST_F(NamedFeaturesTest, JointModelsTakeEveryValueAndCountNone) {
   EXPECT_EQ(admin_->GetStats("joint")->features_size(), 0);
 }
 
+TEST_F(NamedFeaturesTest, AChangedSchemaIsRefusedByUpdateModel) {
+  v1::ModelConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      absl::StrCat("name: 'late' shared {} mode: NON_PRIVATE features {", kShopSchema, "}"),
+      &config));
+  ASSERT_THAT(admin_->CreateModel(config), IsOk());
+  v1::UpdateModelRequest request;
+  *request.mutable_config() = config;
+  request.mutable_config()->mutable_features()->mutable_arm(0)->mutable_numeric()->set_high(9);
+  request.mutable_update_mask()->add_paths("features");
+  EXPECT_THAT(
+      admin_->UpdateModel(request),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "features: changes what the vector means: entry 6: arm=price numeric 1 500"));
+  EXPECT_THAT(Select(Shop("late", "web")), IsOk());
+}
+
 TEST_F(NamedFeaturesTest, AChangedSchemaIsRefusedAtARestart) {
   stub_.reset();
   admin_.reset();
@@ -411,6 +431,41 @@ TEST_F(NamedFeaturesTest, SdkEncodesWhereTheDeviceRanks) {
   ASSERT_THAT(client->Report(*here, 1), IsOk());
   ASSERT_TRUE(client->Flush(absl::Seconds(30)));
   EXPECT_EQ(client->Stats().reports_applied, 1u);
+}
+
+TEST_F(NamedFeaturesTest, SdkEncodesWhereTheDeviceCounts) {
+  const auto client = Connect("counter");
+  const Features web = Features().Text("device", "web").Number("hour", 5);
+  const auto selection = client->Select("ann", Arms::Named(kArms).In(web), 2);
+  ASSERT_THAT(selection, IsOk());
+  for (const RankedArm& arm : selection->arms) EXPECT_EQ(arm.name, kArms[arm.position].id);
+  EXPECT_EQ(client->Stats().values_encoded, 6u);
+  ASSERT_THAT(client->Report(*selection, 1), IsOk());
+  ASSERT_TRUE(client->Flush(absl::Seconds(30)));
+  EXPECT_EQ(client->Stats().reports_applied, 1u);
+}
+
+TEST_F(NamedFeaturesTest, ArmsOfTheCatalogueHaveAContextInTheSdk) {
+  ASSERT_THAT(
+      admin_->PutArms("open", {ArmOf(1, "disc", {"new"}, R"({"price": 10, "tags": ["rock"]})"),
+                               ArmOf(2, "book", {"new"}, R"({"price": 10, "tags": ["jazz"]})"),
+                               ArmOf(3, "pen", {"new", "used"}, R"({"price": 10})")}),
+      IsOk());
+  Teach("open", 100);
+  const auto client = Connect("open");
+  const ArmQuery query = {.tags_all = {"new"}, .tags_none = {"used"}};
+  const std::vector<std::string> names = {"book", "disc"};
+  for (const std::string device : {"web", "ios"}) {
+    const Features context = Features().Text("device", device);
+    const std::string best = device == "web" ? "book" : "disc";
+    const auto by_tags = client->Select("ann", Arms::Matching(query).In(context), 3);
+    ASSERT_THAT(by_tags, IsOk());
+    EXPECT_EQ(by_tags->arms.size(), 2u);
+    EXPECT_EQ(by_tags->arms[0].name, best);
+    const auto by_name = client->Select("ann", Arms::CatalogueNames(names).In(context));
+    ASSERT_THAT(by_name, IsOk());
+    EXPECT_EQ(by_name->arms[0].name, best);
+  }
 }
 
 TEST_F(NamedFeaturesTest, SdkEncodesPrivateContextsAndQuotesNone) {
