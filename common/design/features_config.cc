@@ -57,6 +57,7 @@ std::string FeaturesText(const PublicSpec& spec) {
 std::vector<std::string> FeatureLines(const PublicSpec& spec) {
   std::vector<std::string> lines;
   if (spec.features == nullptr) return lines;
+  lines.push_back(absl::StrFormat("every block times %.6g", spec.features->scale()));
   for (const FeatureBlock& block : spec.features->blocks()) {
     const std::string entries = block.size == 1
                                     ? absl::StrCat(block.begin)

@@ -23,7 +23,7 @@ void CheckFeatures(const v1::GetModelResponse& response, PublicSpec& spec,
 // The schema's lines of the policy's canonical text; "" without one.
 std::string FeaturesText(const PublicSpec& spec);
 
-// For people: what each field's entries are, a line each; "" without a schema.
+// For people: the scale, and what each field's entries are, a line each; none without a schema.
 std::vector<std::string> FeatureLines(const PublicSpec& spec);
 
 }  // namespace bandana

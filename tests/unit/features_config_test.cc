@@ -120,7 +120,8 @@ TEST(FeaturesConfigTest, AChangedSchemaIsAnotherModel) {
 TEST(FeaturesConfigTest, LinesSayWhereFieldsLie) {
   EXPECT_THAT(
       FeatureLines(SpecOf(kOpen).public_spec),
-      ElementsAre("0         bias", HasSubstr("1..3      context=device categorical"),
+      ElementsAre("every block times 0.408248", "0         bias",
+                  HasSubstr("1..3      context=device categorical"),
                   "4..5      context=hour cyclic 24", "6         arm=price numeric 1 500 log",
                   "7..14     arm=tags set hash_bits 3", "15..38    cross=device tags"));
 }
