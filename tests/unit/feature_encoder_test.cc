@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/features/encoder.h"
@@ -118,6 +119,24 @@ TEST(FeatureEncoderTest, CaseAndPunctuationOfWordsDoNotCount) {
   EXPECT_THAT(One("text { hash_bits: 1 }", R"("  ...")"), Near({0, 0}));
   // Letters beyond ASCII are parts of words, as they are.
   EXPECT_EQ(One(field, R"("caf\u00e9")"), One(field, R"("CAF\u00e9 ")"));
+}
+
+// Computed apart from the code: server and devices of any version must agree on these entries.
+TEST(FeatureEncoderTest, HashedValuesAreGolden) {
+  const auto at = [](std::vector<std::pair<int, double>> entries) {
+    std::vector<double> x(16, 0.0);
+    for (const auto& [entry, value] : entries) x[static_cast<std::size_t>(entry)] = value;
+    return x;
+  };
+  EXPECT_THAT(One("categorical { hash_bits: 4 }", R"("red")"), Near(at({{2, 1}})));
+  EXPECT_THAT(One("categorical { hash_bits: 4 }", R"("caf\u00e9")"), Near(at({{6, 1}})));
+  EXPECT_THAT(One("categorical { hash_bits: 4 }", "42"), Near(at({{12, 1}})));
+  EXPECT_THAT(One("set { hash_bits: 4 }", R"(["red", 42])"),
+              Near(at({{2, std::numbers::sqrt2 / 2}, {12, std::numbers::sqrt2 / 2}})));
+  // red twice, shoes, "red shoes", "shoes red": 2, 1, 1, 1 divided by the root of 7.
+  const double one = 1 / std::sqrt(7.0);
+  EXPECT_THAT(One("text { hash_bits: 4 ngrams: 2 }", R"("Red shoes: RED!")"),
+              Near(at({{2, 2 * one}, {7, one}, {3, one}, {0, one}})));
 }
 
 TEST(FeatureEncoderTest, CrossesAreOuterProductsInTheOrderOfTheirNames) {
