@@ -210,6 +210,32 @@ TEST_F(NamedFeaturesTest, EffectsAreExplainedByTheirNamesAndKnowNamedArms) {
   EXPECT_TRUE(of_arm) << selection->DebugString();
 }
 
+// docs/design/features.md#arms-by-name
+TEST_F(NamedFeaturesTest, AnIdThatTheCatalogueHasAsANameIsThatArm) {
+  Teach("effects", 60);
+  const auto effect_of = [&](const std::string& name) {
+    v1::SelectRequest request = Shop("effects", "web");
+    request.set_explain(true);
+    const auto selection = Select(request);
+    EXPECT_THAT(selection, IsOk());
+    for (int rank = 0; rank < 2; ++rank) {
+      if (selection->arm_names(rank) != name) continue;
+      for (const v1::ScorePart& part : selection->explanations(rank).parts()) {
+        if (part.name() == "arm") return part.mean();
+      }
+    }
+    return 0.0;
+  };
+  const double of_r = effect_of("r");
+  const double of_j = effect_of("j");
+  EXPECT_NE(of_r, 0);
+  ASSERT_THAT(admin_->PutArms("effects", {ArmOf(5, "r", {}, "{}")}), IsOk());
+  EXPECT_EQ(effect_of("r"), 0);  // of the new arm nothing is known yet
+  EXPECT_EQ(effect_of("j"), of_j);
+  ASSERT_THAT(admin_->RemoveArms("effects", {5}), IsOk());
+  EXPECT_EQ(effect_of("r"), of_r);
+}
+
 TEST_F(NamedFeaturesTest, CatalogueByNameTagsAndExclusions) {
   ASSERT_THAT(admin_->PutArms(
                   "open", {ArmOf(1, "disc", {"music", "new"}, R"({"price": 10, "tags": ["rock"]})"),

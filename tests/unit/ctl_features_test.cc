@@ -6,9 +6,14 @@
 #include <string>
 
 #include "bandana/v1/config.pb.h"
+#include "common/base/file.h"
+#include "common/wire/arms_tsv.h"
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 #include "tools/ctl/features.h"
+#include "tools/ctl/model_file.h"
+#include "tools/ctl/text.h"
 
 namespace bandana {
 namespace {
@@ -68,6 +73,45 @@ TEST(CtlFeaturesTest, ProposesASchemaThatParses) {
   EXPECT_THAT(*text, HasSubstr("name: \"title\" text { hash_bits: 6 }"));
   EXPECT_THAT(*text, HasSubstr("name: \"at\" vector { dimension: 2 l2_max: 5 }"));
   EXPECT_THAT(*text, HasSubstr("In a private model bounds and values must be declared"));
+}
+
+TEST(CtlArmsTest, JsonLinesHaveNamesAndNamedFeatures) {
+  const testing::TempDir folder;
+  const std::string path = folder.File("arms.jsonl");
+  ASSERT_THAT(WriteFileDurably(path,
+                               "{\"id\": 7, \"name\": \"pen\", \"tags\": [\"new\"], "
+                               "\"namedFeatures\": {\"price\": 2}}\n\n{\"id\": 8}\n",
+                               0644),
+              IsOk());
+  const auto arms = ReadArms(path, 0);
+  ASSERT_THAT(arms, IsOk());
+  ASSERT_EQ(arms->size(), 2u);
+  EXPECT_EQ((*arms)[0].name(), "pen");
+  EXPECT_EQ((*arms)[0].named_features().fields().at("price").number_value(), 2);
+  ASSERT_THAT(WriteFileDurably(path, "{\"id\": 7}\n{\"id\": -7}\n", 0644), IsOk());
+  EXPECT_THAT(ReadArms(path, 0), StatusIs(absl::StatusCode::kInvalidArgument, "line 2: "));
+}
+
+// What `arms list` prints, `arms put` reads.
+TEST(CtlArmsTest, NamesAreInArmsTsv) {
+  v1::Arm arm;
+  arm.set_id(7);
+  arm.add_features(0.5);
+  for (const std::string name : {"", "a pen, new"}) {
+    for (const bool group : {false, true}) {
+      arm.set_name(name);
+      arm.clear_groups();
+      if (group) (*arm.mutable_groups())["genre"] = "rock";
+      const auto read = ParseArmsTsv(ArmLine(arm), 1, 10);
+      ASSERT_THAT(read, IsOk()) << ArmLine(arm);
+      EXPECT_EQ((*read)[0].name, name);
+      EXPECT_EQ((*read)[0].groups.size(), group ? 1u : 0u);
+    }
+  }
+  const auto code = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\ta\tb\n", 1, 10), StatusIs(code, "more than five fields"));
+  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\t" + std::string(129, 'a') + "\n", 1, 10),
+              StatusIs(code, "a name of 129 bytes"));
 }
 
 TEST(CtlFeaturesTest, NamesTheLineThatIsWrong) {
