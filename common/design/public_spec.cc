@@ -60,8 +60,7 @@ std::string GraceText(const PublicSpec& spec) {
 // The policy's format is the largest of theirs.
 std::vector<Section> SectionsOf(const PublicSpec& spec) {
   return {SectionOf(2, spec.counter, CounterText), SectionOf(3, spec.context, ContextText),
-          Section{4, LinkText(spec)}, Section{5, GraceText(spec)},
-          Section{6, FeaturesText(spec)}};
+          Section{4, LinkText(spec)}, Section{5, GraceText(spec)}, Section{6, FeaturesText(spec)}};
 }
 
 // docs/formats.md, section "policy hash", describes this text; a change of it is a change of the

@@ -114,9 +114,8 @@ absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       v1::PutArmsResponse& response) {
   std::vector<CatalogueArm> arms;
   BANDANA_RETURN_IF_ERROR(
-      ReadAll(context, std::move(first), reader, [&](const v1::PutArmsRequest& message) {
-        return AppendArms(message, model, arms);
-      }));
+      ReadAll(context, std::move(first), reader,
+              [&](const v1::PutArmsRequest& message) { return AppendArms(message, model, arms); }));
   return model.PutArms(arms, &response);
 }
 
