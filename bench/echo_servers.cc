@@ -1,6 +1,7 @@
 #include "bench/echo_servers.h"
 
 #include <fcntl.h>
+#include <google/protobuf/text_format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
+#include "common/features/encoder.h"
 #include "server/models/registry.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
@@ -133,16 +135,13 @@ std::vector<server::CatalogueArm> MakeArms() {
   return arms;
 }
 
-void ServeSelect(int control, int ready) {
+// Serves one model until `control` is closed.
+void ServeModel(const v1::ModelConfig& config, const std::vector<server::CatalogueArm>& arms,
+                int control, int ready) {
   std::array<char, 32> folder = {"/tmp/bandana-bench-XXXXXX"};
   if (::mkdtemp(folder.data()) == nullptr) Die("cannot make a folder");
   const std::string data_dir = folder.data();
   {
-    v1::ModelConfig config;
-    config.set_name(kModel);
-    config.set_dimension(kDimension);
-    config.mutable_shared();
-    config.set_mode(v1::NON_PRIVATE);
     std::vector<ConfigError> errors;
     std::optional<ModelSpec> spec = ParseModelConfig(config, data_dir, false, errors);
     if (!spec.has_value()) Die(errors.front().field + ": " + errors.front().message);
@@ -150,7 +149,7 @@ void ServeSelect(int control, int ready) {
         Must(server::ModelRegistry::Open({.data_dir = data_dir, .models_max = 1}, SystemClock()));
     const auto model = Must(registry->Create(*std::move(spec)));
     v1::PutArmsResponse put;
-    Must(model->PutArms(MakeArms(), &put));
+    Must(model->PutArms(arms, &put));
     const auto keys =
         Must(server::TokenKeys::Open({.file = data_dir + "/token_keys"}, SystemClock()));
     server::TokenCodec tokens(*keys);
@@ -161,8 +160,40 @@ void ServeSelect(int control, int ready) {
   std::filesystem::remove_all(data_dir);
 }
 
+void ServeSelect(int control, int ready) {
+  v1::ModelConfig config;
+  config.set_name(kModel);
+  config.set_dimension(kDimension);
+  config.mutable_shared();
+  config.set_mode(v1::NON_PRIVATE);
+  ServeModel(config, MakeArms(), control, ready);
+}
+
+void ServeShop(int control, int ready) {
+  v1::ModelConfig config;
+  config.set_name(kModel);
+  config.mutable_shared();
+  config.set_mode(v1::NON_PRIVATE);
+  if (!google::protobuf::TextFormat::ParseFromString(kShopFeatures, config.mutable_features())) {
+    Die("the schema does not parse");
+  }
+  const auto schema = FeatureSchema::Make(config.features(), 1, 256, [](auto, auto) {});
+  std::vector<server::CatalogueArm> arms(kCatalogueArms);
+  ValueLog log;
+  log.Begin(ValueRule::kOpen, schema->fields().size());
+  for (int a = 0; a < kCatalogueArms; ++a) {
+    google::protobuf::Struct values;
+    (*values.mutable_fields())["price"].set_number_value(1 + a % 300);
+    arms[a].id = static_cast<std::uint32_t>(a);
+    arms[a].features.resize(static_cast<std::size_t>(schema->dimension()));
+    Must(EncodeArm(*schema, values, {.list = "arm"}, log, arms[a].features));
+  }
+  ServeModel(config, arms, control, ready);
+}
+
 }  // namespace
 
+ServerProcess ServerProcess::StartShop() { return Start(&ServeShop); }
 ServerProcess ServerProcess::StartEcho() { return Start(&ServeEcho); }
 ServerProcess ServerProcess::StartSelect() { return Start(&ServeSelect); }
 

@@ -13,6 +13,14 @@ inline constexpr int kArms = 25;  // of one decision
 inline constexpr int kCatalogueArms = 1000;
 inline constexpr char kModel[] = "bench";
 
+inline constexpr char kShopFeatures[] =
+    "bias: true "
+    "context { name: 'device' categorical { values: ['ios', 'android', 'web'] } } "
+    "context { name: 'hour' cyclic { period: 24 } } "
+    "arm { name: 'price' numeric { log: true low: 1 high: 500 } } "
+    "arm { name: 'tags' set { hash_bits: 3 } } "
+    "crosses { a: 'device' b: 'tags' }";
+
 // Response sizes in bytes that the echo is to send.
 struct EchoSizes {
   int ids = 0;
@@ -26,6 +34,7 @@ class ServerProcess {
   // server listens.
   static ServerProcess StartEcho();
   static ServerProcess StartSelect();
+  static ServerProcess StartShop();  // a model with kShopFeatures
   ServerProcess(ServerProcess&& other) noexcept;
   ServerProcess& operator=(ServerProcess&&) = delete;
   ~ServerProcess();

@@ -107,11 +107,13 @@ class Bench {
     ArmScores scores;
     NodePosterior scratch;
     std::vector<EffectKey> user;
-    const v1::CatalogueQuery everything;
+    const server::ArmFilter everything;
+    const server::NamedFeatures none;
     for (int i = 0; i < queries; ++i) {
       events_.DrawUser(user);
       const std::shared_ptr<const Catalogue> catalogue = Now();
-      const server::CatalogueSearch search{.query = everything,
+      const server::CatalogueSearch search{.filter = everything,
+                                           .named = none,
                                            .catalogue = *catalogue,
                                            .posterior = *served_,
                                            .whom = {.node = 0, .keys = user},

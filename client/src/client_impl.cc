@@ -305,7 +305,11 @@ ClientStats ClientImpl::Stats() const {
           .reports_pending = static_cast<std::uint64_t>(base_->pending.slots().used()),
           .delivery_attempts = counters.delivery_attempts,
           .rewards_clipped = counters.rewards_clipped,
-          .streams_ended = counters.streams_ended};
+          .streams_ended = counters.streams_ended,
+          .values_encoded = counters.values_encoded,
+          .values_missing = counters.values_missing,
+          .values_unknown = counters.values_unknown,
+          .values_out_of_bounds = counters.values_out_of_bounds};
 }
 
 absl::StatusOr<PrivacySpent> ClientImpl::Spent(std::string_view user) const {

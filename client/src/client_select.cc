@@ -7,6 +7,16 @@
 #include "common/base/status.h"
 
 namespace bandana::device {
+namespace {
+
+void CountValues(const FieldCount& count, Counters& counters) {
+  counters.values_encoded += count.values;
+  counters.values_missing += count.missing;
+  counters.values_unknown += count.unknown;
+  counters.values_out_of_bounds += count.out_of_bounds;
+}
+
+}  // namespace
 
 absl::Status ClientImpl::MaySelect(std::string_view user) {
   BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
@@ -89,7 +99,9 @@ void ClientImpl::Complete(const std::string& user, Ranking ranking, int shown, S
   Selection selection = {.arms = std::move(ranking.arms),
                          .posterior_version = ranking.posterior_version,
                          .handle = {},
-                         .point = std::move(ranking.point)};
+                         .point = std::move(ranking.point),
+                         .notes = std::move(ranking.notes)};
+  CountValues(ranking.count, base_->counters);
   if (!reporter_.has_window()) {
     selection.handle = Encode(handle);
     ++base_->counters.selections;

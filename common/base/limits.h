@@ -83,6 +83,7 @@ inline constexpr int kArmsMaxMax = 1'000'000;
 inline constexpr std::int64_t kCatalogueFeaturesMax = std::int64_t{kArmsMaxMax} * kDimensionMax;
 inline constexpr int kTagsPerArmMax = 16;
 inline constexpr int kTagBytesMax = 64;
+inline constexpr int kArmNameBytesMax = 128;
 
 // Log. Appends that wait for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;

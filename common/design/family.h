@@ -53,6 +53,8 @@ class Family {
   virtual std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const {
     return {};
   }
+  // Whether its models may have a schema of named features.
+  virtual bool has_named_features() const { return true; }
   // Reports what its configuration must not say beyond its scope; CheckMade once the mechanism is
   // made.
   virtual void Check(const ModelSpec&, const FieldChecks&) const {}

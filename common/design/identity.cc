@@ -14,6 +14,7 @@
 #include "common/design/family.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
+#include "common/features/schema.h"
 
 namespace bandana {
 namespace {
@@ -22,6 +23,7 @@ constexpr char kHeader[] = "bandana-model 1";
 constexpr char kHeaderNoise[] = "bandana-model 2";  // with kNoise
 constexpr char kNoise[] = "noise";
 constexpr char kFeatureBound[] = "feature_l2_max";
+constexpr char kFeatures[] = "features";  // of models with a schema
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
 
@@ -57,6 +59,7 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
       {"reward_binary", p.reward_binary ? "true" : "false"},
       {"event", std::string(events.name)},
   };
+  if (p.features != nullptr) identity.fixed.emplace_back(kFeatures, IdentityText(*p.features));
   for (auto& field : FamilyOf(spec).IdentityFields(spec)) {
     identity.fixed.push_back(std::move(field));
   }
@@ -74,6 +77,7 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured) 
     // clang 14 captures no structured bindings.
     const std::string& name = field.first;
     const std::string& value = field.second;
+    if (name == kFeatures) continue;
     const auto same_name = [&name](const auto& other) { return other.first == name; };
     const auto it = std::find_if(stored.fixed.begin(), stored.fixed.end(), same_name);
     const std::string before = it == stored.fixed.end() ? "nothing" : it->second;
@@ -82,6 +86,9 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured) 
                                          " in the configuration"));
     }
   }
+  const std::string schema =
+      SchemaChange(FieldOf(stored, kFeatures), FieldOf(configured, kFeatures));
+  if (!schema.empty()) differences.push_back(absl::StrCat(kFeatures, ": ", schema));
   if (differences.empty()) return absl::OkStatus();
   return InvalidArgument(absl::StrJoin(differences, "; "),
                          ": use another model name, or export what is stored and remove it");

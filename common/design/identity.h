@@ -17,8 +17,9 @@ namespace bandana {
 struct Identity {
   InstanceId instance{};  // random; tokens of other instances are refused
   // Name and value, in a fixed order: dimension, coupling, nodes, mode, mechanism, epsilon, delta,
-  // reward range, event rule, what noise is calibrated by; of a joint counter the feature bound,
-  // which its increments are in units of; of central models `noise`, the version of its addresses.
+  // reward range, event rule, the schema of named features where there is one, what noise is
+  // calibrated by; of a joint counter the feature bound, which its increments are in units of; of
+  // central models `noise`, the version of its addresses.
   std::vector<std::pair<std::string, std::string>> fixed;
   // These may change. A new window closes those that are open, by a new epoch; a new graph replaces
   // the one in force.

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/design/coupling_config.h"
 #include "common/design/family.h"
+#include "common/design/features_config.h"
 #include "common/design/field_checks.h"
 #include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
@@ -45,11 +46,15 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
   PublicSpec& out = spec.public_spec;
   out.name = config.name();
   CheckModelName("name", out.name, checks);
-  out.dimension = static_cast<int>(
-      checks.Count("dimension", config.dimension(), 1, FamilyOf(spec).scope().dimension_max));
-  spec.bandit.dimension = out.dimension;
   out.feature_l2_max = checks.Positive(
       "feature_l2_max", OrDefault(config.feature_l2_max(), kFeatureL2Max), kScaleMax);
+  if (config.has_features()) {
+    ParseFeatures(config, spec, checks);
+  } else {
+    out.dimension = static_cast<int>(
+        checks.Count("dimension", config.dimension(), 1, FamilyOf(spec).scope().dimension_max));
+  }
+  spec.bandit.dimension = out.dimension;
   out.reject_features =
       CheckOutOfRange("feature_out_of_range", config.feature_out_of_range(), checks);
   const bool unset = config.reward_min() == 0 && config.reward_max() == 0;

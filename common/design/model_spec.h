@@ -27,6 +27,7 @@
 
 namespace bandana {
 
+class FeatureSchema;
 class Mechanism;
 // The mechanism of models without privacy.
 std::shared_ptr<const Mechanism> NoMechanism();
@@ -77,6 +78,8 @@ struct PublicSpec {
   bool one_per_decision = false;
   std::optional<RewardWindowSpec> reward_window;
   absl::Duration token_lifetime;
+  // What the entries of a vector mean; nullptr: raw vectors alone.
+  std::shared_ptr<const FeatureSchema> features;
 
   // The mechanism in force, made from the fields above; on the server also from the rest of the
   // configuration. Never null. Whoever changes a field makes it again (MakeMechanism).

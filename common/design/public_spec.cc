@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/features_config.h"
 #include "common/design/field_checks.h"
 #include "common/design/mechanism_table.h"
 #include "common/design/model_rules.h"
@@ -59,7 +60,7 @@ std::string GraceText(const PublicSpec& spec) {
 // The policy's format is the largest of theirs.
 std::vector<Section> SectionsOf(const PublicSpec& spec) {
   return {SectionOf(2, spec.counter, CounterText), SectionOf(3, spec.context, ContextText),
-          Section{4, LinkText(spec)}, Section{5, GraceText(spec)}};
+          Section{4, LinkText(spec)}, Section{5, GraceText(spec)}, Section{6, FeaturesText(spec)}};
 }
 
 // docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
@@ -168,6 +169,7 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response)
   spec.reward_binary = response.reward_binary();
   CheckPrivacy(response, spec, checks);
   CheckHiddenFeatures(spec, checks);
+  CheckFeatures(response, spec, checks);
   spec.link = CheckLink(response.link(), spec, checks);
   CheckReporting(response.has_reporting() ? &response.reporting() : nullptr, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(response.token_lifetime(), spec, checks);
@@ -210,6 +212,7 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
   }
   *response.mutable_token_lifetime() = DurationToProto(spec.token_lifetime);
   response.set_link(spec.link == Link::kLogistic ? v1::LOGISTIC : v1::LINEAR);
+  if (spec.features != nullptr) *response.mutable_features() = spec.features->ToProto();
   const Sha256Digest hash = spec.PolicyHash();
   response.set_policy_hash(std::string(AsChars(hash)));
   return response;

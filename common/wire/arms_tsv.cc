@@ -93,10 +93,17 @@ absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
   const bool groups = line.find('\t') != std::string_view::npos;
   BANDANA_RETURN_IF_ERROR(ParseFeatures(TakeField(line, '\t'), dimension, arm.features));
   if (!groups) return arm;
+  const bool name = line.find('\t') != std::string_view::npos;
+  BANDANA_RETURN_IF_ERROR(ParseGroups(TakeField(line, '\t'), arm.groups));
+  if (!name) return arm;
   if (line.find('\t') != std::string_view::npos) {
-    return InvalidArgument("more than four fields; features are separated by spaces");
+    return InvalidArgument("more than five fields; features are separated by spaces");
   }
-  BANDANA_RETURN_IF_ERROR(ParseGroups(line, arm.groups));
+  if (line.empty() || line.size() > kArmNameBytesMax) {
+    return InvalidArgument("a name of ", line.size(), " bytes, it must have 1 to ",
+                           kArmNameBytesMax, ", or be `-` for none");
+  }
+  if (line != "-") arm.name = line;
   return arm;
 }
 

@@ -421,9 +421,20 @@ absl::StatusOr<ExportedFile> Model::ExportToFile() {
                            .users = *user_groups_});
 }
 
+void Model::CountVectors(std::uint64_t arms, std::uint64_t clipped) {
+  if (clipped > 0) counts_.FeaturesClipped(clipped);
+  if (!values_.AddRaw(arms, clipped)) return;
+  warn_(absl::StrCat("model ", spec_.public_spec.name,
+                     ": more than 1 % of the vectors of its decisions are longer than "
+                     "feature_l2_max = ",
+                     spec_.public_spec.feature_l2_max,
+                     " and are scaled to it: what is large in them outweighs all else"));
+}
+
 v1::GetStatsResponse Model::Stats() const {
   v1::GetStatsResponse stats;
   FillCounters(counters_.Get(), stats);
+  values_.FillStats(stats);
   // Read newest-derived first: a later counter never appears smaller than one derived from it.
   stats.set_posterior_version(loop_->posterior()->version());
   stats.set_applied_sequence(loop_->applied());

@@ -21,6 +21,7 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/design/model_spec.h"
+#include "common/features/value_log.h"
 #include "common/model/entries/decision.h"
 #include "common/model/entries/report.h"
 #include "common/model/state/noise_binding.h"
@@ -170,7 +171,10 @@ class HostedModel {
   // not where reports are hidden (HidesReports).
   virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
                              std::uint64_t count) = 0;
-  virtual void CountFeaturesClipped(std::uint64_t count) = 0;
+  // Vectors that the caller of a decision made, and those of them that were scaled; named values,
+  // by field of the schema. Nothing of them is counted where contexts are private.
+  virtual void CountVectors(std::uint64_t arms, std::uint64_t clipped) = 0;
+  virtual void CountValues(std::span<const FieldCount> counts) = 0;
 
   // All arms take effect together, durable on return. Norms above the bound are clipped or refused
   // like features of a request. Errors: INVALID_ARGUMENT naming the arm, or an id that is there

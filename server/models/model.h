@@ -23,6 +23,7 @@
 #include "server/models/admission/open_counts.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/report_gate.h"
+#include "server/models/admission/value_counts.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/effect_names.h"
@@ -82,7 +83,8 @@ class Model final : public HostedModel {
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
     counts_.Rejected(code, reason, count);
   }
-  void CountFeaturesClipped(std::uint64_t count) override { counts_.FeaturesClipped(count); }
+  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override;
+  void CountValues(std::span<const FieldCount> counts) override { values_.Add(counts); }
 
   absl::Status PutArms(std::span<const CatalogueArm> arms, v1::PutArmsResponse* out) override {
     if (!mode().no_catalogue.empty()) {
@@ -226,6 +228,7 @@ class Model final : public HostedModel {
   UserIndex users_;
   Counters counters_;
   OpenCounts counts_{spec_, counters_};
+  ValueCounts values_{spec_.public_spec};
   std::unique_ptr<ArmCatalogue> arms_;
   std::unique_ptr<UserTable> user_groups_;
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects

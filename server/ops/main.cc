@@ -15,6 +15,7 @@
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/generated_token.h"
+#include "server/ops/config/recipes.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/server.h"
 #include "server/ops/stop_signals.h"
@@ -25,6 +26,7 @@ ABSL_FLAG(std::string, listen, "",
 ABSL_FLAG(std::string, http_listen, "", "HTTP address host:port, in place of the file's");
 ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
 ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
+ABSL_FLAG(std::string, new_model, "", "print a configuration to begin with, and exit");
 
 namespace bandana::server {
 namespace {
@@ -33,6 +35,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
 
   bandana-server --config FILE.textproto [--listen HOST:PORT] [--http_listen HOST:PORT] [--data_dir DIR]
   bandana-server --config FILE.textproto --check_config
+  bandana-server --new_model clicks|ratings|notifications|catalogue
   bandana-server --version | --help
 
   --config FILE       configuration, textproto of bandana.v1.ServerConfig
@@ -40,6 +43,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --http_listen ADDR  HTTP address host:port, for /, /healthz, /readyz and /metrics
   --data_dir DIR      folder of everything durable
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
+  --new_model NAME    print a commented configuration with a model of this kind, and exit
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener.
 A line `bandana-server token TOKEN` stands before it when the server has drawn a token (access.generate_token).
@@ -94,6 +98,16 @@ int CheckConfig(const std::string& path) {
   const auto spec = Load(path, stdout);
   if (!spec) return kExitFailure;
   std::fputs(Summary(*spec).c_str(), stdout);
+  return 0;
+}
+
+int PrintRecipe(const std::string& name) {
+  const auto recipe = Recipe(name);
+  if (!recipe.ok()) {
+    std::fprintf(stderr, "--new_model: %s\n", std::string(recipe.status().message()).c_str());
+    return kExitUsage;
+  }
+  std::fwrite(recipe->data(), 1, recipe->size(), stdout);
   return 0;
 }
 
@@ -173,6 +187,9 @@ int Main(int argc, char** argv) {
   ExitOnHelpOrVersion(argc, argv);
   absl::SetProgramUsageMessage(kUsage);
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
+  if (const std::string recipe = absl::GetFlag(FLAGS_new_model); !recipe.empty()) {
+    return PrintRecipe(recipe);
+  }
   const std::string path = absl::GetFlag(FLAGS_config);
   if (arguments.size() > 1 || path.empty()) {
     std::fprintf(stderr, "%s\n%s", path.empty() ? "--config is required" : "unexpected argument",

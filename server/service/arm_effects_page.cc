@@ -55,14 +55,14 @@ absl::Status FillArmEffects(const HostedModel& model, const v1::GetArmEffectsReq
   response.set_unknown_mean(unknown.mean);
   response.set_unknown_variance(unknown.variance);
   const std::shared_ptr<const Catalogue> catalogue = model.catalogue();
-  std::vector<std::string> tags;
-  if (!request.tag().empty()) tags.push_back(request.tag());
-  catalogue->ForEachTagged(tags, [&](std::size_t number, std::span<const std::uint8_t> rows) {
+  ArmFilter filter;
+  if (!request.tag().empty()) filter.tags_any.push_back(request.tag());
+  catalogue->ForEachMatching(filter, [&](std::size_t number, std::span<const std::uint8_t> rows) {
     const ArmPage& page = *catalogue->pages()[number];
     if (page.ids().back() < request.first_arm()) return true;
-    const std::size_t count = tags.empty() ? page.size() : rows.size();
+    const std::size_t count = rows.empty() ? page.size() : rows.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const auto row = static_cast<std::uint32_t>(tags.empty() ? i : rows[i]);
+      const auto row = static_cast<std::uint32_t>(rows.empty() ? i : rows[i]);
       if (page.ids()[row] < request.first_arm()) continue;
       if (!AddArm(*posterior, page, row, response)) return false;
     }

@@ -14,6 +14,8 @@
 #include "common/design/mechanism.h"
 #include "server/service/arm_set.h"
 #include "server/service/catalogue_search.h"
+#include "server/service/explanation.h"
+#include "server/service/named_features.h"
 
 namespace bandana::server {
 namespace {
@@ -23,6 +25,7 @@ struct Scratch {
   ArmBlock arms;
   NodePosterior posterior;
   ArmScores scores;
+  NamedFeatures named;
 };
 
 // What is chosen of the arms on offer, best first.
@@ -94,8 +97,10 @@ absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
                              .reject = rules.reject_features,
                              .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
   BANDANA_RETURN_IF_ERROR(
-      LoadArms(select.request.arms(), bounds, select.arms_max, catalogue, scratch.arms));
-  if (scratch.arms.clipped > 0) select.model.CountFeaturesClipped(scratch.arms.clipped);
+      scratch.named.Load(select.request.arms(), bounds, select.arms_max, catalogue, scratch.arms));
+  if (select.request.arms().has_inline_arms()) {
+    select.model.CountVectors(scratch.arms.arms.size(), scratch.arms.clipped);
+  }
   posterior.Score({.node = select.node, .keys = select.keys},
                   {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
                   scratch.scores);
@@ -108,7 +113,9 @@ std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catal
                                  Scratch& scratch) {
   const v1::ArmSet& arms = select.request.arms();
   if (!IsForSearch(arms, select.arms_max, catalogue)) return std::nullopt;
-  const auto found = SearchArms({.query = arms.catalogue_query(),
+  const ArmFilter filter = FilterOf(arms.catalogue_query());
+  const auto found = SearchArms({.filter = filter,
+                                 .named = scratch.named,
                                  .catalogue = catalogue,
                                  .posterior = posterior,
                                  .whom = {.node = select.node, .keys = select.keys},
@@ -140,6 +147,7 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
   const std::shared_ptr<const ServedPosterior> posterior = select.model.posterior();
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
+  BANDANA_RETURN_IF_ERROR(scratch.named.Begin(rules, select.request));
   std::optional<Chosen> found = search(select, *catalogue, *posterior, key, scratch);
   if (!found) {
     BANDANA_ASSIGN_OR_RETURN(found,
@@ -171,6 +179,18 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
                                     spec.reward_stddev);
   }
   FillResponse(scratch, ranking, decision, response);
+  scratch.named.Fill(scratch.arms, *catalogue, ranking, response);
+  if (select.request.explain()) {
+    FillExplanations({.rules = rules,
+                      .posterior = *posterior,
+                      .whom = {.node = select.node, .keys = select.keys},
+                      .arms = scratch.arms,
+                      .ranking = ranking,
+                      .means = scratch.scores.means},
+                     scratch.posterior, response);
+  }
+  response.set_arms_clipped(static_cast<std::uint32_t>(scratch.arms.clipped));
+  select.model.CountValues(scratch.named.counts());
   response.set_posterior_version(posterior->version());
   return absl::OkStatus();
 }
@@ -182,6 +202,9 @@ absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectRes
 }
 
 absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
+  if (select.request.explain()) {
+    return InvalidArgument("explain: the model draws its arms by chance, no score has parts");
+  }
   return ChooseArms(SearchNothing, Draw, select, decision, response);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/status.h"
+#include "common/features/value_log.h"
 #include "common/mechanisms/feature_ball.h"
 
 namespace bandana::server {
@@ -99,22 +100,46 @@ absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds,
   return absl::OkStatus();
 }
 
+// The rows lie anywhere in memory larger than the caches: asking for all of them before scoring the
+// first lets the misses overlap.
+void Prefetch(const CatalogueEntry& arm) {
+  const double* const row = arm.features.data();
+  for (std::size_t i = 0; i < arm.features.size(); i += kDoublesPerCacheLine) {
+    __builtin_prefetch(row + i);
+  }
+  __builtin_prefetch(row + arm.features.size() - 1);
+}
+
+absl::Status LoadNames(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
+                       ArmBlock& block) {
+  if (arms.names_size() > arms_max) {
+    return TooMany(static_cast<std::size_t>(arms.names_size()), arms_max);
+  }
+  for (int i = 0; i < arms.names_size(); ++i) {
+    const std::optional<CatalogueEntry> arm = catalogue.FindName(arms.names(i));
+    if (!arm) {
+      return NotFound("arms.catalogue_arms.names[", i, "]: the model's catalogue has no arm ",
+                      ShowText(arms.names(i)));
+    }
+    Prefetch(*arm);
+    Add(*arm, block);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
                      ArmBlock& block) {
-  if (arms.ids().empty()) {
-    return InvalidArgument("arms.catalogue_arms.ids: at least one arm, got none");
+  if (arms.ids().empty() == arms.names().empty()) {
+    return InvalidArgument("arms.catalogue_arms: ids or names of at least one arm, got ",
+                           arms.ids().empty() ? "neither" : "both");
   }
+  if (!arms.names().empty()) return LoadNames(arms, arms_max, catalogue, block);
   if (arms.ids_size() > arms_max)
     return TooMany(static_cast<std::size_t>(arms.ids_size()), arms_max);
-  const auto d = static_cast<std::size_t>(catalogue.dimension());
-  // The rows lie anywhere in memory larger than the caches: asking for all of them before scoring
-  // the first lets the misses overlap.
   for (const std::uint32_t id : arms.ids()) {
     const std::optional<CatalogueEntry> arm = catalogue.Find(id);
     if (!arm) return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
-    const double* const row = arm->features.data();
-    for (std::size_t i = 0; i < d; i += kDoublesPerCacheLine) __builtin_prefetch(row + i);
-    __builtin_prefetch(row + d - 1);
+    Prefetch(*arm);
     Add(*arm, block);
   }
   return absl::OkStatus();
@@ -122,21 +147,17 @@ absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogu
 
 absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Catalogue& catalogue,
                        ArmBlock& block) {
-  if (query.tags_any_size() > kQueryTagsMax) {
-    return InvalidArgument("arms.catalogue_query.tags_any: at most ", kQueryTagsMax, " tags, got ",
-                           query.tags_any_size());
-  }
+  BANDANA_RETURN_IF_ERROR(CheckQuery(query));
   bool fits = true;
-  catalogue.ForEachTagged({query.tags_any().begin(), query.tags_any().end()},
-                          [&](std::size_t page, std::span<const std::uint8_t> rows) {
-                            const std::size_t n =
-                                rows.empty() ? catalogue.pages()[page]->size() : rows.size();
-                            fits = block.ids.size() + n <= static_cast<std::size_t>(arms_max);
-                            for (std::uint32_t i = 0; i < n && fits; ++i) {
-                              Add(catalogue.At(page, rows.empty() ? i : rows[i]), block);
-                            }
-                            return fits;
-                          });
+  catalogue.ForEachMatching(
+      FilterOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
+        const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+        fits = block.ids.size() + n <= static_cast<std::size_t>(arms_max);
+        for (std::uint32_t i = 0; i < n && fits; ++i) {
+          Add(catalogue.At(page, rows.empty() ? i : rows[i]), block);
+        }
+        return fits;
+      });
   if (!fits) {
     return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
                            " arms allowed per decision");
@@ -146,11 +167,39 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
   return absl::OkStatus();
 }
 
+absl::Status CheckCount(std::string_view field, int found, int most) {
+  if (found <= most) return absl::OkStatus();
+  return InvalidArgument("arms.catalogue_query.", ToAbsl(field), ": at most ", most, ", got ",
+                         found);
+}
+
 }  // namespace
+
+absl::Status CheckQuery(const v1::CatalogueQuery& query) {
+  BANDANA_RETURN_IF_ERROR(CheckCount("tags_any", query.tags_any_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(CheckCount("tags_all", query.tags_all_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(CheckCount("tags_none", query.tags_none_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(CheckCount("excluded_ids", query.excluded_ids_size(), kQueryExcludedMax));
+  return CheckCount("excluded_names", query.excluded_names_size(), kQueryExcludedMax);
+}
+
+bool IsForAll(const v1::CatalogueQuery& query) {
+  return query.tags_any().empty() && query.tags_all().empty() && query.tags_none().empty() &&
+         query.excluded_ids().empty() && query.excluded_names().empty();
+}
+
+ArmFilter FilterOf(const v1::CatalogueQuery& query) {
+  return {.tags_any = {query.tags_any().begin(), query.tags_any().end()},
+          .tags_all = {query.tags_all().begin(), query.tags_all().end()},
+          .tags_none = {query.tags_none().begin(), query.tags_none().end()},
+          .excluded_ids = {query.excluded_ids().begin(), query.excluded_ids().end()},
+          .excluded_names = {query.excluded_names().begin(), query.excluded_names().end()}};
+}
 
 void ArmBlock::Clear() {
   arms.clear();
   ids.clear();
+  names.clear();
   keys.clear();
   positions.clear();
   clipped = 0;
@@ -166,12 +215,12 @@ absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int a
       return LoadIds(arms.catalogue_arms(), arms_max, catalogue, block);
     case v1::ArmSet::kCatalogueQuery:
       return LoadQuery(arms.catalogue_query(), arms_max, catalogue, block);
-    case v1::ArmSet::kNamedArms:
-      return InvalidArgument("arms.named_arms: the model has no feature schema");
+    case v1::ArmSet::kNamedArms:  // NamedFeatures::Load
     case v1::ArmSet::FORM_NOT_SET:
       break;
   }
-  return InvalidArgument("arms: inline_arms, catalogue_arms or catalogue_query must be set");
+  return InvalidArgument(
+      "arms: inline_arms, named_arms, catalogue_arms or catalogue_query must be set");
 }
 
 }  // namespace bandana::server

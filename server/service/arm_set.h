@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,16 +26,19 @@ struct FeatureBounds {
 // Reused between decisions; arms lie in the request, the catalogue or `scaled`, and live as long as
 // they do.
 struct ArmBlock {
-  std::vector<const double*> arms;  // n, each of d features
-  std::vector<std::uint32_t> ids;   // n catalogue ids; empty for inline arms
+  std::vector<const double*> arms;      // n, each of d features
+  std::vector<std::uint32_t> ids;       // n catalogue ids; empty for inline and named arms
+  std::vector<std::string_view> names;  // n ids of named arms, in the request; else empty
   // Models with effects: n x parts of the catalogue (CatalogueEntry::keys); else empty. Inline arms
   // have a key where the request names their id, and are in the groups that the catalogue has of
   // it.
   std::vector<EffectKey> keys;
   // Where the arms are a choice of those on offer: n positions among these. Else empty.
   std::vector<int> positions;
-  std::size_t clipped = 0;     // arms whose features were scaled to L
-  std::vector<double> scaled;  // copies of inline arms, where one had to be scaled
+  std::size_t clipped = 0;  // arms whose features were scaled to L
+  // n x d vectors that are made for this decision: of named arms, of catalogue arms in a context,
+  // and of inline arms where one had to be scaled.
+  std::vector<double> scaled;
 
   void Clear();
 };
@@ -44,6 +48,14 @@ inline constexpr std::uint32_t kNoArmId = 0xffffffff;
 
 // Tags of one query: each is compared with every tag of the catalogue.
 inline constexpr int kQueryTagsMax = 64;
+// Arms that one query excludes, by ids and by names.
+inline constexpr int kQueryExcludedMax = 1000;
+
+// Errors: INVALID_ARGUMENT too many of something.
+absl::Status CheckQuery(const v1::CatalogueQuery& query);
+// Whether all arms pass.
+bool IsForAll(const v1::CatalogueQuery& query);
+ArmFilter FilterOf(const v1::CatalogueQuery& query);
 
 // Fills `block` with 1 to arms_max arms. Errors: INVALID_ARGUMENT no form set, empty or too many
 // arms, a size that is not a multiple of d, ids that are not one per arm, NaN or infinite features,

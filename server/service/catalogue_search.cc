@@ -11,28 +11,24 @@
 namespace bandana::server {
 namespace {
 
-std::vector<std::string> TagsOf(const v1::CatalogueQuery& query) {
-  return {query.tags_any().begin(), query.tags_any().end()};
-}
-
 // Pages are the runs of the search; `pages` tells which.
 void LookAtPages(const CatalogueSearch& search, ArmSearch& arms, std::vector<std::size_t>& pages) {
   std::array<float, ArmPage::kArmsMax> means;
   const Catalogue& catalogue = search.catalogue;
-  const std::vector<std::string> tags = TagsOf(search.query);
-  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
-    const ArmPage& in = *catalogue.pages()[page];
-    ArmRun run;
-    run.sketch = &in.sketch();
-    run.rows = rows;
-    if (in.has_beliefs()) {
-      run.means = std::span(means).first(in.size());
-      run.variance_max = catalogue.ReadBeliefs(page, std::span(means).first(in.size()));
-    }
-    arms.Look(run);
-    pages.push_back(page);
-    return true;
-  });
+  catalogue.ForEachMatching(
+      search.filter, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+        const ArmPage& in = *catalogue.pages()[page];
+        ArmRun run;
+        run.sketch = &in.sketch();
+        run.rows = rows;
+        if (in.has_beliefs()) {
+          run.means = std::span(means).first(in.size());
+          run.variance_max = catalogue.ReadBeliefs(page, std::span(means).first(in.size()));
+        }
+        arms.Look(run);
+        pages.push_back(page);
+        return true;
+      });
 }
 
 void Add(const CatalogueEntry& arm, ArmBlock& block) {
@@ -46,16 +42,17 @@ void Add(const CatalogueEntry& arm, ArmBlock& block) {
 bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue) {
   if (!arms.has_catalogue_query() || catalogue.size() < kSearchArmsMin) return false;
   const v1::CatalogueQuery& query = arms.catalogue_query();
-  if (query.tags_any_size() > kQueryTagsMax) return false;
+  if (!CheckQuery(query).ok()) return false;
   std::size_t found = 0;
   const auto most = static_cast<std::size_t>(arms_max);
-  if (query.tags_any().empty()) {
+  if (IsForAll(query)) {
     found = static_cast<std::size_t>(catalogue.size());
   } else {
-    catalogue.ForEachTagged(TagsOf(query), [&](std::size_t, std::span<const std::uint8_t> rows) {
-      found += rows.size();
-      return found <= most;
-    });
+    catalogue.ForEachMatching(
+        FilterOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
+          found += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+          return found <= most;
+        });
   }
   return found >= kSearchArmsMin && found <= most;
 }
@@ -64,7 +61,11 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
                                       ArmBlock& block, ArmScores& scores) {
   const std::optional<ScoreLaw> law = search.posterior.Law(search.whom, scratch);
   if (!law) return std::nullopt;
-  ArmSearch arms(*law->posterior, {.mean = law->mean, .variance = law->variance}, search.top_k);
+  NodePosterior folded;
+  const bool in_context = !search.named.no_context();
+  if (in_context && !search.named.Fold(*law->posterior, folded)) return std::nullopt;
+  ArmSearch arms(in_context ? folded : *law->posterior,
+                 {.mean = law->mean, .variance = law->variance}, search.top_k);
   std::vector<std::size_t> pages;
   LookAtPages(search, arms, pages);
   const Catalogue& catalogue = search.catalogue;
@@ -74,6 +75,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
     for (const ArmPlace& place : places) {
       Add(catalogue.At(pages[place.run], place.row), block);
     }
+    search.named.Join(block);
     search.posterior.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, out);
   });
   block.Clear();
@@ -87,6 +89,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
     scores.widths.push_back(arm.width);
     scores.scores.push_back(arm.score);
   }
+  search.named.Join(block);
   return SearchCount{.arms = arms.arms(), .scored = arms.scored(), .ties = arms.ties()};
 }
 

@@ -12,6 +12,7 @@
 #include "common/bandits/served_posterior.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
+#include "server/service/named_features.h"
 
 namespace bandana::server {
 
@@ -20,7 +21,8 @@ namespace bandana::server {
 inline constexpr int kSearchArmsMin = 2000;
 
 struct CatalogueSearch {
-  const v1::CatalogueQuery& query;
+  const ArmFilter& filter;
+  const NamedFeatures& named;  // the context that the arms are in
   const Catalogue& catalogue;
   const ServedPosterior& posterior;
   Whom whom;
@@ -37,8 +39,8 @@ struct SearchCount {
   std::size_t ties = 0;    // that have the best score
 };
 // Fills `block` and `scores` with the best arms, best first: those that LoadArms, Score and
-// RankArms would find. None where every arm has to be scored (ServedPosterior::Law); then both are
-// as before.
+// RankArms would find. None where every arm has to be scored (ServedPosterior::Law,
+// NamedFeatures::Fold); then both are as before.
 std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosterior& scratch,
                                       ArmBlock& block, ArmScores& scores);
 

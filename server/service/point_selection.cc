@@ -14,6 +14,10 @@ absl::Status PlayPoint(const Selecting& select, Decision& decision, v1::SelectRe
   if (select.request.has_arms()) {
     return InvalidArgument("arms: must be absent, model ", spec.public_spec.name, " is of points");
   }
+  if (select.request.has_context() || select.request.explain()) {
+    return InvalidArgument(select.request.explain() ? "explain" : "context",
+                           ": must be absent, model ", spec.public_spec.name, " is of points");
+  }
   if (select.request.top_k() > 1) {
     return InvalidArgument("top_k: must be 0 or 1 for a model of points, got ",
                            select.request.top_k());

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/check.h"
 #include "server/service/recommender.h"
@@ -12,6 +13,7 @@
 #include "server/service/tokens/token_payload.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/feature_schemas.h"
 #include "tests/support/temp_dir.h"
 
 namespace {
@@ -38,6 +40,12 @@ struct World {
       testing::FakeModel& model = registry.Add(std::move(spec));
       model.SetArms({{.id = 10, .features = {1, 0}, .tags = {"news"}}});
     }
+    ModelSpec shop = testing::PlainSpec("shop", 39);
+    shop.public_spec.features = testing::MakeSchema(testing::kShopSchema);
+    std::vector<double> row(39, 0.0);
+    row[0] = shop.public_spec.features->scale();
+    registry.Add(std::move(shop))
+        .SetArms({{.id = 10, .features = row, .tags = {"news"}, .groups = {}, .name = "ten"}});
     TokenKeys::Options options;
     options.file = folder.File("keys");
     options.rotation_interval = absl::Hours(24);

@@ -153,10 +153,11 @@ class FakeModel final : public server::HostedModel {
     std::lock_guard lock(mutex_);
     rejected_[reason] += count;
   }
-  void CountFeaturesClipped(std::uint64_t count) override {
+  void CountVectors(std::uint64_t, std::uint64_t clipped) override {
     std::lock_guard lock(mutex_);
-    features_clipped_ += count;
+    features_clipped_ += clipped;
   }
+  void CountValues(std::span<const FieldCount>) override {}
   int log_queue() const override { return 0; }
   absl::Status Health() const override {
     std::lock_guard lock(mutex_);

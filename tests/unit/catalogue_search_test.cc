@@ -148,7 +148,9 @@ class CatalogueSearchTest : public ::testing::Test {
 
     ArmBlock found;
     ArmScores found_scores;
-    const auto count = server::SearchArms({.query = arms.catalogue_query(),
+    const server::ArmFilter filter = server::FilterOf(arms.catalogue_query());
+    const auto count = server::SearchArms({.filter = filter,
+                                           .named = none_,
                                            .catalogue = *catalogue_,
                                            .posterior = served,
                                            .whom = whom,
@@ -177,6 +179,7 @@ class CatalogueSearchTest : public ::testing::Test {
   EffectsPosterior::Options options_;
   std::shared_ptr<EffectsPosterior> effects_;
   server::ArmBeliefs beliefs_;
+  const server::NamedFeatures none_;
   std::shared_ptr<const Catalogue> catalogue_;
   double scored_ = 0;
 };

@@ -59,13 +59,14 @@ void ExpectSameArm(const Catalogue& catalogue, const CatalogueEntry& entry,
 std::vector<std::uint32_t> Tagged(const Catalogue& catalogue,
                                   const std::vector<std::string>& tags) {
   std::vector<std::uint32_t> ids;
-  catalogue.ForEachTagged(tags, [&](std::size_t page, std::span<const std::uint8_t> rows) {
-    const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
-    for (std::uint32_t i = 0; i < n; ++i) {
-      ids.push_back(catalogue.At(page, rows.empty() ? i : rows[i]).id);
-    }
-    return true;
-  });
+  catalogue.ForEachMatching(
+      {.tags_any = tags}, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+        const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+        for (std::uint32_t i = 0; i < n; ++i) {
+          ids.push_back(catalogue.At(page, rows.empty() ? i : rows[i]).id);
+        }
+        return true;
+      });
   return ids;
 }
 
@@ -201,6 +202,110 @@ TEST(ArmRulesTest, GroupsAreThoseOfTheModel) {
     EXPECT_THAT(check("genre", value),
                 StatusIs(absl::StatusCode::kInvalidArgument, "arm 4, group genre"))
         << value;
+  }
+}
+
+TEST(CataloguePagesTest, NamesGoWithTheirArms) {
+  const auto arm = [](std::uint32_t id, const std::string& name) {
+    return CatalogueArm{.id = id,
+                        .features = std::vector<double>(kShape.dimension, 0.5),
+                        .tags = {},
+                        .groups = {},
+                        .name = name};
+  };
+  const auto id_of = [](const Catalogue& catalogue, const std::string& name) {
+    const auto entry = catalogue.FindName(name);
+    return entry ? static_cast<int>(entry->id) : -1;
+  };
+  std::vector<CatalogueArm> arms;
+  for (std::uint32_t id = 0; id < 500; ++id) arms.push_back(arm(id, "n" + std::to_string(id)));
+  const auto first = Catalogue::Make(kShape, arms);
+  EXPECT_EQ(id_of(*first, "n7"), 7);
+  EXPECT_EQ(id_of(*first, "n500"), -1);
+  EXPECT_TRUE(first->has_names());
+  // One arm takes the name of another, which loses it; one goes; one gets none.
+  const std::vector<CatalogueArm> put = {arm(7, "seven"), arm(8, "n7"), arm(9, "")};
+  const auto next = first->With(put, std::vector<std::uint32_t>{10});
+  EXPECT_EQ(id_of(*next, "n7"), 8);
+  EXPECT_EQ(id_of(*next, "seven"), 7);
+  for (const std::string gone : {"n8", "n9", "n10"}) EXPECT_EQ(id_of(*next, gone), -1) << gone;
+  EXPECT_EQ(id_of(*next, "n300"), 300);
+  EXPECT_EQ(next->NameOf(*next->Find(8)), "n7");
+  EXPECT_EQ(next->NameOf(*next->Find(9)), "");
+}
+
+TEST(CataloguePagesTest, FiltersAreAsASlowOneSays) {
+  TestRng rng(9);
+  const std::vector<std::string> tags = {"a", "b", "c", "d", "rare"};
+  std::vector<CatalogueArm> arms;
+  for (std::uint32_t id = 0; id < 700; ++id) {
+    CatalogueArm arm{.id = 2 * id, .features = std::vector<double>(kShape.dimension, 0.5)};
+    for (std::size_t t = 0; t < tags.size(); ++t) {
+      if (rng.Uniform() < (t == 4 ? 0.01 : 0.4)) arm.tags.push_back(tags[t]);
+    }
+    if (id % 3 == 0) arm.name = "n" + std::to_string(id);
+    arms.push_back(arm);
+  }
+  const auto catalogue = Catalogue::Make(kShape, arms);
+  const auto some = [&](int most) {
+    std::vector<std::string> chosen;
+    for (int i = rng.Index(most + 1); i > 0; --i) {
+      chosen.push_back(rng.Uniform() < 0.1 ? "unknown"
+                                           : tags[static_cast<std::size_t>(rng.Index(5))]);
+    }
+    return chosen;
+  };
+  for (int round = 0; round < 300; ++round) {
+    server::ArmFilter filter{.tags_any = some(2), .tags_all = some(2), .tags_none = some(2)};
+    for (int i = rng.Index(4); i > 0; --i) {
+      filter.excluded_ids.push_back(static_cast<std::uint32_t>(rng.Index(1500)));
+      filter.excluded_names.push_back("n" + std::to_string(rng.Index(800)));
+    }
+    std::vector<std::uint32_t> expected;
+    for (const CatalogueArm& arm : arms) {
+      const auto has = [&](const std::string& tag) {
+        return std::ranges::find(arm.tags, tag) != arm.tags.end();
+      };
+      const bool passes =
+          (filter.tags_any.empty() || std::ranges::any_of(filter.tags_any, has)) &&
+          std::ranges::all_of(filter.tags_all, has) &&
+          std::ranges::none_of(filter.tags_none, has) &&
+          std::ranges::find(filter.excluded_ids, arm.id) == filter.excluded_ids.end() &&
+          (arm.name.empty() ||
+           std::ranges::find(filter.excluded_names, arm.name) == filter.excluded_names.end());
+      if (passes) expected.push_back(arm.id);
+    }
+    std::vector<std::uint32_t> found;
+    catalogue->ForEachMatching(filter, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+      const std::size_t n = rows.empty() ? catalogue->pages()[page]->size() : rows.size();
+      for (std::uint32_t i = 0; i < n; ++i) {
+        found.push_back(catalogue->At(page, rows.empty() ? i : rows[i]).id);
+      }
+      return true;
+    });
+    ASSERT_EQ(found, expected) << round;
+  }
+}
+
+TEST(ArmStoreTest, KeepsNames) {
+  const TempDir folder;
+  TestRng rng(6);
+  std::vector<CatalogueArm> put = {MakeArm(1, rng), MakeArm(2, rng), MakeArm(3, rng)};
+  put[1].name = "two";
+  put[2].name = "three";
+  put[2].groups.clear();
+  {
+    auto store = *server::ArmStore::Open(folder.File("arms.sqlite"));
+    ASSERT_THAT(store.Put(std::vector<CatalogueArm>{put[0]}), IsOk());
+    ASSERT_THAT(store.Put(put), IsOk());
+  }
+  auto store = *server::ArmStore::Open(folder.File("arms.sqlite"));
+  const auto loaded = store.Load();
+  ASSERT_THAT(loaded, IsOk());
+  ASSERT_EQ(loaded->size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*loaded)[i].name, put[i].name);
+    EXPECT_EQ((*loaded)[i].groups, put[i].groups);
   }
 }
 

@@ -94,6 +94,29 @@ std::string Reference(const v1::ModelConfig& config, const std::string& checkpoi
   return bytes;
 }
 
+TEST(ExportBytes, NamesOfArmsCome) {
+  TestRng rng(12);
+  const Checkpoint state = StateOf(2, rng);
+  const std::vector<CatalogueArm> arms = {
+      {.id = 1, .features = {1, 0, 0}, .tags = {"a"}, .groups = {{"kind", "x"}}, .name = "one"},
+      {.id = 2, .features = {0, 1, 0}, .tags = {}},
+      {.id = 9, .features = {0, 0, 1}, .tags = {}, .groups = {}, .name = "nine"}};
+  for (const bool groups : {false, true}) {
+    const std::string bytes =
+        EncodeExport(v1::ModelConfig(), EncodeAgain(state), *CatalogueOf(arms, groups));
+    const auto view = LookAtExport(bytes);
+    ASSERT_THAT(view, IsOk());
+    EXPECT_EQ(view->version, 3u);
+    std::vector<std::string> names;
+    ASSERT_THAT(view->arms.ForEach([&](const CatalogueArm& arm) {
+      names.push_back(arm.name);
+      return absl::OkStatus();
+    }),
+                IsOk());
+    EXPECT_THAT(names, ::testing::ElementsAre("one", "", "nine"));
+  }
+}
+
 std::string UsersOf(int count) {
   std::string bytes;
   ByteWriter(bytes).U64(static_cast<std::uint64_t>(count));

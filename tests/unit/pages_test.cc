@@ -138,6 +138,19 @@ TEST(Metrics, ShowsWhereReleasedRewardsLie) {
               AllOf(line("below", "1"), line("inside", "20"), line("above", "300")));
 }
 
+TEST(Metrics, ShowsHowNamedValuesCame) {
+  ModelView model = Local();
+  EXPECT_THAT(Get("/metrics", ViewOf(model)).body, Not(HasSubstr("feature_values")));
+  model.fields = {{.name = "price", .values = 9, .missing = 1, .unknown = 0, .out_of_bounds = 3}};
+  const std::string metrics = Get("/metrics", ViewOf(model)).body;
+  EXPECT_THAT(metrics, HasSubstr("bandana_model_feature_values_total{model=\"" + model.name +
+                                 "\",field=\"price\"} 9"));
+  EXPECT_THAT(metrics, HasSubstr("bandana_model_feature_values_odd_total{model=\"" + model.name +
+                                 "\",field=\"price\",kind=\"out_of_bounds\"} 3"));
+  EXPECT_THAT(Get("/", ViewOf(model)).body,
+              HasSubstr("<tr><td>price</td><td>9</td><td>1</td><td>0</td><td>3</td></tr>"));
+}
+
 TEST(Metrics, ShowsModelsWithWhatTheyPromise) {
   const std::string text = Get("/metrics", ViewOf(Local())).body;
   EXPECT_THAT(

@@ -276,7 +276,7 @@ TEST_F(RecommenderTest, SelectRefusesWhatIsWrongAndSaysWhat) {
       {no_user, Code::kInvalidArgument, "user: must have 1 to 128 bytes, got 0"},
       {long_user, Code::kInvalidArgument, "user: must have 1 to 128 bytes, got 129"},
       {no_arms, Code::kInvalidArgument,
-       "arms: inline_arms, catalogue_arms or catalogue_query must be set"},
+       "arms: inline_arms, named_arms, catalogue_arms or catalogue_query must be set"},
       {Request({}), Code::kInvalidArgument, "arms.inline_arms.features: at least one arm"},
       {Request({1, 0, 1}), Code::kInvalidArgument, "a multiple of the model's dimension 2, got 3"},
       {Request({1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}), Code::kInvalidArgument,
@@ -285,13 +285,14 @@ TEST_F(RecommenderTest, SelectRefusesWhatIsWrongAndSaysWhat) {
       {Request({kInf, 0, 0, 1}), Code::kInvalidArgument, "arm 0 has a NaN or infinite feature"},
       {Request({0, -kInf}), Code::kInvalidArgument, "arm 0 has a NaN or infinite feature"},
       {Request({1, 0}, 17), Code::kInvalidArgument, "top_k: must be in [0, 16], got 17"},
-      {RequestIds({}), Code::kInvalidArgument, "arms.catalogue_arms.ids: at least one arm"},
+      {RequestIds({}), Code::kInvalidArgument,
+       "arms.catalogue_arms: ids or names of at least one arm"},
       {RequestIds({10, 11}), Code::kNotFound, "has no arm 11"},
       {RequestIds({10, 10, 10, 10, 10, 10}), Code::kInvalidArgument,
        "at most 5 arms a decision, got 6"},
       {RequestQuery({"nothing"}), Code::kNotFound, "no arm of the model's catalogue matches"},
       {RequestQuery(std::vector<std::string>(65, "t")), Code::kInvalidArgument,
-       "at most 64 tags, got 65"},
+       "arms.catalogue_query.tags_any: at most 64, got 65"},
   };
   for (const Case& c : cases)
     EXPECT_THAT(Select(c.request), StatusIs(c.code, c.message)) << c.message;

@@ -11,7 +11,7 @@ import source_tree
 
 # Rooms of common that every side may use; each may include those before it, see ALLOWED.
 BASICS = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/bandits",
-          "common/wire", "common/design", "proto"]
+          "common/features", "common/wire", "common/design", "proto"]
 CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths", "common/model"]
 COMMON = BASICS + ["common/planner"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
@@ -26,9 +26,10 @@ ALLOWED = {
     "common/accounting": ["common/base"],
     "common/mechanisms": ["common/base", "common/linalg", "common/random", "common/accounting"],
     "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms"],
+    "common/features": ["common/base", "proto"],
     "common/wire": ["common/base", "common/bandits", "proto"],
     "common/design": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms",
-                      "common/bandits", "common/wire", "proto"],
+                      "common/bandits", "common/features", "common/wire", "proto"],
     "common/planner": ["common/base", "common/accounting", "common/mechanisms", "common/bandits", "common/design", "proto"],
     # The deterministic core of a served model: no I/O, no threads.
     "common/model/entries": ["common/base", "common/mechanisms", "proto"],
@@ -79,7 +80,7 @@ ALLOWED = {
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
     "tools/lab": TOOLS + CORE + ["tools/published"],  # the served state machine over a log in memory
     "tools": TOOLS,
-    "examples": ["client/include"],
+    "examples": ["client/include", "proto"],
     "bench": COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/src*", "tools/base", "tools/environments",
                                        "tools/published", "tests/support"],
@@ -91,7 +92,7 @@ PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
     "common/design/families", "common/design/mechanisms", "server/models/aliases",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
-    "client/include/bandana", "examples/quickstart",
+    "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",
     "tools/lab/fliphat", "tools/lab/neurips18", "tools/lab/neurips20", "tools/lab/recsys20", "tools/lab/recsys22",
 }

@@ -105,9 +105,10 @@ absl::Status ModelsCreate(Context& context) {
   BANDANA_ASSIGN_OR_RETURN(auto description, context.client.CreateModel(file.config));
   if (!file.arms_file.empty()) {
     v1::PutArmsResponse put;
-    BANDANA_RETURN_IF_ERROR(Annotate(PutArms(context, file.config.name(), file.arms_file,
-                                             static_cast<int>(file.config.dimension()), put),
-                                     "the model was created, but its arms were not put"));
+    BANDANA_RETURN_IF_ERROR(
+        Annotate(PutArms(context, file.config.name(), file.arms_file,
+                         static_cast<int>(description.model().dimension()), put),
+                 "the model was created, but its arms were not put"));
     description.set_arms(put.arms());
   }
   if (!file.users_file.empty()) {
@@ -363,7 +364,8 @@ constexpr Command kCommands[] = {
      "let a name stand for models; of several each takes users by its weight"},
     {"models alias list", "", 0, 0, false, AliasList, "names that stand for models"},
     {"models alias delete", "NAME", 1, 1, false, AliasDelete, "an alias; its models stay"},
-    {"arms put", "FILE", 1, 1, true, ArmsPut, "add or replace the arms of an arms.tsv"},
+    {"arms put", "FILE", 1, 1, true, ArmsPut,
+     "add or replace the arms of an arms.tsv, or of a .jsonl with an Arm a line"},
     {"arms list", "", 0, 0, true, ArmsList, "the catalogue, as arms.tsv"},
     {"arms remove", "ID...", 1, -1, true, ArmsRemove, "arms by id"},
     {"users put", "FILE", 1, 1, true, UsersPut,

@@ -1,9 +1,12 @@
 #include "tools/ctl/model_file.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -28,6 +31,20 @@ class Collector final : public google::protobuf::io::ErrorCollector {
  private:
   const std::string& path_;
 };
+
+// An Arm in JSON per line.
+absl::StatusOr<std::vector<v1::Arm>> ParseArmLines(std::string_view text) {
+  std::vector<v1::Arm> arms;
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(ToAbsl(text), '\n')) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == absl::string_view::npos) continue;
+    const auto parsed = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(line.data(), line.size()), &arms.emplace_back());
+    if (!parsed.ok()) return InvalidArgument("line ", number, ": ", parsed.ToString());
+  }
+  return arms;
+}
 
 }  // namespace
 
@@ -60,6 +77,10 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
 
 absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension) {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kAdminStreamBytesMax));
+  if (path.ends_with(".jsonl")) {
+    auto lines = ParseArmLines(text);
+    return lines.ok() ? std::move(lines) : Annotate(lines.status(), path);
+  }
   const auto parsed = ParseArmsTsv(text, dimension, kArmsMaxMax);
   BANDANA_RETURN_IF_ERROR(Annotate(parsed.status(), path));
   std::vector<v1::Arm> arms;
@@ -70,6 +91,7 @@ absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimen
     out.mutable_features()->Assign(arm.features.begin(), arm.features.end());
     out.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
     for (const auto& [name, value] : arm.groups) (*out.mutable_groups())[name] = value;
+    out.set_name(arm.name);
   }
   return arms;
 }

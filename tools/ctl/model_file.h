@@ -25,7 +25,8 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path);
 // the server says. Errors: INVALID_ARGUMENT `FILE:LINE:COLUMN: ...`; ReadFile's.
 absl::StatusOr<v1::ModelConfig> ReadModelChange(const std::string& path);
 
-// Arms of an arms.tsv. Errors: INVALID_ARGUMENT with file and line; ReadFile's.
+// Arms of an arms.tsv, or of a .jsonl with an Arm in JSON per line (then `dimension` is not asked
+// for). Errors: INVALID_ARGUMENT with file and line; ReadFile's.
 absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimension);
 
 // The user at this position of a users.tsv with groups.

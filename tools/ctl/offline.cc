@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 #include "server/models/folder/folder_check.h"
@@ -15,6 +17,7 @@
 #include "server/models/folder/stored_config.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/data_dir.h"
+#include "tools/ctl/features.h"
 #include "tools/ctl/json.h"
 
 namespace bandana {
@@ -33,23 +36,31 @@ struct Place {
   std::unique_ptr<server::DataDirLock> lock;
 };
 
+// Errors: INVALID_ARGUMENT every mistake.
+absl::StatusOr<server::ServerSpec> LoadSpec(const OfflineOptions& options) {
+  server::ConfigOptions config_options;
+  if (!options.data_dir.empty()) config_options.data_dir = options.data_dir;
+  BANDANA_ASSIGN_OR_RETURN(auto config, server::LoadConfig(options.config, config_options));
+  if (config.spec) return *std::move(config.spec);
+  std::vector<std::string> mistakes;
+  for (const auto& m : config.mistakes) mistakes.push_back(ToString(options.config, m));
+  return InvalidArgument(absl::StrJoin(mistakes, "\n"));
+}
+
+absl::StatusOr<std::vector<ModelSpec>> ModelsOf(const OfflineOptions& options) {
+  BANDANA_ASSIGN_OR_RETURN(server::ServerSpec spec, LoadSpec(options));
+  return std::move(spec.models);
+}
+
 absl::StatusOr<Place> OpenPlace(const OfflineOptions& options) {
   Place place{.data_dir = options.data_dir};
   if (!options.config.empty()) {
-    server::ConfigOptions config_options;
-    if (!options.data_dir.empty()) config_options.data_dir = options.data_dir;
-    BANDANA_ASSIGN_OR_RETURN(auto config, server::LoadConfig(options.config, config_options));
-    if (!config.spec) {
-      std::vector<std::string> mistakes;
-      for (const auto& m : config.mistakes) mistakes.push_back(ToString(options.config, m));
-      return InvalidArgument(absl::StrJoin(mistakes, "\n"));
-    }
-    place.data_dir = config.spec->data_dir;
-    place.models = std::move(config.spec->models);
-    place.log = std::move(config.spec->log);
-    if (!config.spec->checkpoint_key_file.empty()) {
-      BANDANA_ASSIGN_OR_RETURN(place.seal,
-                               CheckpointSeal::FromFile(config.spec->checkpoint_key_file));
+    BANDANA_ASSIGN_OR_RETURN(server::ServerSpec spec, LoadSpec(options));
+    place.data_dir = spec.data_dir;
+    place.models = std::move(spec.models);
+    place.log = std::move(spec.log);
+    if (!spec.checkpoint_key_file.empty()) {
+      BANDANA_ASSIGN_OR_RETURN(place.seal, CheckpointSeal::FromFile(spec.checkpoint_key_file));
     }
   }
   std::error_code error;
@@ -76,7 +87,7 @@ absl::StatusOr<std::vector<std::string>> ModelsIn(const Place& place, const std:
   return names;
 }
 
-absl::Status Verify(const OfflineOptions& options, CommandOutput& output) {
+absl::Status Verify(const OfflineOptions& options, const std::string&, CommandOutput& output) {
   BANDANA_ASSIGN_OR_RETURN(const Place place, OpenPlace(options));
   BANDANA_ASSIGN_OR_RETURN(const auto names, ModelsIn(place, options.model));
   int damaged = 0;
@@ -129,7 +140,7 @@ absl::StatusOr<ModelSpec> SpecOf(Place& place, const std::string& model) {
   return server::ParseStoredConfig(config);
 }
 
-absl::Status Restore(const OfflineOptions& options, CommandOutput& output) {
+absl::Status Restore(const OfflineOptions& options, const std::string&, CommandOutput& output) {
   if (options.model.empty() || options.config.empty()) {
     return InvalidArgument(
         "usage: bandana-ctl checkpoint restore --config FILE --model M [--data_dir DIR] "
@@ -170,17 +181,74 @@ absl::Status Restore(const OfflineOptions& options, CommandOutput& output) {
   return absl::OkStatus();
 }
 
+// As long as an example of the largest request that a server takes.
+constexpr std::uint64_t kExampleBytesMax = std::uint64_t{kHotMessageBytesMax};
+constexpr std::uint64_t kExamplesBytesMax = std::uint64_t{1} << 30;
+
+absl::Status FeaturesExplain(const OfflineOptions& options, const std::string& file,
+                             CommandOutput& output) {
+  if (options.config.empty() || options.model.empty()) {
+    return InvalidArgument(
+        "usage: bandana-ctl features explain EXAMPLE.json --config FILE --model M");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<ModelSpec> models, ModelsOf(options));
+  const auto model = std::ranges::find_if(
+      models, [&](const ModelSpec& spec) { return spec.public_spec.name == options.model; });
+  if (model == models.end()) {
+    return NotFound("the configuration has no model ", options.model);
+  }
+  if (model->public_spec.features == nullptr) {
+    return FailedPrecondition("model ", options.model, " has no schema of named features");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::string json, ReadFile(file, kExampleBytesMax));
+  const auto text = ExplainFeatures(*model->public_spec.features, json);
+  if (!text.ok()) return Annotate(text.status(), file);
+  output.text = *text;
+  output.json = absl::StrCat("{\"text\": ", JsonText(*text), "}\n");
+  return absl::OkStatus();
+}
+
+absl::Status FeaturesFit(const OfflineOptions&, const std::string& file, CommandOutput& output) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string jsonl, ReadFile(file, kExamplesBytesMax));
+  const auto text = FitFeatures(jsonl);
+  if (!text.ok()) return Annotate(text.status(), file);
+  output.text = *text;
+  output.json = absl::StrCat("{\"text\": ", JsonText(*text), "}\n");
+  return absl::OkStatus();
+}
+
+struct Verb {
+  std::string_view first;
+  std::string_view second;
+  std::size_t files = 0;  // that are named after it
+  absl::Status (*run)(const OfflineOptions& options, const std::string& file,
+                      CommandOutput& output) = nullptr;
+};
+constexpr Verb kVerbs[] = {{"checkpoint", "verify", 0, Verify},
+                           {"checkpoint", "restore", 0, Restore},
+                           {"features", "explain", 1, FeaturesExplain},
+                           {"features", "fit", 1, FeaturesFit}};
+
+// nullptr: none of them.
+const Verb* FindVerb(const std::vector<std::string>& words) {
+  if (words.size() < 2) return nullptr;
+  const auto* const found = std::ranges::find_if(
+      kVerbs, [&](const Verb& verb) { return words[0] == verb.first && words[1] == verb.second; });
+  return found == std::end(kVerbs) ? nullptr : found;
+}
+
 }  // namespace
 
-bool IsOffline(const std::vector<std::string>& words) {
-  return words.size() >= 2 && words[0] == "checkpoint" &&
-         (words[1] == "verify" || words[1] == "restore");
-}
+bool IsOffline(const std::vector<std::string>& words) { return FindVerb(words) != nullptr; }
 
 absl::Status RunOffline(const std::vector<std::string>& words, const OfflineOptions& options,
                         CommandOutput& output) {
-  if (words.size() > 2) return InvalidArgument("unexpected argument ", words[2]);
-  return words[1] == "verify" ? Verify(options, output) : Restore(options, output);
+  const Verb& verb = *FindVerb(words);
+  if (words.size() != 2 + verb.files) {
+    return InvalidArgument("usage: bandana-ctl ", words[0], " ", words[1],
+                           verb.files == 0 ? "" : " FILE", ", see --help");
+  }
+  return verb.run(options, verb.files == 0 ? "" : words[2], output);
 }
 
 std::string OfflineHelp() {
@@ -188,7 +256,10 @@ std::string OfflineHelp() {
          "chain, ids\n"
          "  checkpoint restore --model M    a damaged model made anew from its newest sound "
          "state;\n"
-         "                                  the old folder is set aside\n";
+         "                                  the old folder is set aside\n"
+         "  features explain FILE --model M   an example (JSON) as the schema encodes it, with "
+         "names\n"
+         "  features fit FILE                 a schema for public examples (JSON, one a line)\n";
 }
 
 }  // namespace bandana

@@ -47,11 +47,15 @@ std::string AliasTable(const v1::ListAliasesResponse& aliases) {
 
 std::string ArmLine(const v1::Arm& arm) {
   const std::map<std::string, std::string> groups(arm.groups().begin(), arm.groups().end());
+  // A field that comes after one without content needs that one's place.
+  const std::string fourth = groups.empty() && !arm.name().empty()
+                                 ? "-"
+                                 : absl::StrJoin(groups, ",", absl::PairFormatter("="));
   return absl::StrCat(
       arm.id(), "\t", arm.tags().empty() ? "-" : absl::StrJoin(arm.tags(), ","), "\t",
       absl::StrJoin(arm.features(), " ",
                     [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
-      groups.empty() ? "" : "\t", absl::StrJoin(groups, ",", absl::PairFormatter("=")), "\n");
+      fourth.empty() ? "" : "\t", fourth, arm.name().empty() ? "" : "\t", arm.name(), "\n");
 }
 
 std::string UserLine(const v1::User& user) {

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bandana/features.h"
 #include "bandana/options.h"
 #include "bandana/store.h"
 
@@ -39,6 +40,16 @@ struct ModelInfo {
   absl::Duration token_lifetime;
 };
 
+// Which arms of the model's catalogue are meant: with at least one of `tags_any` (empty: every
+// arm), all of `tags_all` and none of `tags_none`, but never those that are excluded.
+struct ArmQuery {
+  std::vector<std::string> tags_any;
+  std::vector<std::string> tags_all;
+  std::vector<std::string> tags_none;
+  std::vector<std::uint32_t> excluded_ids;
+  std::vector<std::string> excluded_names;
+};
+
 // The arms of one decision. Views: what they point to must live until the call returns.
 struct Arms {
   // The id of an inline arm that has none.
@@ -55,12 +66,41 @@ struct Arms {
   static Arms Query(std::span<const std::string> tags_any) {
     return {{}, {}, tags_any, Form::kQuery};
   }
+  static Arms Matching(const ArmQuery& query) {
+    Arms arms{{}, {}, {}, Form::kQuery};
+    arms.query = &query;
+    return arms;
+  }
+  // Names in the model's catalogue.
+  static Arms CatalogueNames(std::span<const std::string> names) {
+    Arms arms{{}, {}, {}, Form::kCatalogue};
+    arms.names = names;
+    return arms;
+  }
+  // Arms in the words of the model's schema of named features; ids differ. A device that ranks, or
+  // counts, encodes them itself; else they go to the server as they are.
+  static Arms Named(std::span<const NamedArm> named) {
+    Arms arms{{}, {}, {}, Form::kNamed};
+    arms.named = named;
+    return arms;
+  }
+  // The same arms in a context: values of the schema's context fields. Not for inline arms.
+  Arms In(const Features& values) const {
+    Arms arms = *this;
+    arms.context = &values;
+    return arms;
+  }
+  Arms In(Features&&) const = delete;  // it must live until the call returns
 
-  enum class Form { kInline, kCatalogue, kQuery };
+  enum class Form { kInline, kCatalogue, kQuery, kNamed };
   std::span<const double> features;
   std::span<const std::uint32_t> ids;
   std::span<const std::string> tags;
   Form form = Form::kInline;
+  std::span<const std::string> names = {};
+  std::span<const NamedArm> named = {};
+  const ArmQuery* query = nullptr;
+  const Features* context = nullptr;
 };
 
 // How many arms to rank, and which of them the application shows: the one whose reward counts.
@@ -80,6 +120,7 @@ struct RankedArm {
   double mean = 0;           // expected reward at the posterior mean; logistic: mu(m)
   double width = 0;          // posterior standard deviation; logistic: mu'(m) s, to first order
   double propensity = 0;
+  std::string name;  // of a named arm its id, of a catalogue arm its name; else empty
 };
 
 // One selection. Keep it until its reward is reported. Copies mean the same decision.
@@ -88,6 +129,9 @@ struct Selection {
   std::uint64_t posterior_version = 0;
   std::string handle;         // opaque
   std::vector<double> point;  // from SelectPoint: d numbers, the action to take; else empty
+  // What was wrong with named values, at most 16 lines: each counted as missing, or as the nearest
+  // bound. Of this decision's caller alone: private contexts are not quoted.
+  std::vector<std::string> notes;
 };
 
 // What became of one report.
@@ -114,6 +158,11 @@ struct ClientStats {
   // Counter streams that an answer of the server ended before their last step (Client::Streams
   // says why). Their waiting reports count as rejected.
   std::uint64_t streams_ended = 0;
+  // Named values that this device encoded itself. They never leave it.
+  std::uint64_t values_encoded = 0;
+  std::uint64_t values_missing = 0;        // fields without a value, or with a wrong one
+  std::uint64_t values_unknown = 0;        // that the schema does not have
+  std::uint64_t values_out_of_bounds = 0;  // counted as the nearest bound
 };
 
 // What the ledger of the device says about one user of this model. It includes, for every user, the
@@ -169,14 +218,16 @@ class Client {
   // the device, and paid for, when it returns.
   //
   // Where contexts are private it ranks on the device, from the posterior that the client fetches
-  // by the clock (ClientOptions::posterior_interval). Then arms must be inline, `user` is for the
-  // ledger of the device, and nothing leaves. There and in mode JOINT a row with a feature that is
-  // not finite counts as zeros, so that no error tells of a feature.
+  // by the clock (ClientOptions::posterior_interval). Then arms must be inline or named, `user` is
+  // for the ledger of the device, and nothing leaves. There and in mode JOINT a row with a feature
+  // that is not finite counts as zeros, and a wrong named value as missing, so that no error tells
+  // of a feature.
   //
-  // Errors: INVALID_ARGUMENT shape, range, or contexts are private and the arms are not inline;
-  // NOT_FOUND; UNAVAILABLE; DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED, also when the user has no events
-  // left, or with a window no place is left in the queue; FAILED_PRECONDITION the configuration of
-  // the model changed since Connect, or it has a counter and the arms are not inline.
+  // Errors: INVALID_ARGUMENT shape, range, named values (a message names field and value), or
+  // contexts are private and the arms are of the catalogue; NOT_FOUND; UNAVAILABLE;
+  // DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED, also when the user has no events left, or with a window
+  // no place is left in the queue; FAILED_PRECONDITION the configuration of the model changed since
+  // Connect, or it has a counter and the arms are of the catalogue.
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
                                            Ranks ranks = {}) = 0;
 
@@ -192,10 +243,10 @@ class Client {
   virtual void SelectPointAsync(std::string_view user,
                                 std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
-  // Ranks inline arms on the device with the posterior that RefreshPosterior fetched. No call is
-  // made, and arms that were not chosen never leave the device. The token of the chosen arm is
-  // fetched when the decision is reported. In models with effects of arms an arm with an id has the
-  // effects that were fetched last of it, or those of an arm of which nothing is known; an arm
+  // Ranks inline or named arms on the device with the posterior that RefreshPosterior fetched. No
+  // call is made, and arms that were not chosen never leave the device. The token of the chosen arm
+  // is fetched when the decision is reported. In models with effects of arms an arm with an id has
+  // the effects that were fetched last of it, or those of an arm of which nothing is known; an arm
   // without id has none. Errors: FAILED_PRECONDITION no posterior yet, or a model with a counter;
   // INVALID_ARGUMENT arms not inline, shape.
   virtual absl::StatusOr<Selection> SelectOnDevice(std::string_view user, const Arms& arms,

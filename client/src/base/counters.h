@@ -21,6 +21,10 @@ struct Counters {
   Counter delivery_attempts{0};
   Counter rewards_clipped{0};
   Counter streams_ended{0};
+  Counter values_encoded{0};
+  Counter values_missing{0};
+  Counter values_unknown{0};
+  Counter values_out_of_bounds{0};
 
   void Count(Delivery delivery) {
     switch (delivery) {

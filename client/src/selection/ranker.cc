@@ -10,6 +10,7 @@
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/policy.h"
 #include "client/src/selection/arm_effects_clock.h"
+#include "client/src/selection/named_arms.h"
 #include "client/src/selection/posterior_clock.h"
 #include "client/src/selection/posteriors.h"
 #include "common/base/check.h"
@@ -41,15 +42,48 @@ struct Known {
   std::shared_ptr<const ArmEffects> arms;          // null where arms have no effects
 };
 
+// Arms as vectors, where a device needs them: it ranks or counts.
+class ArmsAsVectors {
+ public:
+  // Errors: of EncodeHere.
+  absl::Status Take(const PublicSpec& spec, const Arms& arms) {
+    arms_ = arms;
+    if (arms.form != Arms::Form::kNamed) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(encoded_, EncodeHere(spec, arms));
+    for (const NamedArm& arm : arms.named) ids_.push_back(arm.id);
+    arms_ = Arms::Inline(encoded_.features);
+    return absl::OkStatus();
+  }
+  // Lives as long as this.
+  const Arms& arms() const { return arms_; }
+  // Gives a ranking of them its names, and says what was found.
+  using Finish = std::function<void(Ranking&)>;
+  Finish finish() const {
+    return [ids = ids_, notes = encoded_.notes, count = encoded_.count](Ranking& ranking) {
+      if (ids.empty()) return;
+      for (RankedArm& arm : ranking.arms) arm.name = ids[static_cast<std::size_t>(arm.position)];
+      ranking.notes = notes;
+      ranking.count = count;
+    };
+  }
+
+ private:
+  Arms arms_;
+  EncodedArms encoded_;
+  std::vector<std::string> ids_;  // of named arms
+};
+
 // A decision made here keeps ids of arms where their effects are known: the server learns those of
 // the arm shown.
 absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
                              const Ranks& ranks, Known known) {
-  if (arms.form != Arms::Form::kInline) {
-    return InvalidArgument("arms must be inline to be ranked on the device");
+  ArmsAsVectors vectors;
+  BANDANA_RETURN_IF_ERROR(vectors.Take(spec, arms));
+  if (vectors.arms().form != Arms::Form::kInline || vectors.arms().context != nullptr) {
+    return InvalidArgument("arms must be inline or named to be ranked on the device");
   }
   std::vector<double> finite;
-  const Arms offered = ArmsToRank(spec, arms, finite);
+  const Arms offered = ArmsToRank(spec, vectors.arms(), finite);
   BANDANA_RETURN_IF_ERROR(
       MakeSelectRequest(spec.name, spec.dimension, user, offered, ranks).status());
   BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered));
@@ -64,9 +98,10 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   for (const std::uint32_t id : ids) shares.push_back(known.arms->ShareOf(id));
   return Run([posterior = std::move(known.posterior), link = spec.link,
               features = std::move(features), ids = std::move(ids), shares = std::move(shares),
-              top_k = ranks.top_k, tie_key](const Ranker::Ranked& done) {
+              finish = vectors.finish(), top_k = ranks.top_k, tie_key](const Ranker::Ranked& done) {
     Ranking ranking = RankOnDevice(*posterior, link, {features, shares}, top_k, tie_key);
     AppendIds(ids, ranking);
+    finish(ranking);
     done(std::move(ranking));
   });
 }
@@ -162,15 +197,18 @@ class CountingRanker final : public ServerRanker {
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
-    BANDANA_ASSIGN_OR_RETURN(const Run ask, ServerRanker::Prepare(user, arms, ranks));
-    if (arms.form != Arms::Form::kInline) {
+    ArmsAsVectors vectors;
+    BANDANA_RETURN_IF_ERROR(vectors.Take(spec(), arms));
+    BANDANA_ASSIGN_OR_RETURN(const Run ask, ServerRanker::Prepare(user, vectors.arms(), ranks));
+    if (vectors.arms().form != Arms::Form::kInline) {
       return FailedPrecondition("model ", spec().name,
-                                " counts on the device: arms must be inline");
+                                " counts on the device: arms must be inline or named");
     }
-    BANDANA_ASSIGN_OR_RETURN(const auto features, Clipped(spec(), arms));
-    return Run([this, ask, features](Ranked done) {
-      ask([this, features, done = std::move(done)](absl::StatusOr<Ranking> ranking) {
+    BANDANA_ASSIGN_OR_RETURN(const auto features, Clipped(spec(), vectors.arms()));
+    return Run([this, ask, features, finish = vectors.finish()](Ranked done) {
+      ask([this, features, finish, done = std::move(done)](absl::StatusOr<Ranking> ranking) {
         if (ranking.ok()) {
+          finish(*ranking);
           for (const RankedArm& arm : ranking->arms) {
             ranking->features +=
                 PackFeatures(FeaturesOfRow(features, arm.position, spec().dimension));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/src/privacy/features.h"
+#include "client/src/selection/named_arms.h"
 #include "client/src/store/handle.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -38,6 +39,32 @@ absl::StatusOr<Ranking> ParsePoint(int dimension, v1::SelectResponse& response) 
   ranking.posterior_version = response.posterior_version();
   ranking.token = std::move(*response.mutable_token());
   return ranking;
+}
+
+void FillQuery(const Arms& arms, v1::CatalogueQuery& query) {
+  for (const std::string& tag : arms.tags) query.add_tags_any(tag);
+  if (arms.query == nullptr) return;
+  const ArmQuery& from = *arms.query;
+  query.mutable_tags_any()->Add(from.tags_any.begin(), from.tags_any.end());
+  query.mutable_tags_all()->Add(from.tags_all.begin(), from.tags_all.end());
+  query.mutable_tags_none()->Add(from.tags_none.begin(), from.tags_none.end());
+  query.mutable_excluded_ids()->Add(from.excluded_ids.begin(), from.excluded_ids.end());
+  query.mutable_excluded_names()->Add(from.excluded_names.begin(), from.excluded_names.end());
+}
+
+// Arms of a request, where it says how many.
+std::int64_t ArmsOf(const v1::ArmSet& arms, int dimension) {
+  if (arms.has_inline_arms()) return arms.inline_arms().features_size() / dimension;
+  if (arms.has_named_arms()) return arms.named_arms().arms_size();
+  if (!arms.has_catalogue_arms()) return std::int64_t{1} << 31;  // of a query: unknown here
+  return arms.catalogue_arms().ids_size() + arms.catalogue_arms().names_size();
+}
+
+std::string NameOf(const v1::ArmSet& arms, const v1::SelectResponse& response, int rank) {
+  if (arms.has_named_arms()) {
+    return arms.named_arms().arms(static_cast<int>(response.positions(rank))).id();
+  }
+  return response.arm_names_size() == 0 ? "" : response.arm_names(rank);
 }
 
 }  // namespace
@@ -78,17 +105,22 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
       sent.mutable_ids()->Add(arms.ids.begin(), arms.ids.end());
       break;
     }
-    case Arms::Form::kCatalogue:
-      if (arms.ids.empty()) return InvalidArgument("arms.ids must not be empty");
-      request.mutable_arms()->mutable_catalogue_arms()->mutable_ids()->Add(arms.ids.begin(),
-                                                                           arms.ids.end());
-      break;
-    case Arms::Form::kQuery: {
-      v1::CatalogueQuery& query = *request.mutable_arms()->mutable_catalogue_query();
-      for (const std::string& tag : arms.tags) query.add_tags_any(tag);
+    case Arms::Form::kCatalogue: {
+      if (arms.ids.empty() && arms.names.empty()) {
+        return InvalidArgument("arms.ids must not be empty");
+      }
+      v1::CatalogueArms& sent = *request.mutable_arms()->mutable_catalogue_arms();
+      sent.mutable_ids()->Add(arms.ids.begin(), arms.ids.end());
+      sent.mutable_names()->Add(arms.names.begin(), arms.names.end());
       break;
     }
+    case Arms::Form::kQuery:
+      FillQuery(arms, *request.mutable_arms()->mutable_catalogue_query());
+      break;
+    case Arms::Form::kNamed:
+      break;
   }
+  BANDANA_RETURN_IF_ERROR(FillNamed(arms, request));
   return request;
 }
 
@@ -97,23 +129,21 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
                                             v1::SelectResponse& response) {
   if (!request.has_arms()) return ParsePoint(dimension, response);
   const int ranks = response.positions_size();
-  const bool with_ids = !request.arms().has_inline_arms();
-  std::int64_t arms = std::int64_t{1} << 31;  // of a query: unknown here
-  if (request.arms().has_inline_arms()) {
-    arms = request.arms().inline_arms().features_size() / dimension;
-  } else if (request.arms().has_catalogue_arms()) {
-    arms = request.arms().catalogue_arms().ids_size();
-  }
+  const v1::ArmSet& offered = request.arms();
+  const bool with_ids = !offered.has_inline_arms() && !offered.has_named_arms();
+  const std::int64_t arms = ArmsOf(offered, dimension);
   if (ranks < 1 || ranks > request.top_k() || response.scores_size() != ranks ||
       response.means_size() != ranks || response.widths_size() != ranks ||
       response.propensities_size() != ranks || response.arm_ids_size() != (with_ids ? ranks : 0) ||
       response.reward_windows_size() != (range ? 2 * ranks : 0) || response.point_size() != 0 ||
+      (response.arm_names_size() != 0 && response.arm_names_size() != ranks) ||
       response.token().empty()) {
     return Internal("the server's selection does not fit the request");
   }
   Ranking ranking;
   ranking.posterior_version = response.posterior_version();
   ranking.token = std::move(*response.mutable_token());
+  ranking.notes.assign(response.notes().begin(), response.notes().end());
   ranking.arms.resize(ranks);
   for (int i = 0; i < ranks; ++i) {
     if (response.positions(i) >= arms) {
@@ -124,7 +154,8 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
                        .score = response.scores(i),
                        .mean = response.means(i),
                        .width = response.widths(i),
-                       .propensity = response.propensities(i)};
+                       .propensity = response.propensities(i),
+                       .name = NameOf(offered, response, i)};
     if (!range) continue;
     const RewardRange window{response.reward_windows(2 * i), response.reward_windows(2 * i + 1)};
     if (!IsWindowOf(*range, window)) {

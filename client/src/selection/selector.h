@@ -15,6 +15,7 @@
 #include "client/src/base/backoff.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
+#include "common/features/value_log.h"
 #include "common/mechanisms/reward_range.h"
 
 namespace bandana::device {
@@ -27,6 +28,8 @@ struct Ranking {
   std::string token;     // of the server's Select
   std::string features;  // of every ranked arm, of a selection on the device
   std::string windows;   // as Handle::windows
+  std::vector<std::string> notes;
+  FieldCount count;  // of values that were encoded here
 };
 
 // Errors: INVALID_ARGUMENT user, ranks, shape. Texts give shapes only.

@@ -51,6 +51,8 @@ EffectKey UserKey(std::string_view id) { return KeyOfName("user", "", id); }
 // Arms are numbers already: a bijection, so that no two arms share a key.
 EffectKey ArmKey(std::uint32_t id) { return Mix(id + kArmBit); }
 
+EffectKey NamedArmKey(std::string_view id) { return KeyOfName("arm", "", id); }
+
 std::optional<std::uint32_t> ArmIdOf(EffectKey key) {
   const std::uint64_t id = Unmix(key) - kArmBit;
   if (id >= kArmBit) return std::nullopt;

@@ -19,6 +19,9 @@ inline constexpr EffectKey kEverybody = 1;
 
 EffectKey UserKey(std::string_view id);
 EffectKey ArmKey(std::uint32_t id);
+// An arm that is known by a text alone: SHA-256, as for users. It is the key of no number but with
+// probability 2^-32.
+EffectKey NamedArmKey(std::string_view id);
 // The arm with this key; none where it is no arm's.
 std::optional<std::uint32_t> ArmIdOf(EffectKey key);
 // A value of the group `name`: of users or of arms.

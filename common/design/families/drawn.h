@@ -12,6 +12,7 @@ class DrawnFamily : public Family {
   bool FitsToken(std::size_t arms, double probability,
                  std::span<const double> features) const override;
   absl::Status CheckRankedByDevices(const ModelSpec& spec) const override;
+  bool has_named_features() const override { return false; }
 
  protected:
   virtual bool FitsEvent(std::span<const double> features) const = 0;

@@ -88,11 +88,13 @@ absl::Status ArmCatalogue::LoadFile() {
     arms.push_back({.id = line.id,
                     .features = std::move(line.features),
                     .tags = std::move(line.tags),
-                    .groups = std::move(line.groups)});
+                    .groups = std::move(line.groups),
+                    .name = std::move(line.name)});
   }
   BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(arms, added));
+  BANDANA_RETURN_IF_ERROR(CheckNames(arms));
   const ArmKeyUse::Change keys = KeysOf(arms, {});
   BANDANA_RETURN_IF_ERROR(store_.PutFromFile(arms, digest, keys.keys));
   Change(arms, {});
@@ -104,12 +106,17 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
   const ArmRules rules{.dimension = spec_.public_spec.dimension,
                        .feature_l2_max = spec_.public_spec.feature_l2_max,
                        .reject_features = spec_.public_spec.reject_features,
-                       .groups = ShapeOf(spec_).groups};
+                       .groups = ShapeOf(spec_).groups,
+                       .schema = spec_.public_spec.features.get()};
   std::vector<CatalogueArm> checked(arms.begin(), arms.end());
   absl::flat_hash_set<std::uint32_t> ids;
+  absl::flat_hash_set<std::string> names;
   std::uint64_t clipped = 0;
   for (CatalogueArm& arm : checked) {
     if (!ids.insert(arm.id).second) return InvalidArgument("arm ", arm.id, " is there twice");
+    if (!arm.name.empty() && !names.insert(arm.name).second) {
+      return InvalidArgument("arm ", arm.id, " has the name of another arm");
+    }
     BANDANA_RETURN_IF_ERROR(CheckArm(rules, arm, clipped));
     const absl::Status fits = FamilyOf(spec_).CheckArm(arm.features);
     if (!fits.ok()) return Annotate(fits, absl::StrCat("arm ", arm.id));
@@ -126,6 +133,19 @@ absl::Status ArmCatalogue::CheckSize(std::span<const CatalogueArm> arms, int& ad
   if (now->size() + added <= spec_.arms_max) return absl::OkStatus();
   return FailedPrecondition("the catalogue has ", now->size(), " arms and would have ",
                             now->size() + added, ", arms_max is ", spec_.arms_max);
+}
+
+absl::Status ArmCatalogue::CheckNames(std::span<const CatalogueArm> arms) const {
+  const std::shared_ptr<const Catalogue> now = catalogue();
+  absl::flat_hash_set<std::uint32_t> put;  // they may give their names to others
+  for (const CatalogueArm& arm : arms) put.insert(arm.id);
+  for (const CatalogueArm& arm : arms) {
+    if (arm.name.empty()) continue;
+    const auto holder = now->FindName(arm.name);
+    if (!holder || put.contains(holder->id)) continue;
+    return InvalidArgument("arm ", arm.id, " has the name of arm ", holder->id);
+  }
+  return absl::OkStatus();
 }
 
 void ArmCatalogue::Follow(std::shared_ptr<EffectsPosterior> effects) {
@@ -172,6 +192,7 @@ absl::Status ArmCatalogue::Put(std::span<const CatalogueArm> arms, v1::PutArmsRe
   std::lock_guard lock(mutex_);
   int added = 0;
   BANDANA_RETURN_IF_ERROR(CheckSize(checked, added));
+  BANDANA_RETURN_IF_ERROR(CheckNames(checked));
   const ArmKeyUse::Change keys = KeysOf(checked, {});
   BANDANA_RETURN_IF_ERROR(store_.Put(checked, keys.keys));
   const auto next = Change(checked, {});

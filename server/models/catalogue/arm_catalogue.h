@@ -53,6 +53,8 @@ class ArmCatalogue {
   // Arms that may enter, checked and clipped.
   absl::StatusOr<std::vector<CatalogueArm>> Check(std::span<const CatalogueArm> arms) const;
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
+  // A name is of one arm.
+  absl::Status CheckNames(std::span<const CatalogueArm> arms) const;
   // What a change does to keys, before it; and after it was stored.
   ArmKeyUse::Change KeysOf(std::span<const CatalogueArm> arms,
                            std::span<const std::uint32_t> removed) const;

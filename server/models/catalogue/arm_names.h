@@ -1,4 +1,5 @@
-// Tags, or the values of one group, of a catalogue's arms: each text is kept once and has a number.
+// Tags, names, or the values of one group, of a catalogue's arms: each text is kept once and has a
+// number.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ class ArmNames {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  // `group`: names are its values and have keys; empty for tags.
+  // `group`: names are its values and have keys; empty for tags and for names of arms.
   explicit ArmNames(std::string group) : group_(std::move(group)) {}
   ArmNames(const ArmNames&) = delete;
   ArmNames& operator=(const ArmNames&) = delete;
@@ -39,6 +40,13 @@ class ArmNames {
   float mean(std::uint32_t number) const { return At(number).mean.load(std::memory_order_relaxed); }
   // At least the variance of each name.
   float variance_max() const { return variance_max_.load(std::memory_order_relaxed); }
+  // Names of arms: the arm that was given the name last.
+  void SetHolder(std::uint32_t number, std::uint32_t arm) const {
+    At(number).holder.store(arm, std::memory_order_relaxed);
+  }
+  std::uint32_t holder(std::uint32_t number) const {
+    return At(number).holder.load(std::memory_order_relaxed);
+  }
   std::uint32_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
@@ -46,6 +54,7 @@ class ArmNames {
     std::string text;
     EffectKey key = kAbsent;
     std::atomic<float> mean = 0;
+    std::atomic<std::uint32_t> holder = 0;
   };
   // Block b has 2^(b + kFirstBits) names, so none ever moves.
   static constexpr std::size_t kFirstBits = 6;

@@ -1,7 +1,6 @@
 #include "server/models/catalogue/arm_page.h"
 
 #include <algorithm>
-#include <bitset>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -14,7 +13,7 @@ CatalogueNames::CatalogueNames(const CatalogueShape& shape) {
 }
 
 std::uint64_t CatalogueNames::size() const {
-  std::uint64_t sum = tags.size();
+  std::uint64_t sum = tags.size() + arms.size();
   for (const auto& group : groups) sum += group->size();
   return sum;
 }
@@ -57,6 +56,7 @@ void ArmPage::AddFromPage(const ArmPage& page, std::uint32_t row) {
   const std::span<const std::uint32_t> tags = page.tags(row);
   tags_.insert(tags_.end(), tags.begin(), tags.end());
   if (has_beliefs()) SetBelief(size(), page.mean(row), page.variance_max());
+  SetName(page.name(row));
   ids_.push_back(page.ids_[row]);
 }
 
@@ -71,7 +71,17 @@ void ArmPage::AddFromOutside(const CatalogueShape& shape, CatalogueNames& names,
     keys_.push_back(in ? names.groups[g]->key(groups_.back()) : kAbsent);
   }
   for (const std::string& tag : arm.tags) tags_.push_back(names.tags.Add(tag));
+  SetName(arm.name.empty() ? ArmNames::kNone : names.arms.Add(arm.name));
+  if (!arm.name.empty()) names.arms.SetHolder(names_.back(), arm.id);
   ids_.push_back(arm.id);
+}
+
+void ArmPage::SetName(std::uint32_t name) {
+  if (names_.empty()) {
+    if (name == ArmNames::kNone) return;
+    names_.assign(ids_.size(), ArmNames::kNone);
+  }
+  names_.push_back(name);
 }
 
 void ArmPage::PostTags() {
@@ -109,7 +119,7 @@ std::span<const std::uint32_t> ArmPage::tags(std::uint32_t row) const {
   return std::span(tags_).subspan(begin, tag_end_[row] - begin);
 }
 
-void ArmPage::FindTagged(std::span<const std::uint32_t> tags, Rows& rows) const {
+std::bitset<ArmPage::kArmsMax> ArmPage::Tagged(std::span<const std::uint32_t> tags) const {
   std::bitset<kArmsMax> tagged;
   for (const std::uint32_t tag : tags) {
     const auto found = std::lower_bound(posted_.begin(), posted_.end(), tag);
@@ -119,11 +129,7 @@ void ArmPage::FindTagged(std::span<const std::uint32_t> tags, Rows& rows) const 
       tagged.set(posted_rows_[i]);
     }
   }
-  rows.clear();
-  if (tagged.none()) return;
-  for (std::uint32_t row = 0; row < size(); ++row) {
-    if (tagged.test(row)) rows.push_back(static_cast<std::uint8_t>(row));
-  }
+  return tagged;
 }
 
 void ArmPage::SetBelief(std::uint32_t row, float mean, float variance) const {
@@ -145,6 +151,7 @@ void ArmPage::Prefetch() const {
 std::size_t ArmPage::bytes() const {
   return sizeof *this + ids_.capacity() * sizeof ids_[0] + features_.capacity() * sizeof(double) +
          keys_.capacity() * sizeof(EffectKey) + groups_.capacity() * sizeof groups_[0] +
+         names_.capacity() * sizeof names_[0] +
          (tags_.capacity() + posted_.capacity()) * sizeof tags_[0] +
          (tag_end_.capacity() + posted_end_.capacity()) * sizeof tag_end_[0] +
          posted_rows_.capacity() + sketch_.bytes() + (has_beliefs() ? size() * sizeof(float) : 0);

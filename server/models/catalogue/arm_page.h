@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,6 +24,7 @@ struct CatalogueArm {
   std::vector<double> features;  // d, finite
   std::vector<std::string> tags;
   std::map<std::string, std::string> groups = {};  // value by name
+  std::string name = {};                           // unique in the catalogue; "": none
 };
 
 // What all arms of a catalogue have.
@@ -40,6 +42,7 @@ struct CatalogueNames {
   std::uint64_t size() const;
 
   ArmNames tags{""};
+  ArmNames arms{""};
   std::vector<std::unique_ptr<ArmNames>> groups;  // values, by group of the shape
 };
 
@@ -82,15 +85,20 @@ class ArmPage {
     const std::size_t groups = parts_ == 0 ? 0 : parts_ - 1;
     return std::span(groups_).subspan(row * groups, groups);
   }
-  // Distinct tags, and values of groups.
-  std::size_t names() const { return posted_.size() + group_values_; }
+  // The number of its name, or ArmNames::kNone.
+  std::uint32_t name(std::uint32_t row) const {
+    return names_.empty() ? ArmNames::kNone : names_[row];
+  }
+  bool has_names() const { return !names_.empty(); }
+  // Distinct tags, names of arms, and values of groups.
+  std::size_t names() const { return posted_.size() + names_.size() + group_values_; }
   // A bit for each of its tags (TagBit).
   std::uint64_t tag_bits() const { return tag_bits_; }
   static std::uint64_t TagBit(std::uint32_t tag) {
     return std::uint64_t{1} << (tag * 2654435761u >> 26);
   }
-  // rows = the arms with at least one of the tags.
-  void FindTagged(std::span<const std::uint32_t> tags, Rows& rows) const;
+  // The arms with at least one of the tags.
+  std::bitset<kArmsMax> Tagged(std::span<const std::uint32_t> tags) const;
 
   const ArmSketch& sketch() const { return sketch_; }
   // What is believed of the arm itself: set after each event of it, and only a hint for bounds.
@@ -109,6 +117,7 @@ class ArmPage {
   void AddFromPage(const ArmPage& page, std::uint32_t row);
   void AddFromOutside(const CatalogueShape& shape, CatalogueNames& names, const CatalogueArm& arm);
   void PostTags();
+  void SetName(std::uint32_t name);  // of the arm that comes next
 
   std::size_t dimension_;
   std::size_t parts_;
@@ -116,6 +125,7 @@ class ArmPage {
   std::vector<double> features_;
   std::vector<EffectKey> keys_;
   std::vector<std::uint32_t> groups_;
+  std::vector<std::uint32_t> names_;    // empty where no arm has a name
   std::vector<std::uint32_t> tags_;     // of all arms, one after the other
   std::vector<std::uint16_t> tag_end_;  // by arm: where its tags end
   // Posting lists: each tag of the page, ascending, and the rows with it.

@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
 #include "common/wire/group_names.h"
 
@@ -44,6 +45,21 @@ absl::Status CheckGroups(const ArmRules& rules, const CatalogueArm& arm) {
   return absl::OkStatus();
 }
 
+absl::Status CheckName(const CatalogueArm& arm) {
+  if (arm.name.size() > kArmNameBytesMax) {
+    return InvalidArgument("arm ", arm.id, " has a name of ", arm.name.size(),
+                           " bytes, it may have at most ", kArmNameBytesMax);
+  }
+  const bool control = std::any_of(arm.name.begin(), arm.name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (arm.name == "-") {
+    return InvalidArgument("arm ", arm.id, " has the name '-', which arms.tsv could not hold");
+  }
+  if (control) return InvalidArgument("arm ", arm.id, " has a name with a control character");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped) {
@@ -57,6 +73,11 @@ absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& c
   }
   BANDANA_RETURN_IF_ERROR(CheckTags(arm));
   BANDANA_RETURN_IF_ERROR(CheckGroups(rules, arm));
+  BANDANA_RETURN_IF_ERROR(CheckName(arm));
+  if (rules.schema != nullptr) {
+    const absl::Status fits = CheckArmRow(*rules.schema, arm.features);
+    if (!fits.ok()) return Annotate(fits, absl::StrCat("arm ", arm.id, ", features"));
+  }
   if (fit != BallFit::kOutside) return absl::OkStatus();
   if (rules.reject_features) {
     return InvalidArgument("arm ", arm.id,

@@ -8,18 +8,24 @@
 #include "absl/status/status.h"
 #include "server/models/catalogue/arm_page.h"
 
+namespace bandana {
+class FeatureSchema;
+}  // namespace bandana
+
 namespace bandana::server {
 
 // What an arm must satisfy to enter a catalogue.
 struct ArmRules {
   int dimension = 0;
   double feature_l2_max = 1;
-  bool reject_features = false;     // a norm above feature_l2_max: refuse, else scale to it
-  std::vector<std::string> groups;  // that an arm may be in
+  bool reject_features = false;           // a norm above feature_l2_max: refuse, else scale to it
+  std::vector<std::string> groups;        // that an arm may be in
+  const FeatureSchema* schema = nullptr;  // null: raw vectors alone
 };
 
 // Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes without tab, comma or line break),
-// groups (of the rules; values as CheckGroupValue says, without comma) and clips or
+// groups (of the rules; values as CheckGroupValue says, without comma), the name (at most 128 bytes
+// without control characters), with a schema that the vector is one of an arm, and clips or
 // refuses the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the arm's id;
 // then `arm` may be partly changed.
 absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped);

@@ -22,11 +22,14 @@ constexpr char kSchema[] =
 // Since version 2 an arm may have groups. A file without them stays of version 1, which former
 // versions of the program read.
 constexpr std::int64_t kVersionWithGroups = 2;
+// The same since version 3 for names; an arm with a name has its groups before, also none.
+constexpr std::int64_t kVersionWithNames = 3;
 
 // A transaction costs what its arms cost, so it counts no others.
 constexpr char kCountOfId[] = "SELECT count(*) FROM arms WHERE id = ?";
 
-// Features, tags, groups where there are any, and the first 8 bytes of SHA-256 over the id and all.
+// Features, tags, groups where there are any, the name where there is one, and the first 8 bytes of
+// SHA-256 over the id and all.
 std::string EncodeArm(const CatalogueArm& arm) {
   std::string bytes;
   ByteWriter out(bytes);
@@ -35,13 +38,14 @@ std::string EncodeArm(const CatalogueArm& arm) {
   out.Doubles(arm.features);
   out.U8(static_cast<std::uint8_t>(arm.tags.size()));
   for (const std::string& tag : arm.tags) out.Block(tag);
-  if (!arm.groups.empty()) {
+  if (!arm.groups.empty() || !arm.name.empty()) {
     out.U8(static_cast<std::uint8_t>(arm.groups.size()));
     for (const auto& [name, value] : arm.groups) {
       out.Block(name);
       out.Block(value);
     }
   }
+  if (!arm.name.empty()) out.Block(arm.name);
   const Sha256Digest digest = Sha256Of(bytes);
   out.Fixed(std::span(digest).first(8));
   return bytes;
@@ -70,6 +74,7 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t version, std::int64_t id,
     const std::string_view name = in.Block();
     arm.groups.emplace(name, in.Block());
   }
+  if (version >= kVersionWithNames && in.ok() && in.remaining() > 0) arm.name = in.Block();
   if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
   return arm;
 }
@@ -97,7 +102,7 @@ absl::Status ArmStore::MakeTables() {
       connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
   BANDANA_ASSIGN_OR_RETURN(const std::int64_t found, Version());
   if (found == 0) BANDANA_RETURN_IF_ERROR(connection_.Exec(kSchema));
-  if (found > kVersionWithGroups || found < 0) return DataLoss("tables of unknown version ", found);
+  if (found > kVersionWithNames || found < 0) return DataLoss("tables of unknown version ", found);
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT file FROM state"));
   BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
   if (!has_state || state.Blob(0).size() != file_.size()) return DataLoss("state is missing");
@@ -152,9 +157,16 @@ absl::StatusOr<std::int64_t> ArmStore::CountOf(SqliteStatement& count, std::uint
 }
 
 absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms, std::int64_t& added) {
-  const bool groups = std::any_of(arms.begin(), arms.end(),
-                                  [](const CatalogueArm& arm) { return !arm.groups.empty(); });
-  if (groups) BANDANA_RETURN_IF_ERROR(connection_.Exec("PRAGMA user_version = 2"));
+  std::int64_t needed = 0;
+  for (const CatalogueArm& arm : arms) {
+    if (!arm.groups.empty()) needed = std::max(needed, kVersionWithGroups);
+    if (!arm.name.empty()) needed = std::max(needed, kVersionWithNames);
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, Version());
+  if (needed > version) {
+    BANDANA_RETURN_IF_ERROR(
+        connection_.Exec(absl::StrCat("PRAGMA user_version = ", needed).c_str()));
+  }
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement put,
                            connection_.Prepare("INSERT OR REPLACE INTO arms VALUES(?, ?)"));

@@ -138,6 +138,7 @@ void Catalogue::Append(std::shared_ptr<const ArmPage> page) {
   tag_bits_.push_back(page->tag_bits());
   page_names_.push_back(static_cast<std::uint32_t>(page->names()));
   names_in_pages_ += page_names_.back();
+  named_pages_ += page->has_names() ? 1 : 0;
   pages_.push_back(std::move(page));
 }
 
@@ -148,6 +149,7 @@ void Catalogue::AppendShared(const Catalogue& from, std::size_t i) {
   tag_bits_.push_back(from.tag_bits_[i]);
   page_names_.push_back(from.page_names_[i]);
   names_in_pages_ += from.page_names_[i];
+  named_pages_ += from.named_pages_ > 0 && from.pages_[i]->has_names() ? 1 : 0;
   pages_.push_back(from.pages_[i]);
 }
 
@@ -186,6 +188,7 @@ CatalogueArm Catalogue::ArmOf(const CatalogueEntry& entry) const {
     if (groups[g] == ArmNames::kNone) continue;
     arm.groups.emplace(shape_.groups[g], names_->groups[g]->text(groups[g]));
   }
+  arm.name = NameOf(entry);
   return arm;
 }
 
@@ -204,13 +207,70 @@ float Catalogue::ReadBeliefs(std::size_t page, std::span<float> means) const {
   return variance;
 }
 
-std::vector<std::uint32_t> Catalogue::NumbersOf(const std::vector<std::string>& tags) const {
-  std::vector<std::uint32_t> numbers;
-  for (const std::string& tag : tags) {
-    const std::uint32_t number = names_->tags.Find(tag);
-    if (number != ArmNames::kNone) numbers.push_back(number);
+Catalogue::FilterNumbers Catalogue::NumbersOf(const ArmFilter& filter) const {
+  FilterNumbers numbers;
+  // Tags that no arm has: none matches where all are asked for, or one of them alone.
+  const auto find = [&](const std::vector<std::string>& tags, std::vector<std::uint32_t>& out) {
+    for (const std::string& tag : tags) {
+      const std::uint32_t number = names_->tags.Find(tag);
+      if (number != ArmNames::kNone) out.push_back(number);
+    }
+    return out.size() == tags.size();
+  };
+  find(filter.tags_any, numbers.any);
+  numbers.nothing =
+      !find(filter.tags_all, numbers.all) || (numbers.any.empty() && !filter.tags_any.empty());
+  find(filter.tags_none, numbers.none);
+  for (const std::uint32_t tag : numbers.any) numbers.any_bits |= ArmPage::TagBit(tag);
+  for (const std::uint32_t tag : numbers.all) numbers.all_bits |= ArmPage::TagBit(tag);
+  numbers.excluded = filter.excluded_ids;
+  for (const std::string& name : filter.excluded_names) {
+    if (const auto entry = FindName(name)) numbers.excluded.push_back(entry->id);
   }
+  std::sort(numbers.excluded.begin(), numbers.excluded.end());
+  numbers.everything = !numbers.nothing && filter.tags_any.empty() && filter.tags_all.empty() &&
+                       numbers.none.empty() && numbers.excluded.empty();
   return numbers;
+}
+
+bool Catalogue::MayMatch(const FilterNumbers& numbers, std::size_t page) const {
+  const std::uint64_t bits = tag_bits_[page];
+  return (numbers.any.empty() || (bits & numbers.any_bits) != 0) &&
+         (bits & numbers.all_bits) == numbers.all_bits;
+}
+
+void Catalogue::FindMatching(const FilterNumbers& numbers, std::size_t page,
+                             ArmPage::Rows& rows) const {
+  const ArmPage& in = *pages_[page];
+  std::bitset<ArmPage::kArmsMax> matching;
+  matching.set();
+  if (!numbers.any.empty()) matching = in.Tagged(numbers.any);
+  for (const std::uint32_t tag : numbers.all) matching &= in.Tagged({&tag, 1});
+  if (!numbers.none.empty()) matching &= ~in.Tagged(numbers.none);
+  const auto [first, last] = std::minmax(in.ids().front(), in.ids().back());
+  for (auto id = std::lower_bound(numbers.excluded.begin(), numbers.excluded.end(), first);
+       id != numbers.excluded.end() && *id <= last; ++id) {
+    const std::uint32_t row = in.Find(*id);
+    if (row < in.size()) matching.reset(row);
+  }
+  rows.clear();
+  if (matching.none()) return;
+  for (std::uint32_t row = 0; row < in.size(); ++row) {
+    if (matching.test(row)) rows.push_back(static_cast<std::uint8_t>(row));
+  }
+}
+
+std::optional<CatalogueEntry> Catalogue::FindName(std::string_view name) const {
+  const std::uint32_t number = names_->arms.Find(name);
+  if (number == ArmNames::kNone) return std::nullopt;
+  const std::optional<CatalogueEntry> holder = Find(names_->arms.holder(number));
+  if (holder && holder->page->name(holder->row) == number) return holder;
+  return std::nullopt;
+}
+
+std::string_view Catalogue::NameOf(const CatalogueEntry& entry) const {
+  const std::uint32_t number = entry.page->name(entry.row);
+  return number == ArmNames::kNone ? std::string_view() : names_->arms.text(number);
 }
 
 std::size_t Catalogue::bytes() const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bandits/effects/effect_key.h"
@@ -23,6 +24,15 @@ struct CatalogueEntry {
   std::span<const EffectKey> keys;
   const ArmPage* page = nullptr;
   std::uint32_t row = 0;
+};
+
+// Which arms of a catalogue are meant.
+struct ArmFilter {
+  std::vector<std::string> tags_any;   // with at least one of these; empty: all arms
+  std::vector<std::string> tags_all;   // and each of these
+  std::vector<std::string> tags_none;  // and none of these
+  std::vector<std::uint32_t> excluded_ids;
+  std::vector<std::string> excluded_names;
 };
 
 // Threads: immutable, but for the beliefs in its pages.
@@ -62,27 +72,32 @@ class Catalogue {
       }
     }
   }
-  // Calls `body` with a page and rows of it, wherever arms have one of `tags`; without tags with
-  // each page and no rows, which means all. Until it returns false.
+  // Calls `body` with a page and rows of it, wherever arms pass the filter; where all do, with each
+  // page and no rows, which means all. Until it returns false.
   template <typename Body>
-  void ForEachTagged(const std::vector<std::string>& tags, const Body& body) const {
-    const std::vector<std::uint32_t> numbers = NumbersOf(tags);
-    std::uint64_t bits = 0;
-    for (const std::uint32_t tag : numbers) bits |= ArmPage::TagBit(tag);
+  void ForEachMatching(const ArmFilter& filter, const Body& body) const {
+    const FilterNumbers numbers = NumbersOf(filter);
+    if (numbers.nothing) return;
     ArmPage::Rows rows;
     // Pages lie anywhere in memory: what is read next is asked for in time.
     constexpr std::size_t kAhead = 4;
     for (std::size_t page = 0; page < pages_.size(); ++page) {
       if (page + 2 * kAhead < pages_.size()) __builtin_prefetch(pages_[page + 2 * kAhead].get());
-      if (tags.empty() && page + kAhead < pages_.size()) pages_[page + kAhead]->Prefetch();
-      if (!tags.empty()) {
-        if ((tag_bits_[page] & bits) == 0) continue;
-        pages_[page]->FindTagged(numbers, rows);
+      if (numbers.everything && page + kAhead < pages_.size()) pages_[page + kAhead]->Prefetch();
+      if (!numbers.everything) {
+        if (!MayMatch(numbers, page)) continue;
+        FindMatching(numbers, page, rows);
         if (rows.empty()) continue;
       }
       if (!body(page, std::span<const std::uint8_t>(rows))) return;
     }
   }
+  // The arm of this name. While a later catalogue is made that gives the name to another arm, none
+  // may be found for some milliseconds.
+  std::optional<CatalogueEntry> FindName(std::string_view name) const;
+  // "" where the arm has none.
+  std::string_view NameOf(const CatalogueEntry& entry) const;
+  bool has_names() const { return named_pages_ > 0; }
   // The values of a group of the shape.
   const ArmNames& group_values(std::size_t group) const { return *names_->groups[group]; }
   bool HasNamesOf(const Catalogue& other) const { return names_ == other.names_; }
@@ -97,8 +112,20 @@ class Catalogue {
   void Append(std::shared_ptr<const ArmPage> page);
   // Page `i` of `from`, without a look at it.
   void AppendShared(const Catalogue& from, std::size_t i);
-  // Those that are known.
-  std::vector<std::uint32_t> NumbersOf(const std::vector<std::string>& tags) const;
+  // Numbers of what a filter names.
+  struct FilterNumbers {
+    std::vector<std::uint32_t> any;
+    std::vector<std::uint32_t> all;
+    std::vector<std::uint32_t> none;
+    std::vector<std::uint32_t> excluded;  // arms, ascending
+    std::uint64_t any_bits = 0;           // ArmPage::TagBit
+    std::uint64_t all_bits = 0;
+    bool everything = false;  // all arms pass
+    bool nothing = false;     // no arm does
+  };
+  FilterNumbers NumbersOf(const ArmFilter& filter) const;
+  bool MayMatch(const FilterNumbers& numbers, std::size_t page) const;
+  void FindMatching(const FilterNumbers& numbers, std::size_t page, ArmPage::Rows& rows) const;
   bool HasTooManyNames() const;
 
   CatalogueShape shape_;
@@ -109,6 +136,7 @@ class Catalogue {
   std::vector<std::uint64_t> tag_bits_;                // by page
   std::vector<std::uint32_t> page_names_;              // by page
   std::uint64_t names_in_pages_ = 0;
+  std::size_t named_pages_ = 0;  // that have an arm with a name
 };
 
 }  // namespace bandana::server

@@ -16,47 +16,55 @@ constexpr std::string_view kMagic = "BANDEXPT";
 constexpr std::uint32_t kVersion = 1;
 // Arms have groups, and users follow them. A model without groups keeps the first form.
 constexpr std::uint32_t kVersionWithGroups = 2;
+// Arms have names as well. A catalogue without names keeps the forms before.
+constexpr std::uint32_t kVersionWithNames = 3;
 
-void PutArm(ByteWriter& out, bool groups, const CatalogueArm& arm) {
+ExportedArmForm FormOf(std::uint32_t version) {
+  return {.groups = version >= kVersionWithGroups, .name = version >= kVersionWithNames};
+}
+
+void PutArm(ByteWriter& out, const ExportedArmForm& form, const CatalogueArm& arm) {
   out.U32(arm.id);
   out.Doubles(arm.features);
   out.U8(static_cast<std::uint8_t>(arm.tags.size()));
   for (const std::string& tag : arm.tags) out.Block(tag);
-  if (!groups) return;
+  if (!form.groups) return;
   out.U8(static_cast<std::uint8_t>(arm.groups.size()));
   for (const auto& [name, value] : arm.groups) {
     out.Block(name);
     out.Block(value);
   }
+  if (form.name) out.Block(arm.name);
 }
 
-absl::Status PutArms(PieceWriter& pieces, bool groups, const Catalogue& catalogue) {
+absl::Status PutArms(PieceWriter& pieces, const ExportedArmForm& form, const Catalogue& catalogue) {
   pieces.out().U64(static_cast<std::uint64_t>(catalogue.size()));
   absl::Status put;
   catalogue.ForEach([&](const CatalogueEntry& entry) {
-    PutArm(pieces.out(), groups, catalogue.ArmOf(entry));
+    PutArm(pieces.out(), form, catalogue.ArmOf(entry));
     put = pieces.Pass();
     return put.ok();
   });
   return put.ok() ? pieces.Flush() : put;
 }
 
-CatalogueArm TakeArm(ByteReader& in, bool groups, int dimension) {
+CatalogueArm TakeArm(ByteReader& in, const ExportedArmForm& form, int dimension) {
   CatalogueArm arm;
   arm.id = in.U32();
   arm.features.resize(dimension);
   in.Doubles(arm.features);
   const int tags = in.U8();
   for (int t = 0; t < tags && in.ok(); ++t) arm.tags.emplace_back(in.Block());
-  const int values = groups ? in.U8() : 0;
+  const int values = form.groups ? in.U8() : 0;
   for (int g = 0; g < values && in.ok(); ++g) {
     const std::string_view name = in.Block();
     arm.groups.emplace(name, in.Block());
   }
+  if (form.name) arm.name = in.Block();
   return arm;
 }
 
-void PassOverArm(ByteReader& in, int dimension) {
+void PassOverArm(ByteReader& in, const ExportedArmForm& form, int dimension) {
   in.U32();
   in.Take(static_cast<std::uint64_t>(dimension) * sizeof(double));
   const int tags = in.U8();
@@ -66,6 +74,7 @@ void PassOverArm(ByteReader& in, int dimension) {
     in.Block();
     in.Block();
   }
+  if (form.name) in.Block();
 }
 
 // A block whose length is known once it is there.
@@ -98,16 +107,20 @@ absl::Status AppendDigest(TempFile& file) {
 
 absl::Status WriteExport(const ExportSource& source, TempFile& file) {
   const bool groups = source.catalogue.parts() > 1 || source.users != nullptr;
+  const std::uint32_t version = source.catalogue.has_names() ? kVersionWithNames
+                                : groups                     ? kVersionWithGroups
+                                                             : kVersion;
+  const ExportedArmForm form = FormOf(version);
   PieceWriter pieces([&](std::string_view bytes) { return file.Append(bytes); });
   pieces.out().Fixed(AsBytes(kMagic));
-  pieces.out().U32(groups ? kVersionWithGroups : kVersion);
+  pieces.out().U32(version);
   pieces.out().Block(source.config.SerializeAsString());
   BANDANA_RETURN_IF_ERROR(pieces.Flush());
   BANDANA_RETURN_IF_ERROR(AppendBlock(source.checkpoint, file));
-  BANDANA_RETURN_IF_ERROR(PutArms(pieces, groups, source.catalogue));
+  BANDANA_RETURN_IF_ERROR(PutArms(pieces, form, source.catalogue));
   if (source.users != nullptr) {
     BANDANA_RETURN_IF_ERROR(AppendBlock(source.users, file));
-  } else if (groups) {
+  } else if (form.groups) {
     pieces.out().Block("");
     BANDANA_RETURN_IF_ERROR(pieces.Flush());
   }
@@ -134,7 +147,7 @@ absl::Status ExportedArms::ForEach(const std::function<absl::Status(CatalogueArm
   for (std::uint64_t i = 0; i < count_; ++i) {
     // Bounds what is allocated by what is there.
     if (in.remaining() < static_cast<std::size_t>(dimension_) * sizeof(double)) break;
-    CatalogueArm arm = TakeArm(in, groups_, dimension_);
+    CatalogueArm arm = TakeArm(in, form_, dimension_);
     if (!in.ok()) break;
     BANDANA_RETURN_IF_ERROR(body(std::move(arm)));
     if (i + 1 == count_ && in.Done()) return absl::OkStatus();
@@ -158,17 +171,18 @@ absl::StatusOr<ExportView> LookAtExport(std::string_view bytes) {
   const std::uint64_t arms = in.U64();
   if (!in.ok()) return DataLoss("export: truncated");
   BANDANA_ASSIGN_OR_RETURN(view.extent, ExtentOf(view.checkpoint));
-  const bool groups = view.version == kVersionWithGroups;
+  const ExportedArmForm form = FormOf(view.version);
   const std::string_view rest = in.Take(in.remaining());
   std::size_t behind = rest.size();
-  if (groups) {
+  if (form.groups) {
     ByteReader arm(rest);
-    for (std::uint64_t i = 0; i < arms && arm.ok(); ++i) PassOverArm(arm, view.extent.dimension);
+    for (std::uint64_t i = 0; i < arms && arm.ok(); ++i)
+      PassOverArm(arm, form, view.extent.dimension);
     behind = arm.ok() ? rest.size() - arm.remaining() : 0;
     view.users = arm.Block();
     if (!arm.Done()) return DataLoss("export: length mismatch");
   }
-  view.arms = ExportedArms(rest.substr(0, behind), arms, view.extent.dimension, groups);
+  view.arms = ExportedArms(rest.substr(0, behind), arms, view.extent.dimension, form);
   return view;
 }
 

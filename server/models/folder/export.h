@@ -18,7 +18,7 @@ namespace bandana::server {
 
 // The oldest and the newest form of exports that this version reads.
 inline constexpr std::uint32_t kExportVersionMin = 1;
-inline constexpr std::uint32_t kExportVersionMax = 2;
+inline constexpr std::uint32_t kExportVersionMax = 3;
 
 // What an export is made from. Its long parts give their bytes to a sink, piece by piece.
 struct ExportSource {
@@ -35,12 +35,18 @@ absl::Status WriteExport(const ExportSource& source, TempFile& file);
 std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
                          const Catalogue& catalogue, std::string_view users = {});
 
+// What each arm of an export has beside id, features and tags.
+struct ExportedArmForm {
+  bool groups = false;
+  bool name = false;
+};
+
 // The arms of an export, where its bytes are: decoded one after the other.
 class ExportedArms {
  public:
   ExportedArms() = default;
-  ExportedArms(std::string_view bytes, std::uint64_t count, int dimension, bool groups)
-      : bytes_(bytes), count_(count), dimension_(dimension), groups_(groups) {}
+  ExportedArms(std::string_view bytes, std::uint64_t count, int dimension, ExportedArmForm form)
+      : bytes_(bytes), count_(count), dimension_(dimension), form_(form) {}
 
   std::uint64_t size() const { return count_; }
   // Errors: DATA_LOSS what is there are not these arms; those of `body`, which is then called no
@@ -51,7 +57,7 @@ class ExportedArms {
   std::string_view bytes_;
   std::uint64_t count_ = 0;
   int dimension_ = 0;
-  bool groups_ = false;
+  ExportedArmForm form_;
 };
 
 // Where the parts of an export are in its bytes.

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/features_config.h"
 #include "common/design/mechanism.h"
 
 namespace bandana::server {
@@ -38,6 +39,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("coupling", CouplingOf(spec.config).words(spec));
   line("users", UserNodesOf(spec).Words(spec));
   line("features", FamilyOf(spec).Features(spec));
+  for (const std::string& block : FeatureLines(out)) line("  entries", block);
   line("rewards", RewardsText(spec));
   line("reporting", ReportingText(out));
   if (spec.half_life > absl::ZeroDuration()) {

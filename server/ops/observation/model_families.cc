@@ -205,6 +205,29 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   for (Family* family : {&open, &accepted, &refused, &closed, &failures}) family->MoveTo(out);
 }
 
+// The labels are bounded: the fields of a schema are configured.
+void AppendFields(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family values(MetricType::Counter, "bandana_model_feature_values_total",
+                "Values of named features that decisions and arms brought");
+  Family odd(MetricType::Counter, "bandana_model_feature_values_odd_total",
+             "Values of named features that were missing, unknown, or out_of_bounds");
+  for (const ModelView& model : models) {
+    for (const FieldView& field : model.fields) {
+      values.Add({{"model", model.name}, {"field", field.name}}, static_cast<double>(field.values));
+      const std::pair<const char*, std::uint64_t> kinds[] = {
+          {"missing", field.missing},
+          {"unknown", field.unknown},
+          {"out_of_bounds", field.out_of_bounds}};
+      for (const auto& [kind, count] : kinds) {
+        odd.Add({{"model", model.name}, {"field", field.name}, {"kind", kind}},
+                static_cast<double>(count));
+      }
+    }
+  }
+  values.MoveTo(out);
+  odd.MoveTo(out);
+}
+
 }  // namespace
 
 void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
@@ -292,6 +315,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   AppendUserGroups(models, out);
   AppendEffects(models, out);
   AppendPlaces(models, out);
+  AppendFields(models, out);
   for (const ModelFigure& figure : kFigures) {
     Family family(figure.type, figure.name, figure.help);
     for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));

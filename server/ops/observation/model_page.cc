@@ -44,6 +44,21 @@ std::string Privacy(const ModelView& model) {
   return facts;
 }
 
+std::string FieldTable(const ModelView& model) {
+  if (model.fields.empty()) return "";
+  std::string rows;
+  for (const FieldView& field : model.fields) {
+    absl::StrAppend(&rows, "<tr><td>", Escape(field.name), "</td><td>", Grouped(field.values),
+                    "</td><td>", Grouped(field.missing), "</td><td>", Grouped(field.unknown),
+                    "</td><td>", Grouped(field.out_of_bounds), "</td></tr>\n");
+  }
+  return absl::StrCat(
+      "<h3>Values of named features</h3>\n<div class=\"wide\"><table class=\"rows\"><thead><tr>"
+      "<th>Field</th><th>Values</th><th>Missing</th><th>Unknown</th><th>Out of bounds</th></tr>"
+      "</thead><tbody>\n",
+      rows, "</tbody></table></div>\n");
+}
+
 std::string Facts(const ModelView& model) {
   const bool is_private = !model.mechanism.empty();
   const std::string aliases = Escape(absl::StrJoin(model.aliases, ", "));
@@ -56,7 +71,7 @@ std::string Facts(const ModelView& model) {
       Fact("Reports rejected", Rejected(model)),
       Fact("Posterior version", Grouped(model.posterior_version)),
       Fact("Entries not applied yet", Grouped(model.apply_lag())),
-      Fact("Epoch", Grouped(model.epoch)), "</dl>\n");
+      Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));
 }
 
 std::string ValueWords(const EffectLook::Value& value, bool vector) {

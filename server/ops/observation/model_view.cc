@@ -96,6 +96,13 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   view.log_queue = model.log_queue();
   view.decisions_open = stats.decisions_open();
   view.features_clipped = stats.features_clipped();
+  for (const v1::FeatureFieldStats& field : stats.features()) {
+    view.fields.push_back({.name = field.name(),
+                           .values = field.values(),
+                           .missing = field.missing(),
+                           .unknown = field.unknown(),
+                           .out_of_bounds = field.out_of_bounds()});
+  }
   view.grams_repaired = stats.grams_repaired();
   SetUserGroups(model.spec(), stats, view);
   SetEffects(stats, view);

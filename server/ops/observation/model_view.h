@@ -36,6 +36,15 @@ struct EffectsView {
 // The reason of a model that is absent (ModelRegistry::Absent).
 inline constexpr std::string_view kClosedReason = "closed";
 
+// How the values of one named feature came, since the start.
+struct FieldView {
+  std::string name;
+  std::uint64_t values = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t unknown = 0;
+  std::uint64_t out_of_bounds = 0;
+};
+
 struct RefusalView {
   std::string reason;  // NameOf, or kClosedReason
   std::string text;
@@ -76,6 +85,7 @@ struct ModelView {
   int log_queue = 0;  // records that wait for the disk
   std::uint64_t decisions_open = 0;
   std::uint64_t features_clipped = 0;
+  std::vector<FieldView> fields;  // of its schema, where contexts are not private
   std::uint64_t grams_repaired = 0;
   double posterior_age_seconds = 0;      // since it last moved while entries wait; 0 when none does
   std::optional<RewardTotals> rewards;   // non-private models; for the status page only

@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/model_rules.h"
+#include "common/features/encoder.h"
 
 namespace bandana::server {
 namespace {
@@ -35,17 +36,41 @@ absl::Duration MovingTime(std::size_t bytes) {
   return absl::Seconds(1) * (static_cast<double>(bytes) / kStreamBytesPerSecondMin);
 }
 
-absl::Status AppendArms(const v1::PutArmsRequest& message, int arms_max,
+// The vector of an arm whose values have names; the vector that is given for any other.
+absl::Status FillFeatures(const v1::Arm& arm, HostedModel& model, std::vector<double>& features) {
+  features.assign(arm.features().begin(), arm.features().end());
+  if (!arm.has_named_features()) return absl::OkStatus();
+  const FeatureSchema* const schema = model.spec().public_spec.features.get();
+  if (schema == nullptr) {
+    return InvalidArgument("named_features: the model has no schema of named features");
+  }
+  if (!features.empty()) return InvalidArgument("features or named_features, got both");
+  // What a catalogue holds is public.
+  ValueLog log;
+  log.Begin(ValueRule::kOpen, schema->fields().size());
+  features.resize(static_cast<std::size_t>(schema->dimension()));
+  BANDANA_RETURN_IF_ERROR(
+      EncodeArm(*schema, arm.named_features(), {.list = "named_features"}, log, features));
+  model.CountValues(log.counts());
+  return absl::OkStatus();
+}
+
+absl::Status AppendArms(const v1::PutArmsRequest& message, HostedModel& model,
                         std::vector<CatalogueArm>& arms) {
+  const int arms_max = model.spec().arms_max;
   for (const v1::Arm& arm : message.arms()) {
     if (static_cast<int>(arms.size()) >= arms_max) {
       return absl::ResourceExhaustedError(
           absl::StrCat("arms: the catalogue holds at most arms_max = ", arms_max));
     }
+    std::vector<double> features;
+    const absl::Status filled = FillFeatures(arm, model, features);
+    if (!filled.ok()) return Annotate(filled, absl::StrCat("arm ", arm.id()));
     arms.push_back({.id = arm.id(),
-                    .features = {arm.features().begin(), arm.features().end()},
+                    .features = std::move(features),
                     .tags = {arm.tags().begin(), arm.tags().end()},
-                    .groups = {arm.groups().begin(), arm.groups().end()}});
+                    .groups = {arm.groups().begin(), arm.groups().end()},
+                    .name = arm.name()});
   }
   return absl::OkStatus();
 }
@@ -89,9 +114,8 @@ absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       v1::PutArmsResponse& response) {
   std::vector<CatalogueArm> arms;
   BANDANA_RETURN_IF_ERROR(
-      ReadAll(context, std::move(first), reader, [&](const v1::PutArmsRequest& message) {
-        return AppendArms(message, model.spec().arms_max, arms);
-      }));
+      ReadAll(context, std::move(first), reader,
+              [&](const v1::PutArmsRequest& message) { return AppendArms(message, model, arms); }));
   return model.PutArms(arms, &response);
 }
 
@@ -117,6 +141,7 @@ absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& 
     message.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
     message.clear_groups();
     for (const auto& [name, value] : arm.groups) (*message.mutable_groups())[name] = value;
+    message.set_name(arm.name);
     written = writer.Write(message);
     return written;
   });

@@ -24,18 +24,21 @@ constexpr Rpc OffQueues(std::string_view name, Roles any_of, Scope scope) {
   return {{name, any_of, scope}};
 }
 
+// SelectRequest.explain shows what GetPosterior does, so both have one rule.
+constexpr Roles kReadsPosterior = Role::kSelect;
+
 constexpr Rpc kRpcs[] = {
     OnQueues<&Handlers::GetModel>("bandana.v1.Recommender/GetModel", Role::kSelect | Role::kReport,
                                   Scope::kNamedModel, CallClass::kSelect, kCold),
-    OnQueues<&Handlers::Select>("bandana.v1.Recommender/Select", Role::kSelect, Scope::kNamedModel,
-                                CallClass::kSelect, kHot),
-    OnQueues<&Handlers::BatchSelect>("bandana.v1.Recommender/BatchSelect", Role::kSelect,
+    OnQueues<&Handlers::Select>("bandana.v1.Recommender/Select", kReadsPosterior,
+                                Scope::kNamedModel, CallClass::kSelect, kHot),
+    OnQueues<&Handlers::BatchSelect>("bandana.v1.Recommender/BatchSelect", kReadsPosterior,
                                      Scope::kNamedModel, CallClass::kSelect, kHot),
     OnQueues<&Handlers::Report>("bandana.v1.Recommender/Report", Role::kReport, Scope::kNamedModel,
                                 CallClass::kReport, kHot, /*hushable=*/true),
     OnQueues<&Handlers::Submit>("bandana.v1.Recommender/Submit", Role::kReport, Scope::kNamedModel,
                                 CallClass::kReport, kHot),
-    OnQueues<&Handlers::GetPosterior>("bandana.v1.Recommender/GetPosterior", Role::kSelect,
+    OnQueues<&Handlers::GetPosterior>("bandana.v1.Recommender/GetPosterior", kReadsPosterior,
                                       Scope::kNamedModel, CallClass::kSelect, kCold),
     OnQueues<&Handlers::GetArmEffects>("bandana.v1.Recommender/GetArmEffects", Role::kSelect,
                                        Scope::kNamedModel, CallClass::kSelect, kCold),

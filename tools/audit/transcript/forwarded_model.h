@@ -44,7 +44,10 @@ class ForwardedModel : public server::HostedModel {
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
     model_->CountRejected(code, reason, count);
   }
-  void CountFeaturesClipped(std::uint64_t count) override { model_->CountFeaturesClipped(count); }
+  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override {
+    model_->CountVectors(arms, clipped);
+  }
+  void CountValues(std::span<const FieldCount> counts) override { model_->CountValues(counts); }
   absl::Status PutArms(std::span<const server::CatalogueArm> arms,
                        v1::PutArmsResponse* response) override {
     return model_->PutArms(arms, response);

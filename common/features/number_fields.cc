@@ -1,0 +1,131 @@
+// Fields of numbers: numeric, cyclic, boolean, vector.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "absl/strings/str_cat.h"
+#include "common/features/fields.h"
+
+namespace bandana {
+namespace {
+
+using google::protobuf::Value;
+
+bool IsFiniteNumber(const Value& value) {
+  return value.kind_case() == Value::kNumberValue && std::isfinite(value.number_value());
+}
+
+}  // namespace
+
+Found NumericField::Encode(const Value& value, std::span<double> block) const {
+  if (!IsFiniteNumber(value)) return Found::kWrong;
+  const double given = value.number_value();
+  const double inside = std::clamp(given, low_, high_);
+  const double share =
+      log_ ? (std::log(inside) - std::log(low_)) / (std::log(high_) - std::log(low_))
+           : (inside - low_) / (high_ - low_);
+  block[0] = std::clamp(2 * share - 1, -1.0, 1.0);
+  return inside == given ? Found::kValue : Found::kOutOfBounds;
+}
+
+std::string NumericField::Constraint(Found found) const {
+  if (found == Found::kOutOfBounds) return absl::StrCat("must be in [", low_, ", ", high_, "]");
+  return "must be a number";
+}
+
+std::string NumericField::Text() const {
+  return absl::StrCat("numeric ", ExactNumber(low_), " ", ExactNumber(high_),
+                      log_ ? " log" : " linear");
+}
+
+v1::FeatureField NumericField::ToProto() const {
+  v1::FeatureField field;
+  field.set_name(name());
+  field.mutable_numeric()->set_low(low_);
+  field.mutable_numeric()->set_high(high_);
+  field.mutable_numeric()->set_log(log_);
+  return field;
+}
+
+Found CyclicField::Encode(const Value& value, std::span<double> block) const {
+  if (!IsFiniteNumber(value)) return Found::kWrong;
+  const double turns = std::fmod(value.number_value(), period_) / period_;
+  block[0] = std::sin(2 * std::numbers::pi * turns);
+  block[1] = std::cos(2 * std::numbers::pi * turns);
+  return Found::kValue;
+}
+
+std::string CyclicField::Constraint(Found) const { return "must be a number"; }
+
+std::string CyclicField::EntryName(int entry) const {
+  return absl::StrCat(name(), entry == 0 ? ".sin" : ".cos");
+}
+
+std::string CyclicField::Text() const { return absl::StrCat("cyclic ", ExactNumber(period_)); }
+
+v1::FeatureField CyclicField::ToProto() const {
+  v1::FeatureField field;
+  field.set_name(name());
+  field.mutable_cyclic()->set_period(period_);
+  return field;
+}
+
+Found BooleanField::Encode(const Value& value, std::span<double> block) const {
+  if (value.kind_case() != Value::kBoolValue) return Found::kWrong;
+  block[0] = value.bool_value() ? 1 : -1;
+  return Found::kValue;
+}
+
+std::string BooleanField::Constraint(Found) const { return "must be true or false"; }
+
+v1::FeatureField BooleanField::ToProto() const {
+  v1::FeatureField field;
+  field.set_name(name());
+  field.mutable_boolean();
+  return field;
+}
+
+Found VectorField::Encode(const Value& value, std::span<double> block) const {
+  if (value.kind_case() != Value::kListValue) return Found::kWrong;
+  const auto& numbers = value.list_value().values();
+  if (static_cast<std::size_t>(numbers.size()) != block.size()) return Found::kWrong;
+  double largest = 0;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const Value& number = numbers[static_cast<int>(i)];
+    if (!IsFiniteNumber(number)) return Found::kWrong;
+    block[i] = number.number_value();
+    largest = std::max(largest, std::abs(block[i]));
+  }
+  if (largest == 0) return Found::kValue;
+  // Divided by the largest first: squares may overflow, or vanish.
+  double sum = 0;
+  for (const double v : block) sum += (v / largest) * (v / largest);
+  const double relative_norm = std::sqrt(sum);  // in [1, sqrt(size)]
+  const bool outside = largest > l2_max_ / relative_norm;
+  for (double& v : block) v = outside ? v / largest / relative_norm : v / l2_max_;
+  return outside ? Found::kOutOfBounds : Found::kValue;
+}
+
+std::string VectorField::Constraint(Found found) const {
+  if (found == Found::kOutOfBounds)
+    return absl::StrCat("must have an l2 norm of at most ", l2_max_);
+  return absl::StrCat("must be a list of ", size(), " numbers");
+}
+
+std::string VectorField::EntryName(int entry) const {
+  return absl::StrCat(name(), "[", entry, "]");
+}
+
+std::string VectorField::Text() const {
+  return absl::StrCat("vector ", size(), " ", ExactNumber(l2_max_));
+}
+
+v1::FeatureField VectorField::ToProto() const {
+  v1::FeatureField field;
+  field.set_name(name());
+  field.mutable_vector()->set_dimension(static_cast<std::uint32_t>(size()));
+  field.mutable_vector()->set_l2_max(l2_max_);
+  return field;
+}
+
+}  // namespace bandana

@@ -1,0 +1,174 @@
+#include "common/features/schema.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace bandana {
+namespace {
+
+// Far more than rounding can add to the norm of a vector of 4096 entries.
+constexpr double kRounding = 1 - 0x1p-36;
+constexpr char kEncoding[] = "features=1\n";
+
+std::string SizeWords(const std::vector<FeatureBlock>& blocks) {
+  std::vector<const FeatureBlock*> largest;
+  for (const FeatureBlock& block : blocks) largest.push_back(&block);
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto* a, const auto* b) { return a->size > b->size; });
+  constexpr std::size_t kShown = 3;
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kShown, largest.size()); ++i) {
+    absl::StrAppend(&words, i == 0 ? "" : ", ", largest[i]->name, " ", largest[i]->size);
+  }
+  return largest.size() > kShown ? words + ", .." : words;
+}
+
+}  // namespace
+
+void FeatureSchema::Place(std::string text, FeatureBlock block) {
+  block.begin = dimension_;
+  block.text = std::move(text);
+  // Far above every limit, far below an overflow.
+  dimension_ = static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{dimension_} + block.size, std::int64_t{1} << 30));
+  blocks_.push_back(std::move(block));
+}
+
+void FeatureSchema::AddFields(const v1::FeatureSchema& schema, const SchemaErrors& errors) {
+  const auto add = [&](const v1::FeatureField& message, const std::string& path,
+                       FeatureBlock::Part part) {
+    std::unique_ptr<FeatureField> field = MakeField(message, path, errors);
+    if (field == nullptr) return;
+    if (!by_name_.emplace(field->name(), static_cast<int>(fields_.size())).second ||
+        field->name() == "bias") {
+      errors(path + ".name",
+             absl::StrCat("must be one that no other field has, got ", field->name()));
+      return;
+    }
+    begins_.push_back(dimension_);
+    Place(absl::StrCat(part == FeatureBlock::Part::kContext ? "context=" : "arm=", field->name(),
+                       " ", field->Text()),
+          {.part = part, .name = field->name(), .begin = 0, .size = field->size(), .text = {}});
+    fields_.push_back(std::move(field));
+  };
+  for (int i = 0; i < schema.context_size(); ++i) {
+    add(schema.context(i), absl::StrCat("context[", i, "]"), FeatureBlock::Part::kContext);
+  }
+  context_fields_ = static_cast<int>(fields_.size());
+  for (int i = 0; i < schema.arm_size(); ++i) {
+    add(schema.arm(i), absl::StrCat("arm[", i, "]"), FeatureBlock::Part::kArm);
+  }
+}
+
+void FeatureSchema::AddCrosses(const v1::FeatureSchema& schema, const SchemaErrors& errors) {
+  std::vector<std::pair<int, int>> known;
+  for (int i = 0; i < schema.crosses_size(); ++i) {
+    const v1::FeatureCross& cross = schema.crosses(i);
+    const std::string path = absl::StrCat("crosses[", i, "]");
+    const int a = FieldOf(cross.a());
+    const int b = FieldOf(cross.b());
+    if (a < 0) errors(path + ".a", absl::StrCat("no field has the name ", QuotedText(cross.a())));
+    if (b < 0) errors(path + ".b", absl::StrCat("no field has the name ", QuotedText(cross.b())));
+    if (a < 0 || b < 0) continue;
+    const auto pair = std::minmax(a, b);
+    if (a == b) {
+      errors(path, "must be of two different fields");
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), std::pair<int, int>(pair)) != known.end()) {
+      errors(path, "is there twice");
+      continue;
+    }
+    known.emplace_back(pair);
+    const std::int64_t size = std::int64_t{fields_[static_cast<std::size_t>(a)]->size()} *
+                              fields_[static_cast<std::size_t>(b)]->size();
+    crosses_.push_back({.a = a, .b = b, .begin = dimension_});
+    Place(absl::StrCat("cross=", cross.a(), " ", cross.b()),
+          {.part = FeatureBlock::Part::kCross,
+           .name = absl::StrCat(cross.a(), " x ", cross.b()),
+           .begin = 0,
+           .size = static_cast<int>(size),
+           .text = {}});
+  }
+}
+
+std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const v1::FeatureSchema& schema,
+                                                         double l2_max, int dimension_max,
+                                                         const SchemaErrors& errors) {
+  bool good = true;
+  const SchemaErrors note = [&](std::string_view field, std::string message) {
+    good = false;
+    errors(field, std::move(message));
+  };
+  // Not make_shared: the constructor is private.
+  std::shared_ptr<FeatureSchema> made(new FeatureSchema);
+  made->l2_max_ = l2_max;
+  made->has_bias_ = schema.bias();
+  if (schema.bias()) {
+    made->Place(
+        "bias",
+        {.part = FeatureBlock::Part::kBias, .name = "bias", .begin = 0, .size = 1, .text = {}});
+  }
+  made->AddFields(schema, note);
+  if (good) made->AddCrosses(schema, note);
+  if (!good) return nullptr;
+  if (made->blocks_.empty()) {
+    note("", "must have a bias or at least one field");
+  } else if (made->dimension_ > dimension_max) {
+    note("", absl::StrCat("makes ", made->dimension_, " entries (", SizeWords(made->blocks_),
+                          "), at most ", dimension_max,
+                          " are allowed: take fewer values, hash_bits or crosses"));
+  }
+  if (!good) return nullptr;
+  made->scale_ = l2_max / std::sqrt(static_cast<double>(made->blocks_.size())) * kRounding;
+  return made;
+}
+
+int FeatureSchema::FieldOf(std::string_view name) const {
+  const auto known = by_name_.find(ToAbsl(name));
+  return known == by_name_.end() ? -1 : known->second;
+}
+
+std::string FeatureSchema::EntryName(int entry) const {
+  const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), entry,
+                                      [](int e, const FeatureBlock& b) { return e < b.begin; });
+  const FeatureBlock& block = *std::prev(after);
+  const int inside = entry - block.begin;
+  if (block.part == FeatureBlock::Part::kBias) return block.name;
+  if (block.part != FeatureBlock::Part::kCross) {
+    return fields_[static_cast<std::size_t>(FieldOf(block.name))]->EntryName(inside);
+  }
+  const auto cross = std::find_if(crosses_.begin(), crosses_.end(),
+                                  [&](const CrossPlace& c) { return c.begin == block.begin; });
+  const FeatureField& a = *fields_[static_cast<std::size_t>(cross->a)];
+  const FeatureField& b = *fields_[static_cast<std::size_t>(cross->b)];
+  return absl::StrCat(a.EntryName(inside / b.size()), " x ", b.EntryName(inside % b.size()));
+}
+
+std::string FeatureSchema::Text() const {
+  std::string text = kEncoding;
+  for (const FeatureBlock& block : blocks_) absl::StrAppend(&text, "feature_", block.text, "\n");
+  return text;
+}
+
+v1::FeatureSchema FeatureSchema::ToProto() const {
+  v1::FeatureSchema schema;
+  schema.set_bias(has_bias_);
+  for (int i = 0; i < static_cast<int>(fields_.size()); ++i) {
+    *(IsContext(i) ? schema.add_context() : schema.add_arm()) =
+        fields_[static_cast<std::size_t>(i)]->ToProto();
+  }
+  for (const CrossPlace& place : crosses_) {
+    v1::FeatureCross& cross = *schema.add_crosses();
+    cross.set_a(fields_[static_cast<std::size_t>(place.a)]->name());
+    cross.set_b(fields_[static_cast<std::size_t>(place.b)]->name());
+  }
+  return schema;
+}
+
+}  // namespace bandana

@@ -1,0 +1,178 @@
+#include "server/ops/config/recipes.h"
+
+#include <algorithm>
+
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kClicks =
+    R"(# Clicks on articles, products or banners: which one to show now.
+#   bandana-server --config FILE --data_dir DIR        serves it
+#   bandana-server --config FILE --check_config        explains it, entry by entry
+models {
+  name: "clicks"
+
+  # What the application sends in `context` and of each arm, by name (docs/design/features.md). Replace these fields by
+  # yours; `bandana-ctl features fit EXAMPLES.jsonl` proposes some.
+  features {
+    bias: true                     # the click rate that everything has
+    context { name: "device" categorical { values: ["ios", "android", "web"] } }
+    context { name: "hour" cyclic { period: 24 } }
+    arm { name: "category" categorical { hash_bits: 4 } }
+    arm { name: "age_hours" numeric { low: 0.1 high: 1000 log: true } }
+    arm { name: "tags" set { hash_bits: 4 } }
+    # What one context likes and another does not: without a cross, all contexts rank alike.
+    crosses { a: "device" b: "category" }
+    crosses { a: "hour" b: "category" }
+  }
+
+  # Of everybody, of each user, of each arm: an arm that is popular, a user who clicks much.
+  effects { standard {} }
+
+  # A reward is 1 for a click, 0 for none.
+  reward_min: 0
+  reward_max: 1
+  reward_binary: true
+  reward_stddev: 0.3               # noise of one reward: about sqrt(p (1 - p)); 0.3 suits click rates of 5 to 20 %
+  exploration { alpha: 0.3 }       # more tries more; 0 never tries
+
+  # No click within 30 minutes counts as none: the application reports clicks alone. It must be called for every
+  # decision that is shown, so that none counts as seen that was not.
+  reporting { reward_window { duration { seconds: 1800 } default_reward: 0 } }
+  mode: NON_PRIVATE                # the server sees clicks; "notifications" shows the private form
+}
+)";
+
+constexpr std::string_view kRatings = R"(# Ratings of films, songs or meals, from 1 to 5 stars.
+#   bandana-server --config FILE --data_dir DIR        serves it
+#   bandana-server --config FILE --check_config        explains it, entry by entry
+models {
+  name: "ratings"
+
+  # Replace these fields by yours; `bandana-ctl features fit EXAMPLES.jsonl` proposes some.
+  features {
+    bias: true                     # the mean of all ratings
+    context { name: "mood" categorical { hash_bits: 3 } }
+    arm { name: "genres" set { hash_bits: 4 } }
+    arm { name: "year" numeric { low: 1950 high: 2030 } }
+    arm { name: "title" text { hash_bits: 5 } }
+    crosses { a: "mood" b: "genres" }
+  }
+  # Of everybody, of each user, of each film: who rates high, what is rated high.
+  effects { standard {} }
+
+  reward_min: 1
+  reward_max: 5
+  reward_stddev: 1                 # ratings of one film by one user differ by about a star
+  exploration { alpha: 0.3 }
+
+  # A rating counts when it comes; what is not rated teaches nothing.
+  mode: NON_PRIVATE
+  token_lifetime { seconds: 604800 }   # a week to rate what was shown
+}
+)";
+
+constexpr std::string_view kNotifications =
+    R"(# Which notification to send, learnt from randomized reactions: each device adds the noise, by the SDK, before anything
+# leaves it. The server never sees who opened what.
+#   bandana-server --config FILE --data_dir DIR        serves it
+#   bandana-server --config FILE --check_config        explains it, entry by entry
+models {
+  name: "notifications"
+
+  # Bounds and values are public and part of the policy that devices check. Declare them, or take them from public
+  # data, never from what users did.
+  features {
+    bias: true
+    context { name: "hour" cyclic { period: 24 } }
+    context { name: "weekend" boolean {} }
+    arm { name: "kind" categorical { values: ["message", "offer", "reminder", "news"] } }
+    arm { name: "urgent" boolean {} }
+    crosses { a: "hour" b: "kind" }
+    crosses { a: "weekend" b: "kind" }
+  }
+  effects { standard {} }          # of everybody, of each user, of each notification
+
+  # 1 for an opened notification, 0 for one that was not.
+  reward_min: 0
+  reward_max: 1
+  reward_binary: true
+  reward_stddev: 0.3               # of the reaction alone: the randomizer's noise is added by itself
+  exploration { alpha: 0.3 }
+
+  mode: LOCAL_REWARD
+  privacy {
+    epsilon: 2                     # per reaction: at most e^2 times as likely with the other reaction
+    events_per_user_max: 1000      # what a user spends in all is at most 1000 times as much
+  }
+  # Every decision is reported when its hour is over, opened or not: that a report comes says nothing.
+  reporting { reward_window { duration { seconds: 3600 } default_reward: 0 } }
+}
+)";
+
+constexpr std::string_view kCatalogue =
+    R"(# A catalogue that the server keeps: callers send a context and ask for arms by tags. For up to a million arms.
+#   bandana-server --config FILE --data_dir DIR        serves it
+#   bandana-server --config FILE --check_config        explains it, entry by entry
+# Arms come by Admin.PutArms, with name, tags and named_features.
+models {
+  name: "catalogue"
+
+  # Replace these fields by yours; `bandana-ctl features fit EXAMPLES.jsonl` proposes some.
+  features {
+    bias: true
+    context { name: "device" categorical { values: ["ios", "android", "web"] } }
+    context { name: "hour" cyclic { period: 24 } }
+    arm { name: "price" numeric { low: 1 high: 500 log: true } }
+    arm { name: "brand" categorical { hash_bits: 5 } }
+    arm { name: "title" text { hash_bits: 5 } }
+    crosses { a: "device" b: "price" }
+    crosses { a: "hour" b: "brand" }
+  }
+  effects { standard {} }          # of everybody, of each user, of each product
+  arms_max: 1000000
+
+  # The reward is what the sale was worth, as a share of the most that counts.
+  reward_min: 0
+  reward_max: 1
+  reward_stddev: 0.2               # most decisions sell nothing
+  exploration { alpha: 0.3 }
+
+  # A sale within a day counts; nothing sold by then counts as 0.
+  reporting { reward_window { duration { seconds: 86400 } default_reward: 0 } }
+  token_lifetime { seconds: 86400 }
+  mode: NON_PRIVATE
+}
+# A query may match the whole catalogue.
+limits { arms_per_request_max: 10000 }
+)";
+
+struct NamedRecipe {
+  std::string_view name;
+  std::string_view text;
+};
+constexpr NamedRecipe kRecipes[] = {{"clicks", kClicks},
+                                    {"ratings", kRatings},
+                                    {"notifications", kNotifications},
+                                    {"catalogue", kCatalogue}};
+
+}  // namespace
+
+absl::StatusOr<std::string_view> Recipe(std::string_view name) {
+  const auto* const found = std::ranges::find(kRecipes, name, &NamedRecipe::name);
+  if (found != std::end(kRecipes)) return found->text;
+  return NotFound("no recipe is named so; there are ", RecipeNames());
+}
+
+std::string RecipeNames() {
+  std::string names;
+  for (const NamedRecipe& recipe : kRecipes) {
+    names += names.empty() ? "" : "|";
+    names += recipe.name;
+  }
+  return names;
+}
+
+}  // namespace bandana::server

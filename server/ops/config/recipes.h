@@ -1,0 +1,17 @@
+// Configurations to begin with, for what most applications do.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace bandana::server {
+
+// A commented configuration file with one model that a server serves as it stands. Names: clicks,
+// ratings, notifications, catalogue. Errors: NOT_FOUND naming them.
+absl::StatusOr<std::string_view> Recipe(std::string_view name);
+// "clicks|ratings|...".
+std::string RecipeNames();
+
+}  // namespace bandana::server

@@ -1,0 +1,126 @@
+// What bandana-ctl says of named features.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bandana/v1/config.pb.h"
+#include "common/base/file.h"
+#include "common/wire/arms_tsv.h"
+#include "tests/support/feature_schemas.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+#include "tools/ctl/features.h"
+#include "tools/ctl/model_file.h"
+#include "tools/ctl/text.h"
+
+namespace bandana {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::IsOkAndHolds;
+using testing::kShopSchema;
+using testing::MakeSchema;
+using testing::StatusIs;
+
+TEST(CtlFeaturesTest, ExplainsAnExample) {
+  const auto text = ExplainFeatures(*MakeSchema(kShopSchema),
+                                    R"({"context": {"device": "web"},
+                                        "arms": [{"id": "a", "features": {"price": 600}}]})");
+  ASSERT_THAT(text, IsOk());
+  EXPECT_THAT(*text, HasSubstr("dimension 39, every block times 0.408248\n"));
+  EXPECT_THAT(*text, HasSubstr("arms[0] \"a\"\n      0  bias"));
+  EXPECT_THAT(*text, HasSubstr("      3  device=web"));
+  EXPECT_THAT(*text, HasSubstr("      6  price                                     0.408248\n"));
+  EXPECT_THAT(*text, HasSubstr("note: arms[0].features.price: must be in [1, 500], got 600"));
+}
+
+TEST(CtlFeaturesTest, NamesWhatIsWrongWithAnExample) {
+  const auto schema = MakeSchema(kShopSchema);
+  const auto code = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(ExplainFeatures(*schema, "{"), StatusIs(code, "not a JSON object"));
+  EXPECT_THAT(ExplainFeatures(*schema, "{}"), StatusIs(code, "arms: must be a list"));
+  EXPECT_THAT(ExplainFeatures(*schema, R"({"arms": [3]})"),
+              StatusIs(code, "arms[0]: must be an object, got 3"));
+  EXPECT_THAT(ExplainFeatures(*schema, R"({"arms": [{"features": {"price": "x"}}]})"),
+              StatusIs(code, "arms[0].features.price: must be a number, got \"x\""));
+}
+
+TEST(CtlFeaturesTest, ProposesASchemaThatParses) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i) {
+    lines += R"({"context": {"device": ")" + std::string(i % 2 == 0 ? "ios" : "web") +
+             R"(", "hour": )" + std::to_string(i % 24) + R"(, "odd": )" +
+             (i % 2 == 0 ? "1" : "\"x\"") + R"(}, "arm": {"price": )" + std::to_string(1 + i * i) +
+             R"(, "stock": )" + std::to_string(i % 10) + R"(, "new": true, "tags": ["t)" +
+             std::to_string(i % 100) + R"("], "title": "a title of some words )" +
+             std::to_string(i) + R"(", "at": [3, 4]}})" + "\n";
+  }
+  const auto text = FitFeatures(lines);
+  ASSERT_THAT(text, IsOk());
+  v1::ModelConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(*text, &config)) << *text;
+  EXPECT_THAT(testing::SchemaMistakes(config.features()), ::testing::IsEmpty()) << *text;
+  EXPECT_THAT(*text, HasSubstr("name: \"device\" categorical { values: \"ios\" values: \"web\" }"));
+  EXPECT_THAT(*text, HasSubstr("name: \"hour\" cyclic { period: 24 }"));
+  EXPECT_THAT(*text, HasSubstr("# context \"odd\": values of one kind"));
+  EXPECT_THAT(*text, HasSubstr("log: true"));
+  EXPECT_THAT(*text, HasSubstr("name: \"stock\" numeric { low: 0 high: 9 }"));
+  EXPECT_THAT(*text, HasSubstr("name: \"new\" boolean {}"));
+  EXPECT_THAT(*text, HasSubstr("name: \"tags\" set { hash_bits: 6 }"));
+  EXPECT_THAT(*text, HasSubstr("name: \"title\" text { hash_bits: 6 }"));
+  EXPECT_THAT(*text, HasSubstr("name: \"at\" vector { dimension: 2 l2_max: 5 }"));
+  EXPECT_THAT(*text, HasSubstr("In a private model bounds and values must be declared"));
+}
+
+TEST(CtlArmsTest, JsonLinesHaveNamesAndNamedFeatures) {
+  const testing::TempDir folder;
+  const std::string path = folder.File("arms.jsonl");
+  ASSERT_THAT(WriteFileDurably(path,
+                               "{\"id\": 7, \"name\": \"pen\", \"tags\": [\"new\"], "
+                               "\"namedFeatures\": {\"price\": 2}}\n\n{\"id\": 8}\n",
+                               0644),
+              IsOk());
+  const auto arms = ReadArms(path, 0);
+  ASSERT_THAT(arms, IsOk());
+  ASSERT_EQ(arms->size(), 2u);
+  EXPECT_EQ((*arms)[0].name(), "pen");
+  EXPECT_EQ((*arms)[0].named_features().fields().at("price").number_value(), 2);
+  ASSERT_THAT(WriteFileDurably(path, "{\"id\": 7}\n{\"id\": -7}\n", 0644), IsOk());
+  EXPECT_THAT(ReadArms(path, 0), StatusIs(absl::StatusCode::kInvalidArgument, "line 2: "));
+}
+
+// What `arms list` prints, `arms put` reads.
+TEST(CtlArmsTest, NamesAreInArmsTsv) {
+  v1::Arm arm;
+  arm.set_id(7);
+  arm.add_features(0.5);
+  for (const std::string name : {"", "a pen, new"}) {
+    for (const bool group : {false, true}) {
+      arm.set_name(name);
+      arm.clear_groups();
+      if (group) (*arm.mutable_groups())["genre"] = "rock";
+      const auto read = ParseArmsTsv(ArmLine(arm), 1, 10);
+      ASSERT_THAT(read, IsOk()) << ArmLine(arm);
+      EXPECT_EQ((*read)[0].name, name);
+      EXPECT_EQ((*read)[0].groups.size(), group ? 1u : 0u);
+    }
+  }
+  const auto code = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\ta\tb\n", 1, 10), StatusIs(code, "more than five fields"));
+  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\t" + std::string(129, 'a') + "\n", 1, 10),
+              StatusIs(code, "a name of 129 bytes"));
+}
+
+TEST(CtlFeaturesTest, NamesTheLineThatIsWrong) {
+  EXPECT_THAT(
+      FitFeatures("{\"arm\": {\"a\": 1}}\n\n{\"arm\": 3}\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, "line 3: arm: must be an object, got 3"));
+  EXPECT_THAT(FitFeatures("{}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "1 examples, none"));
+}
+
+}  // namespace
+}  // namespace bandana

@@ -1,0 +1,50 @@
+// Every recipe is a configuration that a server serves.
+#include "server/ops/config/recipes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_split.h"
+#include "common/base/file.h"
+#include "server/ops/config/config_file.h"
+#include "server/ops/config/config_summary.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::server {
+namespace {
+
+using ::bandana::testing::IsOk;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::TempDir;
+
+TEST(RecipesTest, EachPassesTheCheck) {
+  const TempDir folder;
+  const std::vector<std::string> names = absl::StrSplit(RecipeNames(), '|');
+  EXPECT_THAT(names, ::testing::ElementsAre("clicks", "ratings", "notifications", "catalogue"));
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const auto recipe = Recipe(name);
+    ASSERT_THAT(recipe, IsOk());
+    ASSERT_THAT(WriteFileDurably(folder.File(name), *recipe, 0644), IsOk());
+    const auto config = LoadConfig(folder.File(name), {.data_dir = folder.File("data")});
+    ASSERT_THAT(config, IsOk());
+    for (const ConfigMistake& mistake : config->mistakes) ADD_FAILURE() << ToString(name, mistake);
+    ASSERT_TRUE(config->spec.has_value());
+    ASSERT_EQ(config->spec->models.size(), 1u);
+    EXPECT_EQ(config->spec->models[0].public_spec.name, name);
+    EXPECT_NE(config->spec->models[0].public_spec.features, nullptr);
+    EXPECT_THAT(Summary(*config->spec), ::testing::HasSubstr("bias"));
+  }
+}
+
+TEST(RecipesTest, OtherNamesAreRefused) {
+  EXPECT_THAT(Recipe("films"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       "no recipe is named so; there are clicks|ratings|notifications|catalogue"));
+}
+
+}  // namespace
+}  // namespace bandana::server
