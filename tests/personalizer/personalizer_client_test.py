@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import processes  # noqa: E402
 
 KEY = "personalizer-key-0a1b2c3d4e5f6071"
+OTHER_KEY = "another-key-5f3c9f0de1b24c7a"
 ONLINE = 'models { name: "loop" dimension: 64 shared {} mode: NON_PRIVATE exploration { alpha: 0.5 } reward_stddev: 0.5 %s }'
 WINDOW = "reporting { reward_window { duration { seconds: 600 } } }"
 PRIVATE = ('models { name: "loop" dimension: 16 shared {} mode: CENTRAL_REWARD privacy { epsilon: 2 delta: 1e-6 } '
@@ -27,7 +28,8 @@ LOCAL = ('models { name: "loop" dimension: 16 shared {} mode: LOCAL_REWARD priva
          "reporting { one_per_decision: true } }")
 CONFIG = """listen: "127.0.0.1:0" http_listen: "127.0.0.1:0" api_listen: "127.0.0.1:0"
 api {{ personalizer {{ {face} }} }}
-access {{ principals {{ name: "loop" token_sha256: "{digest}" roles: ROLE_SELECT roles: ROLE_REPORT models: "loop" }} }}
+access {{ principals {{ name: "loop" token_sha256: "{digest}" roles: ROLE_SELECT roles: ROLE_REPORT models: "loop" }}
+  principals {{ name: "other" token_sha256: "{other}" roles: ROLE_SELECT roles: ROLE_REPORT models: "loop" }} }}
 {model}
 """
 ACTIONS = [{"id": name, "features": [{"tag": name}]} for name in "abc"]
@@ -41,7 +43,8 @@ class Server:
         self._children = processes.Children()
         folder = self._folder.name
         with open(f"{folder}/server.textproto", "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(face=face, digest=hashlib.sha256(KEY.encode()).hexdigest(), model=model))
+            file.write(CONFIG.format(face=face, digest=hashlib.sha256(KEY.encode()).hexdigest(),
+                                     other=hashlib.sha256(OTHER_KEY.encode()).hexdigest(), model=model))
         log = f"{folder}/server.log"
         server = self._children.start(log, [program, "--config", f"{folder}/server.textproto", "--data_dir", f"{folder}/data"])
         self.endpoint = "http://" + processes.await_ready(server, log)["api"]
@@ -53,11 +56,11 @@ class Server:
         self._children.close()
         self._folder.cleanup()
 
-    def call(self, path, body, method="POST"):
+    def call(self, path, body, method="POST", key=KEY):
         """Status and text of an answer of the face. `body`: an object, or text as it is."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.endpoint}/personalizer/{path}", data if method != "GET" else None,
-                                         {"Ocp-Apim-Subscription-Key": KEY, "Content-Type": "application/json"}, method=method)
+                                         {"Ocp-Apim-Subscription-Key": key, "Content-Type": "application/json"}, method=method)
         try:
             with urllib.request.urlopen(request) as answer:
                 return answer.status, answer.read().decode()
@@ -123,6 +126,9 @@ def check_apprentice(program, checks):
                          (201, "b"))
         status, text = server.call("v1.0/configurations/service", b"", "GET")
         checks.equal("learning mode", (status, json.loads(text).get("learningMode")), (200, "Apprentice"))
+        server.call("v1.0/rank", {"eventId": "mine", "actions": ACTIONS})
+        checks.equal("a reward by another key", server.call("v1.0/events/mine/reward", {"value": 1}, key=OTHER_KEY)[0], 404)
+        checks.equal("a reward by the same key", server.call("v1.0/events/mine/reward", {"value": 1})[0], 204)
         checks.equal("wait time", json.loads(text).get("rewardWaitTime"), "PT600S")
 
 
