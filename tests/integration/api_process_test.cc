@@ -7,8 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
 #include "common/base/file.h"
@@ -98,6 +101,60 @@ TEST_F(ApiProcessTest, ADecisionIsMadeAndReported) {
   const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("bandana_calls_total{method=\"Report\",code=\"OK\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("bandana_connections_accepted_total{listener=\"api_listen\"} "));
+  EXPECT_EQ(server_->Terminate(), 0);
+}
+
+// Everything that metrics show and that is not sampled by the clock.
+std::vector<std::string> Shown(const std::string& metrics) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(metrics, '\n')) {
+    const bool sampled = absl::StartsWith(line, "#") || absl::StartsWith(line, "process_") ||
+                         absl::StrContains(line, "apply_lag") ||
+                         absl::StrContains(line, "log_queue") || absl::StrContains(line, "_age_");
+    if (!sampled) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+constexpr char kDecided[] = "bandana_model_decisions_open{model=\"news\"} 1";
+
+// When a report comes is as private as what it says: neither its answer, nor metrics, nor lines
+// tell whether one is held.
+TEST_F(ApiProcessTest, ReportsOfPrivateWindowsLeaveNoTrace) {
+  Start(
+      "models { name: 'news' dimension: 2 shared {} mode: CENTRAL_REWARD"
+      " privacy { epsilon: 2 delta: 1e-6 }"
+      " reporting { reward_window { duration { seconds: 600 } } } }");
+  const HttpResult selected = Post("/v1/models/news:select", kSelectBody);
+  ASSERT_EQ(selected.status, 200) << selected.body;
+  const std::string token = Json::parse(selected.body)["token"];
+  const auto report = [&](const std::string& reward) {
+    return Post("/v1/models/news:report",
+                absl::StrCat(R"({"outcomes":[{"token":")", token, R"(","reward":)", reward, "}]}"));
+  };
+  const auto shown = [&] { return Shown(HttpRequest(server_->http_listen(), "/metrics").body); };
+  // The decision itself is public, and is written a little later than it is answered.
+  std::vector<std::string> before = shown();
+  for (int i = 0; i < 200 && std::ranges::count(before, kDecided) == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+    before = shown();
+  }
+  ASSERT_THAT(before, ::testing::Contains(kDecided));
+  absl::SleepFor(absl::Milliseconds(200));
+  before = shown();
+  const std::string lines = server_->process().err();
+  const HttpResult first = report("1");
+  EXPECT_EQ(first.status, 200) << first.body;
+  for (const char* next : {"0", "null", "NaN", "\"x\""}) {
+    const HttpResult again = report(next);
+    EXPECT_EQ(again.status, 200) << next;
+    EXPECT_EQ(again.body, first.body) << next;
+  }
+  EXPECT_EQ(Post("/v1/models/news:report", "{").status, 400);
+  for (const std::string& line : shown()) {
+    EXPECT_TRUE(std::ranges::count(before, line) > 0) << line;
+  }
+  EXPECT_EQ(server_->process().err(), lines);
   EXPECT_EQ(server_->Terminate(), 0);
 }
 
