@@ -140,7 +140,7 @@ TEST_F(PersonalizerFaceTest, AnApprenticeAnswersTheFirstAction) {
   EXPECT_EQ(body["rewardActionId"], "b");
   EXPECT_TRUE(handlers_.selects().at(0).has_baseline());
   EXPECT_EQ(handlers_.selects().at(0).baseline(), 0);
-  // Of a slot, the action that it names.
+  // A slot has the action that it names.
   ASSERT_EQ(Call("v1.1-preview.3/multislot/rank",
                  Rank(R"("slots":[{"id":"1","baselineAction":"c"},{"id":"2"}],)"))
                 .status,
