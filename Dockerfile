@@ -39,7 +39,7 @@ LABEL org.opencontainers.image.title="bandana-server" \
 USER 10001:10001
 WORKDIR /data
 VOLUME /data
-EXPOSE 7070 7071
+EXPOSE 7070 7071 7073
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["bandana-ctl", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["bandana-server", "--config", "/etc/bandana/server.textproto"]

@@ -16,6 +16,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/random/bit_source.h"
+#include "server/api/api_server.h"
 #include "server/models/registry.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/data_dir.h"
@@ -76,6 +77,7 @@ class RunningServer final : public Server {
         started_(clock.Now()) {}
   ~RunningServer() override {
     if (recovery_.valid()) recovery_.wait();
+    if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
   }
@@ -97,6 +99,7 @@ class RunningServer final : public Server {
   std::string admin_listen() const override {
     return admin_listener_ == nullptr ? "" : admin_listener_->address();
   }
+  std::string api_listen() const override { return api_ == nullptr ? "" : api_->address(); }
   std::string http_listen() const override { return ToString(http_->address()); }
 
   absl::Status Health() const override {
@@ -114,6 +117,7 @@ class RunningServer final : public Server {
     metrics_.Tick(view);
     history_.Tick(view, metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
     call_lines_.Flush();
+    LookAtKeys();
     Recover();
   }
 
@@ -127,6 +131,7 @@ class RunningServer final : public Server {
     draining_ = true;
     grpc_->SetDraining();
     wait();
+    if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
     grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
     call_lines_.Flush();
@@ -282,6 +287,17 @@ class RunningServer final : public Server {
     if (!busy) recovery_ = std::async(std::launch::async, [this] { registry_->Recover(); });
   }
 
+  // Keys of issuers of signed tokens, whose files may have changed.
+  void LookAtKeys() {
+    if (gatekeeper_ == nullptr) return;
+    const Gatekeeper::KeyNews news = gatekeeper_->LookAtKeys();
+    for (const std::string& path : news.taken) spdlog::info("access: took the keys of {}", path);
+    for (const std::string& why : news.failed) {
+      ++access_reload_failures_;
+      spdlog::error("access: keys_file: {}; the keys before stay in use", why);
+    }
+  }
+
   absl::Status Listen() {
     recommender_ = MakeRecommender(
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
@@ -326,15 +342,34 @@ class RunningServer final : public Server {
                                                     spec_.limits.connections, admin_->service()));
       administering_ = admin_listener_.get();
     }
+    BANDANA_RETURN_IF_ERROR(OpenApi());
     BANDANA_ASSIGN_OR_RETURN(
         http_, HttpServer::Start(spec_.http_listen,
                                  [this](std::string_view path) { return Answer(path); }));
     return absl::OkStatus();
   }
 
+  absl::Status OpenApi() {
+    if (!spec_.api) return absl::OkStatus();
+    ApiServerOptions options;
+    options.listen = ToString(spec_.api->listen);
+    options.tls = tls_;
+    options.connections = spec_.limits.connections;
+    options.threads = spec_.api->threads;
+    options.body_bytes_max = spec_.api->body_bytes_max;
+    options.allowed_origins = spec_.api->allowed_origins;
+    options.personalizer = spec_.api->personalizer;
+    options.gatekeeper = gatekeeper_.get();
+    options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
+    options.observer = &metrics_;
+    options.log = &call_lines_;
+    BANDANA_ASSIGN_OR_RETURN(api_, ApiServer::Start(options, *recommender_));
+    return absl::OkStatus();
+  }
+
   // What the listeners may have together, beside everything else.
   absl::Status FitConnections() {
-    const int listeners = spec_.admin_listen ? 2 : 1;
+    const int listeners = 1 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0);
     ConnectionLimits& limits = spec_.limits.connections;
     const int wanted = listeners * limits.connections_max;
     const int models = spec_.limits.models_max;
@@ -405,12 +440,13 @@ class RunningServer final : public Server {
   }
 
   ServerView View(const EffectLooks& looks = {}) {
-    ServerView view{.version = kVersion,
-                    .started = started_,
-                    .starting = !opened_,
-                    .draining = draining_,
-                    .calls_in_flight = grpc_->calls_shown(),
-                    .models = ViewModels(*registry_, looks)};
+    ServerView view{
+        .version = kVersion,
+        .started = started_,
+        .starting = !opened_,
+        .draining = draining_,
+        .calls_in_flight = grpc_->calls_shown() + (api_ == nullptr ? 0 : api_->calls_shown()),
+        .models = ViewModels(*registry_, looks)};
     if (tls_ != nullptr) {
       view.tls_expiry_seconds = absl::ToDoubleSeconds(tls_->not_after() - absl::UnixEpoch());
       view.tls_reload_failures = tls_->failures();
@@ -420,6 +456,7 @@ class RunningServer final : public Server {
     view.call_lines_dropped = call_lines_.dropped();
     view.connections = grpc_->connections();
     if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
+    if (api_ != nullptr) view.api_connections = api_->connections();
     ages_.See(view.models, clock_.Now());
     refusals_.See(view.models, clock_.Now());
     return view;
@@ -453,6 +490,7 @@ class RunningServer final : public Server {
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
+  std::unique_ptr<ApiServer> api_;                 // null: no door for HTTP
   std::unique_ptr<HttpServer> http_;
   std::future<void> recovery_;  // of Tick's thread
 };

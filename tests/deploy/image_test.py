@@ -104,7 +104,7 @@ def check_description(images, name, programs):
         assert config["Volumes"] == {"/data": {}}, config
         assert config["Healthcheck"]["Test"] == ["CMD", "bandana-ctl", "health"], config
         assert config["StopSignal"] == "SIGTERM"
-        assert set(config["ExposedPorts"]) == {"7070/tcp", "7071/tcp"}, "Admin is for inside"
+        assert set(config["ExposedPorts"]) == {"7070/tcp", "7071/tcp", "7073/tcp"}, "Admin is for inside"
     container = images.container(name)
     for program in programs:
         assert re.fullmatch(rf"{program} \d+\.\d+\.\d+\n", container.run(program, "--version"))

@@ -80,7 +80,7 @@ def check_pod(found, config):
     assert rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"] and rights["capabilities"] == {"drop": ["ALL"]}
     ports = {port["name"]: port["containerPort"] for port in server["ports"]}
     listens = dict(re.findall(r'^(\w*listen): "[^"]*:(\d+)"', config, re.M))
-    assert ports == {"grpc": int(listens["listen"]), "http": int(listens["http_listen"])}
+    assert ports == {"grpc": int(listens["listen"]), "http": int(listens["http_listen"]), "api": int(listens["api_listen"])}
     assert {port["targetPort"] for port in found["Service"]["spec"]["ports"]} == set(ports)
     for probe, path in {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}.items():
         assert server[probe]["httpGet"] == {"path": path, "port": "http"}, probe

@@ -9,8 +9,7 @@
 
 namespace bandana::testing {
 
-HttpResult HttpRequest(const std::string& address, const std::string& path,
-                       const std::string& method) {
+HttpResult Send(const std::string& address, const HttpSent& sent) {
   HttpResult result;
   const std::size_t colon = address.rfind(':');
   sockaddr_in peer{};
@@ -19,16 +18,23 @@ HttpResult HttpRequest(const std::string& address, const std::string& path,
   ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &peer.sin_addr);
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return result;
+  std::string request = sent.method + " " + sent.path + " HTTP/1.1\r\nHost: " + address + "\r\n";
+  for (const std::string& header : sent.headers) request += header + "\r\n";
+  if (!sent.body.empty()) {
+    request += "Content-Length: " + std::to_string(sent.body.size()) + "\r\n";
+  }
+  request += "Connection: close\r\n\r\n" + sent.body;
   std::string answer;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0) {
-    const std::string request =
-        method + " " + path + " HTTP/1.1\r\nHost: " + address + "\r\nConnection: close\r\n\r\n";
-    if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-        static_cast<ssize_t>(request.size())) {
-      char buffer[4096];
-      for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
-        answer.append(buffer, static_cast<std::size_t>(n));
-      }
+    // What is refused early is not read to its end.
+    for (std::size_t at = 0; at < request.size();) {
+      const ssize_t n = ::send(fd, request.data() + at, request.size() - at, MSG_NOSIGNAL);
+      if (n <= 0) break;
+      at += static_cast<std::size_t>(n);
+    }
+    char buffer[4096];
+    for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
+      answer.append(buffer, static_cast<std::size_t>(n));
     }
   }
   ::close(fd);
@@ -38,6 +44,18 @@ HttpResult HttpRequest(const std::string& address, const std::string& path,
   result.head = answer.substr(0, end);
   result.body = answer.substr(end + 4);
   return result;
+}
+
+std::string HeaderOf(const HttpResult& result, const std::string& name) {
+  const std::size_t at = result.head.find("\r\n" + name + ": ");
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + 4 + name.size();
+  return result.head.substr(from, result.head.find("\r\n", from) - from);
+}
+
+HttpResult HttpRequest(const std::string& address, const std::string& path,
+                       const std::string& method) {
+  return Send(address, {.method = method, .path = path});
 }
 
 }  // namespace bandana::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace bandana::testing {
 
@@ -10,6 +11,17 @@ struct HttpResult {
   std::string head;
   std::string body;
 };
+
+struct HttpSent {
+  std::string method = "POST";
+  std::string path;
+  std::vector<std::string> headers = {};  // lines without their end; length and host are added
+  std::string body = {};
+};
+// One request and its answer, over a connection of its own.
+HttpResult Send(const std::string& address, const HttpSent& sent);
+// A header's value in an answer's head; empty: it is not there.
+std::string HeaderOf(const HttpResult& result, const std::string& name);
 
 // One HTTP/1.1 request to an IPv4 address:port.
 HttpResult HttpRequest(const std::string& address, const std::string& path,

@@ -33,6 +33,7 @@ absl::Status ServerProcess::AwaitReady() {
   constexpr std::string_view kListen = "bandana-server ready listen=";
   constexpr std::string_view kHttp = " http=";
   constexpr std::string_view kAdmin = " admin=";
+  constexpr std::string_view kApi = " api=";
   constexpr std::string_view kToken = "bandana-server token ";
   child_->AwaitLine(kReadyTimeout);
   std::string out = child_->out();
@@ -52,6 +53,10 @@ absl::Status ServerProcess::AwaitReady() {
   }
   listen_ = line.substr(kListen.size(), http - kListen.size());
   http_listen_ = line.substr(http + kHttp.size());
+  if (const std::size_t api = http_listen_.find(kApi); api != std::string::npos) {
+    api_listen_ = http_listen_.substr(api + kApi.size());
+    http_listen_.resize(api);
+  }
   if (const std::size_t admin = http_listen_.find(kAdmin); admin != std::string::npos) {
     admin_listen_ = http_listen_.substr(admin + kAdmin.size());
     http_listen_.resize(admin);

@@ -14,11 +14,14 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/model_rules.h"
+#include "server/service/access/jwt_keys.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr absl::Duration kReloadInterval = absl::Minutes(1);
+constexpr int kIssuersMax = 16;
+constexpr std::size_t kIssuerBytesMax = 256;
 constexpr double kCallsPerSecondMin = 0.1;
 constexpr double kCallsPerSecondMax = 1e6;
 
@@ -94,22 +97,19 @@ void ParseIdentity(const v1::Principal& config, const TlsSpec* tls, const FieldC
   }
 }
 
-Principal ParsePrincipal(const v1::Principal& config, const TlsSpec* tls,
-                         const FieldChecks& checks) {
-  Principal principal;
-  principal.name = config.name();
-  CheckModelName("name", config.name(), checks);
-  ParseIdentity(config, tls, checks, principal);
-  principal.roles = ParseRoles("roles", config.roles(), checks);
+// What principals and issuers of tokens have alike.
+template <typename Config, typename Rules>
+void ParseRights(const Config& config, const FieldChecks& checks, Rules& rules) {
+  rules.roles = ParseRoles("roles", config.roles(), checks);
   if (config.roles().empty()) checks.Add("roles", "must have at least one role");
   for (int i = 0; i < config.models_size(); ++i) {
     CheckModelName(absl::StrCat("models[", i, "]"), config.models(i), checks);
-    principal.models.push_back(config.models(i));
+    rules.models.push_back(config.models(i));
   }
-  principal.calls_per_second = ParseRate("calls_per_second", config.calls_per_second(), checks);
+  rules.calls_per_second = ParseRate("calls_per_second", config.calls_per_second(), checks);
   const auto one_second =
-      static_cast<std::uint32_t>(std::max(1.0, std::ceil(principal.calls_per_second)));
-  principal.burst =
+      static_cast<std::uint32_t>(std::max(1.0, std::ceil(rules.calls_per_second)));
+  rules.burst =
       config.burst() == 0
           ? one_second
           : static_cast<std::uint32_t>(checks.Count("burst", config.burst(), 1, 1'000'000));
@@ -117,10 +117,53 @@ Principal ParsePrincipal(const v1::Principal& config, const TlsSpec* tls,
     checks.Add("burst", "needs calls_per_second");
   }
   if (config.new_users_per_day() != 0) {
-    principal.new_users_per_day = static_cast<std::uint64_t>(
+    rules.new_users_per_day = static_cast<std::uint64_t>(
         checks.Count("new_users_per_day", config.new_users_per_day(), 1, 1'000'000'000));
   }
+}
+
+Principal ParsePrincipal(const v1::Principal& config, const TlsSpec* tls,
+                         const FieldChecks& checks) {
+  Principal principal;
+  principal.name = config.name();
+  CheckModelName("name", config.name(), checks);
+  ParseIdentity(config, tls, checks, principal);
+  ParseRights(config, checks, principal);
   return principal;
+}
+
+JwtIssuerRules ParseIssuer(const v1::JwtIssuer& config, std::string_view folder,
+                           const FieldChecks& checks) {
+  JwtIssuerRules rules;
+  const auto word = [&](std::string_view field, const std::string& given) {
+    const bool fits = !given.empty() && given.size() <= kIssuerBytesMax &&
+                      std::all_of(given.begin(), given.end(),
+                                  [](unsigned char c) { return absl::ascii_isgraph(c); });
+    if (!fits) {
+      checks.Add(field, absl::StrCat("must have 1 to ", kIssuerBytesMax,
+                                     " printable characters without spaces"));
+    }
+    return given;
+  };
+  rules.issuer = word("issuer", config.issuer());
+  rules.audience = word("audience", config.audience());
+  ParseRights(config, checks, rules);
+  if (rules.roles.Intersects(Role::kAdmin)) {
+    checks.Add("roles",
+               "ROLE_ADMIN is for configured principals: who signs tokens must not be "
+               "able to make administrators");
+  }
+  if (config.keys_file().empty()) {
+    checks.Add("keys_file", "must be set");
+    return rules;
+  }
+  auto keys = JwtKeyFile::Open(ResolvePath(config.keys_file(), folder));
+  if (keys.ok()) {
+    rules.keys = *std::move(keys);
+  } else {
+    checks.Add("keys_file", std::string(keys.status().message()));
+  }
+  return rules;
 }
 
 // Reports the second of two principals with the same value.
@@ -193,9 +236,18 @@ std::optional<Sha256Digest> DigestFromHex(std::string_view hex) {
   return digest;
 }
 
-AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
+AccessRules ParseAccess(const v1::AccessConfig& config, std::string_view folder, const TlsSpec* tls,
                         const FieldChecks& checks) {
   AccessRules rules;
+  if (config.jwt_issuers_size() > kIssuersMax) {
+    checks.Add("jwt_issuers",
+               absl::StrCat("must be at most ", kIssuersMax, ", got ", config.jwt_issuers_size()));
+    return rules;
+  }
+  for (int i = 0; i < config.jwt_issuers_size(); ++i) {
+    rules.jwt_issuers.push_back(ParseIssuer(config.jwt_issuers(i), folder,
+                                            checks.Inside(absl::StrCat("jwt_issuers[", i, "]"))));
+  }
   if (config.generate_token()) {
     if (config.principals_size() > 0 || config.anonymous_roles_size() > 0) {
       checks.Add("generate_token", "must be the only rule: no principals and no anonymous_roles");
@@ -223,10 +275,10 @@ AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
   rules.anonymous_roles = ParseRoles("anonymous_roles", config.anonymous_roles(), checks);
   rules.anonymous_calls_per_second =
       ParseRate("anonymous_calls_per_second", config.anonymous_calls_per_second(), checks);
-  if (rules.principals.empty() && rules.anonymous_roles.empty()) {
+  if (rules.principals.empty() && rules.jwt_issuers.empty() && rules.anonymous_roles.empty()) {
     checks.Add("principals",
-               "must have at least one, or anonymous_roles one role, or generate_token be true: "
-               "nobody could call this server");
+               "must have at least one, or jwt_issuers one, or anonymous_roles one role, or "
+               "generate_token be true: nobody could call this server");
   }
   return rules;
 }
@@ -249,6 +301,12 @@ std::string AccessSummary(const std::optional<AccessRules>& access) {
                     principal.models.empty() ? "all models" : absl::StrJoin(principal.models, ", "),
                     RateText(principal.calls_per_second), QuotaText(principal.new_users_per_day),
                     "\n");
+  }
+  for (const JwtIssuerRules& issuer : access->jwt_issuers) {
+    absl::StrAppend(&text, "access subjects of ", issuer.issuer, " for ", issuer.audience,
+                    " by signed token: ", ToString(issuer.roles), " of ",
+                    issuer.models.empty() ? "all models" : absl::StrJoin(issuer.models, ", "),
+                    RateText(issuer.calls_per_second), QuotaText(issuer.new_users_per_day), "\n");
   }
   absl::StrAppend(&text, "access anybody else: ", ToString(access->anonymous_roles),
                   RateText(access->anonymous_calls_per_second), "\n");

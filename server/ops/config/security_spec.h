@@ -22,8 +22,8 @@ struct TlsSpec {
 TlsSpec ParseTls(const v1::TlsConfig& config, std::string_view folder, absl::Time now,
                  const FieldChecks& checks);
 
-// `tls` null: plaintext.
-AccessRules ParseAccess(const v1::AccessConfig& config, const TlsSpec* tls,
+// `tls` null: plaintext. Reads the key files of issuers, relative to `folder`.
+AccessRules ParseAccess(const v1::AccessConfig& config, std::string_view folder, const TlsSpec* tls,
                         const FieldChecks& checks);
 
 // The digest of 64 hexadecimal digits; nullopt of any other text.

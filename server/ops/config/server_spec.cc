@@ -64,8 +64,8 @@ void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, Serv
     spec.tls = ParseTls(config.tls(), folder, absl::Now(), checks.Inside("tls"));
   }
   if (config.has_access()) {
-    spec.access =
-        ParseAccess(config.access(), spec.tls ? &*spec.tls : nullptr, checks.Inside("access"));
+    spec.access = ParseAccess(config.access(), folder, spec.tls ? &*spec.tls : nullptr,
+                              checks.Inside("access"));
   }
   if (!config.admin_listen().empty()) {
     spec.admin_listen = ParseListener("admin_listen", std::nullopt, config.admin_listen(), "",
@@ -310,6 +310,14 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   spec.http_listen = ParseListener("http_listen", options.http_listen, config.http_listen(),
                                    kHttpListen, Exposure(config, /*http=*/true), checks);
   ParseSecurity(config, folder, spec, checks);
+  if (options.api_listen || !config.api_listen().empty()) {
+    spec.api = ParseApi(config,
+                        ParseListener("api_listen", options.api_listen, config.api_listen(), "",
+                                      Exposure(config, /*http=*/false), checks),
+                        checks);
+  } else if (config.has_api()) {
+    checks.Add("api", "needs api_listen: without it there is no such listener");
+  }
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);

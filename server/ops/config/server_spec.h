@@ -13,6 +13,7 @@
 #include "common/design/alias.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
+#include "server/ops/config/api_spec.h"
 #include "server/ops/config/security_spec.h"
 #include "server/service/connections/connection_limits.h"
 
@@ -46,12 +47,14 @@ struct ServerSpec {
   std::optional<TlsSpec> tls;           // absent: plaintext
   std::optional<AccessRules> access;    // absent: every caller has every role
   std::optional<Address> admin_listen;  // absent: Admin is on `listen`
+  std::optional<ApiSpec> api;           // absent: no door for HTTP
 };
 
 // How a configuration is read. Given addresses and folders replace the file's.
 struct ConfigOptions {
   std::optional<std::string> listen;
   std::optional<std::string> http_listen;
+  std::optional<std::string> api_listen;
   std::optional<std::string> data_dir;  // relative to the working folder
   // Also read every arms_file, and every users_file of a model with effects. A server that starts
   // reads them only when it opens the model.

@@ -202,6 +202,7 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   };
   add("listen", view.connections);
   if (view.admin_connections) add("admin_listen", *view.admin_connections);
+  if (view.api_connections) add("api_listen", *view.api_connections);
   for (Family* family : {&open, &accepted, &refused, &closed, &failures}) family->MoveTo(out);
 }
 

@@ -114,6 +114,7 @@ struct ServerView {
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
   ConnectionStats connections;           // of `listen`
   std::optional<ConnectionStats> admin_connections;  // of `admin_listen`
+  std::optional<ConnectionStats> api_connections;    // of `api_listen`
   std::vector<ModelView> models;                     // by name
 };
 

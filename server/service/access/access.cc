@@ -11,11 +11,9 @@ namespace bandana::server {
 namespace {
 
 absl::StatusOr<Caller> CallerOfToken(const AccessRules& rules, std::string_view authorization) {
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!absl::StartsWithIgnoreCase(ToAbsl(authorization), ToAbsl(kScheme))) {
-    return absl::UnauthenticatedError("authorization: must be `Bearer TOKEN`");
-  }
-  const Sha256Digest digest = Sha256Of(authorization.substr(kScheme.size()));
+  const std::optional<std::string_view> token = BearerToken(authorization);
+  if (!token) return absl::UnauthenticatedError("authorization: must be `Bearer TOKEN`");
+  const Sha256Digest digest = Sha256Of(*token);
   Caller caller;
   for (const Principal& principal : rules.principals) {
     if (!principal.token_digest) continue;
@@ -41,7 +39,15 @@ Caller CallerOfSubjects(const AccessRules& rules, const std::vector<std::string_
 }  // namespace
 
 std::string_view NameOf(const Caller& caller) {
-  return caller.principal == nullptr ? std::string_view("anonymous") : caller.principal->name;
+  if (caller.principal == nullptr) return "anonymous";
+  const Principal& principal = *caller.principal;
+  return principal.shown_name.empty() ? principal.name : principal.shown_name;
+}
+
+std::optional<std::string_view> BearerToken(std::string_view authorization) {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!absl::StartsWithIgnoreCase(ToAbsl(authorization), ToAbsl(kScheme))) return std::nullopt;
+  return authorization.substr(kScheme.size());
 }
 
 absl::StatusOr<Caller> Identify(const AccessRules& rules, const Credentials& credentials) {

@@ -18,6 +18,7 @@ namespace bandana::server {
 // neither is nobody: the principal of a generated token before the server has opened that token.
 struct Principal {
   std::string name;
+  std::string shown_name;                    // in logs; empty: `name`
   std::optional<Sha256Digest> token_digest;  // SHA-256 of the bearer token
   std::string certificate_subject;           // common name or DNS alternative name
   Roles roles;
@@ -28,9 +29,24 @@ struct Principal {
 };
 
 class NewUserQuota;  // new_user_quota.h
+class JwtKeyFile;    // jwt_keys.h
+
+// Whose signed tokens are taken, and what their subjects may do. Each subject is a principal of its
+// own, whose name no configured principal can have.
+struct JwtIssuerRules {
+  std::string issuer;    // iss
+  std::string audience;  // in aud
+  std::shared_ptr<JwtKeyFile> keys;
+  Roles roles;
+  std::vector<std::string> models;      // may be named; empty = all
+  double calls_per_second = 0;          // of each subject; 0 = unlimited
+  std::uint32_t burst = 1;              // calls at once, >= 1
+  std::uint64_t new_users_per_day = 0;  // of each subject per model; 0 = unlimited
+};
 
 struct AccessRules {
   std::vector<Principal> principals;
+  std::vector<JwtIssuerRules> jwt_issuers;
   Roles anonymous_roles;                  // of callers that are no principal
   double anonymous_calls_per_second = 0;  // of all of them together; 0 = unlimited
   bool generate_token = false;  // the only principal is that of a token which the server draws
@@ -49,13 +65,16 @@ struct Caller {
   NewUserQuota* new_users = nullptr;  // null: unlimited
 };
 
-// For logs. Never a credential.
+// For logs. Never a credential, nor the subject of a signed token: it may be a person.
 std::string_view NameOf(const Caller& caller);
 
-// Who calls. A token decides alone, whatever the certificate says; a wrong one is an error, not an
-// anonymous caller. Without a token, the first principal that has one of the certificate's
-// subjects. Digests are compared in constant time, every principal's each time. Errors:
-// UNAUTHENTICATED an authorization that is no known token.
+// The token of an authorization `Bearer TOKEN`; nothing of another form.
+std::optional<std::string_view> BearerToken(std::string_view authorization);
+
+// Who calls, among the configured principals. A token decides alone, whatever the certificate says;
+// a wrong one is an error, not an anonymous caller. Without a token, the first principal that has
+// one of the certificate's subjects. Digests are compared in constant time, every principal's each
+// time. Errors: UNAUTHENTICATED an authorization that is no known token.
 absl::StatusOr<Caller> Identify(const AccessRules& rules, const Credentials& credentials);
 
 // Whether the caller has a role that the rpc demands. `rule` null: an rpc without a rule. Errors:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "common/base/status.h"
 
@@ -35,6 +37,32 @@ std::uint32_t OneSecond(double calls_per_second) {
   return static_cast<std::uint32_t>(std::max(1.0, std::ceil(calls_per_second)));
 }
 
+// Nothing: no bearer token that an issuer could have signed.
+std::optional<absl::StatusOr<std::shared_ptr<const JwtCaller>>> CallerOfJwt(
+    const std::vector<std::shared_ptr<JwtCallers>>& issuers, const Credentials& credentials) {
+  if (issuers.empty() || credentials.authorization.size() != 1) return std::nullopt;
+  const std::optional<std::string_view> token = BearerToken(credentials.authorization.front());
+  if (!token || !LooksLikeJwt(*token)) return std::nullopt;
+  if (token->size() <= kJwtBytesMax) {
+    const Sha256Digest digest = Sha256Of(*token);
+    for (const auto& issuer : issuers) {
+      if (auto known = issuer->Known(digest); known != nullptr) return known;
+    }
+  }
+  const absl::StatusOr<UnverifiedJwt> read = ReadJwt(*token);
+  if (!read.ok()) return read.status();
+  absl::Status why = absl::UnauthenticatedError(
+      "authorization: the token is of an issuer (iss) that is not known here");
+  // An issuer may stand there several times, with another audience or other keys each time.
+  for (const auto& issuer : issuers) {
+    if (issuer->rules().issuer != read->issuer) continue;
+    auto caller = issuer->Admit(*token, *read);
+    if (caller.ok()) return caller;
+    why = caller.status();
+  }
+  return why;
+}
+
 }  // namespace
 
 Gatekeeper::Gatekeeper(AccessRules rules, const Clock& clock)
@@ -60,6 +88,10 @@ std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules r
     }
     set->quotas.push_back(std::move(quota));
   }
+  for (const JwtIssuerRules& issuer : rules.jwt_issuers) {
+    JwtCallers* const old = before == nullptr ? nullptr : before->IssuerLike(issuer);
+    set->issuers.push_back(std::make_shared<JwtCallers>(issuer, clock_, old));
+  }
   const double others = rules.anonymous_calls_per_second;
   const bool kept = before != nullptr && before->rules.anonymous_calls_per_second == others;
   set->rates.push_back(kept ? before->rates.back()
@@ -79,6 +111,14 @@ std::shared_ptr<RateLimit> Gatekeeper::RuleSet::RateOf(const Principal& principa
   return nullptr;
 }
 
+JwtCallers* Gatekeeper::RuleSet::IssuerLike(const JwtIssuerRules& rules) const {
+  for (const auto& mine : issuers) {
+    const JwtIssuerRules& other = mine->rules();
+    if (other.issuer == rules.issuer && other.audience == rules.audience) return mine.get();
+  }
+  return nullptr;
+}
+
 std::shared_ptr<NewUserQuota> Gatekeeper::RuleSet::QuotaOf(const Principal& principal) const {
   for (std::size_t i = 0; i < rules.principals.size(); ++i) {
     const Principal& mine = rules.principals[i];
@@ -91,32 +131,71 @@ std::shared_ptr<NewUserQuota> Gatekeeper::RuleSet::QuotaOf(const Principal& prin
 
 Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRule* rule) {
   std::shared_ptr<const RuleSet> set = current_.load();
-  const AccessRules& rules = set->rules;
   Credentials credentials;
   const auto [first, last] = context.client_metadata().equal_range("authorization");
   for (auto it = first; it != last; ++it) credentials.authorization.push_back(ToStd(it->second));
   if (set->by_certificate && credentials.authorization.empty())
     AppendSubjects(context, credentials);
+  return Admit(std::move(set), credentials, rule);
+}
 
+Admittance Gatekeeper::Admit(const Credentials& credentials, const RpcRule* rule) {
+  return Admit(current_.load(), credentials, rule);
+}
+
+Admittance Gatekeeper::Admit(std::shared_ptr<const RuleSet> set, const Credentials& credentials,
+                             const RpcRule* rule) {
+  const AccessRules& rules = set->rules;
   Admittance admittance;
-  const auto caller = Identify(rules, credentials);
-  if (!caller.ok()) {
+  absl::StatusOr<Caller> caller = Identify(rules, credentials);
+  RateLimit* rate = nullptr;
+  if (caller.ok()) {
+    const std::size_t bucket = caller->principal == nullptr
+                                   ? rules.principals.size()
+                                   : caller->principal - rules.principals.data();
+    if (caller->principal != nullptr) caller->new_users = set->quotas[bucket].get();
+    caller->owner = set;
+    rate = set->rates[bucket].get();
+  } else if (auto signed_by = CallerOfJwt(set->issuers, credentials); signed_by) {
+    if (!signed_by->ok()) {
+      admittance.status = signed_by->status();
+      return admittance;
+    }
+    const std::shared_ptr<const JwtCaller>& known = **signed_by;
+    caller = Caller{
+        .principal = &known->principal, .owner = known, .new_users = known->usage->new_users.get()};
+    rate = &known->usage->rate;
+  } else {
     admittance.status = caller.status();
     return admittance;
   }
   admittance.caller = *caller;
-  admittance.caller.owner = set;
   admittance.status = AuthorizeRpc(rules, *caller, rule);
   if (!admittance.status.ok()) return admittance;
-  const std::size_t bucket = caller->principal == nullptr
-                                 ? rules.principals.size()
-                                 : caller->principal - rules.principals.data();
-  if (caller->principal != nullptr) admittance.caller.new_users = set->quotas[bucket].get();
-  admittance.retry_after = set->rates[bucket]->Take(clock_.Now());
+  admittance.retry_after = rate->Take(clock_.Now());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");
   }
   return admittance;
+}
+
+Gatekeeper::KeyNews Gatekeeper::LookAtKeys() {
+  KeyNews news;
+  std::map<std::string, std::string> troubles;
+  const std::shared_ptr<const RuleSet> set = current_.load();
+  for (const JwtIssuerRules& issuer : set->rules.jwt_issuers) {
+    const absl::StatusOr<bool> changed = issuer.keys->Look();
+    if (changed.ok()) {
+      if (*changed) news.taken.push_back(issuer.keys->path());
+      continue;
+    }
+    const std::string why(changed.status().message());
+    const auto told = key_troubles_.find(issuer.keys->path());
+    if (told == key_troubles_.end() || told->second != why) news.failed.push_back(why);
+    troubles[issuer.keys->path()] = why;
+  }
+  key_troubles_ = std::move(troubles);
+  return news;
 }
 
 }  // namespace bandana::server

@@ -1,7 +1,9 @@
-// Who may come in, for the calls of gRPC: access rules, and the rates that go with them.
+// Who may come in: access rules, and the rates that go with them.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/shared_cell.h"
 #include "server/service/access/access.h"
+#include "server/service/access/jwt_callers.h"
 #include "server/service/access/new_user_quota.h"
 #include "server/service/access/rate_limit.h"
 
@@ -36,9 +39,19 @@ class Gatekeeper {
   void Replace(AccessRules rules);
 
   // Identifies the caller, checks its roles, and counts the call against its rate, in this order: a
-  // call that is refused for another reason costs nothing. Errors: of Identify and AuthorizeRpc;
-  // RESOURCE_EXHAUSTED.
+  // call that is refused for another reason costs nothing. A bearer token that no principal has may
+  // be one that an issuer of the rules has signed. Errors: of Identify, ReadJwt, VerifyJwt and
+  // AuthorizeRpc; RESOURCE_EXHAUSTED.
   Admittance Admit(const grpc::ServerContextBase& context, const RpcRule* rule);
+  Admittance Admit(const Credentials& credentials, const RpcRule* rule);
+
+  // Reads the key files of issuers that have changed. Returns a line per file that was taken, and
+  // the errors of those that were not: their former keys stay in use. One thread at a time.
+  struct KeyNews {
+    std::vector<std::string> taken;
+    std::vector<std::string> failed;
+  };
+  KeyNews LookAtKeys();
 
  private:
   // Rules and what belongs to them; never changed.
@@ -48,7 +61,10 @@ class Gatekeeper {
     std::vector<std::shared_ptr<RateLimit>> rates;  // by principal; the last is of all others
 
     std::vector<std::shared_ptr<NewUserQuota>> quotas;  // by principal; null: unlimited
+    std::vector<std::shared_ptr<JwtCallers>> issuers;   // by jwt_issuers
 
+    // The subjects of the issuer with this name and audience; null: none.
+    JwtCallers* IssuerLike(const JwtIssuerRules& rules) const;
     // The quota of the principal with this name and quota; null: none.
     std::shared_ptr<NewUserQuota> QuotaOf(const Principal& principal) const;
     // The limit of the principal with this name and rate; null: none.
@@ -57,7 +73,11 @@ class Gatekeeper {
   // `before` may be null.
   std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before) const;
 
+  Admittance Admit(std::shared_ptr<const RuleSet> set, const Credentials& credentials,
+                   const RpcRule* rule);
+
   const Clock& clock_;
+  std::map<std::string, std::string> key_troubles_;  // of LookAtKeys: told, by path
   SharedCell<const RuleSet> current_;
 };
 

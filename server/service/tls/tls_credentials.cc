@@ -41,11 +41,7 @@ class TlsReloader::Listener final : public grpc::ServerCredentials {
       void* user_data, grpc_ssl_server_certificate_config** config) {
     Listener& self = *static_cast<Listener*>(user_data);
     const std::lock_guard lock(self.mutex_);
-    std::shared_ptr<const TlsMaterial> material;
-    {
-      const std::lock_guard reloader_lock(self.reloader_->mutex_);
-      material = self.reloader_->material_;
-    }
+    std::shared_ptr<const TlsMaterial> material = self.reloader_->material();
     if (material == self.fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair = {material->private_key_pem.c_str(),
                                              material->certificate_pem.c_str()};
@@ -118,6 +114,11 @@ absl::Status TlsReloader::Look() {
   if (status.ok()) versions_ = versions;
   if (options_.on_reload) options_.on_reload(status);
   return status;
+}
+
+std::shared_ptr<const TlsMaterial> TlsReloader::material() const {
+  const std::lock_guard lock(mutex_);
+  return material_;
 }
 
 absl::Time TlsReloader::not_after() const {

@@ -47,6 +47,10 @@ class TlsReloader {
   static std::shared_ptr<grpc::ServerCredentials> Credentials(
       const std::shared_ptr<TlsReloader>& reloader);
 
+  // What a handshake that begins now is to use.
+  std::shared_ptr<const TlsMaterial> material() const;
+  const TlsOptions& options() const { return options_; }
+
   // Looks at the files now. Errors: as Open, when they changed.
   absl::Status Look();
   // End of the present certificate's validity.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "server/service/transport/exchange.h"
 #include "server/service/transport/work.h"
 
 namespace bandana::server {
@@ -17,7 +18,8 @@ constexpr int kCold = 16;
 template <auto kMethod>
 constexpr Rpc OnQueues(std::string_view name, Roles any_of, Scope scope, CallClass call_class,
                        int posted, bool hushable = false) {
-  return {{name, any_of, scope}, call_class, posted, MakeWork<kMethod>, hushable};
+  return {{name, any_of, scope}, call_class, posted,
+          MakeWork<kMethod>,     hushable,   MakeExchange<kMethod>};
 }
 // An rpc of Admin's, or one that gRPC answers by itself.
 constexpr Rpc OffQueues(std::string_view name, Roles any_of, Scope scope) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -24,14 +25,13 @@ bool Parse(grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 void Answer(UnaryCall& call, const absl::Status& status, const google::protobuf::Message& response);
 void AnswerUnparsable(UnaryCall& call, const google::protobuf::Message& request);
 
-inline absl::Status AllowModels(const UnaryCall&, const grpc::health::v1::HealthCheckRequest&) {
-  return absl::OkStatus();  // open
-}
 // Whether the caller may name every model that the request names. A request whose models are not
 // found here does not compile.
-template <typename Request>
-absl::Status AllowModels(const UnaryCall& call, const Request& request) {
-  if constexpr (requires { request.decisions(); }) {
+template <typename Call, typename Request>
+absl::Status AllowModels(const Call& call, const Request& request) {
+  if constexpr (std::is_same_v<Request, grpc::health::v1::HealthCheckRequest>) {
+    return absl::OkStatus();  // open
+  } else if constexpr (requires { request.decisions(); }) {
     for (const v1::SelectRequest& decision : request.decisions()) {
       BANDANA_RETURN_IF_ERROR(call.AllowModel(decision.model()));
     }

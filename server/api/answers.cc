@@ -1,0 +1,84 @@
+#include "server/api/answers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/status.h"
+#include "common/json/json_text.h"
+#include "nlohmann/json.hpp"
+#include "server/service/transport/error_text.h"
+
+namespace bandana::server {
+namespace {
+
+struct Code {
+  std::string_view name;
+  int http;
+};
+// By google.rpc.Code. The numbers of HTTP are those that google.api's JSON interfaces use.
+constexpr std::array<Code, 17> kCodes = {{
+    {"OK", 200},
+    {"CANCELLED", 499},
+    {"UNKNOWN", 500},
+    {"INVALID_ARGUMENT", 400},
+    {"DEADLINE_EXCEEDED", 504},
+    {"NOT_FOUND", 404},
+    {"ALREADY_EXISTS", 409},
+    {"PERMISSION_DENIED", 403},
+    {"RESOURCE_EXHAUSTED", 429},
+    {"FAILED_PRECONDITION", 400},
+    {"ABORTED", 409},
+    {"OUT_OF_RANGE", 400},
+    {"UNIMPLEMENTED", 501},
+    {"INTERNAL", 500},
+    {"UNAVAILABLE", 503},
+    {"DATA_LOSS", 500},
+    {"UNAUTHENTICATED", 401},
+}};
+
+const Code& CodeOf(absl::StatusCode code) {
+  const auto index = static_cast<std::size_t>(code);
+  return kCodes[index < kCodes.size() ? index : 2];
+}
+
+}  // namespace
+
+int HttpStatusOf(absl::StatusCode code) { return CodeOf(code).http; }
+std::string_view CodeName(absl::StatusCode code) { return CodeOf(code).name; }
+
+HttpAnswer JsonAnswer(int status, std::string body) {
+  return {.status = status,
+          .headers = {{"content-type", "application/json"},
+                      {"cache-control", "no-store"},
+                      {"x-content-type-options", "nosniff"}},
+          .body = std::move(body)};
+}
+
+HttpAnswer ErrorAnswer(const CallEnd& end) {
+  const absl::StatusCode code = end.status.code();
+  nlohmann::ordered_json body;
+  body["code"] = static_cast<int>(code);
+  body["status"] = std::string(CodeName(code));
+  body["message"] = TextForPeer(end.status.message());
+  HttpAnswer answer = JsonAnswer(HttpStatusOf(code), body.dump());
+  if (code == absl::StatusCode::kUnauthenticated) {
+    answer.headers.push_back({"www-authenticate", "Bearer"});
+  }
+  AddCallHeaders(end, answer);
+  return answer;
+}
+
+void AddCallHeaders(const CallEnd& end, HttpAnswer& answer) {
+  if (!end.request_id.empty()) answer.headers.push_back({"request-id", end.request_id});
+  if (end.retry_after <= absl::ZeroDuration()) return;
+  const auto ms = std::max<std::int64_t>(
+      1, absl::ToInt64Milliseconds(absl::Ceil(end.retry_after, absl::Milliseconds(1))));
+  answer.headers.push_back({"grpc-retry-pushback-ms", absl::StrCat(ms)});
+  answer.headers.push_back({"retry-after", absl::StrCat((ms + 999) / 1000)});
+}
+
+HttpAnswer ErrorAnswer(const absl::Status& status) {
+  return ErrorAnswer(CallEnd{.status = status});
+}
+
+}  // namespace bandana::server

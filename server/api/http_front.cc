@@ -1,0 +1,403 @@
+#include "server/api/http_front.h"
+
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/base/status.h"
+#include "server/api/tls_contexts.h"
+#include "server/service/connections/peer.h"
+
+namespace bandana::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using Error = beast::error_code;
+using Strand = asio::strand<asio::io_context::executor_type>;
+using Plain = beast::basic_stream<asio::ip::tcp, Strand>;
+using Secure = beast::ssl_stream<Plain>;
+using Request = http::request<http::string_body>;
+
+constexpr std::size_t kHeadBytesMax = 16 * 1024;
+
+std::chrono::nanoseconds Wait(absl::Duration time) { return absl::ToChronoNanoseconds(time); }
+
+// A part of a bound that all connections share.
+class Share {
+ public:
+  Share() = default;
+  ~Share() { Release(); }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+  // False: there is no room.
+  bool Take(std::atomic<std::size_t>& all, std::size_t bytes, std::size_t most) {
+    Release();
+    if (all.fetch_add(bytes) + bytes > most) {
+      all.fetch_sub(bytes);
+      return false;
+    }
+    all_ = &all;
+    bytes_ = bytes;
+    return true;
+  }
+  void Release() {
+    if (all_ != nullptr) all_->fetch_sub(std::exchange(bytes_, 0));
+  }
+
+ private:
+  std::atomic<std::size_t>* all_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// What connections share. Answers come through it, so that none touches a connection whose
+// listener is gone.
+struct Shared {
+  const HttpFrontOptions options;
+  HttpService& service;
+  std::atomic<bool> draining{false};
+  std::atomic<std::size_t> bodies{0};
+  std::atomic<std::size_t> answers{0};
+  std::atomic<int> writing{0};
+  std::mutex mutex;  // guards what follows
+  bool open = true;  // an answer may still be handed to its connection
+  // Connections live as long as somebody waits for them: these, for their answers.
+  std::unordered_map<const void*, std::shared_ptr<void>> waiting;
+};
+
+std::string UriOf(const sockaddr_storage& address) {
+  const std::optional<Peer> peer = PeerOf(address);
+  if (!peer) return "";
+  if (!peer->name.starts_with('[')) return "ipv4:" + peer->name;
+  const std::size_t end = peer->name.rfind(']');
+  return absl::StrCat("ipv6:%5B", peer->name.substr(1, end - 1), "%5D", peer->name.substr(end + 1));
+}
+
+HttpCall HeadOf(const Request& request) {
+  HttpCall call;
+  call.method = std::string(request.method_string());
+  const std::string target(request.target());
+  const std::size_t mark = target.find('?');
+  call.path = target.substr(0, mark);
+  if (mark != std::string::npos) call.query = target.substr(mark + 1);
+  for (const auto& field : request) {
+    call.headers.push_back(
+        {absl::AsciiStrToLower(std::string(field.name_string())), std::string(field.value())});
+  }
+  return call;
+}
+
+// One connection. Everything happens on its strand.
+template <typename Stream>
+class Session final : public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  Session(Stream stream, std::shared_ptr<Shared> shared, std::string peer)
+      : stream_(std::move(stream)), shared_(std::move(shared)), peer_(std::move(peer)) {}
+
+  void Start() {
+    asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] {
+      if constexpr (kSecure) {
+        self->socket().expires_after(Wait(self->options().handshake_time));
+        self->stream_.async_handshake(asio::ssl::stream_base::server, [self](Error error) {
+          if (error) return;
+          self->subjects_ = VerifiedSubjects(self->stream_.native_handle());
+          self->Read();
+        });
+      } else {
+        self->Read();
+      }
+    });
+  }
+
+ private:
+  static constexpr bool kSecure = std::is_same_v<Stream, Secure>;
+  static Plain& Lowest(Plain& stream) { return stream; }
+  static Plain& Lowest(Secure& stream) { return stream.next_layer(); }
+  Plain& socket() { return Lowest(stream_); }
+  const HttpFrontOptions& options() const { return shared_->options; }
+
+  void Read() {
+    parser_.emplace();
+    parser_->header_limit(kHeadBytesMax);
+    parser_->body_limit(options().body_bytes_max);
+    socket().expires_after(Wait(options().idle_time));
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = this->shared_from_this()](Error error, std::size_t) {
+                              if (error) return self->Fail(error);
+                              self->ReadBody();
+                            });
+  }
+
+  void ReadBody() {
+    const auto length = parser_->content_length();
+    const std::size_t bytes = length ? *length : parser_->chunked() ? options().body_bytes_max : 0;
+    if (!body_.Take(shared_->bodies, bytes, options().bodies_bytes_max)) return Refuse(503);
+    socket().expires_after(Wait(options().body_time));
+    if (absl::EqualsIgnoreCase(std::string(parser_->get()[http::field::expect]), "100-continue")) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
+                        [self = this->shared_from_this()](Error error, std::size_t) {
+                          if (!error) self->ReadRest();
+                        });
+      return;
+    }
+    ReadRest();
+  }
+
+  void ReadRest() {
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = this->shared_from_this()](Error error, std::size_t) {
+                       if (error) return self->Fail(error);
+                       self->Serve();
+                     });
+  }
+
+  void Serve() {
+    socket().expires_never();
+    keep_ = parser_->get().keep_alive();
+    head_only_ = parser_->get().method() == http::verb::head;
+    version_ = parser_->get().version();
+    Request request = parser_->release();
+    HttpCall call = HeadOf(request);
+    call.body = std::move(request.body());
+    call.peer = peer_;
+    call.subjects = subjects_;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (!shared_->open) return;
+      shared_->waiting.emplace(this, this->shared_from_this());
+    }
+    shared_->service.Handle(std::move(call), [waited = this, shared = shared_](HttpAnswer answer) {
+      const std::lock_guard lock(shared->mutex);
+      const auto found = shared->waiting.find(waited);
+      if (found == shared->waiting.end()) return;
+      auto self = std::static_pointer_cast<Session>(std::move(found->second));
+      shared->waiting.erase(found);
+      ++shared->writing;
+      const auto executor = self->stream_.get_executor();
+      asio::post(executor, [self = std::move(self), answer = std::move(answer)]() mutable {
+        self->Write(std::move(answer));
+      });
+    });
+  }
+
+  void Refuse(int status) {
+    keep_ = false;
+    head_ = HeadOf(parser_->get());
+    head_.peer = peer_;
+    ++shared_->writing;
+    Write(shared_->service.Refusal(status, head_));
+  }
+
+  void Fail(Error error) {
+    if (error == http::error::body_limit) return Refuse(413);
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      return Refuse(431);
+    }
+    const bool theirs = error.category() == make_error_code(http::error::bad_version).category();
+    if (theirs && error != http::error::end_of_stream && error != http::error::partial_message) {
+      return Refuse(400);
+    }
+    Close();
+  }
+
+  void Write(HttpAnswer answer) {
+    const std::shared_ptr<Session> self = this->shared_from_this();
+    body_.Release();
+    if (!answer_.Take(shared_->answers, answer.body.size(), options().answers_bytes_max)) {
+      answer = shared_->service.Refusal(503, head_);
+    }
+    keep_ = keep_ && !shared_->draining.load(std::memory_order_relaxed);
+    response_ = {};
+    response_.version(version_);
+    response_.result(static_cast<unsigned>(answer.status));
+    for (const HttpHeader& header : answer.headers) response_.insert(header.name, header.value);
+    response_.keep_alive(keep_);
+    if (answer.status != 204 && answer.status != 304) response_.content_length(answer.body.size());
+    if (!head_only_) response_.body() = std::move(answer.body);
+    serializer_.emplace(response_);
+    socket().expires_after(Wait(options().write_time));
+    http::async_write(stream_, *serializer_, [self](Error error, std::size_t) {
+      --self->shared_->writing;
+      self->answer_.Release();
+      self->response_.body() = {};
+      if (error) return;
+      if (self->keep_) return self->Read();
+      self->Close();
+    });
+  }
+
+  void Close() {
+    socket().expires_after(std::chrono::seconds(2));
+    if constexpr (kSecure) {
+      stream_.async_shutdown([self = this->shared_from_this()](Error) { self->Linger(); });
+    } else {
+      Linger();
+    }
+  }
+
+  // What the peer is still sending is read for a moment: a reset would take the answer from it.
+  void Linger() {
+    Error ignored;
+    socket().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    buffer_.clear();
+    if (lingered_ > kLingerBytesMax) return;
+    socket().async_read_some(buffer_.prepare(kHeadBytesMax),
+                             [self = this->shared_from_this()](Error error, std::size_t bytes) {
+                               self->lingered_ += bytes;
+                               if (!error) self->Linger();
+                             });
+  }
+
+  static constexpr std::size_t kLingerBytesMax = 4 << 20;
+
+  Stream stream_;
+  const std::shared_ptr<Shared> shared_;
+  const std::string peer_;
+  std::vector<std::string> subjects_;
+  beast::flat_buffer buffer_{2 * kHeadBytesMax};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  http::response<http::string_body> response_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  HttpCall head_;  // of a request that was refused
+  Share body_;
+  Share answer_;
+  bool keep_ = false;
+  bool head_only_ = false;
+  unsigned version_ = 11;
+  std::size_t lingered_ = 0;
+};
+
+class Front final : public HttpFront {
+ public:
+  Front(const HttpFrontOptions& options, HttpService& service)
+      : shared_(new Shared{.options = options, .service = service}),
+        contexts_(options.tls),
+        work_(asio::make_work_guard(*io_)) {}
+  ~Front() override { Stop(); }
+
+  absl::Status Bind() {
+    const HttpFrontOptions& options = shared_->options;
+    ConnectionLimits limits = options.connections;
+    limits.handshakes = options.tls != nullptr;
+    BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(options.listen, limits));
+    address_ =
+        absl::StrCat(options.listen.substr(0, options.listen.rfind(':')), ":", acceptor_->port());
+    return absl::OkStatus();
+  }
+
+  void Start() override {
+    for (int i = 0; i < shared_->options.threads; ++i) {
+      threads_.emplace_back([this] { io_->run(); });
+    }
+    acceptor_->Start([this](int, int connection) { Take(connection); }, nullptr);
+  }
+
+  const std::string& address() const override { return address_; }
+  void Report(const std::string& peer, Conduct conduct) override {
+    acceptor_->Report(peer, conduct);
+  }
+  ConnectionStats connections() const override { return acceptor_->stats(); }
+  void SetDraining() override {
+    shared_->draining = true;
+    acceptor_->Stop();
+  }
+
+  bool is_writing() const override { return shared_->writing.load() > 0; }
+
+  void Stop() override {
+    const std::lock_guard once(stop_mutex_);
+    if (acceptor_ != nullptr) acceptor_->Stop();
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->open = false;
+    }
+    work_.reset();
+    if (io_ == nullptr) return;
+    io_->stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    std::unordered_map<const void*, std::shared_ptr<void>> waiting;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      waiting.swap(shared_->waiting);
+    }
+    waiting.clear();
+    io_.reset();  // and with it the other connections
+  }
+
+ private:
+  // Owns the descriptor.
+  void Take(int connection) {
+    sockaddr_storage address = {};
+    socklen_t size = sizeof address;
+    ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &size);
+    const auto protocol = address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
+    Strand strand = asio::make_strand(*io_);
+    asio::basic_stream_socket<asio::ip::tcp, Strand> socket(strand);
+    Error error;
+    socket.assign(protocol, connection, error);
+    if (error) {
+      ::close(connection);
+      return;
+    }
+    Plain plain(std::move(socket));
+    if (shared_->options.tls == nullptr) {
+      return std::make_shared<Session<Plain>>(std::move(plain), shared_, UriOf(address))->Start();
+    }
+    const std::shared_ptr<asio::ssl::context> context = contexts_.Newest();
+    if (context == nullptr) return;
+    std::make_shared<Session<Secure>>(Secure(std::move(plain), *context), shared_, UriOf(address))
+        ->Start();
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  TlsContexts contexts_;
+  std::string address_;
+  std::unique_ptr<asio::io_context> io_ = std::make_unique<asio::io_context>();
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::mutex stop_mutex_;
+  std::vector<std::thread> threads_;
+  std::unique_ptr<Acceptor> acceptor_;  // destroyed first: it calls Take
+};
+
+}  // namespace
+
+std::string_view HttpCall::Header(std::string_view name) const {
+  const auto found = std::ranges::find(headers, name, &HttpHeader::name);
+  return found == headers.end() ? std::string_view() : found->value;
+}
+
+absl::StatusOr<std::unique_ptr<HttpFront>> HttpFront::Bind(const HttpFrontOptions& options,
+                                                           HttpService& service) {
+  auto front = std::make_unique<Front>(options, service);
+  BANDANA_RETURN_IF_ERROR(front->Bind());
+  return front;
+}
+
+}  // namespace bandana::server

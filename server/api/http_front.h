@@ -1,0 +1,97 @@
+// The HTTP/1.1 listener of the door: sockets, TLS, bounds and times. It knows no models.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/service/connections/acceptor.h"
+
+namespace bandana::server {
+
+class TlsReloader;
+
+struct HttpHeader {
+  std::string name;  // of requests: in lower case
+  std::string value;
+};
+
+struct HttpCall {
+  std::string method;
+  std::string path;   // up to a `?`, as it came
+  std::string query;  // behind it
+  std::vector<HttpHeader> headers;
+  std::string body;
+  std::string peer;                   // as gRPC names it
+  std::vector<std::string> subjects;  // of a client certificate that TLS has verified
+
+  // The value of the first header with this name, in lower case; empty: none.
+  std::string_view Header(std::string_view name) const;
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::vector<HttpHeader> headers;  // all but those of the connection and the length
+  std::string body;
+};
+
+// Answers one call, exactly once, on any thread.
+using AnswerHttp = std::function<void(HttpAnswer)>;
+
+// Threads: all methods are called by the listener's threads, several at once.
+class HttpService {
+ public:
+  virtual ~HttpService() = default;
+  virtual void Handle(HttpCall call, AnswerHttp answer) = 0;
+  // The answer to what never becomes a call: 400 no HTTP, 413 a body that is too long, 431 a head
+  // that is too long, 503 too much is being read, or waits to be read, at a time. `head` has what
+  // was understood so far.
+  virtual HttpAnswer Refusal(int status, const HttpCall& head) = 0;
+};
+
+struct HttpFrontOptions {
+  std::string listen;                // host:port, port 0: any free one
+  std::shared_ptr<TlsReloader> tls;  // null: plaintext
+  ConnectionLimits connections;
+  int threads = 4;
+  std::size_t body_bytes_max = 1 << 20;
+  // All bodies that are being read or answered, and all answers that are not read yet.
+  std::size_t bodies_bytes_max = 64 << 20;
+  std::size_t answers_bytes_max = 64 << 20;
+  absl::Duration handshake_time = absl::Seconds(10);
+  absl::Duration idle_time = absl::Seconds(60);  // until the head of the next request is there
+  absl::Duration body_time = absl::Seconds(20);
+  absl::Duration write_time = absl::Seconds(20);
+};
+
+// No slow peer holds a thread: sockets are only waited for. Threads: all methods are safe.
+class HttpFront {
+ public:
+  // Binds. `service` must outlive it; a late answer need not come before its end. Errors: of
+  // Acceptor::Bind.
+  static absl::StatusOr<std::unique_ptr<HttpFront>> Bind(const HttpFrontOptions& options,
+                                                         HttpService& service);
+  // As Stop.
+  virtual ~HttpFront() = default;
+  // Serves. Call once.
+  virtual void Start() = 0;
+
+  virtual const std::string& address() const = 0;
+  // See Acceptor::Report.
+  virtual void Report(const std::string& peer, Conduct conduct) = 0;
+  virtual ConnectionStats connections() const = 0;
+  // From now on each connection ends with its next answer, and no new one is taken.
+  virtual void SetDraining() = 0;
+  // Whether an answer is on its way that its peer has not read.
+  virtual bool is_writing() const = 0;
+  // Closes all connections and ends the threads. Idempotent. Answers that come later are dropped.
+  virtual void Stop() = 0;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,111 @@
+#include "server/api/json_call.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/base/status.h"
+#include "common/json/json_text.h"
+#include "nlohmann/json.hpp"
+
+namespace bandana::server {
+namespace {
+
+using Json = nlohmann::json;
+namespace util = google::protobuf::util;
+
+bool IsPathCharacter(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '[' ||
+         c == ']' || c == '-';
+}
+
+// protobuf says `(path) name: Cannot find field.`, `(path): invalid value "..." for type TYPE` and
+// others like these. Path and type are kept, values are not.
+absl::Status InOurWords(std::string_view said) {
+  std::string path;
+  if (said.starts_with('(')) {
+    const std::size_t end = said.find(')');
+    if (end == std::string_view::npos) return InvalidArgument("request: does not fit");
+    path = std::string(said.substr(1, end - 1));
+    said.remove_prefix(end + 1);
+  }
+  while (said.starts_with(' ')) said.remove_prefix(1);
+  constexpr std::string_view kUnknown = ": Cannot find field";
+  if (const std::size_t at = said.find(kUnknown); at != std::string_view::npos) {
+    const std::string_view name = said.substr(0, at);
+    const bool printable = name.size() <= 64 && std::ranges::all_of(name, IsPathCharacter);
+    if (!path.empty() && printable) path += '.';
+    return InvalidArgument(path, printable ? ToAbsl(name) : "", ": there is no such field");
+  }
+  constexpr std::string_view kForType = " for type ";
+  std::string type;
+  if (const std::size_t at = said.rfind(kForType); at != std::string_view::npos) {
+    type = std::string(said.substr(at + kForType.size()));
+    if (!std::ranges::all_of(type, IsPathCharacter)) type.clear();
+    if (type.starts_with("TYPE_")) type = absl::AsciiStrToLower(type.substr(5));
+    if (type.starts_with("type.googleapis.com")) type.clear();
+  }
+  if (!std::ranges::all_of(path, IsPathCharacter)) path = "request";
+  return InvalidArgument(path.empty() ? "request" : path, ": the value does not fit the field",
+                         type.empty() ? "" : ", of type ", type);
+}
+
+// The text with `null` in place of NaN, Infinity and -Infinity where they stand outside of strings.
+std::string WithoutBareNan(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> kWords = {"NaN", "-Infinity", "Infinity"};
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\' && i + 1 < text.size()) out += text[i++];
+    const auto* const word = std::ranges::find_if(
+        kWords, [&](std::string_view w) { return text.substr(i).starts_with(w); });
+    if (in_string || word == kWords.end()) {
+      out += text[i];
+      continue;
+    }
+    out += "null";
+    i += word->size() - 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::Status FromJson(std::string_view text, google::protobuf::Message& message) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return absl::OkStatus();
+  BANDANA_RETURN_IF_ERROR(CheckJson(text, {.depth_max = kJsonDepthMax}));
+  const util::Status parsed =
+      util::JsonStringToMessage(google::protobuf::StringPiece(text.data(), text.size()), &message);
+  if (parsed.ok()) return absl::OkStatus();
+  return InOurWords({parsed.message().data(), parsed.message().size()});
+}
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
+  std::string text;
+  const util::Status written = util::MessageToJsonString(message, &text);
+  if (!written.ok()) return Internal("the answer cannot be written as JSON");
+  return text;
+}
+
+std::string WithoutOddRewards(std::string_view text) {
+  const std::string plain = WithoutBareNan(text);
+  absl::StatusOr<Json> json = ParseJson(plain, {.depth_max = kJsonDepthMax});
+  if (!json.ok() || !json->is_object()) return plain;
+  const auto outcomes = json->find("outcomes");
+  if (outcomes == json->end() || !outcomes->is_array()) return plain;
+  for (Json& outcome : *outcomes) {
+    if (!outcome.is_object()) continue;
+    const auto reward = outcome.find("reward");
+    if (reward != outcome.end() && !reward->is_number()) outcome.erase(reward);
+  }
+  return JsonText(*json);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,164 @@
+#include "server/api/openapi.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "server/api/routes.h"
+#include "server/service/transport/exchange.h"
+
+namespace bandana::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+// The messages that answers of the door need, each described once.
+class Schemas {
+ public:
+  // A reference to the message's schema, or the schema itself of those with a JSON of their own.
+  Json Of(const Descriptor& type) {
+    if (type.full_name() == "google.protobuf.Duration") {
+      return {{"type", "string"}, {"description", "seconds with an s behind, such as 1.5s"}};
+    }
+    if (type.full_name() == "google.protobuf.Struct") {
+      return {{"type", "object"}, {"additionalProperties", true}};
+    }
+    const std::string& name = type.name();
+    if (!schemas_.contains(name)) {
+      schemas_[name] = Json::object();  // a message may hold itself
+      schemas_[name] = Describe(type);
+    }
+    return {{"$ref", "#/components/schemas/" + name}};
+  }
+  Json Take() { return std::move(schemas_); }
+
+ private:
+  Json Describe(const Descriptor& type) {
+    Json properties = Json::object();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& field = *type.field(i);
+      Json one = Value(field);
+      if (field.is_repeated()) one = {{"type", "array"}, {"items", std::move(one)}};
+      properties[field.json_name()] = std::move(one);
+    }
+    return {
+        {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  }
+
+  Json Value(const FieldDescriptor& field) {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT32:
+        return {{"type", "integer"}, {"format", "int32"}};
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return {{"type", "integer"}, {"format", "int64"}, {"minimum", 0}};
+      case FieldDescriptor::CPPTYPE_INT64:
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return {{"type", "string"}, {"description", "a 64-bit integer"}};
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        return {{"type", "number"}, {"format", "double"}};
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return {{"type", "boolean"}};
+      case FieldDescriptor::CPPTYPE_ENUM: {
+        Json values = Json::array();
+        for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+          values.push_back(field.enum_type()->value(i)->name());
+        }
+        return {{"type", "string"}, {"enum", std::move(values)}};
+      }
+      case FieldDescriptor::CPPTYPE_STRING:
+        if (field.type() == FieldDescriptor::TYPE_BYTES) {
+          return {{"type", "string"}, {"format", "byte"}};
+        }
+        return {{"type", "string"}};
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return Of(*field.message_type());
+    }
+    return Json::object();
+  }
+
+  Json schemas_ = Json::object();
+};
+
+Json Content(Json schema) { return {{"application/json", {{"schema", std::move(schema)}}}}; }
+
+Json ErrorSchema() {
+  return {{"type", "object"},
+          {"description", "A google.rpc.Status. `status` is the name of `code`."},
+          {"required", {"code", "status", "message"}},
+          {"properties",
+           {{"code", {{"type", "integer"}, {"format", "int32"}}},
+            {"status", {{"type", "string"}}},
+            {"message", {{"type", "string"}}}}}};
+}
+
+Json Operation(const Rpc& rpc, Schemas& schemas) {
+  const std::unique_ptr<Exchange> exchange = rpc.make_exchange();
+  Json operation = {
+      {"operationId", std::string(rpc.method())},
+      {"tags", {"Recommender"}},
+      {"parameters",
+       {{{"name", "model"},
+         {"in", "path"},
+         {"required", true},
+         {"description", "the name of a model or of an alias"},
+         {"schema", {{"type", "string"}}}}}},
+  };
+  const std::string verb = VerbOf(rpc);
+  if (!verb.empty()) {
+    operation["requestBody"] = {
+        {"required", true}, {"content", Content(schemas.Of(*exchange->request().GetDescriptor()))}};
+  }
+  const auto ref = [](const char* name) -> Json {
+    return {{"$ref", absl::StrCat("#/components/", name)}};
+  };
+  operation["responses"] = {
+      {"200",
+       {{"description", "OK"},
+        {"content", Content(schemas.Of(*exchange->response().GetDescriptor()))}}},
+      {"default", ref("responses/Error")}};
+  return operation;
+}
+
+}  // namespace
+
+std::string OpenApiDocument(const std::string& version) {
+  Schemas schemas;
+  Json paths = Json::object();
+  for (const Rpc* rpc : RoutedRpcs()) {
+    const std::string verb = VerbOf(*rpc);
+    const std::string path = verb.empty() ? "/v1/models/{model}" : "/v1/models/{model}:" + verb;
+    paths[path] = {{verb.empty() ? "get" : "post", Operation(*rpc, schemas)}};
+  }
+  Json components;
+  components["schemas"] = schemas.Take();
+  components["schemas"]["Error"] = ErrorSchema();
+  components["responses"]["Error"] = {
+      {"description", "what went wrong, in the caller's terms"},
+      {"content", Content({{"$ref", "#/components/schemas/Error"}})}};
+  components["securitySchemes"]["bearer"] = {{"type", "http"}, {"scheme", "bearer"}};
+  const Json document = {
+      {"openapi", "3.0.3"},
+      {"info",
+       {{"title", "bandana"},
+        {"version", version},
+        {"description",
+         "The methods of bandana.v1.Recommender by protobuf's JSON mapping: docs/http.md."},
+        {"license", {{"name", "see LICENSE"}}}}},
+      {"security", {{{"bearer", Json::array()}}, Json::object()}},
+      {"paths", std::move(paths)},
+      {"components", std::move(components)},
+  };
+  return document.dump(1) + "\n";
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,11 @@
+// The door's own description (OpenAPI 3.0), made from the table of rpcs and their messages.
+#pragma once
+
+#include <string>
+
+namespace bandana::server {
+
+// The whole document. `version`: of the program.
+std::string OpenApiDocument(const std::string& version);
+
+}  // namespace bandana::server

@@ -1,0 +1,27 @@
+// What the door does with a raw reward, by the mode of its model.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/config.pb.h"
+#include "server/service/transport/handlers.h"
+
+namespace bandana::server {
+
+struct RawRewardRule {
+  v1::Mode mode{};
+  std::string_view refused;  // why it takes none; empty: it does
+  bool any_counts = false;   // no reward is refused for its value: what is no number is the default
+  std::string_view no_slots;  // why several arms of one decision are refused; empty: they are not
+};
+
+// A mode that this version does not know takes none.
+const RawRewardRule& RawRewardsOf(v1::Mode mode);
+
+// The rule of a model that takes raw rewards. Errors: of GetModel; FAILED_PRECONDITION it takes
+// none, in words that name the SDK.
+absl::StatusOr<const RawRewardRule*> RuleForReports(Handlers& handlers, const std::string& model);
+
+}  // namespace bandana::server

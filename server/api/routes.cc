@@ -1,0 +1,76 @@
+#include "server/api/routes.h"
+
+#include "absl/strings/ascii.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr std::string_view kModels = "/v1/models/";
+constexpr std::string_view kGetModel = "GetModel";
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+}  // namespace
+
+std::optional<std::string> Unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = HexDigit(text[i + 1]);
+    const int low = HexDigit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(16 * high + low);
+    i += 2;
+  }
+  return out;
+}
+
+std::string VerbOf(const Rpc& rpc) {
+  if (rpc.make_exchange == nullptr || rpc.method() == kGetModel) return "";
+  std::string verb(rpc.method());
+  if (verb.starts_with("Get")) verb.erase(0, 3);
+  verb[0] = absl::ascii_tolower(static_cast<unsigned char>(verb[0]));
+  return verb;
+}
+
+std::vector<const Rpc*> RoutedRpcs() {
+  std::vector<const Rpc*> rpcs;
+  for (const Rpc& rpc : QueueRpcs()) {
+    if (rpc.make_exchange != nullptr) rpcs.push_back(&rpc);
+  }
+  return rpcs;
+}
+
+std::optional<Route> FindRoute(std::string_view path) {
+  const std::optional<std::string> plain = Unescaped(path);
+  if (!plain || !plain->starts_with(kModels)) return std::nullopt;
+  const std::string rest = plain->substr(kModels.size());
+  const std::size_t colon = rest.find(':');
+  Route route{.model = rest.substr(0, colon), .method = "POST"};
+  if (route.model.empty() || route.model.find('/') != std::string::npos) return std::nullopt;
+  const std::string verb = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  if (verb.empty() && colon != std::string::npos) return std::nullopt;
+  for (const Rpc* rpc : RoutedRpcs()) {
+    if (VerbOf(*rpc) == verb) route.rpc = rpc;
+  }
+  if (route.rpc == nullptr) return std::nullopt;
+  if (verb.empty()) route.method = "GET";
+  return route;
+}
+
+const Rpc* FindGrpcWebRpc(std::string_view path) {
+  if (!path.starts_with('/')) return nullptr;
+  const Rpc* const rpc = FindRpc(path.substr(1));
+  return rpc == nullptr || rpc->make_exchange == nullptr ? nullptr : rpc;
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,36 @@
+// The paths of the door. Those of models follow from the table of rpcs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/service/transport/rpcs.h"
+
+namespace bandana::server {
+
+// What a path names.
+struct Route {
+  const Rpc* rpc = nullptr;
+  std::string model;        // of the path
+  std::string_view method;  // of HTTP: GET or POST
+};
+
+// `GET /v1/models/NAME` is GetModel, `POST /v1/models/NAME:VERB` the rpc with this verb. Nothing:
+// no such path.
+std::optional<Route> FindRoute(std::string_view path);
+
+// The verb of an rpc of Recommender: its name without `Get`, in lower camel case (select,
+// batchSelect, posterior). Empty for GetModel, and for rpcs that the door does not have.
+std::string VerbOf(const Rpc& rpc);
+// The rpcs that have a path here.
+std::vector<const Rpc*> RoutedRpcs();
+
+// The rpc of gRPC's own path, `/package.Service/Method`; null: none that the door has.
+const Rpc* FindGrpcWebRpc(std::string_view path);
+
+// The text with %XX replaced. Nothing when that is malformed.
+std::optional<std::string> Unescaped(std::string_view text);
+
+}  // namespace bandana::server

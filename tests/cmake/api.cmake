@@ -1,0 +1,25 @@
+# Tests of the door for HTTP; see bandana_test in cmake/bandana.cmake.
+find_package(nlohmann_json REQUIRED)
+bandana_test(NAME json_call_test SRCS unit/json_call_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
+bandana_test(NAME grpc_web_test SRCS unit/grpc_web_test.cc
+  DEPS bandana::server_api bandana::json bandana::proto bandana::test_support)
+bandana_test(NAME personalizer_calls_test SRCS unit/personalizer_calls_test.cc
+  DEPS bandana::server_api bandana::json bandana::proto bandana::test_support)
+bandana_test(NAME api_server_test SRCS integration/api_server_test.cc LABELS integration
+  DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME personalizer_face_test SRCS integration/personalizer_face_test.cc LABELS integration
+  DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS integration TIMEOUT 300
+  DEPS bandana::json bandana::proto bandana::test_certificates bandana::test_server bandana::test_support bandana::test_tokens OpenSSL::SSL
+       gRPC::grpc++ OpenSSL::SSL)
+if(BANDANA_BUILD_TESTS)
+  # Pages of another origin, in Chromium.
+  add_test(NAME api_browser_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/api_browser_test.py
+    $<TARGET_FILE:bandana-server>)
+  set_tests_properties(api_browser_test PROPERTIES LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # Microsoft's client of Personalizer, unchanged: `npm ci` of tests/personalizer put it into the build folder (./dev setup --full).
+  add_test(NAME personalizer_client_test COMMAND Python3::Interpreter
+    ${CMAKE_CURRENT_SOURCE_DIR}/personalizer/personalizer_client_test.py $<TARGET_FILE:bandana-server>
+    ${PROJECT_SOURCE_DIR}/build/personalizer)
+  set_tests_properties(personalizer_client_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()

@@ -1,0 +1,170 @@
+// Frames of gRPC-Web, paths and origins.
+#include "server/api/grpc_web.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/escaping.h"
+#include "nlohmann/json.hpp"
+#include "server/api/openapi.h"
+#include "server/api/origins.h"
+#include "server/api/routes.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOkAndHolds;
+using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
+
+std::string Frame(int flags, const std::string& content, int size = -1) {
+  const auto length = static_cast<unsigned>(size < 0 ? static_cast<int>(content.size()) : size);
+  std::string frame(1, static_cast<char>(flags));
+  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(length >> shift);
+  return frame + content;
+}
+
+TEST(GrpcWeb, ReadsBothForms) {
+  EXPECT_THAT(ReadWebMessage(Frame(0, "abc"), WebForm::kBinary), IsOkAndHolds("abc"));
+  EXPECT_THAT(ReadWebMessage(Frame(0, ""), WebForm::kBinary), IsOkAndHolds(""));
+  const std::string frame = Frame(0, "abcd");
+  EXPECT_THAT(ReadWebMessage(absl::Base64Escape(frame), WebForm::kText), IsOkAndHolds("abcd"));
+  // In parts, each with its padding.
+  EXPECT_THAT(ReadWebMessage(absl::Base64Escape(frame.substr(0, 5)) +
+                                 absl::Base64Escape(frame.substr(5, 1)) +
+                                 absl::Base64Escape(frame.substr(6)),
+                             WebForm::kText),
+              IsOkAndHolds("abcd"));
+}
+
+TEST(GrpcWeb, RefusesWhatIsNoSingleMessage) {
+  for (const std::string& body :
+       {std::string(), std::string("abc"), Frame(0, "abc", 4), Frame(0, "abc", 2),
+        Frame(0, "a") + Frame(0, "b"), Frame(0x80, "x"), Frame(0, "", -2)}) {
+    if (body == Frame(0, "")) continue;
+    EXPECT_THAT(ReadWebMessage(body, WebForm::kBinary),
+                StatusIs(absl::StatusCode::kInvalidArgument, "request: "));
+  }
+  EXPECT_THAT(ReadWebMessage(Frame(1, "x"), WebForm::kBinary),
+              StatusIs(absl::StatusCode::kUnimplemented, "request: compressed"));
+  EXPECT_THAT(ReadWebMessage("AAAA!", WebForm::kText),
+              StatusIs(absl::StatusCode::kInvalidArgument, "request: is not base64"));
+}
+
+TEST(GrpcWeb, KnowsItsContentTypes) {
+  EXPECT_EQ(WebFormOf("application/grpc-web"), WebForm::kBinary);
+  EXPECT_EQ(WebFormOf("application/grpc-web+proto; charset=x"), WebForm::kBinary);
+  EXPECT_EQ(WebFormOf("application/grpc-web-text"), WebForm::kText);
+  EXPECT_EQ(WebFormOf("application/grpc-web-text+proto"), WebForm::kText);
+  for (const char* other : {"", "application/json", "application/grpc", "application/grpc-webx",
+                            "application/grpc-web+json"}) {
+    EXPECT_EQ(WebFormOf(other), std::nullopt) << other;
+  }
+}
+
+TEST(Routes, FollowFromTheTable) {
+  const auto rpc = [](std::string_view path) {
+    const auto route = FindRoute(path);
+    return route ? std::string(route->rpc->method()) + " " + route->model : "";
+  };
+  EXPECT_EQ(rpc("/v1/models/news"), "GetModel news");
+  EXPECT_EQ(rpc("/v1/models/news:select"), "Select news");
+  EXPECT_EQ(rpc("/v1/models/news%3Aselect"), "Select news");
+  EXPECT_EQ(rpc("/v1/models/news:batchSelect"), "BatchSelect news");
+  EXPECT_EQ(rpc("/v1/models/news:report"), "Report news");
+  EXPECT_EQ(rpc("/v1/models/news:submit"), "Submit news");
+  EXPECT_EQ(rpc("/v1/models/news:posterior"), "GetPosterior news");
+  EXPECT_EQ(rpc("/v1/models/news:armEffects"), "GetArmEffects news");
+  for (const char* other :
+       {"/", "/v1/models/", "/v1/models", "/v1/models/a/b", "/v1/models/a:", "/v1/models/:select",
+        "/v1/models/a:Select", "/v1/models/a:model", "/v1/models/a:selectx", "/v2/models/a",
+        "/v1/models/a%", "/v1/models/a%zz", "/v1/models/a%2Fb"}) {
+    EXPECT_EQ(rpc(other), "") << other;
+  }
+  EXPECT_NE(FindGrpcWebRpc("/bandana.v1.Recommender/Select"), nullptr);
+  EXPECT_EQ(FindGrpcWebRpc("/bandana.v1.Admin/CreateModel"), nullptr);
+  EXPECT_EQ(FindGrpcWebRpc("/grpc.health.v1.Health/Check"), nullptr);
+  EXPECT_EQ(FindGrpcWebRpc("/v1/models/a:select"), nullptr);
+}
+
+HttpCall From(const std::string& origin, const std::string& host) {
+  HttpCall call;
+  if (!origin.empty()) call.headers.push_back({"origin", origin});
+  call.headers.push_back({"host", host});
+  return call;
+}
+
+TEST(Origins, PagesMustBeNamed) {
+  const Origins some({"https://shop.example"}, /*loopback=*/false);
+  EXPECT_TRUE(some.Allows(From("", "api.example")));
+  EXPECT_TRUE(some.Allows(From("https://shop.example", "api.example")));
+  EXPECT_TRUE(some.Allows(From("https://api.example", "api.example")));  // the listener's own
+  EXPECT_FALSE(some.Allows(From("https://shop.example.evil", "api.example")));
+  EXPECT_FALSE(some.Allows(From("http://shop.example", "api.example")));
+  EXPECT_FALSE(some.Allows(From("null", "api.example")));
+  EXPECT_TRUE(Origins({"*"}, false).Allows(From("https://any.example", "api.example")));
+}
+
+// Whoever may let a name point to 127.0.0.1 could otherwise call what listens there.
+TEST(Origins, OnLoopbackOnlyItsOwnNamesAreTheListenersOwn) {
+  const Origins none({}, /*loopback=*/true);
+  EXPECT_TRUE(none.Allows(From("http://localhost:7073", "localhost:7073")));
+  EXPECT_TRUE(none.Allows(From("http://127.0.0.1:7073", "127.0.0.1:7073")));
+  EXPECT_FALSE(none.Allows(From("http://evil.example:7073", "evil.example:7073")));
+  EXPECT_TRUE(Origins({}, false).Allows(From("http://shop.example", "shop.example")));
+}
+
+TEST(Origins, AreWrittenAsBrowsersDo) {
+  for (const char* good : {"https://shop.example", "http://localhost:8080", "http://[::1]:80"}) {
+    EXPECT_TRUE(IsOrigin(good)) << good;
+  }
+  for (const char* bad : {"", "*", "shop.example", "https://", "https://shop.example/",
+                          "https://Shop.example", "ftp://a", "https://a b"}) {
+    EXPECT_FALSE(IsOrigin(bad)) << bad;
+  }
+}
+
+// Every reference leads somewhere, every rpc has its path, every message its fields.
+TEST(OpenApi, DescribesEveryRpc) {
+  const auto document = nlohmann::json::parse(OpenApiDocument("1.2.3"));
+  EXPECT_EQ(document["openapi"], "3.0.3");
+  EXPECT_EQ(document["info"]["version"], "1.2.3");
+  const std::function<void(const nlohmann::json&)> check = [&](const nlohmann::json& node) {
+    if (node.is_object() && node.contains("$ref")) {
+      const std::string ref = node["$ref"];
+      ASSERT_TRUE(ref.starts_with("#/"));
+      EXPECT_TRUE(document.contains(nlohmann::json::json_pointer(ref.substr(1)))) << ref;
+    }
+    for (const auto& [key, value] : node.items()) {
+      if (value.is_structured()) check(value);
+    }
+  };
+  check(document);
+  std::vector<std::string> operations;
+  for (const auto& [path, item] : document["paths"].items()) {
+    for (const auto& [method, operation] : item.items()) {
+      operations.push_back(operation["operationId"]);
+      std::string plain = path;
+      plain.replace(plain.find("{model}"), 7, "news");
+      const auto route = FindRoute(plain);
+      ASSERT_TRUE(route.has_value()) << path;
+      EXPECT_EQ(route->rpc->method(), operation["operationId"]);
+      EXPECT_EQ(method, route->method == "GET" ? "get" : "post");
+      EXPECT_EQ(operation.contains("requestBody"), method == "post");
+      ASSERT_TRUE(operation["responses"].contains("200"));
+      ASSERT_TRUE(operation["responses"].contains("default"));
+    }
+  }
+  EXPECT_EQ(operations.size(), RoutedRpcs().size());
+  const auto& fields = document["components"]["schemas"]["SelectRequest"]["properties"];
+  EXPECT_EQ(static_cast<int>(fields.size()), v1::SelectRequest::descriptor()->field_count());
+  EXPECT_EQ(fields["topK"]["type"], "integer");
+  EXPECT_EQ(fields["minVersion"]["type"], "string");
+  EXPECT_EQ(fields["context"]["type"], "object");
+  EXPECT_EQ(fields["arms"]["$ref"], "#/components/schemas/ArmSet");
+}
+
+}  // namespace
+}  // namespace bandana::server

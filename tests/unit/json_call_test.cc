@@ -1,0 +1,114 @@
+// Requests as JSON: what is taken, and how mistakes are said.
+#include "server/api/json_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "bandana/v1/recommender.pb.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::Not;
+using testing::StatusIs;
+
+absl::Status Read(const std::string& text) {
+  v1::SelectRequest request;
+  return FromJson(text, request);
+}
+
+TEST(JsonCall, TakesBothSpellingsOfNames) {
+  v1::SelectRequest request;
+  ASSERT_THAT(FromJson(R"({"user":"ann","topK":2,"arms":{"inline_arms":{"features":[1,0,0.5]}},)"
+                       R"("decisionId":"d"})",
+                       request),
+              IsOk());
+  EXPECT_EQ(request.user(), "ann");
+  EXPECT_EQ(request.top_k(), 2);
+  EXPECT_EQ(request.arms().inline_arms().features_size(), 3);
+  EXPECT_EQ(request.decision_id(), "d");
+  EXPECT_THAT(Read(""), IsOk());
+  EXPECT_THAT(Read(" \n"), IsOk());
+}
+
+TEST(JsonCall, NamesThePlaceAndQuotesNoValue) {
+  struct Row {
+    std::string text, message;
+  };
+  const std::vector<Row> rows = {
+      {R"({"usr":"ann-who-is-secret"})", "usr: there is no such field"},
+      {R"({"arms":{"inlineArms":{"feats":[1]}}})", "feats: there is no such field"},
+      {R"({"topK":"many-secret"})", "top_k: the value does not fit the field"},
+      {R"({"topK":-1})", "top_k: the value does not fit the field"},
+      {R"({"arms":{"inlineArms":{"features":[1,"secret"]}}})", "arms.inline_arms.features[1]: "},
+      {R"({"arms":{"namedArms":{"arms":[{"id":"a"},{"id":"b","featurs":{}}]}}})",
+       "arms.named_arms.arms[1].featurs: there is no such field"},
+      {R"({"user":7})", ""},
+      {"{\"user\":\"\xff\"}", "not JSON: a mistake at byte"},
+      {"{\"user\":\"\xed\xa0\x80\"}", "not JSON: a mistake at byte"},
+      {R"({"user":"ann")", "not JSON: a mistake at byte"},
+      {R"({"topK":NaN})", "not JSON: a mistake at byte"},
+      {R"({"context":{"x":1e999}})", "not JSON: a number out of range"},
+      {"[]", ""},
+      {"7", ""},
+      {R"({} {})", "not JSON: a mistake at byte"},
+  };
+  for (const Row& row : rows) {
+    const absl::Status status = Read(row.text);
+    if (row.text == R"({"user":7})") continue;  // protobuf takes a number as its text
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, row.message)) << row.text;
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret"))) << row.text;
+  }
+}
+
+TEST(JsonCall, DepthIsBounded) {
+  const auto nested = [](int depth) {
+    return absl::StrCat(R"({"context":)", std::string(depth, '['), std::string(depth, ']'), "}");
+  };
+  const auto inside = [](int depth) {
+    std::string text = "1";
+    for (int i = 0; i < depth; ++i) text = R"({"a":)" + text + "}";
+    return R"({"context":)" + text + "}";
+  };
+  EXPECT_THAT(Read(inside(kJsonDepthMax - 1)), IsOk());
+  EXPECT_THAT(Read(inside(kJsonDepthMax)),
+              StatusIs(absl::StatusCode::kInvalidArgument, "not JSON: more than 32"));
+  EXPECT_THAT(Read(nested(1'000'000)),
+              StatusIs(absl::StatusCode::kInvalidArgument, "not JSON: more than 32"));
+}
+
+TEST(JsonCall, TheLastOfTwoKeysCounts) {
+  v1::SelectRequest request;
+  ASSERT_THAT(FromJson(R"({"user":"ann","user":"bob"})", request), IsOk());
+  EXPECT_EQ(request.user(), "bob");
+}
+
+TEST(JsonCall, OddRewardsAreLeftOut) {
+  const auto reward = [](const std::string& value) {
+    v1::ReportRequest request;
+    EXPECT_THAT(FromJson(WithoutOddRewards(absl::StrCat(
+                             R"({"outcomes":[{"token":"AA==","shown":1,"reward":)", value, "}]}")),
+                         request),
+                IsOk())
+        << value;
+    EXPECT_EQ(request.outcomes_size(), 1);
+    EXPECT_EQ(request.outcomes(0).shown(), 1);
+    return request.outcomes(0);
+  };
+  EXPECT_EQ(reward("0.5").reward(), 0.5);
+  EXPECT_EQ(reward("-3").reward(), -3);
+  for (const char* odd : {"null", "\"NaN\"", "NaN", "Infinity", "-Infinity", "\"0.5\"", "true",
+                          "[]", "{\"a\":1}", "\"\\\"NaN\""}) {
+    EXPECT_FALSE(reward(odd).has_reward()) << odd;
+  }
+  // Text is not touched.
+  EXPECT_THAT(WithoutOddRewards(R"({"outcomes":[{"decisionId":"NaN \" NaN"}]})"),
+              HasSubstr(R"(NaN \" NaN)"));
+}
+
+}  // namespace
+}  // namespace bandana::server

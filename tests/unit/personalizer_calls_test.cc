@@ -1,0 +1,216 @@
+// The face of Personalizer: what calls become, and the hashed features of models without a schema.
+#include "server/api/personalizer_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "server/api/hashed_features.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::server {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::IsOk;
+using testing::StatusIs;
+
+constexpr char kRank[] = R"({
+  "eventId": "e-1", "deferActivation": true, "excludedActions": ["b"],
+  "contextFeatures": [{"user": {"device": "ios", "age": 33}}, {"hour": 13},
+                      {"bandana": {"user": "ann"}}],
+  "actions": [{"id": "a", "features": [{"article": {"tag": ["x", "y"], "price": 3.5}}]},
+              {"id": "b", "features": []}, {"id": "c"}]})";
+
+v1::GetModelResponse Model(int dimension, double l2_max = 1) {
+  v1::GetModelResponse model;
+  model.set_model("news");
+  model.set_dimension(static_cast<std::uint32_t>(dimension));
+  model.set_feature_l2_max(l2_max);
+  return model;
+}
+
+RankPart PartOf(const RankCall& call) {
+  return {.decision_id = DecisionIdOf(call.event_id), .offered = Offered(call, {})};
+}
+
+TEST(PersonalizerCalls, ARankIsADecision) {
+  const auto call = ParseRank(kRank, false);
+  ASSERT_THAT(call, IsOk());
+  const RankPart part = PartOf(*call);
+  EXPECT_THAT(part.offered, ElementsAre(0, 2));
+  const auto request = DecisionOf(*call, part, Model(32));
+  ASSERT_THAT(request, IsOk());
+  EXPECT_EQ(request->user(), "ann");
+  EXPECT_EQ(request->decision_id(), "e-1");
+  EXPECT_TRUE(request->deferred());
+  EXPECT_EQ(request->top_k(), 2);
+  EXPECT_EQ(request->arms().inline_arms().features_size(), 64);
+  EXPECT_FALSE(request->has_baseline());
+
+  v1::SelectResponse selection;
+  selection.add_positions(1);
+  selection.add_propensities(0.75);
+  const auto ranking = RankingOf(*call, part, selection);
+  EXPECT_EQ(ranking.dump(), R"([{"id":"c","probability":0.75},{"id":"a","probability":0.25},)"
+                            R"({"id":"b","probability":0.0}])");
+}
+
+TEST(PersonalizerCalls, NamePlacesInTheCallersTerms) {
+  const auto parse = [](const std::string& text, bool slots = false) {
+    return ParseRank(text, slots).status();
+  };
+  struct Row {
+    std::string text, message;
+  };
+  const std::vector<Row> rows = {
+      {"{", "not JSON"},
+      {"[]", "the body must be an object"},
+      {"{}", "actions: must be a list"},
+      {R"({"actions":[]})", "actions: must be a list of 1 to"},
+      {R"({"actions":[7]})", "actions[0]: must be an object"},
+      {R"({"actions":[{"id":"a"},{"id":7}]})", "actions[1].id: must be a text"},
+      {R"({"actions":[{"id":"a"},{"id":"a"}]})", "actions[1].id: is that of another action"},
+      {R"({"actions":[{"id":"a"}],"eventId":""})", "eventId: must be a text"},
+      {R"({"actions":[{"id":"a"}],"eventId":7})", "eventId: must be a text"},
+      {R"({"actions":[{"id":"a"}],"contextFeatures":7})", "contextFeatures: must be a list"},
+      {R"({"actions":[{"id":"a"}],"excludedActions":[1]})", "excludedActions[0]: must be a text"},
+      {R"({"actions":[{"id":"a"}],"deferActivation":"yes"})", "deferActivation: must be"},
+      {R"({"actions":[{"id":"a"}],"contextFeatures":[{"bandana":{"user":""}}]})",
+       "contextFeatures.bandana.user: must be a text"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_THAT(parse(row.text), StatusIs(absl::StatusCode::kInvalidArgument, row.message))
+        << row.text;
+  }
+  EXPECT_THAT(parse(R"({"actions":[{"id":"a"}]})", true),
+              StatusIs(absl::StatusCode::kInvalidArgument, "slots: must be a list"));
+  EXPECT_THAT(parse(R"({"actions":[{"id":"a"}],"slots":[{"id":"1"},{"id":"1"}]})", true),
+              StatusIs(absl::StatusCode::kInvalidArgument, "slots[1].id: is that of another"));
+  EXPECT_THAT(parse(R"({"actions":[{"id":"a"}],"slots":[{"id":"1"},{"id":"2"}]})", true),
+              StatusIs(absl::StatusCode::kInvalidArgument, "slots: are more than actions"));
+  EXPECT_THAT(parse(R"({"actions":[{"id":"a"}],"slots":[{"id":"1","baselineAction":"b"}]})", true),
+              StatusIs(absl::StatusCode::kInvalidArgument, "slots[0].baselineAction: no action"));
+  auto call = ParseRank(R"({"actions":[{"id":"a","features":[7]}]})", false);
+  ASSERT_THAT(call, IsOk());
+  EXPECT_THAT(DecisionOf(*call, PartOf(*call), Model(32)).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "actions[0].features[0]: must be"));
+  EXPECT_THAT(DecisionOf(*call, PartOf(*call), Model(4)).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "model news has 4 features"));
+  call->excluded = {"a"};
+  EXPECT_THAT(DecisionOf(*call, PartOf(*call), Model(32)).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "excludedActions: no action is left"));
+}
+
+TEST(PersonalizerCalls, ASchemaTakesWhatItsFieldsName) {
+  const auto call = ParseRank(kRank, false);
+  ASSERT_THAT(call, IsOk());
+  v1::GetModelResponse model = Model(16);
+  v1::FeatureSchema& schema = *model.mutable_features();
+  schema.add_context()->set_name("device");
+  schema.add_context()->set_name("user_age");
+  schema.add_context()->set_name("missing");
+  schema.add_arm()->set_name("price");
+  schema.add_arm()->set_name("article_tag");
+  const auto request = DecisionOf(*call, PartOf(*call), model);
+  ASSERT_THAT(request, IsOk());
+  const auto& context = request->context().fields();
+  EXPECT_EQ(context.size(), 2);
+  EXPECT_EQ(context.at("device").string_value(), "ios");
+  EXPECT_EQ(context.at("user_age").number_value(), 33);
+  const auto& arms = request->arms().named_arms().arms();
+  ASSERT_EQ(arms.size(), 2);
+  EXPECT_EQ(arms[0].id(), "a");
+  EXPECT_EQ(arms[0].features().fields().at("price").number_value(), 3.5);
+  EXPECT_EQ(arms[0].features().fields().at("article_tag").list_value().values_size(), 2);
+  EXPECT_EQ(arms[1].features().fields().size(), 0);
+}
+
+TEST(PersonalizerCalls, OddRewardsOfPrivateModelsAreMissing) {
+  const auto value = [](const std::string& body, bool any) {
+    return ParseRewards(body, false, any);
+  };
+  EXPECT_EQ((*value(R"({"value":0.5})", false))[0].reward, 0.5);
+  for (const char* odd :
+       {"", "{", "[]", "{}", R"({"value":null})", R"({"value":NaN})", R"({"value":"1"})",
+        R"({"value":[1]})", R"({"value":true})", R"({"value":1e999})", "{\"value\":\"\xff\"}"}) {
+    const auto taken = value(odd, true);
+    ASSERT_THAT(taken, IsOk()) << odd;
+    EXPECT_EQ((*taken)[0].reward, std::nullopt) << odd;
+    EXPECT_THAT(value(odd, false).status(), StatusIs(absl::StatusCode::kInvalidArgument, ""))
+        << odd;
+  }
+  const auto slots = ParseRewards(
+      R"({"reward":[{"slotId":"1","value":1},{"slotId":"2","value":"x"}]})", true, true);
+  ASSERT_THAT(slots, IsOk());
+  EXPECT_EQ((*slots)[0].reward, 1);
+  EXPECT_EQ((*slots)[1].reward, std::nullopt);
+}
+
+TEST(PersonalizerCalls, DecisionIdsFitAndDiffer) {
+  EXPECT_EQ(DecisionIdOf("e-1"), "e-1");
+  EXPECT_EQ(DecisionIdOf(std::string(65, 'x')).size(), 64);
+  EXPECT_EQ(DecisionIdOf("a b").size(), 64);
+  EXPECT_NE(DecisionIdOf("a", "bc"), DecisionIdOf("ab", "c"));
+  EXPECT_EQ(DecisionIdOf("a", "1").size(), 64);
+}
+
+double Dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+std::vector<double> VectorOf(const std::string& context, const std::string& action, double l2_max,
+                             int dimension) {
+  std::vector<HashedFeature> c, a;
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(context), "c", c), IsOk());
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(action), "a", a), IsOk());
+  std::vector<double> x(static_cast<std::size_t>(dimension));
+  HashedVector(c, a, l2_max, dimension, x.data());
+  return x;
+}
+
+TEST(HashedFeatures, NormsStayWithinTheBound) {
+  for (const int dimension : {8, 9, 25, 256}) {
+    for (const double l2_max : {1.0, 0.01, 1e6}) {
+      const auto x = VectorOf(R"([{"u":{"d":"ios","n":1e300}},{"h":-7,"on":true}])",
+                              R"([{"tags":["a","b","c"],"price":20}])", l2_max, dimension);
+      EXPECT_LE(std::sqrt(Dot(x, x)), l2_max);
+      EXPECT_GT(std::sqrt(Dot(x, x)), 0.99 * l2_max);
+      const auto bare = VectorOf("[]", "[]", l2_max, dimension);
+      EXPECT_NEAR(std::sqrt(Dot(bare, bare)), l2_max / 2, 1e-6 * l2_max);
+    }
+  }
+}
+
+// The same words are the same numbers on every machine and in every version: what is learnt stays.
+TEST(HashedFeatures, AreTheSameForEver) {
+  const auto x = VectorOf(R"([{"device":"ios"}])", R"([{"tag":"x","price":2}])", 1, 16);
+  std::vector<int> places;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] != 0) places.push_back((x[i] > 0 ? 1 : -1) * static_cast<int>(i + 1));
+  }
+  EXPECT_THAT(places, ElementsAre(1, 2, -6, -7, -16));
+  EXPECT_NEAR(x[0], 0.5, 1e-8);
+}
+
+TEST(HashedFeatures, ContextDecidesBetweenActionsByCrosses) {
+  const auto ios_a = VectorOf(R"([{"d":"ios"}])", R"([{"t":"a"}])", 1, 256);
+  const auto ios_b = VectorOf(R"([{"d":"ios"}])", R"([{"t":"b"}])", 1, 256);
+  const auto web_a = VectorOf(R"([{"d":"web"}])", R"([{"t":"a"}])", 1, 256);
+  EXPECT_NEAR(Dot(ios_a, web_a), 0.5, 1e-6);   // bias and action alike, crosses not
+  EXPECT_NEAR(Dot(ios_a, ios_b), 0.25, 1e-6);  // the bias alone
+}
+
+TEST(HashedFeatures, AreBounded) {
+  std::string many = "[{";
+  for (int i = 0; i < 200; ++i) many += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
+  std::vector<HashedFeature> features;
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(many + "}]"), "contextFeatures", features),
+              StatusIs(absl::StatusCode::kInvalidArgument, "contextFeatures: at most 128"));
+}
+
+}  // namespace
+}  // namespace bandana::server
