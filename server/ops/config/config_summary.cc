@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/bandits/policies/selection_rule.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
 #include "common/design/features_config.h"
@@ -41,6 +42,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("features", FamilyOf(spec).Features(spec));
   for (const std::string& block : FeatureLines(out)) line("  entries", block);
   line("rewards", RewardsText(spec));
+  if (spec.policy != nullptr) line("policy", spec.policy->words());
   line("reporting", ReportingText(out));
   if (spec.half_life > absl::ZeroDuration()) {
     line("forgets",
