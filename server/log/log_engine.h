@@ -1,12 +1,15 @@
-// What keeps the logs of models: engines by name, one of which the server's configuration chooses.
+// What keeps the logs and the states of models: engines by name, one of which the server's
+// configuration chooses.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/log/state/model_state.h"
 #include "server/log/update_log.h"
 
 namespace bandana::server {
@@ -43,8 +46,39 @@ class LogEngine {
   // Errors: DATA_LOSS missing or damaged; UNAVAILABLE I/O.
   virtual absl::StatusOr<std::unique_ptr<UpdateLog>> Open(const std::string& folder,
                                                           const LogUse& use) const = 0;
-  // Erases the log; OK when there is none. Errors: UNAVAILABLE I/O.
+  // Erases the log, and the state where it is not in the folder; OK when there is none. Errors:
+  // UNAVAILABLE I/O.
   virtual absl::Status Remove(const std::string& folder) const = 0;
+
+  // The state of the folder's model, for which there must be a log where the engine keeps the state
+  // with it. `draws_noise`: what it holds must not lie in clear where others can read, as
+  // LogUse::erase_trimmed. Errors: DATA_LOSS the folder does not say which model it is;
+  // FAILED_PRECONDITION no key to seal with; UNAVAILABLE I/O.
+  virtual absl::StatusOr<std::shared_ptr<ModelState>> OpenState(const std::string& folder,
+                                                                bool draws_noise) const = 0;
+
+  // Several servers may use a store that knows its models by name, whatever folders a server has.
+  // An engine that keeps everything in the folder knows no names: the folders are the store, and
+  // what follows does nothing.
+
+  // Gives the folder, which has no log yet, the log and the state of the model that the store knows
+  // under the folder's name, which is the last part of its path. False: the store knows none.
+  // Errors: UNAVAILABLE.
+  virtual absl::StatusOr<bool> Adopt(const std::string& /*folder*/) const { return false; }
+  // The folder's model is complete: the store knows it under the folder's name from now on.
+  // `replace`: in place of another one, which is then without a name. Errors: ALREADY_EXISTS
+  // another model has the name; UNAVAILABLE.
+  virtual absl::Status Publish(const std::string& /*folder*/, bool /*replace*/) const {
+    return absl::OkStatus();
+  }
+  // The store does not know the folder's model by name any more. Errors: UNAVAILABLE.
+  virtual absl::Status Withdraw(const std::string& /*folder*/) const { return absl::OkStatus(); }
+  // All models that have a name, by name. Errors: UNAVAILABLE.
+  virtual absl::StatusOr<std::vector<StoredModel>> Models() const {
+    return std::vector<StoredModel>();
+  }
+  // What servers of the store share; null: each server has its own files.
+  virtual std::shared_ptr<SharedFiles> Shared() const { return nullptr; }
 };
 
 // SQLite, with a file in each folder. Lives until the program ends.

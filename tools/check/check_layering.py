@@ -89,7 +89,7 @@ ALLOWED = {
 # Folders that belong to the room above them.
 PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
-    "common/design/families", "common/design/mechanisms", "server/models/aliases",
+    "common/design/families", "common/design/mechanisms", "server/log/state", "server/models/aliases",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart",
     "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",
