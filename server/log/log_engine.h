@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/log/state/model_state.h"
+#include "server/log/state/state_store.h"
 #include "server/log/update_log.h"
 
 namespace bandana::server {
@@ -54,7 +54,7 @@ class LogEngine {
   // with it. `draws_noise`: what it holds must not lie in clear where others can read, as
   // LogUse::erase_trimmed. Errors: DATA_LOSS the folder does not say which model it is;
   // FAILED_PRECONDITION no key to seal with; UNAVAILABLE I/O.
-  virtual absl::StatusOr<std::shared_ptr<ModelState>> OpenState(const std::string& folder,
+  virtual absl::StatusOr<std::shared_ptr<StateStore>> OpenState(const std::string& folder,
                                                                 bool draws_noise) const = 0;
 
   // Several servers may use a store that knows its models by name, whatever folders a server has.

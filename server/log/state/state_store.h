@@ -34,13 +34,13 @@ struct StateVersions {
   friend bool operator==(const StateVersions&, const StateVersions&) = default;
 };
 
-// The state of one model. Threads: safe, but for each table.
+// The stored state of one model. Threads: safe, but for each table.
 //
 // Who owns the model's log owns its state. In a database every change names the owner's term, as an
 // append does: one of a former owner takes no effect, and is answered ABORTED. Anybody may read.
-class ModelState {
+class StateStore {
  public:
-  virtual ~ModelState() = default;
+  virtual ~StateStore() = default;
 
   // Names in no order, without what a crash left half written. Errors: UNAVAILABLE I/O.
   virtual absl::StatusOr<std::vector<std::string>> Files() const = 0;
