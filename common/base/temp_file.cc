@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +83,12 @@ absl::Status TempFile::Reserve(std::uint64_t bytes) {
     return FileError("make room for", folder_, ENOSPC);
   }
   if (bytes == 0) return absl::OkStatus();
+  // Asked first: a file system may take all that is left before it says that it is not enough.
+  struct statvfs disk {};
+  const bool known = ::fstatvfs(fd_, &disk) == 0 && disk.f_blocks > 0;
+  if (known && bytes / disk.f_frsize >= disk.f_bavail) {
+    return FileError("make room for", folder_, ENOSPC);
+  }
   while (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
     // EFBIG: larger than a file may be.

@@ -166,6 +166,8 @@ absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int a
       return LoadIds(arms.catalogue_arms(), arms_max, catalogue, block);
     case v1::ArmSet::kCatalogueQuery:
       return LoadQuery(arms.catalogue_query(), arms_max, catalogue, block);
+    case v1::ArmSet::kNamedArms:
+      return InvalidArgument("arms.named_arms: the model has no feature schema");
     case v1::ArmSet::FORM_NOT_SET:
       break;
   }
