@@ -36,6 +36,8 @@ class LogEngine {
 
   // As the configuration names it.
   virtual std::string_view name() const = 0;
+  // Whether log and state are elsewhere than in the folder, and may be put back without it.
+  virtual bool apart() const { return false; }
   // The file in the folder by which people know the log.
   virtual std::string_view file() const = 0;
   // Whether the folder has a log of this engine, be it damaged.
@@ -50,12 +52,12 @@ class LogEngine {
   // UNAVAILABLE I/O.
   virtual absl::Status Remove(const std::string& folder) const = 0;
 
-  // The state of the folder's model, for which there must be a log where the engine keeps the state
-  // with it. `draws_noise`: what it holds must not lie in clear where others can read, as
-  // LogUse::erase_trimmed. Errors: DATA_LOSS the folder does not say which model it is;
-  // FAILED_PRECONDITION no key to seal with; UNAVAILABLE I/O.
+  // The state of the folder's model: files in the folder, where the engine does not keep it with
+  // the log. `draws_noise`: what it holds must not lie in clear where others can read, as
+  // LogUse::erase_trimmed. Errors, where it is elsewhere: NOT_FOUND the folder says of no log;
+  // DATA_LOSS that log is gone; FAILED_PRECONDITION no key to seal with; UNAVAILABLE.
   virtual absl::StatusOr<std::shared_ptr<StateStore>> OpenState(const std::string& folder,
-                                                                bool draws_noise) const = 0;
+                                                                bool draws_noise) const;
 
   // Several servers may use a store that knows its models by name, whatever folders a server has.
   // An engine that keeps everything in the folder knows no names: the folders are the store, and
@@ -77,8 +79,11 @@ class LogEngine {
   virtual absl::StatusOr<std::vector<StoredModel>> Models() const {
     return std::vector<StoredModel>();
   }
-  // What servers of the store share; null: each server has its own files.
-  virtual std::shared_ptr<SharedFiles> Shared() const { return nullptr; }
+  // What servers of the store share; null: each server has its own files. Errors: those of a key
+  // file.
+  virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {
+    return std::shared_ptr<SharedFiles>();
+  }
 };
 
 // SQLite, with a file in each folder. Lives until the program ends.

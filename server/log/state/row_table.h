@@ -82,8 +82,14 @@ class RowTable {
   // those of `put`. After an error nothing has changed that anybody sees.
   virtual absl::StatusOr<RowsChanged> Change(const RowChange& change) = 0;
 
-  // Keys that have left, in the order of their times. Errors: DATA_LOSS damaged; UNAVAILABLE I/O.
-  virtual absl::StatusOr<std::vector<LeftKey>> LeftKeys() = 0;
+  // Keys that have left until then, in the order of their times, at most `max`. Errors: DATA_LOSS
+  // damaged; UNAVAILABLE I/O.
+  virtual absl::StatusOr<std::vector<LeftKey>> LeftKeys(absl::Time until, std::size_t max) = 0;
+  absl::StatusOr<std::vector<LeftKey>> LeftKeys() {
+    return LeftKeys(absl::InfiniteFuture(), SIZE_MAX);
+  }
+  // When the first of them left; nothing where there is none. Errors: the same.
+  virtual absl::StatusOr<std::optional<absl::Time>> FirstLeft() = 0;
   // Takes those off that left until then. Errors: as Change.
   virtual absl::Status RemoveLeft(std::span<const std::uint64_t> keys, absl::Time until) = 0;
 

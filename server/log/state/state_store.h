@@ -107,6 +107,8 @@ class SharedFiles {
   virtual absl::StatusOr<File> Read(std::string_view name) const = 0;
   // 0: there is none. Cheap. Errors: UNAVAILABLE I/O.
   virtual absl::StatusOr<std::int64_t> Version(std::string_view name) const = 0;
+  // Whether it takes what is secret.
+  virtual bool keeps_secrets() const = 0;
   // Replaces the file if it has still this version (0: is still not there); the new version.
   // Durable on return. `secret`: must not lie in clear where others can read. Errors: ABORTED it
   // has another version by now; FAILED_PRECONDITION secret, and there is no key to seal it with;
