@@ -65,7 +65,7 @@ PgSettings SettingsFor(const std::string& connection, const std::string& holder 
   return {.connection = connection,
           .holder = holder,
           .lease = absl::Milliseconds(900),
-          .patience = absl::Seconds(2)};
+          .patience = absl::Seconds(1)};
 }
 
 std::string LongText(std::size_t bytes, std::uint64_t seed) {
@@ -498,7 +498,7 @@ TEST_F(PostgresStateTest, DamageIsFound) {
   Postgres().Sql(
       "UPDATE bandana.state_pages SET page = set_byte(page, 77, get_byte(page, 77) # 1)"
       " WHERE (log, content) IN (SELECT log, content FROM bandana.state_files"
-      "   WHERE name = 'a')");
+      "   WHERE name = 'a' AND bytes = 3000)");
   EXPECT_THAT(state_->Read("a", 1 << 30), StatusIs(absl::StatusCode::kDataLoss, "a in Postgre"));
   Postgres().Sql(
       "DELETE FROM bandana.state_pages WHERE number = 1 AND (log, content) IN"

@@ -119,6 +119,10 @@ class SqliteTable final : public RowTable {
       return DataLoss("tables of unknown version ", found);
     }
     format_ = static_cast<int>(found);
+    return ReadState();
+  }
+
+  absl::Status ReadState() {
     BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare(sql_.state));
     BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
     if (!has_state || state.Blob(1).size() != file_.size()) return DataLoss("state is missing");
@@ -191,6 +195,9 @@ class SqliteTable final : public RowTable {
 
   std::int64_t version() const override { return version_; }
   absl::StatusOr<RowsSince> ChangesSince(std::int64_t /*version*/, RowVisit visit) override {
+    BANDANA_ASSIGN_OR_RETURN(const std::int64_t format, Format());
+    format_ = static_cast<int>(format);
+    BANDANA_RETURN_IF_ERROR(ReadState());
     BANDANA_RETURN_IF_ERROR(ForEach(visit));
     return RowsSince{.version = version_, .whole = true};
   }
