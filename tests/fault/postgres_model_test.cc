@@ -184,7 +184,7 @@ TEST_F(PostgresModelTest, ASecondServerOpensAModelFromTheDatabaseAlone) {
         ASSERT_THAT(model->Checkpoint(), IsOk());
       }
     }
-    const CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
+    const server::CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
     v1::PutArmsResponse put;
     ASSERT_THAT(model->PutArms({&arm, 1}, &put), IsOk());
     WaitApplied(*model);
@@ -199,8 +199,7 @@ TEST_F(PostgresModelTest, ASecondServerOpensAModelFromTheDatabaseAlone) {
   EXPECT_EQ(model->instance(), instance);
   EXPECT_EQ(NodeOf(*model->posterior(), 0).mean, released);
   ASSERT_NE(model->catalogue()->size(), 0);
-  EXPECT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 3, {0.6, 0.8}, "u"), 1),
-            v1::DUPLICATE);
+  EXPECT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 3, {0.6, 0.8}, "u"), 1), v1::DUPLICATE);
   EXPECT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 77, {0.6, 0.8}, "u"), 1), v1::APPLIED);
 }
 
@@ -217,21 +216,20 @@ TEST_F(PostgresModelTest, ACentralModelOfAnOlderDatabaseNeedsANewEpoch) {
     WaitApplied(model);
   };
   double spent = 0;
-  const TempDir before;
   {
     auto model = Open(spec);
     report(*model, 1, 10);
     ASSERT_THAT(model->Checkpoint(), IsOk());
   }
-  database_->Dump(before.File("dump"));
+  database_->Dump();
   {
     auto model = Open(spec);
     report(*model, 11, 10);
     ASSERT_EQ(*model->OpenEpoch(), 2u);
     report(*model, 21, 10);
-    spent = model->Ledger().user().zcdp_epsilon();
+    spent = model->Ledger().user().epsilon_zcdp();
   }
-  database_->Restore(before.File("dump"));
+  database_->Restore();
   const auto refused = TryOpen(spec);
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, "model m: the log ends at"));
   EXPECT_THAT(refused.status().message(), HasSubstr("epoch open"));
@@ -240,7 +238,7 @@ TEST_F(PostgresModelTest, ACentralModelOfAnOlderDatabaseNeedsANewEpoch) {
   {
     auto model = Open(spec);
     EXPECT_EQ(model->epoch(), 2u);
-    EXPECT_GE(model->Ledger().user().zcdp_epsilon(), spent);
+    EXPECT_GE(model->Ledger().user().epsilon_zcdp(), spent);
     report(*model, 31, 5);
   }
   // Once is enough.

@@ -375,7 +375,8 @@ TEST_F(UserTableTest, CopiesHaveTheSameUsers) {
     EXPECT_EQ(Parts(*other, "u8"), PartsOf("u8", "1", ""));
   }
   for (std::size_t size = 1; size < exported.size(); size += 61) {
-    EXPECT_THAT(MakeUsers(spec_, exported.substr(0, size), TableAt(folder_.File(absl::StrCat("cut", size)))),
+    EXPECT_THAT(MakeUsers(spec_, exported.substr(0, size),
+                          TableAt(folder_.File(absl::StrCat("cut", size)))),
                 StatusIs(absl::StatusCode::kDataLoss));
   }
   EXPECT_THAT(MakeUsers(spec_, exported + "x", TableAt(folder_.File("long"))),
