@@ -467,8 +467,10 @@ absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
                                                                const HostedModelOptions& options) {
   const std::string name = spec.public_spec.name;
   auto model = std::make_unique<Model>(std::move(spec), folder, clock, options);
-  BANDANA_RETURN_IF_ERROR(Annotate(model->Start(), absl::StrCat("model ", name)));
-  return model;
+  const absl::Status started = model->Start();
+  if (started.ok()) return model;
+  const absl::Status named = Annotate(started, absl::StrCat("model ", name));
+  return IsNeedsEpoch(started) ? MarkNeedsEpoch(named) : named;
 }
 
 }  // namespace bandana::server

@@ -99,10 +99,13 @@ absl::StatusOr<Published> ReadPublished(const std::string& folder,
 }
 
 absl::Status NeedsEpoch(std::string_view why) {
-  absl::Status status = FailedPrecondition(
+  return MarkNeedsEpoch(FailedPrecondition(
       ToAbsl(why),
       "; `bandana-ctl epoch open` charges every user once more, opens a new epoch and goes on from "
-      "what the database holds");
+      "what the database holds"));
+}
+
+absl::Status MarkNeedsEpoch(absl::Status status) {
   status.SetPayload(kNeedsEpoch, absl::Cord());
   return status;
 }
