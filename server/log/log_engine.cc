@@ -5,6 +5,7 @@
 
 #include "common/base/status.h"
 #include "server/log/sqlite_engine.h"
+#include "server/log/state/folder_state.h"
 
 namespace bandana::server {
 namespace {
@@ -31,6 +32,11 @@ std::string_view HolderOf(const std::string& folder) {
 std::shared_ptr<const LogEngine> DefaultLogEngine() {
   static const std::shared_ptr<const LogEngine> engine = SqliteEngineOver("");
   return engine;
+}
+
+absl::StatusOr<std::shared_ptr<StateStore>> LogEngine::OpenState(const std::string& folder,
+                                                                 bool /*draws_noise*/) const {
+  return StateInFolder(folder);
 }
 
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenLog(const LogEngine& engine,

@@ -1,12 +1,15 @@
-// What keeps the logs of models: engines by name, one of which the server's configuration chooses.
+// What keeps the logs and the states of models: engines by name, one of which the server's
+// configuration chooses.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/log/state/state_store.h"
 #include "server/log/update_log.h"
 
 namespace bandana::server {
@@ -33,6 +36,8 @@ class LogEngine {
 
   // As the configuration names it.
   virtual std::string_view name() const = 0;
+  // Whether log and state are elsewhere than in the folder, and may be put back without it.
+  virtual bool apart() const { return false; }
   // The file in the folder by which people know the log.
   virtual std::string_view file() const = 0;
   // Whether the folder has a log of this engine, be it damaged.
@@ -43,8 +48,42 @@ class LogEngine {
   // Errors: DATA_LOSS missing or damaged; UNAVAILABLE I/O.
   virtual absl::StatusOr<std::unique_ptr<UpdateLog>> Open(const std::string& folder,
                                                           const LogUse& use) const = 0;
-  // Erases the log; OK when there is none. Errors: UNAVAILABLE I/O.
+  // Erases the log, and the state where it is not in the folder; OK when there is none. Errors:
+  // UNAVAILABLE I/O.
   virtual absl::Status Remove(const std::string& folder) const = 0;
+
+  // The state of the folder's model: files in the folder, where the engine does not keep it with
+  // the log. `draws_noise`: what it holds must not lie in clear where others can read, as
+  // LogUse::erase_trimmed. Errors, where it is elsewhere: NOT_FOUND the folder says of no log;
+  // DATA_LOSS that log is gone; FAILED_PRECONDITION no key to seal with; UNAVAILABLE.
+  virtual absl::StatusOr<std::shared_ptr<StateStore>> OpenState(const std::string& folder,
+                                                                bool draws_noise) const;
+
+  // Several servers may use a store that knows its models by name, whatever folders a server has.
+  // An engine that keeps everything in the folder knows no names: the folders are the store, and
+  // what follows does nothing.
+
+  // Gives the folder, which has no log yet, the log and the state of the model that the store knows
+  // under the folder's name, which is the last part of its path. False: the store knows none.
+  // Errors: UNAVAILABLE.
+  virtual absl::StatusOr<bool> Adopt(const std::string& /*folder*/) const { return false; }
+  // The folder's model is complete: the store knows it under the folder's name from now on.
+  // `replace`: in place of another one, which is then without a name. Errors: ALREADY_EXISTS
+  // another model has the name; UNAVAILABLE.
+  virtual absl::Status Publish(const std::string& /*folder*/, bool /*replace*/) const {
+    return absl::OkStatus();
+  }
+  // The store does not know the folder's model by name any more. Errors: UNAVAILABLE.
+  virtual absl::Status Withdraw(const std::string& /*folder*/) const { return absl::OkStatus(); }
+  // All models that have a name, by name. Errors: UNAVAILABLE.
+  virtual absl::StatusOr<std::vector<StoredModel>> Models() const {
+    return std::vector<StoredModel>();
+  }
+  // What servers of the store share; null: each server has its own files. Errors: those of a key
+  // file.
+  virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {
+    return std::shared_ptr<SharedFiles>();
+  }
 };
 
 // SQLite, with a file in each folder. Lives until the program ends.

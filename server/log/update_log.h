@@ -74,6 +74,10 @@ class LogReader {
 // The log of its one owner. Threads: the methods that change it from one thread at a time.
 class UpdateLog : public LogReader {
  public:
+  // Greater than that of every owner before. Every change names it. 0 where nobody else may open
+  // the log.
+  virtual std::int64_t term() const { return 0; }
+
   // Returns once the batch is durable. Errors: RESOURCE_EXHAUSTED no space: nothing changed, a
   // later call may succeed. UNKNOWN the batch may have become durable, or may still: FindOut tells,
   // and no other call may come between. ABORTED another server owns the log now. Any other: the log

@@ -45,6 +45,7 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateL
       learner_(std::move(learner)),
       state_(std::move(start.state)),
       published_(start.published),
+      unshown_epochs_(start.unshown_epochs),
       checkpoint_time_(clock.Now()),
       checkpoint_sequence_(start.checkpoint_sequence) {
   posterior_.store(std::make_shared<const PosteriorSnapshot>(learner_->dimension(),
@@ -250,7 +251,7 @@ absl::Status ApplyLoop::Refresh() {
 absl::Status ApplyLoop::PersistPublication() {
   if (published_ == state_.position) return absl::OkStatus();
   absl::Status persisted;
-  if (hooks_.publishing) persisted = hooks_.publishing(state_.position);
+  if (hooks_.publishing) persisted = hooks_.publishing(state_);
   if (!persisted.ok()) persisted = absl::ResourceExhaustedError(persisted.message());
   {
     std::lock_guard lock(mutex_);
@@ -273,12 +274,14 @@ absl::Status ApplyLoop::Publish() {
   const std::uint64_t sequence = state_.position.sequence;
   const auto current = posterior_.load();
   if (!changed.empty() || (current->version() == 0 && posterior_fresh_.load())) {
-    if (!path_.BeforeShown([this] { return PersistPublication(); }).ok()) {
+    const bool shown = state_.epoch > unshown_epochs_;
+    if (!shown || !path_.BeforeShown([this] { return PersistPublication(); }).ok()) {
       unpublished_ = std::move(changed);
-      return absl::OkStatus();
+      if (shown) return absl::OkStatus();
+    } else {
+      posterior_.store(learner_->Show(sequence, changed));
+      Trace("published");
     }
-    posterior_.store(learner_->Show(sequence, changed));
-    Trace("published");
   }
   nodes_.store(learner_->nodes(), std::memory_order_relaxed);
   grams_repaired_.store(learner_->grams_repaired(), std::memory_order_relaxed);

@@ -43,8 +43,8 @@ class ApplyLoop {
     std::function<std::string()> counters;
     std::function<bool()> checkpoint_wanted;  // false while one is being written
     std::function<void(Captured)> checkpoint;
-    // Central models: makes the position durable as published, before it is.
-    std::function<absl::Status(const LogPosition&)> publishing;
+    // Central models: makes the state's position durable as published, before it is.
+    std::function<absl::Status(const ModelState&)> publishing;
     std::function<void(std::string_view step)> trace;  // HostedModelOptions
   };
   struct Start {
@@ -53,6 +53,7 @@ class ApplyLoop {
     ModelState state;
     std::uint64_t checkpoint_sequence = 0;  // of the newest checkpoint
     LogPosition published;                  // central models
+    std::uint64_t unshown_epochs = 0;       // nothing is published before a greater epoch
   };
 
   // All references must outlive the loop. `learner` is the path's at `start.state`.
@@ -158,6 +159,7 @@ class ApplyLoop {
   std::unique_ptr<Learner> learner_;
   ModelState state_;
   LogPosition published_;  // central models
+  const std::uint64_t unshown_epochs_;
   absl::Time refreshed_ = absl::InfinitePast();
   std::uint64_t ledger_debits_ = 0;  // of the published ledger
   std::vector<int> unpublished_;     // nodes whose newest posterior was withheld

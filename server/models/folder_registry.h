@@ -24,22 +24,25 @@ namespace bandana::server {
 
 class Registry final : public ModelRegistry {
  public:
-  Registry(const Options& options, const Clock& clock)
+  Registry(const Options& options, std::shared_ptr<SharedFiles> shared, const Clock& clock)
       : folder_(options.data_dir + "/models"),
         data_dir_(options.data_dir),
         models_max_(options.models_max),
         log_(options.log),
         checkpoint_seal_(options.checkpoint_seal),
+        noise_key_file_(options.noise_key_file),
         warn_(options.warn),
         stepped_(options.stepped),
         token_lifetime_max_(options.token_lifetime_max),
         free_bytes_(options.free_bytes),
-        clock_(clock) {
+        clock_(clock),
+        alias_store_(options.data_dir, std::move(shared)) {
     models_.store(std::make_shared<const Models>());
     bound_.store(std::make_shared<const BoundAliases>());
   }
 
-  // Finds models and aliases of earlier runs: models are absent until they are opened.
+  // Finds models and aliases of earlier runs, and of other servers of the store: models are absent
+  // until they are opened.
   absl::Status FindStored();
   // Opens those.
   std::vector<AbsentModel> OpenStored();
@@ -74,6 +77,7 @@ class Registry final : public ModelRegistry {
   void Recover() override;
   absl::Status MayUpdate(std::string_view name) const override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
+  absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name) override;
   absl::Status AddConfigured(ModelSpec spec) override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) override;
   absl::Status CheckImport(std::string_view name, const v1::ExportHeader& header) override;
@@ -122,6 +126,9 @@ class Registry final : public ModelRegistry {
   std::shared_ptr<const BoundAlias> BoundOf(const AliasSpec& alias, const Models& models) const;
   // Under mutex_, as all changes of aliases.
   void LoadAliases();
+  // What another server has made of the shared ones, if anything.
+  void FollowAliases();
+  void TakeOverAliases();
   // Durably, unless the file cannot be read.
   absl::Status ReplaceAliases(Aliases next);
   // The models of an alias that is to be. Errors: those of PutAlias.
@@ -158,10 +165,18 @@ class Registry final : public ModelRegistry {
   // Runs them, several at a time; those that failed.
   static std::vector<AbsentModel> RunAll(Jobs jobs);
   void AddStoredJobs(Jobs& jobs);
+  // Models that were made at run time: those that the store knows by name, and the one in a folder.
+  void FindNamed();
+  void FindStoredIn(const std::string& name);
+  // Once more, where the store did not answer.
+  void FindStoredLater();
+  // Whether a model of the name was made at run time.
+  bool IsStored(const std::string& name) const;
+  absl::Status FillNew(const std::string& folder, const ModelSpec& spec);
   // An entry of a model of an earlier run that is to be opened, or says why it cannot be.
   Entry StoredEntry(const std::string& name) const;
   absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
-  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec);
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec, bool accept_lost = false);
   // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
   absl::Status Reopen(const std::string& name, ModelSpec spec);
   // Waits until nobody uses a model that is not found any more.
@@ -174,7 +189,8 @@ class Registry final : public ModelRegistry {
   absl::Status CheckFreeForCopy(const std::string& name) const;
   absl::Status CheckKey(const ModelSpec& spec);
   absl::Status CheckRoom(std::uint64_t bytes, int times) const;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured);
+  absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured,
+                                                   bool accept_lost = false);
   // The server's noise key, made at the first central model; null for other modes.
   absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyFor(const ModelSpec& spec);
   // Gives the half-made folder its name, then opens the model in it.
@@ -187,6 +203,7 @@ class Registry final : public ModelRegistry {
   std::atomic<int> models_max_;
   const std::shared_ptr<const LogEngine> log_;
   const std::shared_ptr<const CheckpointSeal> checkpoint_seal_;
+  const std::string noise_key_file_;
   const std::function<void(std::string_view, const std::string&)> warn_;
   const bool stepped_;
   const absl::Duration token_lifetime_max_;
@@ -197,6 +214,8 @@ class Registry final : public ModelRegistry {
   std::atomic<bool> hides_reports_{false};
   std::mutex mutex_;                           // for changes, and what follows
   std::set<std::string, std::less<>> coming_;  // names of models that are being imported
+  bool stored_unknown_ = false;                // the store did not say which models there are
+  AliasStore alias_store_;                     // what follows is there
   Aliases stored_;                             // what the file of aliases holds
   // For what follows, of jobs of one change. Changes of aliases hold mutex_ as well.
   std::mutex store_mutex_;

@@ -58,25 +58,33 @@ absl::Status Model::Start() {
                                     .checkpoint_seal = options_.checkpoint_seal,
                                     .warn = warn_,
                                     .stepped = options_.stepped,
+                                    .accept_lost = options_.accept_lost,
                                     .binding = options_.noise_binding},
                                    users_, counters_));
   BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   log_ = std::move(recovered.log);
+  state_ = std::move(recovered.store);
+  checkpoints_ = std::make_unique<CheckpointStore>(
+      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min),
+      warn_);
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
   instance_ = recovered.stored.instance;
   BANDANA_RETURN_IF_ERROR(StartGate(recovered));
   const Identity stored = recovered.stored;
   const bool open_windows = !recovered.state.windows.all().empty();
+  const bool owes = recovered.owed.has_value();
   const bool former_windows = open_windows && !recovered.former.empty();
   const std::uint64_t checkpoint_sequence = recovered.checkpoint_sequence;
   BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
                            path_->Opening(spec_, recovered.state));
   const absl::Time fades = recovered.state.fading.NextEntry(spec_.half_life);
-  BANDANA_ASSIGN_OR_RETURN(arms_, ArmCatalogue::Open(spec_, ArmsPath(folder_), counters_, clock_));
+  BANDANA_ASSIGN_OR_RETURN(
+      arms_, ArmCatalogue::Open(spec_, state_->Table(TableKind::kArms), counters_, clock_));
   arms_->Follow(recovered.state.effects);
   FollowEffects(recovered.state.effects);
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+  if (owes) BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
   // What a former checkpoint says of its windows is nowhere else.
   if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
   if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
@@ -88,10 +96,10 @@ absl::Status Model::Start() {
   }
   // PROOF: forgetting end
   BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
-  if (log_->trimmed() < store_.LogGoneBefore(checkpoint_sequence)) FinishTrimming();
+  if (log_->trimmed() < checkpoints_->LogGoneBefore(checkpoint_sequence)) FinishTrimming();
   FinishErasing();
-  BANDANA_ASSIGN_OR_RETURN(user_groups_,
-                           UserTable::Open(spec_, UsersPath(folder_), users_, warn_, clock_));
+  BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, state_->Table(TableKind::kUsers),
+                                                         users_, warn_, clock_));
   StartFreeing();
   return absl::OkStatus();
 }
@@ -102,8 +110,13 @@ absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
   numbers_ =
       std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
+  ReportGate::Options gate = GateOptions(spec_, *path_, *cells_);
+  for (std::size_t node = 0; recovered.owed && node < recovered.owed->nodes; ++node) {
+    DebitRecord& debit = gate.owed.emplace_back(recovered.owed->debit);
+    debit.node = static_cast<std::int32_t>(node);
+  }
   gate_ = std::make_unique<ReportGate>(
-      GateOptions(spec_, *path_, *cells_), users_, counters_,
+      std::move(gate), users_, counters_,
       [this](const LogPosition& last) { loop_->Committed(last.sequence); });
   BANDANA_RETURN_IF_ERROR(log_->ForEachId([this](const RememberedId& id) { gate_->Remember(id); }));
   BANDANA_RETURN_IF_ERROR(
@@ -138,14 +151,16 @@ absl::Status Model::StartLoop(Recovered recovered) {
     if (options_.stepped) return write();
     checkpoint_task_ = std::async(std::launch::async, std::move(write));
   };
+  const std::uint64_t epoch = recovered.state.epoch;
   ApplyLoop::Start start{.instance = instance_,
                          .fixed = FixedDigest(recovered.stored),
                          .state = std::move(recovered.state),
                          .checkpoint_sequence = recovered.checkpoint_sequence,
-                         .published = recovered.published};
+                         .published = recovered.published,
+                         .unshown_epochs = recovered.owed ? epoch : 0};
   hooks.trace = options_.trace;
-  hooks.publishing = [this](const LogPosition& position) {
-    return WritePublished(folder_, instance_, position);
+  hooks.publishing = [this](const ModelState& state) {
+    return WritePublished(folder_, instance_, PublishedOf(state, options_.log->apart()));
   };
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
                                       options_.rebuild_entries, std::move(learner),
@@ -203,7 +218,7 @@ absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
   if (configured.reward_window != stored.reward_window && open_windows) {
     BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
   }
-  return WriteIdentity(folder_, configured);
+  return WriteIdentity(*state_, configured);
 }
 
 absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
@@ -317,7 +332,7 @@ absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
 }
 
 absl::Status Model::CheckUpdate(const ModelSpec& spec) const {
-  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state_));
   BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
   return CheckSameModel(stored, IdentityOf(spec, stored.instance));
 }
@@ -368,7 +383,7 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
   if (captured.sequence() < newest_checkpoint_) return size;
   newest_checkpoint_ = captured.sequence();
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
-                           store_.Write(captured.sequence(), checkpoint));
+                           checkpoints_->Write(captured.sequence(), checkpoint));
   writer_->TrimThrough(older);
   return size;
 }
@@ -467,8 +482,10 @@ absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
                                                                const HostedModelOptions& options) {
   const std::string name = spec.public_spec.name;
   auto model = std::make_unique<Model>(std::move(spec), folder, clock, options);
-  BANDANA_RETURN_IF_ERROR(Annotate(model->Start(), absl::StrCat("model ", name)));
-  return model;
+  const absl::Status started = model->Start();
+  if (started.ok()) return model;
+  const absl::Status named = Annotate(started, absl::StrCat("model ", name));
+  return IsNeedsEpoch(started) ? MarkNeedsEpoch(named) : named;
 }
 
 }  // namespace bandana::server

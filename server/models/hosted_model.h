@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
+#include "bandana/v1/config.pb.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/bandits/effects/effect_key.h"
 #include "common/bandits/posterior.h"
@@ -74,6 +75,9 @@ struct HostedModelOptions {
   bool stepped = false;
   // For bandana-audit, which breaks it on purpose; null in every server. Must outlive the model.
   const NoiseBinding* noise_binding = nullptr;
+  // Open although the store was put back to the past (NeedsEpoch): every principal is charged once
+  // more, and a new epoch is open when Open returns. Nothing is published before.
+  bool accept_lost = false;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
   // What the disk of a folder has free.
@@ -254,6 +258,9 @@ class HostedModel {
   // Whether a model of `spec` can take the folder over from this one. Errors: INVALID_ARGUMENT
   // naming every field that cannot change; UNAVAILABLE I/O.
   virtual absl::Status CheckUpdate(const ModelSpec& spec) const = 0;
+  // Models made at run time: what the next start, of any server, opens it with. Durable on return.
+  // Errors: as StateStore::Write.
+  virtual absl::Status StoreConfig(const v1::ModelConfig& /*config*/) { return absl::OkStatus(); }
   // Gives the folder up: writes a checkpoint, finishes changes and reports that are under way, and
   // refuses those that come from now on as UNAVAILABLE. What was published stays readable, so that
   // selections go on until another model is opened in the folder; RecordDecision fails. Call once.

@@ -30,6 +30,7 @@
 #include "server/models/effect_names.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/recovery.h"
+#include "server/models/folder/stored_config.h"
 #include "server/models/freeing/key_freeing.h"
 #include "server/models/freeing/pairs_watch.h"
 #include "server/models/hosted_model.h"
@@ -45,10 +46,7 @@ class Model final : public HostedModel {
         folder_(std::move(folder)),
         clock_(clock),
         options_(options),
-        warn_(options.warn ? options.warn : [](const std::string&) {}),
-        store_(StoreOptions(spec_, folder_, options.checkpoint_seal,
-                            options.checkpoint_base_bytes_min),
-               warn_) {}
+        warn_(options.warn ? options.warn : [](const std::string&) {}) {}
 
   ~Model() override {
     // The loop appends time entries: it ends before the writer. The writer tells the loop of its
@@ -139,6 +137,9 @@ class Model final : public HostedModel {
     return RefusalsOf(gate_->refusals(), gate_->limits(), Health());
   }
   absl::Status CheckUpdate(const ModelSpec& spec) const override;
+  absl::Status StoreConfig(const v1::ModelConfig& config) override {
+    return WriteStoredConfig(*state_, config);
+  }
   void Retire() override;
   int log_queue() const override { return writer_->queued(); }
   void Step() override {
@@ -228,6 +229,7 @@ class Model final : public HostedModel {
   InstanceId instance_{};
   std::unique_ptr<const EventPath> path_;
   Intake intake_;
+  std::shared_ptr<StateStore> state_;
   UserIndex users_;
   Counters counters_;
   OpenCounts counts_{spec_, counters_};
@@ -245,8 +247,8 @@ class Model final : public HostedModel {
   std::unique_ptr<LogWriter> writer_;
 
   std::mutex deletions_;         // one at a time
-  std::mutex checkpoint_mutex_;  // for store_ and newest_checkpoint_
-  CheckpointStore store_;
+  std::mutex checkpoint_mutex_;  // for checkpoints_ and newest_checkpoint_
+  std::unique_ptr<CheckpointStore> checkpoints_;
   std::uint64_t newest_checkpoint_ = 0;  // written by this process
   std::atomic<bool> checkpoint_running_{false};
   std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped

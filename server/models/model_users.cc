@@ -1,14 +1,11 @@
 // What a model does with single users: deleted, listed, exported.
 #include <algorithm>
-#include <filesystem>
 #include <future>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "common/bandits/statistics.h"
-#include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/user_nodes.h"
@@ -23,14 +20,7 @@ constexpr std::uint32_t kUsersListed = 1000;
 constexpr int kReadEntries = 4096;
 
 // A file that is there while bytes of deleted users may be left.
-std::string ErasingPath(const std::string& folder) { return folder + "/erasing"; }
-
-absl::Status RemoveDurably(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  if (error) return Unavailable("cannot remove ", path, ": ", error.message());
-  return SyncFolderOf(path);
-}
+constexpr char kErasingFile[] = "erasing";
 
 }  // namespace
 
@@ -53,7 +43,7 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   const std::lock_guard lock(deletions_);
   BANDANA_RETURN_IF_ERROR(user_groups_->CheckDelete(ids));
-  BANDANA_RETURN_IF_ERROR(WriteFileDurably(ErasingPath(folder_), "", 0600));
+  BANDANA_RETURN_IF_ERROR(state_->Write(kErasingFile, ""));
   absl::flat_hash_set<EffectKey> deleted;
   BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
   deleted.insert(removed.begin(), removed.end());
@@ -83,7 +73,7 @@ absl::Status Model::EraseForgotten() {
     const std::lock_guard lock(checkpoint_mutex_);
     if (sequence < newest_checkpoint_) continue;  // a newer one was written meanwhile
     newest_checkpoint_ = sequence;
-    BANDANA_RETURN_IF_ERROR(store_.WriteAlone(sequence, checkpoint).status());
+    BANDANA_RETURN_IF_ERROR(checkpoints_->WriteAlone(sequence, checkpoint).status());
     written = true;
   }
   std::promise<absl::Status> erased;
@@ -93,13 +83,13 @@ absl::Status Model::EraseForgotten() {
   const absl::Status done = erased.get_future().get();
   if (!done.ok()) return Unavailable(done.message());
   users_.Wipe();
-  return RemoveDurably(ErasingPath(folder_));
+  return state_->Remove(kErasingFile);
 }
 
 void Model::FinishErasing() {
-  std::error_code error;
-  if (!std::filesystem::exists(ErasingPath(folder_), error)) return;
-  const absl::Status done = EraseForgotten();
+  const absl::StatusOr<bool> begun = state_->Has(kErasingFile);
+  if (begun.ok() && !*begun) return;
+  const absl::Status done = begun.ok() ? EraseForgotten() : begun.status();
   if (!done.ok()) warn_(absl::StrCat("erasing deleted users: ", done.message()));
 }
 

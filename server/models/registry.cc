@@ -27,6 +27,7 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
 #include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
 #include "server/models/folder_registry.h"
@@ -65,9 +66,9 @@ absl::Status BeingImported(const std::string& name) {
 }
 
 // In some transactions: nobody sees the file before it is complete.
-absl::Status StoreArms(const ExportedArms& arms, const std::string& path) {
+absl::Status StoreArms(const ExportedArms& arms, const TablePlace& place) {
   constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
-  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(path));
+  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(place));
   std::vector<CatalogueArm> batch;
   std::size_t bytes = 0;
   const auto put = [&] {
@@ -119,18 +120,52 @@ absl::Status Registry::FindStored() {
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "list", folder_));
   for (const std::string& name : names) {
     if (name.starts_with(kNewPrefix) || name.starts_with(kDeletedPrefix)) {
-      BANDANA_RETURN_IF_ERROR(RemoveFolder(Folder(name)));
+      // What cannot be removed now goes at a later start.
+      const absl::Status removed = RemoveFolder(Folder(name));
+      if (!removed.ok()) Warn("", std::string(removed.message()));
       continue;
     }
-    if (!HasStoredConfig(Folder(name))) continue;  // of a configured model
-    Set(name, StoredEntry(name));
+    FindStoredIn(name);
   }
+  FindNamed();
   LoadAliases();
   return absl::OkStatus();
 }
 
+void Registry::FindNamed() {
+  const absl::StatusOr<std::vector<StoredModel>> known = log_->Models();
+  if (!known.ok()) {
+    stored_unknown_ = true;
+    Warn("",
+         absl::StrCat("models that were made at run time are unknown: ", known.status().message()));
+    return;
+  }
+  for (const StoredModel& model : *known) {
+    if (!model.made_at_run_time || EntryOf(model.name)) continue;
+    absl::Status adopted = MakeFolders(Folder(model.name));
+    if (adopted.ok()) adopted = log_->Adopt(Folder(model.name)).status();
+    if (!adopted.ok()) Warn(model.name, std::string(adopted.message()));
+    if (adopted.ok()) FindStoredIn(model.name);
+  }
+}
+
+void Registry::FindStoredIn(const std::string& name) {
+  const auto state = log_->OpenState(Folder(name), /*draws_noise=*/false);
+  if (absl::IsNotFound(state.status())) return;  // not complete
+  const absl::StatusOr<bool> stored =
+      state.ok() ? HasStoredConfig(**state) : absl::StatusOr<bool>(state.status());
+  if (stored.ok() && *stored) Set(name, StoredEntry(name));
+  if (!stored.ok()) {
+    // Not known whether it is one of the configuration: if so, it is opened as that.
+    stored_unknown_ = stored_unknown_ || absl::IsUnavailable(stored.status());
+    Warn(name, std::string(stored.status().message()));
+  }
+}
+
 Registry::Entry Registry::StoredEntry(const std::string& name) const {
-  const absl::StatusOr<v1::ModelConfig> config = ReadStoredConfig(Folder(name));
+  const auto state = log_->OpenState(Folder(name), /*draws_noise=*/false);
+  if (!state.ok()) return {.why = state.status()};
+  const absl::StatusOr<v1::ModelConfig> config = ReadStoredConfig(**state);
   if (!config.ok()) return {.why = config.status()};
   absl::StatusOr<ModelSpec> spec = ParseStoredConfig(*config);
   if (!spec.ok()) return {.why = spec.status()};
@@ -178,6 +213,11 @@ std::vector<AbsentModel> Registry::RunAll(Jobs jobs) {
   return failed;
 }
 
+bool Registry::IsStored(const std::string& name) const {
+  const auto state = log_->OpenState(Folder(name), /*draws_noise=*/false);
+  return state.ok() && HasStoredConfig(**state).value_or(false);
+}
+
 absl::Status Registry::RemoveFolder(const std::string& path) const {
   BANDANA_RETURN_IF_ERROR(log_->Remove(path));
   std::error_code error;
@@ -199,12 +239,13 @@ absl::Status Registry::CheckFree(const std::string& name, std::size_t others) co
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec) {
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec, bool accept_lost) {
   const std::string name = spec.public_spec.name;
   HostedModelOptions model_options;
   model_options.log = log_;
   model_options.checkpoint_seal = checkpoint_seal_;
   model_options.stepped = stepped_;
+  model_options.accept_lost = accept_lost;
   model_options.warn = [this, name](const std::string& message) { Warn(name, message); };
   model_options.free_bytes = free_bytes_;
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
@@ -213,12 +254,13 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec)
   return std::shared_ptr<HostedModel>(std::move(opened));
 }
 
-absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured) {
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured,
+                                                           bool accept_lost) {
   const std::string name = spec.public_spec.name;
   Entry entry{.configured = configured,
               .spec = std::make_shared<const ModelSpec>(spec),
               .fingerprint = FingerprintOf(spec)};
-  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenModel(std::move(spec));
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenModel(std::move(spec), accept_lost);
   if (model.ok()) {
     entry.model = *model;
   } else {
@@ -232,7 +274,9 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> Registry::KeyFor(const ModelSpec
   if (!ModeOf(spec.public_spec.mode).server_draws) return std::shared_ptr<const NoiseKey>();
   const std::lock_guard lock(key_mutex_);
   if (noise_key_ == nullptr) {
-    BANDANA_ASSIGN_OR_RETURN(noise_key_, OpenNoiseKey(data_dir_, SystemBits()));
+    BANDANA_ASSIGN_OR_RETURN(noise_key_, noise_key_file_.empty()
+                                             ? OpenNoiseKey(data_dir_, SystemBits())
+                                             : ReadNoiseKey(noise_key_file_));
   }
   return noise_key_;
 }
@@ -249,7 +293,7 @@ absl::Status Registry::AddConfigured(ModelSpec spec) {
 
 absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
   const std::string name = spec.public_spec.name;
-  if (HasStoredConfig(Folder(name))) {
+  if (IsStored(name)) {
     return absl::AlreadyExistsError(
         absl::StrCat("model ", name,
                      " of the configuration was made at run time by an earlier one of this name; "
@@ -305,24 +349,19 @@ absl::Status Registry::Reopen(const std::string& name, ModelSpec spec) {
   Entry entry{.configured = before->configured,
               .spec = std::make_shared<const ModelSpec>(spec),
               .fingerprint = FingerprintOf(spec)};
-  absl::Status done;
-  if (!entry.configured) done = WriteStoredConfig(Folder(name), spec.config);
+  absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(std::move(spec));
+  absl::Status done = opened.status();
+  if (done.ok() && !entry.configured) done = (*opened)->StoreConfig(entry.spec->config);
   if (done.ok()) {
-    absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(std::move(spec));
-    if (opened.ok()) {
-      entry.model = *std::move(opened);
-      Set(name, std::move(entry));
-      return absl::OkStatus();
-    }
-    done = opened.status();
+    entry.model = *std::move(opened);
+    Set(name, std::move(entry));
+    return absl::OkStatus();
   }
+  opened = done;
   Warn(name, absl::StrCat("cannot be opened with its new configuration: ", done.message(),
                           "; it is opened as before"));
   Entry again = *before;
-  if (!again.configured) {
-    WriteStoredConfig(Folder(name), again.spec->config).IgnoreError();  // the error is `done`
-  }
-  absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(*again.spec);
+  opened = OpenModel(*again.spec);
   if (opened.ok()) {
     again.model = *std::move(opened);
   } else {
@@ -335,6 +374,8 @@ absl::Status Registry::Reopen(const std::string& name, ModelSpec spec) {
 
 void Registry::Recover() {
   const std::lock_guard lock(mutex_);
+  FindStoredLater();
+  FollowAliases();
   const auto models = models_.load();
   for (const auto& [name, entry] : *models) {
     if (entry.spec == nullptr) continue;
@@ -349,6 +390,18 @@ void Registry::Recover() {
       again = Reopen(name, *entry.spec);
     }
     if (again.ok()) Warn(name, "is served again");
+  }
+}
+
+void Registry::FindStoredLater() {
+  if (!stored_unknown_) return;
+  stored_unknown_ = false;
+  FindNamed();
+  if (stored_unknown_) return;
+  Jobs jobs;
+  AddStoredJobs(jobs);
+  for (const AbsentModel& absent : RunAll(std::move(jobs))) {
+    Warn(absent.name, std::string(absent.why.message()));
   }
 }
 
@@ -372,15 +425,46 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
   return Find(name);
 }
 
+absl::StatusOr<std::uint64_t> ModelRegistry::OpenEpoch(std::string_view name) {
+  const std::shared_ptr<HostedModel> model = Find(name);
+  return model == nullptr ? AbsenceOf(*this, name) : model->OpenEpoch();
+}
+
+absl::StatusOr<std::uint64_t> Registry::OpenEpoch(std::string_view name) {
+  std::shared_ptr<HostedModel> model = Find(name);
+  if (model != nullptr) return model->OpenEpoch();
+  const std::lock_guard lock(mutex_);
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry || entry->model != nullptr || !IsNeedsEpoch(entry->why)) {
+    return ModelRegistry::OpenEpoch(name);
+  }
+  BANDANA_ASSIGN_OR_RETURN(model, Add(*entry->spec, entry->configured, /*accept_lost=*/true));
+  Warn(std::string(name), "is served again, in a new epoch: every user was charged once more");
+  return model->epoch();
+}
+
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Create(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   if (coming_.contains(spec.public_spec.name)) return BeingImported(spec.public_spec.name);
   BANDANA_RETURN_IF_ERROR(CheckFree(spec.public_spec.name, coming_.size()));
   const std::string half_made = Folder(std::string(kNewPrefix) + spec.public_spec.name);
   BANDANA_RETURN_IF_ERROR(RemoveFolder(half_made));
-  BANDANA_RETURN_IF_ERROR(MakeFolders(half_made));
-  BANDANA_RETURN_IF_ERROR(WriteStoredConfig(half_made, spec.config));
+  absl::Status filled = FillNew(half_made, spec);
+  if (!filled.ok()) {
+    RemoveFolder(half_made).IgnoreError();  // removed at the next start otherwise
+    return filled;
+  }
   return Finish(std::move(spec), half_made);
+}
+
+absl::Status Registry::FillNew(const std::string& folder, const ModelSpec& spec) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const NoiseKey> key, KeyFor(spec));
+  BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+  BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, key));
+  BANDANA_ASSIGN_OR_RETURN(
+      const std::shared_ptr<StateStore> state,
+      MakeModelFolder(folder, spec, identity, nullptr, *log_, checkpoint_seal_));
+  return WriteStoredConfig(*state, spec.config);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
@@ -395,6 +479,10 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
   fs::rename(half_made, folder, error);
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "rename", half_made));
   BANDANA_RETURN_IF_ERROR(SyncFolderOf(folder));
+  if (const absl::Status published = log_->Publish(folder, /*replace=*/false); !published.ok()) {
+    RemoveFolder(folder).IgnoreError();
+    return published;
+  }
   absl::StatusOr<std::shared_ptr<HostedModel>> model = Add(std::move(spec), /*configured=*/false);
   if (!model.ok()) {
     Remove(folder_name);
@@ -412,7 +500,8 @@ absl::Status Registry::CheckFreeForCopy(const std::string& name) const {
 
 absl::Status Registry::CheckKey(const ModelSpec& spec) {
   // One that is not there yet would be made.
-  if (noise_key_ == nullptr && !HasNoiseKey(data_dir_)) return absl::OkStatus();
+  const bool made = !noise_key_file_.empty() || HasNoiseKey(data_dir_);
+  if (noise_key_ == nullptr && !made) return absl::OkStatus();
   return KeyFor(spec).status();
 }
 
@@ -480,11 +569,12 @@ absl::Status Registry::FillCopy(const std::string& folder, const ModelSpec& spec
   }
   exported.checkpoint.fixed = FixedDigest(identity);
   BecomeCopy(exported.checkpoint, instance);
-  BANDANA_RETURN_IF_ERROR(
-      MakeModelFolder(folder, identity, &exported.checkpoint, *log_, checkpoint_seal_));
-  BANDANA_RETURN_IF_ERROR(StoreArms(exported.arms, ArmsPath(folder)));
-  BANDANA_RETURN_IF_ERROR(MakeUsers(spec, exported.users, UsersPath(folder)));
-  return WriteStoredConfig(folder, spec.config);
+  BANDANA_ASSIGN_OR_RETURN(
+      const std::shared_ptr<StateStore> state,
+      MakeModelFolder(folder, spec, identity, &exported.checkpoint, *log_, checkpoint_seal_));
+  BANDANA_RETURN_IF_ERROR(StoreArms(exported.arms, state->Table(TableKind::kArms)));
+  BANDANA_RETURN_IF_ERROR(MakeUsers(spec, exported.users, state->Table(TableKind::kUsers)));
+  return WriteStoredConfig(*state, spec.config);
 }
 
 void Registry::AwaitEnd(const std::weak_ptr<HostedModel>& model) {
@@ -508,6 +598,7 @@ absl::Status Registry::Delete(std::string_view name) {
   entry.reset();
   Remove(std::string(name));
   AwaitEnd(model);
+  BANDANA_RETURN_IF_ERROR(log_->Withdraw(Folder(name)));
   const std::string grave = Folder(std::string(kDeletedPrefix) + std::string(name));
   BANDANA_RETURN_IF_ERROR(RemoveFolder(grave));
   std::error_code error;
@@ -549,7 +640,8 @@ bool ModelRegistry::HidesReportsOf(std::string_view name) const {
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,
                                                                    const Clock& clock) {
-  auto registry = std::make_unique<Registry>(options, clock);
+  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<SharedFiles> shared, options.log->Shared());
+  auto registry = std::make_unique<Registry>(options, std::move(shared), clock);
   BANDANA_RETURN_IF_ERROR(registry->FindStored());
   if (!options.open_later) {
     for (const AbsentModel& absent : registry->OpenStored()) {

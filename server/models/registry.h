@@ -36,6 +36,9 @@ class ModelRegistry {
     int models_max = 0;
     std::shared_ptr<const LogEngine> log = DefaultLogEngine();  // of every model
     std::shared_ptr<const CheckpointSeal> checkpoint_seal;      // null: checkpoints are not sealed
+    // With the key that central noise comes from, in hexadecimal; empty: data_dir/noise_key, which
+    // is made where it is missing.
+    std::string noise_key_file;
     // Told what an operator should know of a model, or with an empty name of all, although nothing
     // fails; on any thread. May be null.
     std::function<void(std::string_view model, const std::string& message)> warn;
@@ -88,6 +91,10 @@ class ModelRegistry {
   // before. Errors: those of MayUpdate, HostedModel::CheckUpdate and HostedModel::Open;
   // FAILED_PRECONDITION another policy for a model behind an alias.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
+  // HostedModel::OpenEpoch. A model that is absent because its store was put back, or because this
+  // server does not know what it has published (NeedsEpoch), is opened by it: every principal is
+  // charged once more first. Errors: those of AbsenceOf, HostedModel::OpenEpoch and Open.
+  virtual absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name);
   // Whether Import would take an export with this header, as far as can be known before its bytes
   // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED models_max, or the disk; FAILED_PRECONDITION another limit

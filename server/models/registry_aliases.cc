@@ -38,7 +38,7 @@ absl::Status WasMadeHere(std::string_view name) {
 }  // namespace
 
 void Registry::LoadAliases() {
-  absl::StatusOr<Aliases> read = ReadAliases(data_dir_);
+  absl::StatusOr<Aliases> read = alias_store_.Read();
   const std::lock_guard lock(store_mutex_);
   if (read.ok()) {
     aliases_lost_.store(nullptr);
@@ -127,9 +127,31 @@ void Registry::Bind(const Models& models) {
   bound_.store(std::make_shared<const BoundAliases>(std::move(bound)));
 }
 
+void Registry::FollowAliases() {
+  const absl::StatusOr<bool> changed = alias_store_.Changed();
+  if (changed.ok() && *changed) TakeOverAliases();
+}
+
+void Registry::TakeOverAliases() {
+  absl::StatusOr<Aliases> read = alias_store_.Read();
+  if (!read.ok()) return;  // those that are known stay
+  const std::lock_guard lock(store_mutex_);
+  stored_ = *read;
+  aliases_ = *std::move(read);
+  Bind(*models_.load());
+}
+
 absl::Status Registry::ReplaceAliases(Aliases next) {
   if (AliasesStatus().ok() && next != stored_) {
-    BANDANA_RETURN_IF_ERROR(WriteAliases(data_dir_, next));
+    const absl::Status written = alias_store_.Write(next);
+    if (absl::IsAborted(written)) {
+      TakeOverAliases();
+      if (next != stored_) {
+        return Unavailable("another server has changed the aliases meanwhile; try again");
+      }
+    } else {
+      BANDANA_RETURN_IF_ERROR(written);
+    }
     stored_ = next;
   }
   if (next == aliases_) return absl::OkStatus();

@@ -87,6 +87,10 @@ class RunningServer final : public Server {
     BANDANA_RETURN_IF_ERROR(OpenRegistry());
     TokenKeys::Options keys;
     keys.file = spec_.token_key_file;
+    BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<SharedFiles> shared, spec_.log->Shared());
+    if (spec_.token_keys_shared && shared != nullptr && shared->keeps_secrets()) {
+      keys.store = SharedKeys(std::move(shared), spec_.token_key_file);
+    }
     keys.rotation_interval = spec_.token_rotation_interval;
     BANDANA_ASSIGN_OR_RETURN(keys_, TokenKeys::Open(keys, clock_));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
@@ -173,6 +177,7 @@ class RunningServer final : public Server {
     options.models_max = spec_.limits.models_max;
     options.token_lifetime_max = spec_.token_rotation_interval;
     options.log = spec_.log;
+    options.noise_key_file = spec_.noise_key_file;
     options.open_later = true;
     options.warn = [](std::string_view model, const std::string& message) {
       model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,6 +16,7 @@
 #include "common/base/file.h"
 #include "server/log/postgresql/pg_engine.h"
 #include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/publication.h"
 #include "tests/support/fault_proxy.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/postgres_server.h"
@@ -161,6 +164,93 @@ TEST_F(PostgresModelTest, ACentralModelReleasesTheSameAgain) {
   options_.log = MakePgEngine({.connection = database_->connection(), .holder = "one"});
   EXPECT_THAT(TryOpen(spec),
               StatusIs(absl::StatusCode::kFailedPrecondition, "key_file: is required"));
+}
+
+constexpr char kCentral[] =
+    "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
+    " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
+
+// What a second server has is the database, the key files and nothing else.
+TEST_F(PostgresModelTest, ASecondServerOpensAModelFromTheDatabaseAlone) {
+  const ModelSpec spec = IndependentSpec("reporting { one_per_decision: true }");
+  std::vector<double> released;
+  std::array<std::byte, 16> instance{};
+  {
+    auto model = Open(spec);
+    for (int i = 0; i < 30; ++i) {
+      const Decision decision = DecisionOf(*model, clock_, 1 + i, {0.6, 0.8}, "u");
+      ASSERT_EQ(ReportSurely(*model, decision, i % 2), v1::APPLIED);
+      if (i == 20) {
+        ASSERT_THAT(model->Checkpoint(), IsOk());
+      }
+    }
+    const server::CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
+    v1::PutArmsResponse put;
+    ASSERT_THAT(model->PutArms({&arm, 1}, &put), IsOk());
+    WaitApplied(*model);
+    released = NodeOf(*model->posterior(), 0).mean;
+    instance = model->instance();
+  }
+  // The first machine is lost.
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    std::filesystem::remove_all(entry.path());
+  }
+  auto model = Open(spec);
+  EXPECT_EQ(model->instance(), instance);
+  const std::vector<double> again = NodeOf(*model->posterior(), 0).mean;
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(again[i], released[i], 1e-12);
+  ASSERT_NE(model->catalogue()->size(), 0);
+  EXPECT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 3, {0.6, 0.8}, "u"), 1), v1::DUPLICATE);
+  EXPECT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 77, {0.6, 0.8}, "u"), 1), v1::APPLIED);
+}
+
+// A database that was put back, or a machine that does not know what was published: an epoch is the
+// way out, and everybody is charged again.
+TEST_F(PostgresModelTest, ACentralModelOfAnOlderDatabaseNeedsANewEpoch) {
+  SeededBits bits(5);
+  options_.noise_key = *server::OpenNoiseKey(keys_.path(), bits);
+  const ModelSpec spec = SpecOf(kCentral);
+  const auto report = [&](HostedModel& model, int first, int count) {
+    for (int i = first; i < first + count; ++i) {
+      ASSERT_EQ(ReportSurely(model, DecisionOf(model, clock_, i, {0.6, 0.8}), i % 2), v1::APPLIED);
+    }
+    WaitApplied(model);
+  };
+  double spent = 0;
+  {
+    auto model = Open(spec);
+    report(*model, 1, 10);
+    ASSERT_THAT(model->Checkpoint(), IsOk());
+  }
+  database_->Dump();
+  {
+    auto model = Open(spec);
+    report(*model, 11, 10);
+    ASSERT_EQ(*model->OpenEpoch(), 2u);
+    report(*model, 21, 10);
+    spent = model->Ledger().user().epsilon_zcdp();
+  }
+  database_->Restore();
+  const auto refused = TryOpen(spec);
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, "model m: the log ends at"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("epoch open"));
+  EXPECT_TRUE(server::IsNeedsEpoch(refused.status()));
+  options_.accept_lost = true;
+  {
+    auto model = Open(spec);
+    EXPECT_EQ(model->epoch(), 2u);
+    EXPECT_GE(model->Ledger().user().epsilon_zcdp(), spent);
+    report(*model, 31, 5);
+  }
+  // Once is enough.
+  options_.accept_lost = false;
+  { report(*Open(spec), 41, 5); }
+  // Another machine has the database and no file.
+  std::filesystem::remove(folder_.File("published"));
+  EXPECT_THAT(TryOpen(spec), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                      "model m: this server has no record of what the model has"));
+  options_.accept_lost = true;
+  EXPECT_EQ(Open(spec)->epoch(), 3u);
 }
 
 TEST_F(PostgresModelTest, AServerKeepsItsModelsLogsThere) {

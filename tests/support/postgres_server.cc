@@ -113,6 +113,19 @@ void PostgresServer::Sql(const std::string& statement) {
   Run(Psql(tables ? "bandana" : "postgres", statement));
 }
 
+void PostgresServer::Dump() {
+  Run({Program("pg_dump"), "-h", "127.0.0.1", "-p", std::to_string(port_), "-U", "postgres", "-n",
+       "bandana", "-f", folder_.File("dump.sql"), "bandana"});
+}
+
+void PostgresServer::Restore() {
+  Sql("DROP SCHEMA IF EXISTS bandana CASCADE; -- bandana.");
+  std::vector<std::string> command = Psql("bandana", "");
+  command.resize(command.size() - 2);
+  command.insert(command.end(), {"-v", "ON_ERROR_STOP=1", "-f", folder_.File("dump.sql")});
+  Run(command);
+}
+
 int PostgresServer::Count(const std::string& table) {
   return std::stoi(Run(Psql("bandana", "SELECT count(*) FROM " + table)));
 }

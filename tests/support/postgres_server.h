@@ -33,6 +33,9 @@ class PostgresServer {
   void Kill();
   // Runs a statement as the superuser.
   void Sql(const std::string& statement);
+  // Keeps what the database `bandana` holds (pg_dump), and puts it back to what was kept.
+  void Dump();
+  void Restore();
   // How many rows a table of the database `bandana` has.
   int Count(const std::string& table);
 

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "server/log/sqlite.h"
+#include "server/log/state/folder_state.h"
+#include "server/log/state/sqlite_table.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/folder_check.h"
@@ -369,7 +371,7 @@ TEST_F(KeyFreeingTest, ADamagedListIsFound) {
   PutArms({{1, "jazz"}, {2, "jazz"}});
   RemoveArms({1});
   model_.reset();
-  const std::string path = server::ArmsPath(folder_.path());
+  const std::string path = folder_.File("arms.sqlite");
   {
     auto file = *server::OpenSqlite(path, "");
     ASSERT_THAT(file.Exec("UPDATE left_keys SET since = since + 1"), IsOk());
@@ -386,9 +388,11 @@ TEST_F(KeyFreeingTest, AListIsCopiedWithItsFile) {
   Advance(absl::Seconds(5));
   PutUser("ann", "");
   model_.reset();
-  const std::string from = server::UsersPath(folder_.path());
+  const std::string from = folder_.File("users.sqlite");
   const std::string to = folder_.File("copy.sqlite");
-  ASSERT_THAT(server::CopyUserFile(from, to), IsOk());
+  ASSERT_THAT(server::CopyUserTable(server::SqliteTableAt(server::TableKind::kUsers, from),
+                                    server::SqliteTableAt(server::TableKind::kUsers, to)),
+              IsOk());
   auto copy = *server::OpenSqlite(to, "");
   const auto keys = server::ReadLeftKeys(copy);
   ASSERT_THAT(keys, IsOk());
@@ -406,7 +410,7 @@ TEST_F(KeyFreeingTest, AnEntryThatComesTwiceSaysNothingNew) {
   Learn({.arm = 2});
   RemoveArms({1});
   model_.reset();
-  const std::string path = server::ArmsPath(folder_.path());
+  const std::string path = folder_.File("arms.sqlite");
   std::vector<server::LeftKey> listed;
   {
     auto file = *server::OpenSqlite(path, "");
@@ -438,7 +442,7 @@ TEST_F(KeyFreeingTest, WhatAFormerVersionPutBackIsNotFreed) {
   RemoveArms({1});
   model_.reset();
   {
-    auto store = *server::ArmStore::Open(server::ArmsPath(folder_.path()));
+    auto store = *server::ArmStore::Open(folder_.File("arms.sqlite"));
     const CatalogueArm arm{.id = 1, .features = {1, 0}, .tags = {}, .groups = {{"genre", "jazz"}}};
     ASSERT_THAT(store.Put({&arm, 1}), IsOk());
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/model/paths/make_path.h"
+#include "server/log/state/folder_state.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
@@ -61,9 +62,11 @@ class NoiseBindingTest : public HostedModelTest {
     std::erase_if(identity.fixed, [](const auto& field) {
       return field.first == "noise" || field.first == "feature_l2_max";
     });
-    ASSERT_THAT(server::WriteIdentity(folder_.path(), identity), IsOk());
+    ASSERT_THAT(server::WriteIdentity(*server::StateInFolder(folder_.path()), identity), IsOk());
   }
-  Identity StoredIdentity() { return *ParseIdentity(*server::ReadIdentityFile(folder_.path())); }
+  Identity StoredIdentity() {
+    return *ParseIdentity(*server::ReadIdentityFile(*server::StateInFolder(folder_.path())));
+  }
 };
 
 // Issue 15, H1: with entries behind the newest checkpoint, the same noise met phi(x / 2, r) after
@@ -87,7 +90,7 @@ TEST_F(NoiseBindingTest, NoiseOfOtherIncrementsIsIndependent) {
   for (auto& [name, value] : identity.fixed) {
     if (name == "feature_l2_max") value = "2";
   }
-  ASSERT_THAT(server::WriteIdentity(folder_.path(), identity), IsOk());
+  ASSERT_THAT(server::WriteIdentity(*server::StateInFolder(folder_.path()), identity), IsOk());
   const std::vector<double> second = ReleaseOf(*Open(SpecOf(JointText("2"))));
   ASSERT_EQ(first.size(), second.size());
   // Sigma is about 100, what the data moved at most 0.3: that all five are so near by chance has
@@ -118,7 +121,7 @@ TEST_F(NoiseBindingTest, FormerFoldersAreTakenOverWhenNothingStandsBehindTheChec
   EXPECT_THAT(warnings_, ::testing::Contains(::testing::HasSubstr("of a former version")));
   EXPECT_THAT(StoredIdentity().fixed, ::testing::Contains(::testing::Pair("noise", "2")));
   // Servers that do not know the field read version 1 only.
-  EXPECT_THAT(*server::ReadIdentityFile(folder_.path()),
+  EXPECT_THAT(*server::ReadIdentityFile(*server::StateInFolder(folder_.path())),
               ::testing::StartsWith("bandana-model 2\n"));
   EXPECT_THAT(TryOpen(SpecOf(kCounter)), IsOk());
 }

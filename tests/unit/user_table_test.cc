@@ -54,6 +54,10 @@ std::string Encoded(UserTable& table) {
   return bytes;
 }
 
+server::TablePlace TableAt(const std::string& path) {
+  return server::SqliteTableAt(server::TableKind::kUsers, path);
+}
+
 class UserTableTest : public ::testing::Test {
  protected:
   UserTableTest() {
@@ -363,18 +367,19 @@ TEST_F(UserTableTest, CopiesHaveTheSameUsers) {
   const std::string exported = Encoded(*table);
   const std::string copy = folder_.File("copy.sqlite");
   const std::string restored = folder_.File("restored.sqlite");
-  ASSERT_THAT(MakeUsers(spec_, exported, copy), IsOk());
-  ASSERT_THAT(CopyUserFile(path(), restored), IsOk());
+  ASSERT_THAT(MakeUsers(spec_, exported, TableAt(copy)), IsOk());
+  ASSERT_THAT(server::CopyUserTable(TableAt(path()), TableAt(restored)), IsOk());
   for (const std::string& file : {copy, restored}) {
     const auto other = *UserTable::Open(spec_, file, seen_);
     EXPECT_EQ(Encoded(*other), exported);
     EXPECT_EQ(Parts(*other, "u8"), PartsOf("u8", "1", ""));
   }
   for (std::size_t size = 1; size < exported.size(); size += 61) {
-    EXPECT_THAT(MakeUsers(spec_, exported.substr(0, size), folder_.File(absl::StrCat("cut", size))),
+    EXPECT_THAT(MakeUsers(spec_, exported.substr(0, size),
+                          TableAt(folder_.File(absl::StrCat("cut", size)))),
                 StatusIs(absl::StatusCode::kDataLoss));
   }
-  EXPECT_THAT(MakeUsers(spec_, exported + "x", folder_.File("long")),
+  EXPECT_THAT(MakeUsers(spec_, exported + "x", TableAt(folder_.File("long"))),
               StatusIs(absl::StatusCode::kDataLoss));
 }
 

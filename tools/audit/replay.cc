@@ -351,7 +351,8 @@ class Audit {
     const absl::StatusOr<ModelSpec> spec = server::ParseStoredConfig(config);
     if (!spec.ok()) return absl::OkStatus();
     const std::string folder = FolderIn(data_dir);
-    BANDANA_ASSIGN_OR_RETURN(const std::string text, server::ReadIdentityFile(folder));
+    BANDANA_ASSIGN_OR_RETURN(const std::string text,
+                             server::ReadIdentityFile(*server::StateInFolder(folder)));
     BANDANA_ASSIGN_OR_RETURN(Identity identity, ParseIdentity(text));
     for (auto& [name, value] : identity.fixed) {
       if (name != "feature_l2_max") continue;
@@ -359,7 +360,7 @@ class Audit {
         if (other == name) value = of_config;
       }
     }
-    BANDANA_RETURN_IF_ERROR(server::WriteIdentity(folder, identity));
+    BANDANA_RETURN_IF_ERROR(server::WriteIdentity(*server::StateInFolder(folder), identity));
     const server::CheckpointStore store({.folder = folder}, [](const std::string&) {});
     BANDANA_ASSIGN_OR_RETURN(const std::vector<server::CheckpointFile> files, store.Files());
     for (const server::CheckpointFile& file : files) {

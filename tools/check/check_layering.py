@@ -52,7 +52,7 @@ ALLOWED = {
     "server/service/access": ["common/base", "common/json"],
     "server/service/connections": ["common/base", "server/service/access"],
     "server/service/tls": ["common/base"],
-    "server/service/tokens": ["common/base", "common/random", "common/model/entries"],
+    "server/service/tokens": ["common/base", "common/random", "common/model/entries", "server/log"],
     "server/service/decisions": ["common/base", "common/sqlite", "server/log"],
     "server/service/transport": COMMON + ["server/service/access", "server/service/connections", "server/service/tokens"],
     "server/service/admin": COMMON + ["server/models", "server/models/users", "server/service/access", "server/service/connections",
@@ -66,7 +66,7 @@ ALLOWED = {
     "server/ops/config": COMMON + ["server/api", "server/log", "server/log/postgresql", "server/service/access", "server/service/connections", "server/service/tls"],
     "server/ops/observation": COMMON + ["server/models", "server/service/connections", "server/service/decisions",
                                         "server/service/transport"],
-    "server/ops": COMMON + ["server/api", "server/models", "server/service", "server/service/admin", "server/service/connections",
+    "server/ops": COMMON + ["server/api", "server/log", "server/models", "server/service", "server/service/admin", "server/service/connections",
                             "server/service/decisions", "server/service/tls", "server/service/tokens", "server/service/transport",
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
@@ -97,8 +97,8 @@ ALLOWED = {
 # Folders that belong to the room above them.
 PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
-    "common/bandits/policies", "common/design/families", "common/design/mechanisms", "server/models/aliases",
-    "server/service/policies",
+    "common/bandits/policies", "common/design/families", "common/design/mechanisms", "server/log/state",
+    "server/models/aliases", "server/service/policies",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",

@@ -14,6 +14,7 @@
 #include "server/models/folder/folder_check.h"
 #include "server/models/folder/folder_restore.h"
 #include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/data_dir.h"
@@ -33,6 +34,7 @@ struct Place {
   std::vector<ModelSpec> models;  // of the configuration
   std::shared_ptr<const server::LogEngine> log = server::DefaultLogEngine();
   std::shared_ptr<const CheckpointSeal> seal;
+  std::string noise_key_file;  // "": data_dir/noise_key
   std::unique_ptr<server::DataDirLock> lock;
 };
 
@@ -59,6 +61,7 @@ absl::StatusOr<Place> OpenPlace(const OfflineOptions& options) {
     place.data_dir = spec.data_dir;
     place.models = std::move(spec.models);
     place.log = std::move(spec.log);
+    place.noise_key_file = spec.noise_key_file;
     if (!spec.checkpoint_key_file.empty()) {
       BANDANA_ASSIGN_OR_RETURN(place.seal, CheckpointSeal::FromFile(spec.checkpoint_key_file));
     }
@@ -133,10 +136,13 @@ absl::StatusOr<ModelSpec> SpecOf(Place& place, const std::string& model) {
     if (spec.public_spec.name == model) return std::move(spec);
   }
   const std::string folder = place.data_dir + "/models/" + model;
-  if (!server::HasStoredConfig(folder)) {
+  BANDANA_RETURN_IF_ERROR(server::TakeFromStore(folder, *place.log));
+  const auto state = place.log->OpenState(folder, /*draws_noise=*/false);
+  if (!state.ok() && !absl::IsNotFound(state.status())) return state.status();
+  if (!state.ok() || !server::HasStoredConfig(**state).value_or(false)) {
     return NotFound("the configuration has no model ", model, ", and none was made at run time");
   }
-  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, server::ReadStoredConfig(folder));
+  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, server::ReadStoredConfig(**state));
   return server::ParseStoredConfig(config);
 }
 
@@ -153,7 +159,9 @@ absl::Status Restore(const OfflineOptions& options, const std::string&, CommandO
                                  .checkpoint_seal = place.seal,
                                  .through = options.through};
   std::error_code error;
-  if (fs::exists(place.data_dir + "/noise_key", error)) {
+  if (!place.noise_key_file.empty()) {
+    BANDANA_ASSIGN_OR_RETURN(restore.noise_key, server::ReadNoiseKey(place.noise_key_file));
+  } else if (fs::exists(place.data_dir + "/noise_key", error)) {
     BANDANA_ASSIGN_OR_RETURN(restore.noise_key, server::OpenNoiseKey(place.data_dir, SystemBits()));
   }
   BANDANA_ASSIGN_OR_RETURN(const server::Restored restored,

@@ -66,6 +66,8 @@ class PgConnection {
   PgConnection& operator=(const PgConnection&) = delete;
 
   const PgBackend& backend() const { return backend_; }
+  // It is of no use any more.
+  bool lost() const { return !lost_.ok(); }
 
   // One statement as a transaction of its own, prepared when it comes for the first time. `sql`
   // must be a constant of the program. Errors: what the server says, with SqlStateOf:

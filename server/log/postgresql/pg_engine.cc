@@ -13,6 +13,10 @@
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 #include "server/log/postgresql/pg_log.h"
+#include "server/log/postgresql/pg_pool.h"
+#include "server/log/postgresql/pg_secret.h"
+#include "server/log/postgresql/pg_shared.h"
+#include "server/log/postgresql/pg_state.h"
 
 namespace bandana::server {
 namespace {
@@ -35,11 +39,30 @@ absl::StatusOr<std::string> ParseFile(const std::string& path, std::string_view 
   return absl::HexStringToBytes(digits);
 }
 
+constexpr char kNamed[] = "SELECT log FROM bandana.states WHERE name = $1";
+constexpr char kName[] = "SELECT bandana.name_state($1, $2, $3)";
+constexpr char kWithdraw[] = "UPDATE bandana.states SET name = NULL WHERE log = $1";
+constexpr char kModels[] =
+    "SELECT s.name, s.log, (f.name IS NOT NULL)::int::bigint, s.files, coalesce(a.version, 0),"
+    " coalesce(u.version, 0) FROM bandana.states s"
+    " LEFT JOIN bandana.state_files f ON f.log = s.log AND f.name = $1"
+    " LEFT JOIN bandana.state_tables a ON a.log = s.log AND a.kind = 1"
+    " LEFT JOIN bandana.state_tables u ON u.log = s.log AND u.kind = 2"
+    " WHERE s.name IS NOT NULL ORDER BY s.name";
+
+std::string NameOf(const std::string& folder) {
+  return std::filesystem::path(folder).filename().string();
+}
+
 class PgEngine final : public LogEngine {
  public:
-  explicit PgEngine(PgSettings settings) : settings_(std::move(settings)) {}
+  explicit PgEngine(PgSettings settings)
+      : settings_(std::move(settings)),
+        pool_(std::make_shared<PgPool>(
+            PgOptions{.connection = settings_.connection, .patience = settings_.patience})) {}
 
   std::string_view name() const override { return "postgresql"; }
+  bool apart() const override { return true; }
   std::string_view file() const override { return kPgLogFile; }
   bool Holds(const std::string& folder) const override {
     std::error_code error;
@@ -72,7 +95,70 @@ class PgEngine final : public LogEngine {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::shared_ptr<StateStore>> OpenState(const std::string& folder,
+                                                        bool draws_noise) const override {
+    if (!Holds(folder)) return NotFound(PathIn(folder), " is missing");
+    BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
+    BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const AeadKey> key, KeyOf("state"));
+    if (draws_noise && key == nullptr) {
+      return FailedPrecondition(
+          "log.postgresql.key_file: is required for models whose state holds raw rewards that the"
+          " server releases with noise");
+    }
+    BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<PgState> state, PgState::Open(pool_, id, key));
+    return std::shared_ptr<StateStore>(std::move(state));
+  }
+
+  absl::StatusOr<bool> Adopt(const std::string& folder) const override {
+    BANDANA_ASSIGN_OR_RETURN(const PgResult row,
+                             pool_->Run(kNamed, {PgValue::Text(NameOf(folder))}));
+    if (row.rows() == 0) return false;
+    BANDANA_RETURN_IF_ERROR(WriteFileDurably(PathIn(folder), FormatFile(row.Bytes(0, 0)), 0600));
+    return true;
+  }
+  absl::Status Publish(const std::string& folder, bool replace) const override {
+    BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
+    const absl::Status named = pool_
+                                   ->Run(kName, {PgValue::Bytes(id), PgValue::Text(NameOf(folder)),
+                                                 PgValue::Int(replace ? 1 : 0)})
+                                   .status();
+    if (SqlStateOf(named) != "23505") return named;
+    return absl::AlreadyExistsError(
+        absl::StrCat("PostgreSQL has a model ", NameOf(folder), " of another server"));
+  }
+  absl::Status Withdraw(const std::string& folder) const override {
+    if (!Holds(folder)) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
+    return pool_->Run(kWithdraw, {PgValue::Bytes(id)}).status();
+  }
+  absl::StatusOr<std::vector<StoredModel>> Models() const override {
+    BANDANA_ASSIGN_OR_RETURN(const PgResult rows,
+                             pool_->Run(kModels, {PgValue::Text(kConfigFile)}));
+    std::vector<StoredModel> models;
+    for (int row = 0; row < rows.rows(); ++row) {
+      models.push_back(
+          {.name = std::string(rows.Bytes(row, 0)),
+           .made_at_run_time = rows.Int(row, 2) != 0,
+           .log = std::string(rows.Bytes(row, 1)),
+           .versions = {
+               .files = rows.Int(row, 3), .arms = rows.Int(row, 4), .users = rows.Int(row, 5)}});
+    }
+    return models;
+  }
+  absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const override {
+    BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const AeadKey> key, KeyOf("shared"));
+    return MakePgShared(pool_, std::move(key));
+  }
+
  private:
+  // What seals a kind of content; null without a key file.
+  absl::StatusOr<std::shared_ptr<const AeadKey>> KeyOf(std::string_view what) const {
+    if (settings_.key_file.empty()) return std::shared_ptr<const AeadKey>();
+    BANDANA_ASSIGN_OR_RETURN(
+        AeadKey key,
+        DeriveFromKeyFile(settings_.key_file, absl::StrCat("bandana ", ToAbsl(what), " seal 1")));
+    return std::make_shared<const AeadKey>(std::move(key));
+  }
   static std::string PathIn(const std::string& folder) {
     return folder + "/" + std::string(kPgLogFile);
   }
@@ -93,6 +179,7 @@ class PgEngine final : public LogEngine {
   }
 
   const PgSettings settings_;
+  const std::shared_ptr<PgPool> pool_;
 };
 
 }  // namespace

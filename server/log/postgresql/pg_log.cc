@@ -111,6 +111,8 @@ class PgLog final : public UpdateLog {
     return NewKey();
   }
 
+  std::int64_t term() const override { return term_; }
+
   absl::Status Append(const LogBatch& batch) override {
     if (pending_) return Pending();
     if (batches_of_key_ >= kBatchesPerKey) BANDANA_RETURN_IF_ERROR(NewKey());

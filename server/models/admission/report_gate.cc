@@ -215,6 +215,8 @@ Admission ReportGate::Take(const TimeRecord& record, std::string_view bytes, Log
 Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch) {
   if (record.epoch != state_.epoch + 1) return Admission::kDuplicate;
   CloseWindows(state_.time, /*early=*/true, batch);
+  for (const DebitRecord& debit : owed_) batch.AddOwned(Encode(debit));
+  paying_ = true;
   state_.epoch = record.epoch;
   if (!state_.deleted.empty()) ChangeDeleted().Clear();
   state_.events.OpenEpoch();
@@ -476,6 +478,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   users_.Commit();
   state_.streams.Commit();
   state_.payments.Commit();
+  if (std::exchange(paying_, false)) owed_.clear();
   const std::vector<std::uint64_t>& events = state_.events.all();
   if (state_.events.opened()) {
     budget_used_ = 0;
@@ -513,6 +516,7 @@ void ReportGate::Rollback() {
   state_.events.Rollback();
   state_.streams.Rollback();
   state_.payments.Rollback();
+  paying_ = false;
   state_.epoch = undo_.epoch;
   state_.time = undo_.time;
   if (undo_.deleted) state_.deleted = *std::move(undo_.deleted);

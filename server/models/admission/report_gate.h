@@ -71,6 +71,8 @@ class ReportGate final : public AppendGate {
     // From a decision on until its id is forgotten (EventRule::decided_after).
     absl::Duration remember;
     const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
+    // Debits that come before the next epoch's entry, for those that are lost.
+    std::vector<DebitRecord> owed;
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
     bool salts_entries = false;  // of a log that keeps raw rewards: EntrySalts
     BitSource* bits = &SystemBits();
@@ -200,6 +202,8 @@ class ReportGate final : public AppendGate {
     Fading fading;
   };
   Undo undo_;
+  std::vector<DebitRecord> owed_{options_.owed};
+  bool paying_ = false;  // since the last Commit or Rollback
   std::int64_t forget_before_ = INT64_MIN;
   Counters::Values staged_{};
   Counters::Values encoded_{};

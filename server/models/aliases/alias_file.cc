@@ -77,9 +77,7 @@ std::optional<Aliases> AllFrom(std::string_view body) {
   return aliases;
 }
 
-}  // namespace
-
-absl::Status WriteAliases(const std::string& data_dir, const Aliases& aliases) {
+std::string EncodeAliases(const Aliases& aliases) {
   std::string bytes;
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
@@ -87,7 +85,24 @@ absl::Status WriteAliases(const std::string& data_dir, const Aliases& aliases) {
   out.U32(static_cast<std::uint32_t>(aliases.size()));
   for (const auto& [name, alias] : aliases) PutOne(alias, bytes);
   out.Fixed(Sha256Of(bytes));
-  return WriteFileDurably(PathOf(data_dir), bytes, 0600);
+  return bytes;
+}
+
+absl::StatusOr<Aliases> DecodeAliases(std::string_view where, std::string_view bytes) {
+  const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
+  const std::string_view body = bytes.substr(0, size);
+  std::optional<Aliases> aliases;
+  if (AsChars(Sha256Of(body)) == bytes.substr(size)) aliases = AllFrom(body);
+  if (!aliases) return DataLoss(ToAbsl(where), ": damaged, or of another version");
+  return *std::move(aliases);
+}
+
+constexpr char kSharedName[] = "aliases";
+
+}  // namespace
+
+absl::Status WriteAliases(const std::string& data_dir, const Aliases& aliases) {
+  return WriteFileDurably(PathOf(data_dir), EncodeAliases(aliases), 0600);
 }
 
 absl::StatusOr<Aliases> ReadAliases(const std::string& data_dir) {
@@ -95,12 +110,33 @@ absl::StatusOr<Aliases> ReadAliases(const std::string& data_dir) {
   const absl::StatusOr<std::string> bytes = ReadFile(path, kBytesMax);
   if (absl::IsNotFound(bytes.status())) return Aliases();
   BANDANA_RETURN_IF_ERROR(bytes.status());
-  const std::size_t size = bytes->size() - std::min(bytes->size(), sizeof(Sha256Digest));
-  const std::string_view body = std::string_view(*bytes).substr(0, size);
-  std::optional<Aliases> aliases;
-  if (AsChars(Sha256Of(body)) == std::string_view(*bytes).substr(size)) aliases = AllFrom(body);
-  if (!aliases) return DataLoss(path, ": damaged, or of another version");
-  return *std::move(aliases);
+  return DecodeAliases(path, *bytes);
+}
+
+absl::StatusOr<Aliases> AliasStore::Read() {
+  if (shared_ == nullptr) return ReadAliases(data_dir_);
+  const absl::StatusOr<SharedFiles::File> file = shared_->Read(kSharedName);
+  if (absl::IsNotFound(file.status())) {
+    version_ = 0;
+    return ReadAliases(data_dir_);
+  }
+  BANDANA_RETURN_IF_ERROR(file.status());
+  BANDANA_ASSIGN_OR_RETURN(Aliases aliases, DecodeAliases("the shared aliases", file->content));
+  version_ = file->version;
+  return aliases;
+}
+
+absl::Status AliasStore::Write(const Aliases& aliases) {
+  if (shared_ == nullptr) return WriteAliases(data_dir_, aliases);
+  BANDANA_ASSIGN_OR_RETURN(
+      version_, shared_->Replace(kSharedName, version_, EncodeAliases(aliases), /*secret=*/false));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> AliasStore::Changed() const {
+  if (shared_ == nullptr) return false;
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, shared_->Version(kSharedName));
+  return version != version_;
 }
 
 }  // namespace bandana::server

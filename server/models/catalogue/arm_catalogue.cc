@@ -48,18 +48,19 @@ ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& coun
       store_(std::move(store)),
       clock_(clock),
       key_use_(ShapeOf(spec)),
-      leaving_(FreeAfter(spec), mutex_, store_.connection()) {}
+      leaving_(FreeAfter(spec), mutex_, store_.table()) {}
 
 absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec& spec,
-                                                                 const std::string& path,
+                                                                 const TablePlace& place,
                                                                  Counters& counters,
                                                                  const Clock& clock) {
-  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(path));
+  BANDANA_ASSIGN_OR_RETURN(ArmStore store, ArmStore::Open(place));
   BANDANA_ASSIGN_OR_RETURN(std::vector<CatalogueArm> arms, store.Load());
   const auto wrong = std::find_if(arms.begin(), arms.end(), [&](const CatalogueArm& arm) {
     return arm.features.size() != static_cast<std::size_t>(spec.public_spec.dimension);
   });
-  if (wrong != arms.end()) return DataLoss(path, ": arm ", wrong->id, " has a wrong dimension");
+  if (wrong != arms.end())
+    return DataLoss(place.where, ": arm ", wrong->id, " has a wrong dimension");
   std::unique_ptr<ArmCatalogue> catalogue(
       new ArmCatalogue(spec, std::move(store), counters, clock));
   const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
@@ -69,7 +70,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
   const auto in_use = [&](EffectKey key) {
     return catalogue->key_use_.Has(*catalogue->catalogue(), key);
   };
-  BANDANA_RETURN_IF_ERROR(Annotate(catalogue->leaving_.Load(in_use), path));
+  BANDANA_RETURN_IF_ERROR(Annotate(catalogue->leaving_.Load(in_use), place.where));
   BANDANA_RETURN_IF_ERROR(Annotate(catalogue->LoadFile(), spec.arms_file));
   return catalogue;
 }

@@ -29,7 +29,7 @@ class ArmCatalogue {
   // which only the times of removals come, must outlive it. Errors: DATA_LOSS; UNAVAILABLE I/O;
   // INVALID_ARGUMENT or NOT_FOUND the arms file.
   static absl::StatusOr<std::unique_ptr<ArmCatalogue>> Open(const ModelSpec& spec,
-                                                            const std::string& path,
+                                                            const TablePlace& place,
                                                             Counters& counters,
                                                             const Clock& clock = SystemClock());
 

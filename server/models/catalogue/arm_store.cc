@@ -1,32 +1,46 @@
 #include "server/models/catalogue/arm_store.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 
 #include "common/base/bytes.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "server/log/wal_check.h"
+#include "server/log/state/folder_state.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr char kSchema[] =
-    "BEGIN IMMEDIATE; PRAGMA user_version = 1;"
-    "CREATE TABLE arms(id INTEGER PRIMARY KEY, arm BLOB NOT NULL);"
-    // One row: number of arms, and the digest of the arms file they came from.
-    "CREATE TABLE state(row INTEGER PRIMARY KEY CHECK (row = 1), arms INTEGER NOT NULL,"
-    " file BLOB NOT NULL);"
-    "INSERT INTO state VALUES(1, 0, zeroblob(32)); COMMIT;";
+// Since format 2 an arm may have groups.
+constexpr int kFormatWithGroups = 2;
+// Since format 3 it may have a name; an arm with a name has its groups before, also none.
+constexpr int kFormatWithNames = 3;
 
-// Since version 2 an arm may have groups. A file without them stays of version 1, which former
-// versions of the program read.
-constexpr std::int64_t kVersionWithGroups = 2;
-// The same since version 3 for names; an arm with a name has its groups before, also none.
-constexpr std::int64_t kVersionWithNames = 3;
+// The least that holds these arms: former versions of the program read the smaller ones.
+int FormatOf(std::span<const CatalogueArm> arms) {
+  int format = 1;
+  for (const CatalogueArm& arm : arms) {
+    if (!arm.groups.empty()) format = std::max(format, kFormatWithGroups);
+    if (!arm.name.empty()) format = std::max(format, kFormatWithNames);
+  }
+  return format;
+}
 
-// A transaction costs what its arms cost, so it counts no others.
-constexpr char kCountOfId[] = "SELECT count(*) FROM arms WHERE id = ?";
+std::string KeyOf(std::uint32_t id) {
+  std::string key;
+  for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id >> shift));
+  return key;
+}
+
+// -1: no key of an arm.
+std::int64_t IdOfKey(std::string_view key) {
+  if (key.size() != sizeof(std::uint32_t)) return -1;
+  std::uint32_t id = 0;
+  for (const char c : key) id = id << 8 | static_cast<unsigned char>(c);
+  return id;
+}
 
 // Features, tags, groups where there are any, the name where there is one, and the first 8 bytes of
 // SHA-256 over the id and all.
@@ -51,8 +65,8 @@ std::string EncodeArm(const CatalogueArm& arm) {
   return bytes;
 }
 
-absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t version, std::int64_t id,
-                                       std::string_view bytes) {
+absl::StatusOr<CatalogueArm> DecodeArm(int format, std::string_view key, std::string_view bytes) {
+  const std::int64_t id = IdOfKey(key);
   std::array<std::byte, 8> check{};
   if (bytes.size() < check.size()) return DataLoss("arm ", id, ": truncated");
   const std::string_view body = bytes.substr(0, bytes.size() - check.size());
@@ -69,141 +83,77 @@ absl::StatusOr<CatalogueArm> DecodeArm(std::int64_t version, std::int64_t id,
   in.Doubles(arm.features);
   const int tags = in.U8();
   for (int i = 0; i < tags && in.ok(); ++i) arm.tags.emplace_back(in.Block());
-  const int groups = version >= kVersionWithGroups && in.remaining() > 0 ? in.U8() : 0;
+  const int groups = format >= kFormatWithGroups && in.remaining() > 0 ? in.U8() : 0;
   for (int i = 0; i < groups && in.ok(); ++i) {
     const std::string_view name = in.Block();
     arm.groups.emplace(name, in.Block());
   }
-  if (version >= kVersionWithNames && in.ok() && in.remaining() > 0) arm.name = in.Block();
+  if (format >= kFormatWithNames && in.ok() && in.remaining() > 0) arm.name = in.Block();
   if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
   return arm;
 }
 
 }  // namespace
 
+absl::StatusOr<ArmStore> ArmStore::Open(const TablePlace& place) {
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<RowTable> table, place.open());
+  return ArmStore(std::move(table));
+}
+
 absl::StatusOr<ArmStore> ArmStore::Open(const std::string& path) {
-  BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
-  BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, ""));
-  ArmStore store(std::move(connection));
-  const absl::Status ready = store.MakeTables();
-  if (!ready.ok()) return Annotate(ready, path);
-  return store;
-}
-
-absl::StatusOr<std::int64_t> ArmStore::Version() {
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection_.Prepare("PRAGMA user_version"));
-  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
-  return row ? version.Int(0) : -1;
-}
-
-absl::Status ArmStore::MakeTables() {
-  // Nothing here is hot: the commit that fills the write-ahead file may also empty it.
-  BANDANA_RETURN_IF_ERROR(
-      connection_.Exec("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE);"));
-  BANDANA_ASSIGN_OR_RETURN(const std::int64_t found, Version());
-  if (found == 0) BANDANA_RETURN_IF_ERROR(connection_.Exec(kSchema));
-  if (found > kVersionWithNames || found < 0) return DataLoss("tables of unknown version ", found);
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT file FROM state"));
-  BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
-  if (!has_state || state.Blob(0).size() != file_.size()) return DataLoss("state is missing");
-  std::memcpy(file_.data(), state.Blob(0).data(), file_.size());
-  return absl::OkStatus();
+  return Open(SqliteTableAt(TableKind::kArms, path));
 }
 
 absl::StatusOr<std::vector<CatalogueArm>> ArmStore::Load() {
-  BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, Version());
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
-                           connection_.Prepare("SELECT id, arm FROM arms ORDER BY id"));
   std::vector<CatalogueArm> arms;
-  for (;;) {
-    BANDANA_ASSIGN_OR_RETURN(const bool row, rows.Step());
-    if (!row) break;
-    BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(version, rows.Int(0), rows.Blob(1)));
-    arms.push_back(std::move(arm));
-  }
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state, connection_.Prepare("SELECT arms FROM state"));
-  BANDANA_ASSIGN_OR_RETURN(const bool has_state, state.Step());
-  if (!has_state || static_cast<std::size_t>(state.Int(0)) != arms.size()) {
-    return DataLoss("catalogue: ", arms.size(), " arms found, another number stored");
-  }
+  BANDANA_RETURN_IF_ERROR(
+      table_->ForEach([&](std::string_view key, std::string_view value) -> absl::Status {
+        BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(table_->format(), key, value));
+        arms.push_back(std::move(arm));
+        return absl::OkStatus();
+      }));
   return arms;
 }
 
-template <typename Body>
-absl::Status ArmStore::Transaction(const Sha256Digest& file, const Body& body) {
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement state,
-                           connection_.Prepare("UPDATE state SET arms = arms + ?, file = ?"));
-  BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
-  std::int64_t added = 0;
-  absl::Status done = body(added);
-  if (done.ok()) done = state.Bind(1, added).Bind(2, std::span<const std::byte>(file)).Run();
-  if (done.ok()) done = connection_.Exec("COMMIT");
-  // A failed rollback shows at the next BEGIN.
-  if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
-  if (!done.ok()) return done;
-  file_ = file;
-  // A damaged last transaction of a write-ahead file looks like a torn one: none shall stand there.
-  // Where this fails, it is made good at the next one or at the next start.
-  connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::int64_t> ArmStore::CountOf(SqliteStatement& count, std::uint32_t id) {
-  count.Bind(1, std::int64_t{id});
-  BANDANA_ASSIGN_OR_RETURN(const bool row, count.Step());
-  const std::int64_t found = row ? count.Int(0) : 0;
-  count.Reset();
-  return found;
-}
-
-absl::Status ArmStore::PutRows(std::span<const CatalogueArm> arms, std::int64_t& added) {
-  std::int64_t needed = 0;
-  for (const CatalogueArm& arm : arms) {
-    if (!arm.groups.empty()) needed = std::max(needed, kVersionWithGroups);
-    if (!arm.name.empty()) needed = std::max(needed, kVersionWithNames);
+absl::StatusOr<RowsSince> ArmStore::ChangesSince(std::int64_t version,
+                                                 std::vector<CatalogueArm>& arms) {
+  // What is read may be of a greater format than this object knew.
+  std::vector<std::pair<std::string, std::string>> rows;
+  BANDANA_ASSIGN_OR_RETURN(const RowsSince since,
+                           table_->ChangesSince(version, [&](std::string_view key, auto value) {
+                             rows.emplace_back(key, value);
+                             return absl::OkStatus();
+                           }));
+  arms.clear();
+  for (const auto& [key, value] : rows) {
+    BANDANA_ASSIGN_OR_RETURN(CatalogueArm arm, DecodeArm(table_->format(), key, value));
+    arms.push_back(std::move(arm));
   }
-  BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, Version());
-  if (needed > version) {
-    BANDANA_RETURN_IF_ERROR(
-        connection_.Exec(absl::StrCat("PRAGMA user_version = ", needed).c_str()));
-  }
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement put,
-                           connection_.Prepare("INSERT OR REPLACE INTO arms VALUES(?, ?)"));
-  for (const CatalogueArm& arm : arms) {
-    BANDANA_ASSIGN_OR_RETURN(const std::int64_t known, CountOf(count, arm.id));
-    added += 1 - known;
-    const std::string bytes = EncodeArm(arm);
-    BANDANA_RETURN_IF_ERROR(put.Bind(1, std::int64_t{arm.id}).Bind(2, bytes).Run());
-  }
-  return absl::OkStatus();
+  return since;
 }
 
 absl::Status ArmStore::Put(std::span<const CatalogueArm> arms, const KeyChange& keys) {
-  return PutFromFile(arms, file_, keys);
+  return PutFromFile(arms, file(), keys);
 }
 
 absl::Status ArmStore::PutFromFile(std::span<const CatalogueArm> arms, const Sha256Digest& file,
                                    const KeyChange& keys) {
-  return Transaction(file, [&](std::int64_t& added) -> absl::Status {
-    BANDANA_RETURN_IF_ERROR(NoteKeys(connection_, keys));
-    return PutRows(arms, added);
-  });
+  const auto rows = [&](RowVisit take) -> absl::Status {
+    for (const CatalogueArm& arm : arms) {
+      BANDANA_RETURN_IF_ERROR(take(KeyOf(arm.id), EncodeArm(arm)));
+    }
+    return absl::OkStatus();
+  };
+  return table_
+      ->Change({.put = RowSource(rows), .file = file, .format = FormatOf(arms), .keys = keys})
+      .status();
 }
 
 absl::Status ArmStore::Remove(std::span<const std::uint32_t> ids, const KeyChange& keys) {
-  return Transaction(file_, [&](std::int64_t& added) -> absl::Status {
-    BANDANA_RETURN_IF_ERROR(NoteKeys(connection_, keys));
-    BANDANA_ASSIGN_OR_RETURN(SqliteStatement count, connection_.Prepare(kCountOfId));
-    BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
-                             connection_.Prepare("DELETE FROM arms WHERE id = ?"));
-    for (const std::uint32_t id : ids) {
-      BANDANA_ASSIGN_OR_RETURN(const std::int64_t known, CountOf(count, id));
-      added -= known;
-      BANDANA_RETURN_IF_ERROR(remove.Bind(1, std::int64_t{id}).Run());
-    }
-    return absl::OkStatus();
-  });
+  std::vector<std::string> stored;
+  for (const std::uint32_t id : ids) stored.push_back(KeyOf(id));
+  const std::vector<std::string_view> removed(stored.begin(), stored.end());
+  return table_->Change({.removed = removed, .keys = keys}).status();
 }
 
 }  // namespace bandana::server

@@ -1,16 +1,12 @@
 #include "server/models/folder/checkpoint_store.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -20,16 +16,9 @@ namespace {
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kCopySuffix[] = ".copy";
 constexpr char kSince[] = ".since-";
-constexpr char kHalfWritten[] = ".tmp";  // WriteFileDurably
 constexpr char kDamagedPrefix[] = "damaged-checkpoint-";
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
 constexpr std::size_t kKept = 2;
-
-std::string NameOf(const CheckpointFile& file) {
-  const std::string name = absl::StrFormat("%s%020d", kPrefix, file.sequence);
-  if (file.base) return absl::StrFormat("%s%s%020d", name, kSince, *file.base);
-  return file.copy ? name + kCopySuffix : name;
-}
 
 bool TakeSequence(absl::string_view digits, std::uint64_t& sequence) {
   return digits.size() == 20 && absl::SimpleAtoi(digits, &sequence);
@@ -50,48 +39,41 @@ std::optional<CheckpointFile> FileOf(absl::string_view name) {
   return file;
 }
 
-absl::Status TooShort() { return DataLoss("its base is too short"); }
-
 ReadBase ReadOf(std::string bytes) {
   const auto shared = std::make_shared<const std::string>(std::move(bytes));
   return [shared](std::uint64_t offset, std::span<char> out) -> absl::Status {
-    if (offset > shared->size() || shared->size() - offset < out.size()) return TooShort();
+    if (offset > shared->size() || shared->size() - offset < out.size()) {
+      return DataLoss("its base is too short");
+    }
     std::copy_n(shared->data() + offset, out.size(), out.data());
     return absl::OkStatus();
   };
 }
 
-// A piece at a time: the base may be as large as all that the model holds.
-ReadBase ReadOf(std::ifstream file) {
-  const auto shared = std::make_shared<std::ifstream>(std::move(file));
-  return [shared](std::uint64_t offset, std::span<char> out) -> absl::Status {
-    shared->clear();
-    shared->seekg(static_cast<std::streamoff>(offset));
-    shared->read(out.data(), static_cast<std::streamsize>(out.size()));
-    return *shared ? absl::OkStatus() : TooShort();
-  };
-}
-
 }  // namespace
 
+std::string CheckpointStore::NameOf(const CheckpointFile& file) {
+  const std::string name = absl::StrFormat("%s%020d", kPrefix, file.sequence);
+  if (file.base) return absl::StrFormat("%s%s%020d", name, kSince, *file.base);
+  return file.copy ? name + kCopySuffix : name;
+}
+
 std::string CheckpointStore::Path(const CheckpointFile& file) const {
-  return absl::StrCat(options_.folder, "/", NameOf(file));
+  return state_->Where(NameOf(file));
 }
 
 absl::StatusOr<std::vector<CheckpointFile>> CheckpointStore::Files() const {
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<std::string> names, state_->Files());
   std::vector<CheckpointFile> files;
-  std::error_code error;
-  std::filesystem::directory_iterator it(options_.folder, error);
-  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    if (const auto file = FileOf(it->path().filename().string())) files.push_back(*file);
+  for (const std::string& name : names) {
+    if (const auto file = FileOf(name)) files.push_back(*file);
   }
-  if (error) return Unavailable("cannot list ", options_.folder, ": ", error.message());
   std::sort(files.begin(), files.end());
   return files;
 }
 
 absl::StatusOr<std::string> CheckpointStore::Plain(const CheckpointFile& file) const {
-  BANDANA_ASSIGN_OR_RETURN(std::string bytes, ReadFile(Path(file), kBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(std::string bytes, state_->Read(NameOf(file), kBytesMax));
   absl::StatusOr<std::string> plain = Unseal(options_.seal.get(), std::move(bytes));
   if (!plain.ok()) return Annotate(plain.status(), Path(file));
   return plain;
@@ -131,11 +113,7 @@ absl::StatusOr<Checkpoint> CheckpointStore::LoadWith(const CheckpointFile& file,
 }
 
 absl::StatusOr<ReadBase> CheckpointStore::OpenBase(const CheckpointFile& file) const {
-  if (options_.seal == nullptr) {
-    std::ifstream in(Path(file), std::ios::binary);
-    if (!in) return NotFound(Path(file), " is missing");
-    return ReadOf(std::move(in));
-  }
+  if (options_.seal == nullptr) return state_->Open(NameOf(file));
   BANDANA_ASSIGN_OR_RETURN(std::string bytes, Plain(file));
   return ReadOf(std::move(bytes));
 }
@@ -162,9 +140,7 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
     if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
     damaged = checkpoint.status();
     warn_(absl::StrCat(damaged.message(), "; set aside, falling back to another one"));
-    std::error_code error;
-    std::filesystem::rename(Path(*file), options_.folder + "/damaged-" + NameOf(*file), error);
-    if (error) return Unavailable("cannot rename ", Path(*file), ": ", error.message());
+    BANDANA_RETURN_IF_ERROR(state_->Rename(NameOf(*file), "damaged-" + NameOf(*file)));
   }
   if (!damaged.ok()) return damaged;
   return std::optional<Checkpoint>();
@@ -172,11 +148,11 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
 
 absl::Status CheckpointStore::WriteFile(const CheckpointFile& file,
                                         const ByteSource& content) const {
-  if (options_.seal == nullptr) return WriteFileDurably(Path(file), content, 0600);
+  if (options_.seal == nullptr) return state_->Write(NameOf(file), content);
   const ByteSource sealed = [&](const ByteSink& sink) {
     return options_.seal->Seal(content, SystemBits(), sink);
   };
-  return WriteFileDurably(Path(file), sealed, 0600);
+  return state_->Write(NameOf(file), sealed);
 }
 
 absl::Status CheckpointStore::WriteWhole(std::uint64_t sequence, const ByteSource& checkpoint,
@@ -227,29 +203,24 @@ absl::StatusOr<std::uint64_t> CheckpointStore::WriteAlone(std::uint64_t sequence
     const bool stays = file->sequence == sequence && !file->base;
     if (!stays && !Remove(*file)) return Unavailable("cannot remove ", Path(*file));
   }
+  BANDANA_RETURN_IF_ERROR(state_->EraseRemoved());
   return sequence;
 }
 
 absl::Status CheckpointStore::RemoveLeft(bool damaged) const {
-  std::error_code error;
-  std::filesystem::directory_iterator it(options_.folder, error);
-  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const bool half = name.starts_with(kPrefix) && name.ends_with(kHalfWritten);
-    if (!half && !(damaged && name.starts_with(kDamagedPrefix))) continue;
-    std::error_code failed;
-    std::filesystem::remove(it->path(), failed);
-    if (failed) return Unavailable("cannot remove ", it->path().string(), ": ", failed.message());
+  BANDANA_RETURN_IF_ERROR(state_->RemoveHalfWritten(kPrefix));
+  if (!damaged) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<std::string> names, state_->Files());
+  for (const std::string& name : names) {
+    if (name.starts_with(kDamagedPrefix)) BANDANA_RETURN_IF_ERROR(state_->Remove(name));
   }
-  if (error) return Unavailable("cannot list ", options_.folder, ": ", error.message());
   return absl::OkStatus();
 }
 
 bool CheckpointStore::Remove(const CheckpointFile& file) const {
-  std::error_code error;
-  std::filesystem::remove(Path(file), error);
-  if (error) warn_(absl::StrCat("cannot remove ", Path(file), ": ", error.message()));
-  return !error;
+  const absl::Status removed = state_->Remove(NameOf(file));
+  if (!removed.ok()) warn_(std::string(removed.message()));
+  return removed.ok();
 }
 
 absl::StatusOr<std::uint64_t> CheckpointStore::RemoveOld() const {

@@ -1,6 +1,6 @@
-// The checkpoint files of one model. Two files that do not need each other are always there, so
-// that one damaged file loses nothing. A large checkpoint is written as what changed since another
-// one, its base, which then is there twice.
+// The checkpoints of one model, as files of its state. Two files that do not need each other are
+// always there, so that one damaged file loses nothing. A large checkpoint is written as what
+// changed since another one, its base, which then is there twice.
 #pragma once
 
 #include <compare>
@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/byte_sink.h"
+#include "server/log/state/folder_state.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/checkpoint_delta.h"
 #include "server/models/folder/checkpoint_seal.h"
@@ -36,7 +37,8 @@ class CheckpointStore {
  public:
   static constexpr std::uint64_t kBaseBytesMin = std::uint64_t{16} << 20;
   struct Options {
-    std::string folder;
+    std::string folder;  // of the files, where no state is given
+    std::shared_ptr<StateStore> state;
     // The newest alone, as two files, in place of the newest two: the log before it goes at once,
     // as it does where entries hold raw rewards.
     bool newest_twice = false;
@@ -45,10 +47,14 @@ class CheckpointStore {
     std::shared_ptr<const CheckpointSeal> seal;  // null: files are plain
   };
   CheckpointStore(Options options, WarningSink warn)
-      : options_(std::move(options)), warn_(std::move(warn)) {}
+      : options_(std::move(options)),
+        warn_(std::move(warn)),
+        state_(options_.state != nullptr ? options_.state : StateInFolder(options_.folder)) {}
 
   // Ascending. Errors: UNAVAILABLE I/O.
   absl::StatusOr<std::vector<CheckpointFile>> Files() const;
+  // Its name, and with it where it is, for messages.
+  static std::string NameOf(const CheckpointFile& file);
   std::string Path(const CheckpointFile& file) const;
   // Errors: DATA_LOSS damaged or unknown; FAILED_PRECONDITION sealed with a key that is not given;
   // NOT_FOUND; UNAVAILABLE I/O.
@@ -90,6 +96,7 @@ class CheckpointStore {
 
   const Options options_;
   const WarningSink warn_;
+  const std::shared_ptr<StateStore> state_;
   std::optional<CheckpointIndex> base_;  // nullopt: the next one is written whole
 };
 

@@ -40,6 +40,7 @@ struct Check {
   const std::string& folder;
   const std::shared_ptr<const CheckpointSeal>& seal;
   const LogEngine& engine;
+  const std::shared_ptr<StateStore> state;
   FolderVerdict verdict;
   std::optional<Identity> identity;
   std::vector<Known> sound;  // of the valid checkpoints, ascending
@@ -50,7 +51,7 @@ struct Check {
   }
 
   void Identify() {
-    const absl::StatusOr<std::string> text = ReadIdentityFile(folder);
+    const absl::StatusOr<std::string> text = ReadIdentityFile(*state);
     absl::StatusOr<Identity> parsed =
         text.ok() ? ParseIdentity(*text) : absl::StatusOr<Identity>(text.status());
     Add("identity", parsed.status());
@@ -58,7 +59,7 @@ struct Check {
   }
 
   void Checkpoints() {
-    const CheckpointStore store({.folder = folder, .seal = seal}, [](const std::string&) {});
+    const CheckpointStore store({.state = state, .seal = seal}, [](const std::string&) {});
     const auto files = store.Files();
     if (!files.ok()) return Add("checkpoints", files.status());
     for (const CheckpointFile& file : *files) {
@@ -68,7 +69,7 @@ struct Check {
           (checkpoint->instance != identity->instance || !IsOfModel(*checkpoint, *identity))) {
         status = DataLoss("is of another model or instance");
       }
-      const std::string name = std::filesystem::path(store.Path(file)).filename().string();
+      const std::string name = CheckpointStore::NameOf(file);
       if (!status.ok()) {
         Add(name, status);
         continue;
@@ -82,10 +83,10 @@ struct Check {
 
   void Published() {
     if (!identity || !Exists(folder + "/published")) return;
-    const absl::StatusOr<LogPosition> read = ReadPublished(folder, identity->instance);
+    const auto read = ReadPublished(folder, identity->instance);
     Add("published", read.status(),
-        read.ok() ? absl::StrCat("published after log entry ", read->sequence) : "");
-    if (read.ok()) published = *read;
+        read.ok() ? absl::StrCat("published after log entry ", read->position.sequence) : "");
+    if (read.ok()) published = read->position;
   }
 
   absl::Status Entries(const UpdateLog& log, std::string& detail) {
@@ -153,22 +154,36 @@ struct Check {
   }
 
   void Arms() {
-    if (!Exists(ArmsPath(folder))) return;
-    absl::StatusOr<ArmStore> store = ArmStore::Open(ArmsPath(folder));
-    if (!store.ok()) return Add("arms.sqlite", store.status());
+    const TablePlace place = state->Table(TableKind::kArms);
+    const std::string name = NameOf(place);
+    if (!place.exists().value_or(true)) return;
+    absl::StatusOr<ArmStore> store = ArmStore::Open(place);
+    if (!store.ok()) return Add(name, store.status());
     const auto arms = store->Load();
     absl::Status whole = arms.status();
-    if (whole.ok()) whole = ReadLeftKeys(store->connection()).status();
-    Add("arms.sqlite", whole, whole.ok() ? absl::StrCat(arms->size(), " arms") : "");
+    if (whole.ok()) whole = store->table().LeftKeys().status();
+    Add(name, whole, whole.ok() ? absl::StrCat(arms->size(), " arms") : "");
   }
 
   void Users() {
-    if (!Exists(UsersPath(folder))) return;
-    absl::StatusOr<UserStore> store = UserStore::Open(UsersPath(folder));
-    if (!store.ok()) return Add("users.sqlite", store.status());
+    const TablePlace place = state->Table(TableKind::kUsers);
+    const std::string name = NameOf(place);
+    if (!place.exists().value_or(true)) return;
+    absl::StatusOr<UserStore> store = UserStore::Open(place);
+    if (!store.ok()) return Add(name, store.status());
     absl::Status whole = store->ForEach([](auto, auto) { return absl::OkStatus(); });
-    if (whole.ok()) whole = ReadLeftKeys(store->connection()).status();
-    Add("users.sqlite", whole, whole.ok() ? absl::StrCat(store->size(), " users") : "");
+    if (whole.ok()) whole = store->table().LeftKeys().status();
+    Add(name, whole, whole.ok() ? absl::StrCat(store->size(), " users") : "");
+  }
+
+  void Config() {
+    const absl::StatusOr<bool> has = HasStoredConfig(*state);
+    if (!has.ok()) return Add(kConfigFile, has.status());
+    if (*has) Add(kConfigFile, ReadStoredConfig(*state).status());
+  }
+
+  static std::string NameOf(const TablePlace& place) {
+    return std::filesystem::path(place.where).filename().string();
   }
 };
 
@@ -181,14 +196,21 @@ bool FolderVerdict::whole() const {
 FolderVerdict CheckModelFolder(const std::string& folder,
                                const std::shared_ptr<const CheckpointSeal>& seal,
                                const LogEngine& log) {
-  Check check{.folder = folder, .seal = seal, .engine = log};
+  auto state = log.OpenState(folder, /*draws_noise=*/false);
+  if (!state.ok()) {
+    const absl::Status why = absl::IsNotFound(state.status())
+                                 ? DataLoss("the folder has no log of ", ToAbsl(log.name()))
+                                 : state.status();
+    return {.files = {{.file = std::string(log.file()), .status = why}}, .opens = why};
+  }
+  Check check{.folder = folder, .seal = seal, .engine = log, .state = *std::move(state)};
   check.Identify();
   check.Checkpoints();
   check.Published();
   check.Log();
   check.Arms();
   check.Users();
-  if (HasStoredConfig(folder)) check.Add("config.binpb", ReadStoredConfig(folder).status());
+  check.Config();
   for (const FileVerdict& file : check.verdict.files) {
     // A checkpoint may be damaged as long as another one reaches the log.
     const bool spare = file.file.starts_with("checkpoint-") && absl::IsDataLoss(file.status);

@@ -16,6 +16,7 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
+#include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/user_copy.h"
 
 namespace bandana::server {
@@ -32,6 +33,7 @@ class Restorer {
         half_made_(options.data_dir + "/models/.new-" + spec.public_spec.name) {}
 
   absl::StatusOr<Restored> Run() {
+    BANDANA_RETURN_IF_ERROR(FindState());
     BANDANA_RETURN_IF_ERROR(FindStart());
     BANDANA_ASSIGN_OR_RETURN(const auto path,
                              MakePath(spec_, checkpoint_.instance, options_.noise_key));
@@ -40,8 +42,7 @@ class Restorer {
     BANDANA_RETURN_IF_ERROR(Replay(*path));
     absl::Status made = MakeFolder(*path);
     if (made.ok()) made = Swap();
-    std::error_code error;
-    if (!made.ok()) fs::remove_all(half_made_, error);
+    if (!made.ok()) RemoveHalfMade().IgnoreError();  // the next start removes it
     if (!made.ok()) return made;
     return std::move(result_);
   }
@@ -49,10 +50,17 @@ class Restorer {
  private:
   void Note(const absl::Status& status) { result_.notes.emplace_back(status.message()); }
 
+  // On a machine that has no folder of it, the model that the store knows by name.
+  absl::Status FindState() {
+    BANDANA_RETURN_IF_ERROR(TakeFromStore(folder_, *options_.log));
+    BANDANA_ASSIGN_OR_RETURN(state_, OldEngine().OpenState(folder_, /*draws_noise=*/false));
+    return absl::OkStatus();
+  }
+
   // The identity file may be damaged: its fixed lines follow from the configuration, and the
   // instance is in the checkpoint.
   absl::Status FindStart() {
-    const CheckpointStore store({.folder = folder_, .seal = options_.checkpoint_seal},
+    const CheckpointStore store({.state = state_, .seal = options_.checkpoint_seal},
                                 [](const std::string&) {});
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, store.Files());
     const Identity configured = IdentityOf(spec_, {});
@@ -80,7 +88,7 @@ class Restorer {
   absl::Status CheckFormer(const Identity& configured) {
     if (checkpoint_.fixed == FixedDigest(configured)) return absl::OkStatus();
     BANDANA_RETURN_IF_ERROR(Renew({}, configured).status());
-    const absl::StatusOr<std::string> text = ReadIdentityFile(folder_);
+    const absl::StatusOr<std::string> text = ReadIdentityFile(*state_);
     const absl::StatusOr<Identity> stored =
         text.ok() ? ParseIdentity(*text) : absl::StatusOr<Identity>(text.status());
     without_entries_ = !stored.ok() || IsFormer(*stored, configured);
@@ -94,7 +102,7 @@ class Restorer {
 
   // Without a checkpoint: the whole log, if it is there from its first entry.
   absl::Status StartEmpty(const Sha256Digest& fixed) {
-    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder_));
+    BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state_));
     const absl::StatusOr<Identity> identity = ParseIdentity(text);
     const auto log = OpenLog(OldEngine(), folder_);
     if (!identity.ok() || !log.ok() || (*log)->trimmed() > 0) {
@@ -201,30 +209,39 @@ class Restorer {
                              NewIdentity(spec_, instance, options_.noise_key));
     copy.fixed = FixedDigest(identity);
     BecomeCopy(copy, instance);
-    std::error_code error;
-    fs::remove_all(half_made_, error);
-    BANDANA_RETURN_IF_ERROR(
-        MakeModelFolder(half_made_, identity, &copy, *options_.log, options_.checkpoint_seal));
+    BANDANA_RETURN_IF_ERROR(RemoveHalfMade());
+    BANDANA_ASSIGN_OR_RETURN(made_, MakeModelFolder(half_made_, spec_, identity, &copy,
+                                                    *options_.log, options_.checkpoint_seal));
     if (const absl::Status arms = CopyArms(); !arms.ok()) Note(arms);
     if (const absl::Status users = CopyUsers(); !users.ok()) Note(users);
-    if (!HasStoredConfig(folder_)) return absl::OkStatus();
-    return WriteStoredConfig(half_made_, spec_.config);
+    BANDANA_ASSIGN_OR_RETURN(const bool stored, HasStoredConfig(*state_));
+    return stored ? WriteStoredConfig(*made_, spec_.config) : absl::OkStatus();
+  }
+
+  absl::Status RemoveHalfMade() const {
+    std::error_code error;
+    if (!fs::exists(half_made_, error)) return absl::OkStatus();
+    BANDANA_RETURN_IF_ERROR(options_.log->Remove(half_made_));
+    fs::remove_all(half_made_, error);
+    return absl::OkStatus();
   }
 
   absl::Status CopyArms() const {
-    std::error_code error;
-    if (!fs::exists(ArmsPath(folder_), error)) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(ArmStore from, ArmStore::Open(ArmsPath(folder_)));
+    const TablePlace place = state_->Table(TableKind::kArms);
+    BANDANA_ASSIGN_OR_RETURN(const bool exists, place.exists());
+    if (!exists) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(ArmStore from, ArmStore::Open(place));
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CatalogueArm> arms, from.Load());
-    BANDANA_ASSIGN_OR_RETURN(ArmStore to, ArmStore::Open(ArmsPath(half_made_)));
+    BANDANA_ASSIGN_OR_RETURN(ArmStore to, ArmStore::Open(made_->Table(TableKind::kArms)));
     BANDANA_RETURN_IF_ERROR(to.PutFromFile(arms, from.file()));
-    return CopyLeftKeys(from.connection(), to.connection());
+    return CopyLeftKeys(from.table(), to.table());
   }
 
   absl::Status CopyUsers() const {
-    std::error_code error;
-    if (!fs::exists(UsersPath(folder_), error)) return absl::OkStatus();
-    return CopyUserFile(UsersPath(folder_), UsersPath(half_made_));
+    const TablePlace place = state_->Table(TableKind::kUsers);
+    BANDANA_ASSIGN_OR_RETURN(const bool exists, place.exists());
+    if (!exists) return absl::OkStatus();
+    return CopyUserTable(place, made_->Table(TableKind::kUsers));
   }
 
   absl::Status Swap() {
@@ -240,13 +257,16 @@ class Restorer {
     fs::rename(half_made_, folder_, error);
     if (error) return Unavailable("cannot rename ", half_made_, ": ", error.message());
     BANDANA_RETURN_IF_ERROR(SyncFolderOf(result_.set_aside));
-    return SyncFolderOf(folder_);
+    BANDANA_RETURN_IF_ERROR(SyncFolderOf(folder_));
+    return options_.log->Publish(folder_, /*replace=*/true);
   }
 
   const ModelSpec& spec_;
   const RestoreOptions& options_;
   const std::string folder_;
   const std::string half_made_;
+  std::shared_ptr<StateStore> state_;  // the old one
+  std::shared_ptr<StateStore> made_;
   Checkpoint checkpoint_;
   bool from_nothing_ = false;  // there is no checkpoint
   bool without_entries_ = false;

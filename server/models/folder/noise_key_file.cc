@@ -3,10 +3,13 @@
 #include <openssl/crypto.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -67,6 +70,26 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& 
   }
   BANDANA_ASSIGN_OR_RETURN(NoiseKey key,
                            NoiseKey::FromBytes(AsBytes(all.substr(kMagic.size(), kKeyBytes))));
+  return std::make_shared<const NoiseKey>(std::move(key));
+}
+
+absl::StatusOr<std::shared_ptr<const NoiseKey>> ReadNoiseKey(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && (!S_ISREG(info.st_mode) || (info.st_mode & 077) != 0)) {
+    return FailedPrecondition(path, " must be a regular file of mode 0600");
+  }
+  BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, 4096));
+  const ErasedText file{std::move(text)};
+  const absl::string_view digits = absl::StripTrailingAsciiWhitespace(file.text);
+  const bool hexadecimal = std::all_of(digits.begin(), digits.end(), [](char c) {
+    return absl::ascii_isxdigit(static_cast<unsigned char>(c));
+  });
+  if (!hexadecimal || digits.size() != 2 * kKeyBytes) {
+    return InvalidArgument(path, " must hold ", 2 * kKeyBytes,
+                           " hexadecimal digits and nothing else");
+  }
+  const ErasedText bytes{absl::HexStringToBytes(digits)};
+  BANDANA_ASSIGN_OR_RETURN(NoiseKey key, NoiseKey::FromBytes(AsBytes(bytes.text)));
   return std::make_shared<const NoiseKey>(std::move(key));
 }
 

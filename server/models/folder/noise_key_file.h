@@ -1,4 +1,5 @@
-// The secret that a server's central noise is a function of: data_dir/noise_key.
+// The secret that a server's central noise is a function of: data_dir/noise_key, or a file that the
+// servers of one database have alike.
 #pragma once
 
 #include <memory>
@@ -19,5 +20,10 @@ bool HasNoiseKey(const std::string& data_dir);
 // DATA_LOSS damaged; UNAVAILABLE I/O or entropy.
 absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& data_dir,
                                                              BitSource& bits);
+
+// Reads a key of 64 hexadecimal digits, white space at its end allowed; makes none. Errors:
+// FAILED_PRECONDITION not a regular file, or its mode lets others in; INVALID_ARGUMENT other
+// content; NOT_FOUND; UNAVAILABLE I/O.
+absl::StatusOr<std::shared_ptr<const NoiseKey>> ReadNoiseKey(const std::string& path);
 
 }  // namespace bandana::server

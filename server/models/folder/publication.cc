@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/cord.h"
 #include "common/base/bytes.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
@@ -13,6 +14,26 @@ namespace {
 
 constexpr std::string_view kMagic = "BANDPUBL";
 constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersionWithTotals = 2;
+constexpr char kNeedsEpoch[] = "bandana.models/needs-epoch";
+
+void PutTotals(const PrivacyTotals& totals, ByteWriter& out) {
+  for (const std::uint64_t total :
+       {totals.pure, totals.mu_squared, totals.rho, totals.variation, totals.releases_pure,
+        totals.releases_gaussian, totals.releases_zcdp}) {
+    out.U64(total);
+  }
+}
+
+PrivacyTotals TotalsFrom(ByteReader& in) {
+  PrivacyTotals totals;
+  for (std::uint64_t* total :
+       {&totals.pure, &totals.mu_squared, &totals.rho, &totals.variation, &totals.releases_pure,
+        &totals.releases_gaussian, &totals.releases_zcdp}) {
+    *total = in.U64();
+  }
+  return totals;
+}
 
 std::string PathOf(const std::string& folder) { return folder + "/published"; }
 
@@ -24,40 +45,72 @@ absl::Status OtherHistory(std::uint64_t sequence) {
 
 }  // namespace
 
+Published PublishedOf(const ModelState& state, bool apart) {
+  Published published{.known = true, .position = state.position};
+  if (!apart) return published;
+  published.epoch = state.epoch;
+  published.totals = state.ledger.largest();
+  return published;
+}
+
 absl::Status WritePublished(const std::string& folder, const std::array<std::byte, 16>& instance,
-                            const LogPosition& position) {
+                            const Published& published) {
   std::string bytes;
   ByteWriter out(bytes);
   out.Fixed(AsBytes(kMagic));
-  out.U32(kVersion);
+  out.U32(published.epoch > 0 ? kVersionWithTotals : kVersion);
   out.Fixed(instance);
-  out.U64(position.sequence);
-  out.Fixed(position.hash);
+  out.U64(published.position.sequence);
+  out.Fixed(published.position.hash);
+  if (published.epoch > 0) {
+    out.U64(published.epoch);
+    PutTotals(published.totals, out);
+  }
   out.Fixed(Sha256Of(bytes));
   return WriteFileDurably(PathOf(folder), bytes, 0600);
 }
 
-absl::StatusOr<LogPosition> ReadPublished(const std::string& folder,
-                                          const std::array<std::byte, 16>& instance) {
+absl::StatusOr<Published> ReadPublished(const std::string& folder,
+                                        const std::array<std::byte, 16>& instance) {
   std::error_code error;
-  if (!std::filesystem::exists(PathOf(folder), error)) return LogPosition{};
+  if (!std::filesystem::exists(PathOf(folder), error)) return Published{};
   const absl::StatusOr<std::string> read = ReadFile(PathOf(folder), 4096);
   if (!read.ok()) return read.status();
   const std::string_view bytes = *read;
   const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
   const std::string_view body = bytes.substr(0, size);
   ByteReader in(body);
-  const bool known = in.Take(kMagic.size()) == kMagic && in.U32() == kVersion;
+  bool known = in.Take(kMagic.size()) == kMagic;
+  const std::uint32_t version = in.U32();
+  known = known && (version == kVersion || version == kVersionWithTotals);
   std::array<std::byte, 16> stored{};
   in.Fixed(stored);
-  LogPosition position;
-  position.sequence = in.U64();
-  in.Fixed(position.hash);
+  Published published{.known = true};
+  published.position.sequence = in.U64();
+  in.Fixed(published.position.hash);
+  if (known && version == kVersionWithTotals) {
+    published.epoch = in.U64();
+    published.totals = TotalsFrom(in);
+  }
   if (!known || !in.Done() || AsChars(Sha256Of(body)) != bytes.substr(size) || stored != instance) {
     return DataLoss(PathOf(folder), ": damaged, or of another model");
   }
-  return position;
+  return published;
 }
+
+absl::Status NeedsEpoch(std::string_view why) {
+  return MarkNeedsEpoch(FailedPrecondition(
+      ToAbsl(why),
+      "; `bandana-ctl epoch open` charges every user once more, opens a new epoch and goes on from "
+      "what the database holds"));
+}
+
+absl::Status MarkNeedsEpoch(absl::Status status) {
+  status.SetPayload(kNeedsEpoch, absl::Cord());
+  return status;
+}
+
+bool IsNeedsEpoch(const absl::Status& status) { return status.GetPayload(kNeedsEpoch).has_value(); }
 
 PublishedCheck::PublishedCheck(const LogPosition& published, const LogPosition& start,
                                const LogPosition& published_at_start)
@@ -81,6 +134,14 @@ absl::Status PublishedCheck::Finish(const LogPosition& last) const {
   return DataLoss("the log ends at entry ", last.sequence,
                   ", and this model published after entry ", published_.sequence,
                   ": an older copy of the log was put back");
+}
+
+absl::Status PublishedCheck::Compare(const Published& published, const ModelState& state) {
+  const PrivacyTotals& now = state.ledger.largest();
+  const PrivacyTotals both = Parallel(now, published.totals);
+  if (state.epoch >= published.epoch && both == now) return absl::OkStatus();
+  return DataLoss("the log has epoch ", state.epoch, " and this model published in epoch ",
+                  published.epoch, ", or the ledger has less than was charged by then");
 }
 
 }  // namespace bandana::server

@@ -1,5 +1,6 @@
 #include "server/models/folder/recovery.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -19,19 +20,12 @@ namespace {
 
 constexpr std::uint64_t kIdentityBytesMax = 64 * 1024;
 
-std::string IdentityPath(const std::string& folder) { return folder + "/identity"; }
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
 // A folder without identity is a creation that did not finish, unless its log says otherwise.
 absl::Status CheckUnused(const std::string& folder, const LogEngine& engine) {
   const auto log = OpenLog(engine, folder);
   if (absl::IsFailedPrecondition(log.status())) return log.status();
   if (log.ok() && (*log)->last().sequence > 0 && (*log)->last().sequence > (*log)->trimmed()) {
-    return DataLoss(IdentityPath(folder), " is missing, but the log beside it has entries");
+    return DataLoss(folder, "/", kIdentityFile, " is missing, but the log beside it has entries");
   }
   return absl::OkStatus();
 }
@@ -66,16 +60,40 @@ absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, cons
   return loaded;
 }
 
-absl::Status Replay(PublishedCheck& check, UserIndex& users, StatisticsSink& sink,
-                    Recovered& recovered) {
+// `same`: whether the entries are those after which the model published.
+absl::Status Replay(const PublishedCheck& check, UserIndex& users, StatisticsSink& sink,
+                    Recovered& recovered, absl::Status& same) {
   BANDANA_RETURN_IF_ERROR(
       ForEachEntry(*recovered.log, recovered.state.position, [&](const LogEntry& entry) {
-        BANDANA_RETURN_IF_ERROR(check.See(entry.position));
+        if (same.ok()) same = check.See(entry.position);
         BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
         recovered.path->Settle(recovered.state);
         return absl::OkStatus();
       }));
-  return check.Finish(recovered.state.position);
+  if (same.ok()) same = check.Finish(recovered.state.position);
+  return absl::OkStatus();
+}
+
+// What every principal is charged for debits among lost entries: at least one, and so many that the
+// ledger has again what is known to have been charged.
+DebitPolicy::Charge OwedFor(const Published& published, const Recovered& recovered) {
+  constexpr std::uint64_t kTimesMax = 1000;
+  const std::uint64_t last = recovered.state.position.sequence;
+  const std::uint64_t lost = std::max(published.position.sequence, last + 1) - last;
+  DebitPolicy::Charge charge =
+      recovered.path->debits()->ForLostEntries(lost, recovered.statistics.size());
+  Ledger ledger = recovered.state.ledger;
+  std::uint64_t times = 0;
+  for (bool covered = false; !covered && times < kTimesMax; ++times) {
+    for (std::size_t node = 0; node < charge.nodes; ++node) {
+      charge.debit.node = static_cast<std::int32_t>(node);
+      if (!ledger.Add(last, charge.debit).ok()) return charge;
+    }
+    covered = charge.nodes == 0 || Parallel(ledger.largest(), published.totals) == ledger.largest();
+  }
+  charge.debit.releases *= times;
+  charge.debit.epoch = recovered.state.epoch;
+  return charge;
 }
 
 absl::Status CheckNoiseKey(const Identity& stored, const EventPath& path) {
@@ -85,6 +103,34 @@ absl::Status CheckNoiseKey(const Identity& stored, const EventPath& path) {
   return FailedPrecondition(
       "the noise key of this data_dir is not the one that the model was made with; put the file "
       "noise_key back, or import the model's state as a new model");
+}
+
+absl::StatusOr<std::shared_ptr<StateStore>> FindOrMake(const ModelSpec& spec,
+                                                       const std::string& folder,
+                                                       const RecoveryOptions& options) {
+  const LogEngine& engine = *options.log;
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  if (!engine.Holds(folder)) BANDANA_RETURN_IF_ERROR(engine.Adopt(folder).status());
+  absl::StatusOr<std::shared_ptr<StateStore>> state = engine.OpenState(folder, DrawsNoise(spec));
+  if (state.ok()) {
+    BANDANA_ASSIGN_OR_RETURN(const bool made, (*state)->Has(kIdentityFile));
+    if (made) return state;
+  } else if (!absl::IsNotFound(state.status())) {
+    return state;
+  }
+  BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
+  BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, options.noise_key));
+  state = MakeModelFolder(folder, spec, identity, nullptr, engine, options.checkpoint_seal);
+  if (!state.ok()) return state;
+  const absl::Status published = engine.Publish(folder, /*replace=*/false);
+  if (!absl::IsAlreadyExists(published)) {
+    BANDANA_RETURN_IF_ERROR(published);
+    return state;
+  }
+  // Another server was faster.
+  BANDANA_RETURN_IF_ERROR(engine.Remove(folder));
+  BANDANA_RETURN_IF_ERROR(engine.Adopt(folder).status());
+  return engine.OpenState(folder, DrawsNoise(spec));
 }
 
 // What a former version has released of the entries after its checkpoint would get other noise
@@ -100,13 +146,10 @@ absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkp
 
 }  // namespace
 
-std::string ArmsPath(const std::string& folder) { return folder + "/arms.sqlite"; }
-std::string UsersPath(const std::string& folder) { return folder + "/users.sqlite"; }
-
-CheckpointStore::Options StoreOptions(const ModelSpec& spec, const std::string& folder,
+CheckpointStore::Options StoreOptions(const ModelSpec& spec, std::shared_ptr<StateStore> state,
                                       std::shared_ptr<const CheckpointSeal> seal,
                                       std::uint64_t base_bytes_min) {
-  return {.folder = folder,
+  return {.state = std::move(state),
           .newest_twice = ModeOf(spec.public_spec.mode).server_draws,
           .base_bytes_min = base_bytes_min,
           .seal = std::move(seal)};
@@ -126,41 +169,57 @@ absl::StatusOr<Identity> NewIdentity(const ModelSpec& spec, const InstanceId& in
   return identity;
 }
 
-absl::StatusOr<std::string> ReadIdentityFile(const std::string& folder) {
-  return ReadFile(IdentityPath(folder), kIdentityBytesMax);
+absl::StatusOr<std::string> ReadIdentityFile(const StateStore& state) {
+  return state.Read(kIdentityFile, kIdentityBytesMax);
 }
 
-absl::Status WriteIdentity(const std::string& folder, const Identity& identity) {
-  return WriteFileDurably(IdentityPath(folder), FormatIdentity(identity), 0600);
+absl::Status WriteIdentity(StateStore& state, const Identity& identity) {
+  return state.Write(kIdentityFile, FormatIdentity(identity));
 }
 
-absl::Status MakeModelFolder(const std::string& folder, const Identity& identity,
-                             const Checkpoint* checkpoint, const LogEngine& engine,
-                             std::shared_ptr<const CheckpointSeal> seal) {
+bool DrawsNoise(const ModelSpec& spec) { return ModeOf(spec.public_spec.mode).server_draws; }
+
+absl::StatusOr<std::shared_ptr<StateStore>> MakeModelFolder(
+    const std::string& folder, const ModelSpec& spec, const Identity& identity,
+    const Checkpoint* checkpoint, const LogEngine& engine,
+    std::shared_ptr<const CheckpointSeal> seal) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
   BANDANA_RETURN_IF_ERROR(CheckUnused(folder, engine));
   const LogPosition start = checkpoint != nullptr ? checkpoint->state.position : LogPosition{};
   BANDANA_RETURN_IF_ERROR(engine.Create(folder, start));
+  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<StateStore> state,
+                           engine.OpenState(folder, DrawsNoise(spec)));
   if (checkpoint != nullptr) {
-    CheckpointStore store({.folder = folder, .seal = std::move(seal)}, [](const std::string&) {});
+    CheckpointStore store({.state = state, .seal = std::move(seal)}, [](const std::string&) {});
     const ByteSource bytes = [&](const ByteSink& sink) { return EncodeAgain(*checkpoint, sink); };
     BANDANA_RETURN_IF_ERROR(store.Write(start.sequence, bytes).status());
   }
-  return WriteIdentity(folder, identity);
+  // Where the log may be put back without the folder, a folder without this file knows nothing.
+  if (engine.apart() && DrawsNoise(spec)) {
+    const ModelState nothing;
+    BANDANA_RETURN_IF_ERROR(WritePublished(
+        folder, identity.instance,
+        PublishedOf(checkpoint == nullptr ? nothing : checkpoint->state, /*apart=*/true)));
+  }
+  BANDANA_RETURN_IF_ERROR(WriteIdentity(*state, identity));
+  return state;
+}
+
+absl::Status TakeFromStore(const std::string& folder, const LogEngine& engine) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error)) return absl::OkStatus();
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  const absl::StatusOr<bool> adopted = engine.Adopt(folder);
+  if (!adopted.ok() || !*adopted) std::filesystem::remove(folder, error);
+  return adopted.status();
 }
 
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const RecoveryOptions& options, UserIndex& users,
                                   Counters& counters) {
-  if (!Exists(IdentityPath(folder))) {
-    BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
-    BANDANA_ASSIGN_OR_RETURN(const Identity identity,
-                             NewIdentity(spec, instance, options.noise_key));
-    BANDANA_RETURN_IF_ERROR(
-        MakeModelFolder(folder, identity, nullptr, *options.log, options.checkpoint_seal));
-  }
-  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(folder));
   Recovered recovered;
+  BANDANA_ASSIGN_OR_RETURN(recovered.store, FindOrMake(spec, folder, options));
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*recovered.store));
   BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
   const Identity configured = IdentityOf(spec, recovered.stored.instance);
   const bool former = IsFormer(recovered.stored, configured);
@@ -175,13 +234,17 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
                                                   {.erase_trimmed = recovered.path->draws_noise(),
                                                    .stepped = options.stepped}));
   BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
+  BANDANA_RETURN_IF_ERROR(recovered.store->Own(recovered.log->term()));
+  // A former owner may have written it until now.
+  BANDANA_ASSIGN_OR_RETURN(const std::string still, ReadIdentityFile(*recovered.store));
+  if (still != text) return Unavailable("the model's identity changes now; try again");
 
-  CheckpointStore store(StoreOptions(spec, folder, options.checkpoint_seal), options.warn);
+  CheckpointStore store(StoreOptions(spec, recovered.store, options.checkpoint_seal), options.warn);
   BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
                            StartOf(recovered.stored, *recovered.log, store, options.warn));
   if (former) {
     BANDANA_RETURN_IF_ERROR(CheckNothingBehind(*recovered.log, start));
-    BANDANA_RETURN_IF_ERROR(WriteIdentity(folder, recovered.stored));
+    BANDANA_RETURN_IF_ERROR(WriteIdentity(*recovered.store, recovered.stored));
     options.warn(
         "the folder is of a former version; it is now of this one, and the former will refuse it");
   }
@@ -202,12 +265,23 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   }
   StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics),
                       recovered.state.fading.steps());
-  BANDANA_ASSIGN_OR_RETURN(recovered.published, ReadPublished(folder, recovered.stored.instance));
-  PublishedCheck check(recovered.published, recovered.state.position,
-                       start ? start->published : LogPosition{});
-  BANDANA_RETURN_IF_ERROR(check.Begin());
-  BANDANA_RETURN_IF_ERROR(Replay(check, users, sink, recovered));
+  BANDANA_ASSIGN_OR_RETURN(const Published published,
+                           ReadPublished(folder, recovered.stored.instance));
+  recovered.published = published.position;
+  const PublishedCheck check(published.position, recovered.state.position,
+                             start ? start->published : LogPosition{});
+  absl::Status same = check.Begin();
+  BANDANA_RETURN_IF_ERROR(Replay(check, users, sink, recovered, same));
+  if (same.ok()) same = PublishedCheck::Compare(published, recovered.state);
   recovered.statistics = sink.Take();
+  const bool draws = recovered.path->draws_noise() && options.log->apart();
+  if (draws && !published.known && recovered.log->last().sequence > 0) {
+    same = DataLoss("this server has no record of what the model has published");
+  }
+  if (same.ok()) return recovered;
+  if (!draws) return same;
+  if (!options.accept_lost) return NeedsEpoch(ToStd(same.message()));
+  recovered.owed = OwedFor(published, recovered);
   return recovered;
 }
 

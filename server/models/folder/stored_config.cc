@@ -1,13 +1,10 @@
 #include "server/models/folder/stored_config.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/planner/served_config.h"
@@ -15,32 +12,26 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kConfigFile[] = "/config.binpb";
 constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 31;
 
 }  // namespace
 
-bool HasStoredConfig(const std::string& folder) {
-  std::error_code error;
-  return std::filesystem::exists(folder + kConfigFile, error);
-}
+absl::StatusOr<bool> HasStoredConfig(const StateStore& state) { return state.Has(kConfigFile); }
 
 // The serialized configuration and its SHA-256.
-absl::Status WriteStoredConfig(const std::string& folder, const v1::ModelConfig& config) {
+absl::Status WriteStoredConfig(StateStore& state, const v1::ModelConfig& config) {
   const std::string bytes = config.SerializeAsString();
-  return WriteFileDurably(folder + kConfigFile, bytes + std::string(AsChars(Sha256Of(bytes))),
-                          0600);
+  return state.Write(kConfigFile, bytes + std::string(AsChars(Sha256Of(bytes))));
 }
 
-absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const std::string& folder) {
-  const std::string path = folder + kConfigFile;
-  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kConfigBytesMax));
+absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const StateStore& state) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, state.Read(kConfigFile, kConfigBytesMax));
   const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
   const std::string_view body = std::string_view(bytes).substr(0, size);
   v1::ModelConfig config;
   if (AsChars(Sha256Of(body)) != std::string_view(bytes).substr(size) ||
       !config.ParseFromArray(body.data(), static_cast<int>(size))) {
-    return DataLoss(path, ": checksum mismatch");
+    return DataLoss(state.Where(kConfigFile), ": checksum mismatch");
   }
   return config;
 }

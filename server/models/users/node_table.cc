@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <system_error>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,11 +20,11 @@ namespace {
 
 class NodeTable final : public UserTable {
  public:
-  NodeTable(const ModelSpec& spec, std::string path) : spec_(spec), path_(std::move(path)) {}
+  NodeTable(const ModelSpec& spec, TablePlace place) : spec_(spec), place_(std::move(place)) {}
 
   absl::Status Load() {
-    std::error_code error;
-    if (!std::filesystem::exists(path_, error)) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(const bool exists, place_.exists());
+    if (!exists) return absl::OkStatus();
     BANDANA_RETURN_IF_ERROR(OpenStore());
     absl::Status loaded = store_->ForEach([&](std::string_view id, auto values) -> absl::Status {
       const int node = values.size() == 1 ? UserBatch::NodeOf(values[0], nodes()) : -1;
@@ -35,7 +33,7 @@ class NodeTable final : public UserTable {
       return absl::OkStatus();
     });
     size_ = put_.size();
-    return Annotate(loaded, path_);
+    return Annotate(loaded, place_.where);
   }
 
   int NodeOf(std::string_view user) const override {
@@ -158,7 +156,7 @@ class NodeTable final : public UserTable {
 
   absl::Status OpenStore() {
     if (store_) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(UserStore opened, UserStore::Open(path_));
+    BANDANA_ASSIGN_OR_RETURN(UserStore opened, UserStore::Open(place_));
     store_.emplace(std::move(opened));
     return absl::OkStatus();
   }
@@ -183,7 +181,7 @@ class NodeTable final : public UserTable {
   }
 
   const ModelSpec& spec_;
-  const std::string path_;
+  const TablePlace place_;
   mutable std::mutex mutex_;  // for the store and the order of changes
   mutable std::optional<UserStore> store_;
   mutable std::shared_mutex put_mutex_;
@@ -194,8 +192,8 @@ class NodeTable final : public UserTable {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UserTable>> OpenNodeTable(const ModelSpec& spec,
-                                                         const std::string& path) {
-  auto table = std::make_unique<NodeTable>(spec, path);
+                                                         const TablePlace& place) {
+  auto table = std::make_unique<NodeTable>(spec, place);
   BANDANA_RETURN_IF_ERROR(table->Load());
   return table;
 }

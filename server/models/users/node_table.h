@@ -10,10 +10,10 @@
 
 namespace bandana::server {
 
-// They stand before the configuration's users. The file at `path` is made with the first of them:
+// They stand before the configuration's users. The table at `place` is made with the first of them:
 // entries of the log name nodes, so no state depends on it. Where a promise counts a node's events,
 // nobody moves from one node to another. Errors: as UserTable::Open.
 absl::StatusOr<std::unique_ptr<UserTable>> OpenNodeTable(const ModelSpec& spec,
-                                                         const std::string& path);
+                                                         const TablePlace& place);
 
 }  // namespace bandana::server

@@ -44,22 +44,22 @@ absl::Status EncodeUsers(UserStore& store, const ByteSink& sink) {
   return pieces.Flush();
 }
 
-absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path) {
+absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const TablePlace& place) {
   if (users.empty()) return absl::OkStatus();
   const UserIndex nobody;
-  BANDANA_ASSIGN_OR_RETURN(const auto table, UserTable::Open(spec, path, nobody));
+  BANDANA_ASSIGN_OR_RETURN(const auto table, UserTable::Open(spec, place, nobody));
   BANDANA_ASSIGN_OR_RETURN(UserBatch batch, table->NewBatch());
   BANDANA_RETURN_IF_ERROR(Annotate(DecodeUsers(users, batch), "export"));
   v1::PutUsersResponse response;
   return table->Put(batch, &response);
 }
 
-absl::Status CopyUserFile(const std::string& from, const std::string& to) {
+absl::Status CopyUserTable(const TablePlace& from, const TablePlace& to) {
   BANDANA_ASSIGN_OR_RETURN(UserStore source, UserStore::Open(from));
   BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(to));
   const auto all = [&](UserStore::Take take) { return source.ForEach(take); };
   BANDANA_RETURN_IF_ERROR(store.Put(all, source.file()).status());
-  return CopyLeftKeys(source.connection(), store.connection());
+  return CopyLeftKeys(source.table(), store.table());
 }
 
 }  // namespace bandana::server

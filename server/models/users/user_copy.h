@@ -14,12 +14,12 @@ namespace bandana::server {
 // As exports carry them (docs/formats.md). Errors: those of UserStore::ForEach and of `sink`.
 absl::Status EncodeUsers(UserStore& store, const ByteSink& sink);
 
-// Makes the file `path` with the users of an export; no file where there are none. Errors:
+// Makes the table with the users of an export; none where there are none. Errors:
 // DATA_LOSS damaged, or users that no call could put; those of UserTable.
-absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const std::string& path);
+absl::Status MakeUsers(const ModelSpec& spec, std::string_view users, const TablePlace& place);
 
-// Copies a file's users, and the digest of the file that they came from. Errors: those of
+// Copies a table's users, and the digest of the file that they came from. Errors: those of
 // UserStore.
-absl::Status CopyUserFile(const std::string& from, const std::string& to);
+absl::Status CopyUserTable(const TablePlace& from, const TablePlace& to);
 
 }  // namespace bandana::server

@@ -1,25 +1,27 @@
-// The durable users of one model: a SQLite file beside the log, because no statistics depend on it
-// and a large PutUsers must not hold up reports. Only here the users' ids are kept.
+// The durable users of one model. Only here the users' ids are kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
-#include "server/log/sqlite.h"
-#include "server/models/freeing/leaving_keys.h"
+#include "server/log/state/row_table.h"
 
 namespace bandana::server {
 
 // Not thread-safe.
 class UserStore {
  public:
-  // Opens or makes the file. Errors: DATA_LOSS damaged; UNAVAILABLE I/O.
+  // Opens or makes it. Errors: DATA_LOSS damaged; UNAVAILABLE I/O.
+  static absl::StatusOr<UserStore> Open(const TablePlace& place);
+  // In a SQLite file.
   static absl::StatusOr<UserStore> Open(const std::string& path);
 
   // What takes users, with one value per group, empty for none; and what gives them.
@@ -33,37 +35,32 @@ class UserStore {
   absl::Status ForEachAfter(std::string_view after, std::size_t limit, Take take);
   // The one with this id, if there is one.
   absl::Status ForOne(std::string_view id, Take take);
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return table_->size(); }
 
   // One transaction, durable on return: adds or replaces all users of `source`. Remembers the
   // digest of the file that they came from, and what the change does to keys. Returns how many were
-  // added. Errors: RESOURCE_EXHAUSTED no space; UNAVAILABLE I/O; DATA_LOSS; those of `source`.
+  // added. Errors: as RowTable::Change.
   absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file,
                                     const KeyChange& keys = {});
   // The same for users who go; those who are not there are no error. Returns how many went, of
-  // whose bytes nothing is left in the file: what stays moves to fresh pages.
+  // whose bytes nothing is left where they stood: what stays is written anew.
   absl::StatusOr<std::uint64_t> Remove(std::span<const std::string_view> ids,
                                        const KeyChange& keys);
   // The last such digest, zero when there was none.
-  const Sha256Digest& file() const { return file_; }
+  const Sha256Digest& file() const { return table_->file(); }
+
+  // For who follows users that another server changes: `take` gets those who were put since
+  // `version`. Where what comes back is `whole`, there are no others. Errors: as ForEach.
+  std::int64_t version() const { return table_->version(); }
+  absl::StatusOr<RowsSince> ChangesSince(std::int64_t version, Take take);
+
   // For LeavingKeys.
-  SqliteConnection& connection() { return connection_; }
+  RowTable& table() { return *table_; }
 
  private:
-  explicit UserStore(SqliteConnection connection) : connection_(std::move(connection)) {}
-  absl::Status MakeTables();
-  // `body` tells by how many users there are more than before.
-  template <typename Body>
-  absl::StatusOr<std::int64_t> Transaction(const Sha256Digest& file, const KeyChange& keys,
-                                           const Body& body);
-  absl::StatusOr<std::int64_t> PutRows(Source source);
-  absl::StatusOr<std::int64_t> RemoveRows(std::span<const std::string_view> ids);
-  absl::Status ForRows(SqliteStatement& rows, Take take);
-  absl::Status PutState(std::uint64_t size, const Sha256Digest& file);
+  explicit UserStore(std::unique_ptr<RowTable> table) : table_(std::move(table)) {}
 
-  SqliteConnection connection_;
-  std::uint64_t size_ = 0;
-  Sha256Digest file_{};
+  std::unique_ptr<RowTable> table_;
 };
 
 }  // namespace bandana::server

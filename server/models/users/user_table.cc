@@ -78,7 +78,7 @@ class Table final : public UserTable {
         clock_(clock),
         known_(spec.user_groups),
         store_(std::move(store)),
-        leaving_(spec.free_after, mutex_, store_.connection()) {}
+        leaving_(spec.free_after, mutex_, store_.table()) {}
 
   absl::Status LoadStored() {
     BANDANA_RETURN_IF_ERROR(LoadUsers());
@@ -284,13 +284,13 @@ class Table final : public UserTable {
 
 // Users of a model without effects, by what its nodes are.
 absl::StatusOr<std::unique_ptr<UserTable>> OpenOfNodes(const ModelSpec& spec,
-                                                       const std::string& path,
+                                                       const TablePlace& place,
                                                        const UserIndex& seen) {
   switch (UserNodesOf(spec).known()) {
     case UserNodes::Known::kSeen:
       return MakeSeenUsers(spec, seen);
     case UserNodes::Known::kPut:
-      return OpenNodeTable(spec, path);
+      return OpenNodeTable(spec, place);
     case UserNodes::Known::kNobody:
       break;
   }
@@ -312,19 +312,19 @@ int UserTable::UsersMax(const ModelSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec,
-                                                           const std::string& path,
+                                                           const TablePlace& place,
                                                            const UserIndex& seen, Warn warn,
                                                            const Clock& clock) {
-  if (!spec.effects) return OpenOfNodes(spec, path, seen);
+  if (!spec.effects) return OpenOfNodes(spec, place, seen);
   if (spec.effects->user_groups.empty()) {
     const bool learns = LearnsUser(*spec.effects);
     const char* why = learns ? "its user_groups is empty"
                              : "its user_groups is empty, and no effect is of the user";
     return std::make_unique<NoTable>(spec, why, /*has_user=*/true, learns);
   }
-  BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(path));
+  BANDANA_ASSIGN_OR_RETURN(UserStore store, UserStore::Open(place));
   auto table = std::make_unique<Table>(*spec.effects, std::move(store), std::move(warn), clock);
-  BANDANA_RETURN_IF_ERROR(Annotate(table->LoadStored(), path));
+  BANDANA_RETURN_IF_ERROR(Annotate(table->LoadStored(), place.where));
   BANDANA_RETURN_IF_ERROR(Annotate(table->LoadFile(), spec.effects->users_file));
   return table;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/user_index.h"
+#include "server/log/state/folder_state.h"
 #include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/user_batch.h"
 
@@ -26,14 +28,20 @@ class UserTable {
  public:
   // The table of a model with groups of users: the stored users, then the users file where it is
   // due. Of a graph's model: the users who were put. Of independent users: those of `seen`. Of any
-  // other model, one without users and without a file. `spec`, `seen` and `clock`, of which
-  // only the times come since when groups are empty, must outlive it. Errors: DATA_LOSS;
+  // other model, one without users, which makes no table there. `spec`, `seen` and `clock`, of
+  // which only the times come since when groups are empty, must outlive it. Errors: DATA_LOSS;
   // UNAVAILABLE I/O; INVALID_ARGUMENT or NOT_FOUND the users file. `warn` is told once when users
   // or the values of a group come near their limit.
   using Warn = std::function<void(const std::string&)>;
   static absl::StatusOr<std::unique_ptr<UserTable>> Open(
-      const ModelSpec& spec, const std::string& path, const UserIndex& seen,
+      const ModelSpec& spec, const TablePlace& place, const UserIndex& seen,
       Warn warn = [](const std::string&) {}, const Clock& clock = SystemClock());
+  // In a SQLite file.
+  static absl::StatusOr<std::unique_ptr<UserTable>> Open(
+      const ModelSpec& spec, const std::string& path, const UserIndex& seen,
+      Warn warn = [](const std::string&) {}, const Clock& clock = SystemClock()) {
+    return Open(spec, SqliteTableAt(TableKind::kUsers, path), seen, std::move(warn), clock);
+  }
   virtual ~UserTable() = default;
 
   // How many users the table of such a model may have.
@@ -46,7 +54,7 @@ class UserTable {
   virtual absl::StatusOr<UserBatch> NewBatch() const = 0;
   virtual absl::Status Put(UserBatch& batch, v1::PutUsersResponse* response) = 0;
   // The users whose ids are greater than `after`, at most `limit`, in order of their ids. Errors:
-  // FAILED_PRECONDITION a model that has no ids; DATA_LOSS, UNAVAILABLE the file.
+  // FAILED_PRECONDITION a model that has no ids; DATA_LOSS, UNAVAILABLE the store.
   virtual absl::StatusOr<std::vector<v1::User>> List(std::string_view after,
                                                      std::size_t limit) const = 0;
   // What is kept of the user here; false: nothing. Errors: the same, and a model that knows nothing
@@ -76,7 +84,7 @@ class UserTable {
   // Whether an export has users.
   virtual bool has_users() const { return false; }
   // All users, for an export; nothing where it has none. Users who are put meanwhile
-  // wait. Errors: DATA_LOSS, UNAVAILABLE the file; those of `sink`.
+  // wait. Errors: DATA_LOSS, UNAVAILABLE the store; those of `sink`.
   virtual absl::Status Encode(const ByteSink&) { return absl::OkStatus(); }
 };
 

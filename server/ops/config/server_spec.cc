@@ -225,6 +225,7 @@ void ParseAliases(const v1::ServerConfig& config, ServerSpec& spec,
 // The key before the present one stays valid, so a token lives at least one rotation interval.
 void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerSpec& spec,
                  const FieldChecks& checks) {
+  spec.token_keys_shared = tokens.key_file().empty();
   spec.token_key_file = tokens.key_file().empty() ? ResolvePath("token_keys", spec.data_dir)
                                                   : ResolvePath(tokens.key_file(), folder);
   absl::Duration longest = absl::ZeroDuration();
@@ -330,6 +331,9 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);
   spec.log = ParseLog(config.log(), folder, spec.data_dir, checks.Inside("log"));
+  if (const std::string& key = config.log().postgresql().noise_key_file(); !key.empty()) {
+    spec.noise_key_file = ResolvePath(key, folder);
+  }
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_model_files, spec, found);
   ParseAliases(config, spec, found);

@@ -36,7 +36,9 @@ struct ServerSpec {
   std::shared_ptr<const LogEngine> log;
   LimitsSpec limits;
   std::string token_key_file;
-  std::string checkpoint_key_file;         // "": checkpoints are not sealed
+  std::string noise_key_file;       // "": data_dir/noise_key
+  bool token_keys_shared = true;    // no file is named: they go where servers share files, if any
+  std::string checkpoint_key_file;  // "": checkpoints are not sealed
   absl::Duration token_rotation_interval;  // at least every model's token_lifetime
   absl::Duration drain_delay;
   v1::LogFormat log_format = v1::TEXT;

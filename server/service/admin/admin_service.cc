@@ -135,8 +135,10 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status OpenEpoch(grpc::ServerContext* context, const v1::OpenEpochRequest* request,
                          v1::OpenEpochResponse* response) override {
-    return ServeModel(*context, "OpenEpoch", request->model(), [&](HostedModel& model) {
-      BANDANA_ASSIGN_OR_RETURN(const std::uint64_t epoch, model.OpenEpoch());
+    return Serve(*context, "OpenEpoch", [&](Visit& visit) {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+      BANDANA_ASSIGN_OR_RETURN(const std::uint64_t epoch, registry_.OpenEpoch(request->model()));
+      options_.on_models_changed();
       response->set_epoch(epoch);
       return absl::OkStatus();
     });

@@ -11,7 +11,6 @@
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
-#include "server/service/tokens/token_key_file.h"
 
 namespace bandana::server {
 namespace {
@@ -58,7 +57,10 @@ std::shared_ptr<TokenKey> ToTokenKey(const StoredKey& stored) {
 
 class TokenKeys::Impl {
  public:
-  Impl(const Options& options, const Clock& clock) : options_(options), clock_(clock) {}
+  Impl(const Options& options, const Clock& clock)
+      : options_(options),
+        clock_(clock),
+        store_(options.store != nullptr ? options.store : KeysInFile(options.file)) {}
 
   ~Impl() {
     {
@@ -176,9 +178,9 @@ class TokenKeys::Impl {
   // Takes over what another replica wrote. Errors as TokenKeys::Open.
   absl::Status FollowFile() {
     std::lock_guard lock(file_mutex_);
-    BANDANA_ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(options_.file));
+    BANDANA_ASSIGN_OR_RETURN(const std::string stamp, store_->Stamp());
     if (stamp == stamp_) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const std::vector<StoredKey> keys, ReadKeyFile(options_.file));
+    BANDANA_ASSIGN_OR_RETURN(const std::vector<StoredKey> keys, store_->Read());
     Publish(keys, 0);
     stamp_ = stamp;
     return absl::OkStatus();
@@ -187,13 +189,15 @@ class TokenKeys::Impl {
   // Reads, rotates, drops, reserves and writes, alone among all replicas.
   absl::Status UpdateFile() {
     std::lock_guard lock(file_mutex_);
-    BANDANA_ASSIGN_OR_RETURN(const KeyFileLock file_lock, KeyFileLock::Acquire(options_.file));
-    std::vector<StoredKey> keys;
-    if (auto read = ReadKeyFile(options_.file); read.ok()) {
-      keys = *std::move(read);
-    } else if (!absl::IsNotFound(read.status())) {
-      return read.status();
-    }
+    BANDANA_ASSIGN_OR_RETURN(
+        KeyStore::Written written,
+        store_->Update([this](std::vector<StoredKey>& stored) { return ChangeKeys(stored); }));
+    Publish(written.keys, static_cast<std::int64_t>(options_.seals_reserved));
+    stamp_ = std::move(written.stamp);
+    return absl::OkStatus();
+  }
+
+  absl::Status ChangeKeys(std::vector<StoredKey>& keys) const {
     const auto exhausted = [&] {
       return keys.front().seals_bound + options_.seals_reserved > options_.seals_per_key_max;
     };
@@ -203,9 +207,6 @@ class TokenKeys::Impl {
     }
     keys.resize(Valid(keys, [](const StoredKey& key) { return key.created; }));
     keys.front().seals_bound += options_.seals_reserved;
-    BANDANA_RETURN_IF_ERROR(WriteKeyFile(options_.file, keys));
-    Publish(keys, static_cast<std::int64_t>(options_.seals_reserved));
-    BANDANA_ASSIGN_OR_RETURN(stamp_, StampOf(options_.file));
     return absl::OkStatus();
   }
 
@@ -234,10 +235,11 @@ class TokenKeys::Impl {
 
   const Options options_;
   const Clock& clock_;
+  const std::shared_ptr<KeyStore> store_;
   SharedCell<const Ring> ring_;
 
   std::mutex file_mutex_;  // held around file work; never on the sealing path
-  FileStamp stamp_;
+  std::string stamp_;
 
   mutable std::mutex status_mutex_;
   absl::Status status_;

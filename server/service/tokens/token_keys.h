@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "common/base/aead.h"
 #include "common/base/clock.h"
+#include "server/service/tokens/key_store.h"
 
 namespace bandana::server {
 
@@ -40,7 +41,8 @@ inline constexpr std::uint64_t kSealsReserved = std::uint64_t{1} << 20;
 // rotates and follows the file.
 //
 // Invariants:
-//   1. The key file has mode 0600 or tighter and holds every key of the ring before a token is
+//   1. The key file has mode 0600 or tighter, and a shared one is sealed; it holds every key of the
+//   ring before a token is
 //      sealed with it.
 //   2. The file's count of a key is at least the number of tokens ever sealed with it by any
 //      process.
@@ -52,6 +54,7 @@ class TokenKeys {
  public:
   struct Options {
     std::string file;
+    std::shared_ptr<KeyStore> store;                     // null: the file; else in place of it
     absl::Duration rotation_interval = absl::Hours(24);  // at least the longest token lifetime
     // How often the file is looked at; zero starts no thread, and the caller calls Maintain().
     absl::Duration poll_interval = absl::Seconds(1);
@@ -60,7 +63,8 @@ class TokenKeys {
   };
 
   // Reads the file, or makes it with a fresh key. Errors: FAILED_PRECONDITION others may read the
-  // file; DATA_LOSS it does not parse; UNAVAILABLE I/O or randomness.
+  // file, or the key that seals it is missing; DATA_LOSS it does not parse; UNAVAILABLE I/O or
+  // randomness.
   static absl::StatusOr<std::unique_ptr<TokenKeys>> Open(const Options& options,
                                                          const Clock& clock);
   ~TokenKeys();
