@@ -68,7 +68,7 @@ absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& s
 absl::Status CheckDeferred(const PublicSpec& spec) {
   if (IsLocalMode(spec.mode)) {
     return InvalidArgument("deferred: model is ", v1::Mode_Name(spec.mode),
-                           ": its decisions are deferred on the device, by the SDK");
+                           ": devices close its reward windows, and open them at the Select");
   }
   if (ClosesWindows(spec)) return absl::OkStatus();
   return InvalidArgument(
