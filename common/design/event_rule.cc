@@ -9,10 +9,19 @@ namespace {
 
 constexpr absl::Duration kLogWait = absl::Minutes(10);  // of a decision for its place in the log
 
+constexpr std::string_view kDeferredOnDevice =
+    "the model's decisions are deferred on the device, by the SDK";
+constexpr std::string_view kNoWindow =
+    "the model has no reporting.reward_window: a decision counts when its report comes, and one "
+    "that is not shown is not reported";
+
 }  // namespace
 
 EventRule EventRuleOf(const PublicSpec& spec) {
-  if (!ClosesWindows(spec)) return {.decided_after = spec.token_lifetime};
+  if (!ClosesWindows(spec)) {
+    return {.decided_after = spec.token_lifetime,
+            .no_deferral = spec.reward_window ? kDeferredOnDevice : kNoWindow};
+  }
   const absl::Duration window = spec.reward_window->duration;
   const absl::Duration open = window + spec.reward_window->grace;
   return {.name = "window",
@@ -20,7 +29,8 @@ EventRule EventRuleOf(const PublicSpec& spec) {
           .window = window,
           .hides_reports = IsPrivateMode(spec.mode),
           .decided_after = open + kLogWait,
-          .activated_within = std::min(open + kLogWait / 2, spec.token_lifetime - open)};
+          .activated_within = std::min(open + kLogWait / 2, spec.token_lifetime - open),
+          .unreported = spec.default_reward()};
 }
 
 bool ClosesWindows(const PublicSpec& spec) {

@@ -1,6 +1,7 @@
 // What becomes an event on the server: each report, or each decision when its window closes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ struct EventRule {
   // How long a deferred decision can be activated: its window must still close within the token's
   // life, and its id is remembered so long. Zero: not at all, as no window is closed here.
   absl::Duration activated_within;
+  // What is said where a Select is to be deferred; empty where it can be.
+  std::string_view no_deferral;
+  // What a decision counts that nobody reports; nothing where it is no event then.
+  std::optional<double> unreported;
 };
 
 // Windows of local models close on the device, and their reports are events here.

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 #include "common/base/limits.h"
+#include "common/features/value_log.h"
 
 namespace bandana::v1 {
 class GetModelResponse;
@@ -27,10 +28,11 @@ struct PublicSpec;
 struct ModeRow {
   v1::Mode mode = v1::NON_PRIVATE;
   bool is_private = false;
-  bool device_draws = false;        // the device makes what the server may see of an event
-  bool server_draws = false;        // the server sees raw rewards and adds the noise
-  bool hides_contexts = false;      // contexts are private, as rewards are
-  bool contexts_on_device = false;  // the server sees neither contexts nor arms
+  bool device_draws = false;            // the device makes what the server may see of an event
+  bool server_draws = false;            // the server sees raw rewards and adds the noise
+  bool hides_contexts = false;          // contexts are private, as rewards are
+  bool contexts_on_device = false;      // the server sees neither contexts nor arms
+  ValueRule values = ValueRule::kOpen;  // how named values are taken that are no values
   // Whether decisions are numbered in a row, so that a remembered one takes a bit. Where the server
   // keeps raw rewards the entries of the log have random bytes of their own (Salted).
   bool numbers_decisions = false;

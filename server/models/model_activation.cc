@@ -18,7 +18,7 @@ namespace bandana::server {
 
 void Model::Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) {
   const EventRule rule = EventRuleOf(spec_.public_spec);
-  if (!ClosesWindows(spec_.public_spec)) {
+  if (!rule.no_deferral.empty()) {
     return done(FailedPrecondition("model ", spec_.public_spec.name,
                                    " closes no reward windows: nothing is activated"));
   }

@@ -66,14 +66,8 @@ absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& s
 }
 
 absl::Status CheckDeferred(const PublicSpec& spec) {
-  if (IsLocalMode(spec.mode)) {
-    return InvalidArgument("deferred: model is ", v1::Mode_Name(spec.mode),
-                           ": its decisions are deferred on the device, by the SDK");
-  }
-  if (ClosesWindows(spec)) return absl::OkStatus();
-  return InvalidArgument(
-      "deferred: the model has no reporting.reward_window: a decision counts when its report "
-      "comes, and one that is not shown is not reported");
+  const std::string_view refused = EventRuleOf(spec).no_deferral;
+  return refused.empty() ? absl::OkStatus() : InvalidArgument("deferred: ", ToAbsl(refused));
 }
 
 // Nothing is remembered of such a decision.

@@ -13,10 +13,6 @@ namespace {
 
 constexpr ValuePath kContext{.list = "context"};
 
-ValueRule RuleOf(const PublicSpec& rules) {
-  return HidesContexts(rules.mode) ? ValueRule::kHidden : ValueRule::kOpen;
-}
-
 absl::Status CheckId(int arm, std::string_view id, bool is_new) {
   if (id.empty() || id.size() > kArmNameBytesMax) {
     return InvalidArgument("arms[", arm, "].id: must have 1 to ", kArmNameBytesMax, " bytes, got ",
@@ -53,7 +49,7 @@ absl::Status NamedFeatures::Begin(const PublicSpec& rules, const v1::SelectReque
     }
     return absl::OkStatus();
   }
-  log_.Begin(RuleOf(rules), schema_->fields().size());
+  log_.Begin(ModeOf(rules.mode).values, schema_->fields().size());
   if (request.arms().has_inline_arms()) {
     if (!request.has_context()) return absl::OkStatus();
     return InvalidArgument("context: is for named arms and arms of the catalogue; the vectors of ",

@@ -62,7 +62,7 @@ KINDS = {
                 r"|\bof_graph\b|\bGraphOf\("
                 r"|\bcoupling_case\(\)|\bcoupling\.has_value\(\)",
     "report": r"\b(?:Context|Counter|Outcome|Decision|Shape|Debit|Time|Epoch)Record>|\bvisit\(.*\brecord\)?$"
-              r"|\bhas_(?:output|direction|statistics|seed|counter|counters|contexts?)\(\)"
+              r"|(?<!request\.)\bhas_(?:output|direction|statistics|seed|counter|counters|contexts?)\(\)"  # a Select has a context
               r"|\b(?:PerturbedDirection|PerturbedStatistics)>",
 }
 KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in KINDS.items()))

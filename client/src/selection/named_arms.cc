@@ -65,8 +65,7 @@ absl::StatusOr<EncodedArms> EncodeHere(const PublicSpec& spec, const Arms& arms)
   }
   BANDANA_RETURN_IF_ERROR(CheckNamed(arms.named));
   ValueLog log;
-  log.Begin(HidesContexts(spec.mode) ? ValueRule::kHidden : ValueRule::kOpen,
-            schema->fields().size());
+  log.Begin(ModeOf(spec.mode).values, schema->fields().size());
   EncodedContext context;
   const Struct none;
   BANDANA_RETURN_IF_ERROR(EncodeContext(*schema,

@@ -4,18 +4,11 @@
 #include "common/design/mode.h"
 
 namespace bandana::server {
-namespace {
-
-std::optional<double> DefaultOf(const PublicSpec& spec) {
-  return ClosesWindows(spec) ? std::optional(spec.default_reward()) : std::nullopt;
-}
-
-}  // namespace
 
 Apprentice::Apprentice(const ModelSpec& spec, absl::Time start)
     : counts_(!HidesContexts(spec.public_spec.mode)),
       rewards_(!IsPrivateMode(spec.public_spec.mode)),
-      default_(DefaultOf(spec.public_spec)),
+      default_(EventRuleOf(spec.public_spec).unreported),
       start_(start) {}
 
 void Apprentice::Decided(bool agreed) {
