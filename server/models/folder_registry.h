@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/shared_cell.h"
+#include "common/base/status.h"
 #include "common/design/event_rule.h"
 #include "server/models/aliases/alias_file.h"
 #include "server/models/folder/export.h"
@@ -109,6 +110,7 @@ class Registry final : public ModelRegistry {
   using Job = std::function<absl::Status()>;
   using Jobs = std::vector<std::pair<std::string, Job>>;  // by model
 
+  static absl::Status Opening() { return Unavailable("is being opened"); }
   // The worst is assumed of a model whose configuration nobody can read.
   static bool MayHide(const Entry& entry) {
     return entry.spec == nullptr || HidesReports(entry.spec->public_spec);

@@ -20,7 +20,7 @@ namespace bandana::server {
 // Threads: safe.
 class PgState final : public StateStore {
  public:
-  // Of the log with this id. `wrapping`: null: content is not sealed. Errors: DATA_LOSS there is no
+  // The state beside the log with this id. `wrapping`: null: content is not sealed. Errors: DATA_LOSS there is no
   // such log; UNAVAILABLE.
   static absl::StatusOr<std::shared_ptr<PgState>> Open(std::shared_ptr<PgPool> pool,
                                                        std::string log,

@@ -16,7 +16,7 @@ namespace bandana::server {
 struct Published {
   bool known = false;  // there is a file
   LogPosition position;
-  // Of the state at that position; zeros where the log is in the folder beside the file.
+  // What the state had at that position; zeros where the log is in the folder beside the file.
   std::uint64_t epoch = 0;
   PrivacyTotals totals;  // Ledger::largest
 };

@@ -10,7 +10,7 @@ namespace bandana::server {
 namespace {
 
 constexpr char kSharedName[] = "token_keys";
-// Of an update that other servers are always faster than.
+// Tries of an update that other servers are always faster than.
 constexpr int kTriesMax = 20;
 
 class FileKeys final : public KeyStore {
