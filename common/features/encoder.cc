@@ -175,8 +175,8 @@ std::vector<std::vector<ContextTerm>> ContextTerms(const FeatureSchema& schema,
     for (const EncodedContext::Entry& entry : context.of(context_first ? cross.a : cross.b)) {
       for (int i = 0; i < arm_size; ++i) {
         const int at = context_first ? entry.index * b_size + i : i * b_size + entry.index;
-        terms[static_cast<std::size_t>(schema.begin(arm) + i)].push_back(
-            {cross.begin + at, entry.value});
+        const int own = schema.begin(arm) + i;
+        terms[static_cast<std::size_t>(own)].push_back({cross.begin + at, entry.value});
       }
     }
   }

@@ -17,6 +17,7 @@ constexpr char kEncoding[] = "features=1\n";
 
 std::string SizeWords(const std::vector<FeatureBlock>& blocks) {
   std::vector<const FeatureBlock*> largest;
+  largest.reserve(blocks.size());
   for (const FeatureBlock& block : blocks) largest.push_back(&block);
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto* a, const auto* b) { return a->size > b->size; });

@@ -57,7 +57,7 @@ void ValueLog::Begin(ValueRule rule, std::size_t fields) {
   notes_.clear();
 }
 
-void ValueLog::Note(const ValuePath& path, std::string_view field, std::string text) {
+void ValueLog::Note(const ValuePath& path, std::string_view field, const std::string& text) {
   if (notes_.size() >= kNotesMax) return;
   notes_.push_back(absl::StrCat(TextOfPath(path, field), ": ", text));
 }
@@ -81,7 +81,7 @@ absl::Status ValueLog::Take(const FeatureField& field, std::size_t number, Found
 }
 
 absl::Status ValueLog::TakeUnknownName(std::string_view name, const ValuePath& path,
-                                       std::string known) {
+                                       const std::string& known) {
   if (rule_ == ValueRule::kOpen) {
     return InvalidArgument(TextOfPath(path, ShowText(name)),
                            ": the model's schema has no such field", known);

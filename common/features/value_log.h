@@ -44,7 +44,8 @@ class ValueLog {
                     const ValuePath& path, const google::protobuf::Value& value);
   void TakeMissing(std::size_t number) { ++counts_[number].missing; }
   // A name that no field has. Errors: INVALID_ARGUMENT, by the rule. `known`: names that are there.
-  absl::Status TakeUnknownName(std::string_view name, const ValuePath& path, std::string known);
+  absl::Status TakeUnknownName(std::string_view name, const ValuePath& path,
+                               const std::string& known);
 
   // By field of the schema.
   const std::vector<FieldCount>& counts() const { return counts_; }
@@ -52,7 +53,7 @@ class ValueLog {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void Note(const ValuePath& path, std::string_view field, std::string text);
+  void Note(const ValuePath& path, std::string_view field, const std::string& text);
 
   ValueRule rule_ = ValueRule::kOpen;
   std::vector<FieldCount> counts_;
