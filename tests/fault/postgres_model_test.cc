@@ -279,7 +279,7 @@ TEST_F(PostgresModelTest, ModelsMadeAtRunTimeAreOpenedByName) {
   }
   {
     auto registry = *server::ModelRegistry::Open(options("two"), clock_);
-    // Of a central model it does not know what was published.
+    // It does not know what a central model has published.
     ASSERT_EQ(registry->Absent().size(), 1u);
     EXPECT_TRUE(server::IsNeedsEpoch(registry->Absent()[0].why));
     EXPECT_EQ(registry->ListAliases().size(), 1u);
@@ -331,6 +331,19 @@ TEST_F(PostgresModelTest, AServerKeepsItsModelsLogsThere) {
   database_->Kill();
   const auto away = ServerProcess::Start(options);
   EXPECT_THAT(away.status().message(), HasSubstr("PostgreSQL does not let us in"));
+}
+
+TEST_F(PostgresModelTest, TokenKeysAreThereUnderTheKeyFile) {
+  const std::string config = "log { postgresql { connection: \"" + database_->connection() +
+                             "\" key_file: \"" + keys_.File("key") +
+                             "\" } } models { name: 'm' dimension: 2 mode: NON_PRIVATE shared {}"
+                             " reporting { one_per_decision: true } }";
+  auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
+  ASSERT_THAT(server, IsOk());
+  (*server)->Kill();
+  EXPECT_EQ(database_->Count("bandana.shared_files WHERE name = 'token_keys' AND sealed = 1"), 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("data/token_keys")));
+  EXPECT_EQ(database_->Count("bandana.state_files WHERE wrapped = ''"), 0);
 }
 
 }  // namespace
