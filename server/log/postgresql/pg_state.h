@@ -20,8 +20,8 @@ namespace bandana::server {
 // Threads: safe.
 class PgState final : public StateStore {
  public:
-  // The state beside the log with this id. `wrapping`: null: content is not sealed. Errors: DATA_LOSS there is no
-  // such log; UNAVAILABLE.
+  // The state beside the log with this id. `wrapping`: null: content is not sealed. Errors:
+  // DATA_LOSS there is no such log; UNAVAILABLE.
   static absl::StatusOr<std::shared_ptr<PgState>> Open(std::shared_ptr<PgPool> pool,
                                                        std::string log,
                                                        std::shared_ptr<const AeadKey> wrapping);
