@@ -17,6 +17,7 @@
 #include "server/log/postgresql/pg_engine.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/publication.h"
+#include "server/models/registry.h"
 #include "tests/support/fault_proxy.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/postgres_server.h"
@@ -253,6 +254,66 @@ TEST_F(PostgresModelTest, ACentralModelOfAnOlderDatabaseNeedsANewEpoch) {
   EXPECT_EQ(Open(spec)->epoch(), 3u);
 }
 
+// Models and aliases that one server made at run time are there on another one.
+TEST_F(PostgresModelTest, ModelsMadeAtRunTimeAreOpenedByName) {
+  const auto options = [&](const char* data_dir) {
+    return server::ModelRegistry::Options{.data_dir = folder_.File(data_dir),
+                                          .models_max = 10,
+                                          .log = options_.log,
+                                          .noise_key_file = keys_.File("key")};
+  };
+  const ModelSpec spec = SpecOf(kCentral);
+  std::array<std::byte, 16> instance{};
+  std::vector<double> released;
+  {
+    auto registry = *server::ModelRegistry::Open(options("one"), clock_);
+    const auto model = registry->Create(spec);
+    ASSERT_THAT(model, IsOk());
+    instance = (*model)->instance();
+    ASSERT_EQ(ReportSurely(**model, DecisionOf(**model, clock_, 1, {0.6, 0.8}), 1), v1::APPLIED);
+    WaitApplied(**model);
+    released = NodeOf(*(*model)->posterior(), 0).mean;
+    ASSERT_THAT(registry->PutAlias({.name = "shop", .shares = {{.model = "m", .weight = 1}}}),
+                IsOk());
+    EXPECT_THAT(registry->OpenEpoch("nobody"), StatusIs(absl::StatusCode::kNotFound));
+  }
+  {
+    auto registry = *server::ModelRegistry::Open(options("two"), clock_);
+    // It does not know what a central model has published.
+    ASSERT_EQ(registry->Absent().size(), 1u);
+    EXPECT_TRUE(server::IsNeedsEpoch(registry->Absent()[0].why));
+    EXPECT_EQ(registry->ListAliases().size(), 1u);
+    const auto epoch = registry->OpenEpoch("m");
+    ASSERT_THAT(epoch, IsOk());
+    EXPECT_EQ(*epoch, 2u);
+    const auto model = registry->Find("m");
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->instance(), instance);
+    const std::vector<double> again = NodeOf(*model->posterior(), 0).mean;
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(again[i], released[i], 1e-12);
+    ASSERT_EQ(ReportSurely(*model, DecisionOf(*model, clock_, 2, {0.6, 0.8}), 1), v1::APPLIED);
+    WaitApplied(*model);
+  }
+  {
+    // The first machine has seen another history; its name is taken, also after it was away.
+    auto registry = *server::ModelRegistry::Open(options("one"), clock_);
+    const auto model = registry->Find("m");
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->epoch(), 2u);
+    EXPECT_THAT(registry->Create(spec), StatusIs(absl::StatusCode::kAlreadyExists));
+    ASSERT_THAT(registry->DeleteAlias("shop"), IsOk());
+  }
+  {
+    auto registry = *server::ModelRegistry::Open(options("two"), clock_);
+    EXPECT_TRUE(registry->ListAliases().empty());
+    ASSERT_THAT(registry->Delete("m"), IsOk());
+  }
+  EXPECT_TRUE(options_.log->Models()->empty());
+  for (const char* table : {"logs", "states", "state_files", "state_pages", "state_rows"}) {
+    EXPECT_EQ(database_->Count(std::string("bandana.") + table), 0) << table;
+  }
+}
+
 TEST_F(PostgresModelTest, AServerKeepsItsModelsLogsThere) {
   const std::string config = "log { postgresql { connection: \"" + database_->connection() +
                              "\" } } models { name: 'm' dimension: 2 mode: NON_PRIVATE shared {}"
@@ -270,6 +331,19 @@ TEST_F(PostgresModelTest, AServerKeepsItsModelsLogsThere) {
   database_->Kill();
   const auto away = ServerProcess::Start(options);
   EXPECT_THAT(away.status().message(), HasSubstr("PostgreSQL does not let us in"));
+}
+
+TEST_F(PostgresModelTest, TokenKeysAreThereUnderTheKeyFile) {
+  const std::string config = "log { postgresql { connection: \"" + database_->connection() +
+                             "\" key_file: \"" + keys_.File("key") +
+                             "\" } } models { name: 'm' dimension: 2 mode: NON_PRIVATE shared {}"
+                             " reporting { one_per_decision: true } }";
+  auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
+  ASSERT_THAT(server, IsOk());
+  (*server)->Kill();
+  EXPECT_EQ(database_->Count("bandana.shared_files WHERE name = 'token_keys' AND sealed = 1"), 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("data/token_keys")));
+  EXPECT_EQ(database_->Count("bandana.state_files WHERE wrapped = ''"), 0);
 }
 
 }  // namespace

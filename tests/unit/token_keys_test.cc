@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/file.h"
+#include "common/base/status.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_key_file.h"
 #include "tests/support/fake_clock.h"
@@ -265,6 +270,77 @@ TEST_F(TokenKeysTest, RefusesOptionsOutOfRange) {
   options = Options();
   options.seals_reserved = options.seals_per_key_max + 1;
   EXPECT_THAT(TokenKeys::Open(options, clock_), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// Files that servers share, in memory.
+class FakeShared final : public SharedFiles {
+ public:
+  absl::StatusOr<File> Read(std::string_view) const override {
+    if (down) return Unavailable("away");
+    return file.version == 0 ? absl::StatusOr<File>(NotFound("none")) : file;
+  }
+  absl::StatusOr<std::int64_t> Version(std::string_view) const override {
+    if (down) return Unavailable("away");
+    return file.version;
+  }
+  bool keeps_secrets() const override { return true; }
+  absl::StatusOr<std::int64_t> Replace(std::string_view, std::int64_t version,
+                                       std::string_view content, bool secret) override {
+    EXPECT_TRUE(secret);
+    if (down) return Unavailable("away");
+    if (rival) std::exchange(rival, nullptr)();
+    if (version != file.version) return absl::AbortedError("another was faster");
+    file = {.content = std::string(content), .version = version + 1};
+    return file.version;
+  }
+
+  File file;
+  bool down = false;
+  std::function<void()> rival;  // comes between the next read and its write
+};
+
+TEST_F(TokenKeysTest, ServersShareARingThatIsNoFile) {
+  const auto shared = std::make_shared<FakeShared>();
+  TokenKeys::Options options = Options();
+  // What a server has sealed under its file before stays good.
+  const std::uint32_t before = SealingId(*Open(options));
+  options.store = SharedKeys(shared, file_);
+  const auto one = Open(options);
+  EXPECT_EQ(SealingId(*one), before);
+  options.file = folder_.File("other");
+  options.store = SharedKeys(shared, options.file);
+  const auto two = Open(options);
+  EXPECT_EQ(SealingId(*two), before);
+  const auto bound = [&] { return ParseKeyFile(shared->file.content)->front().seals_bound; };
+  EXPECT_EQ(bound(), 3 * kSealsReserved);
+
+  // Rotated by one, known to the other before it seals.
+  clock_.Advance(absl::Hours(25));
+  ASSERT_THAT(one->Maintain(), IsOk());
+  ASSERT_THAT(two->Maintain(), IsOk());
+  const std::uint32_t next = ParseKeyFile(shared->file.content)->front().id;
+  EXPECT_NE(next, before);
+  EXPECT_NE(two->Find(next), nullptr);
+  clock_.Advance(absl::Seconds(6));
+  ASSERT_THAT(one->Maintain(), IsOk());
+  EXPECT_EQ(SealingId(*one), next);
+  EXPECT_NE(two->Find(before), nullptr);
+  EXPECT_FALSE(std::filesystem::exists(options.file));
+}
+
+TEST_F(TokenKeysTest, NoReserveOfASharedRingIsLostWhereTwoAreAsFast) {
+  const auto shared = std::make_shared<FakeShared>();
+  TokenKeys::Options options = Options();
+  options.store = SharedKeys(shared, file_);
+  std::unique_ptr<TokenKeys> two;
+  shared->rival = [&] { two = Open(options); };
+  const auto one = Open(options);
+  EXPECT_EQ(SealingId(*one), SealingId(*two));
+  EXPECT_EQ(ParseKeyFile(shared->file.content)->front().seals_bound, 2 * kSealsReserved);
+  // Away: what is reserved still seals.
+  shared->down = true;
+  EXPECT_THAT(one->Maintain(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(one->TakeSealingKey(), IsOk());
 }
 
 }  // namespace
