@@ -104,7 +104,7 @@ struct ServerView {
   std::int64_t reload_failures = 0;      // of which something was not taken
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
   DecisionBook::Figures named_decisions;
-  ConnectionStats connections;  // of `listen`
+  ConnectionStats connections;                       // of `listen`
   std::optional<ConnectionStats> admin_connections;  // of `admin_listen`
   std::vector<ModelView> models;                     // by name
 };

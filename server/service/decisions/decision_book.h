@@ -35,8 +35,8 @@ struct NamedAnswer {
   absl::Time until;                      // no report of it is accepted from then on
   std::string maker;                     // the model that decided
   std::array<std::byte, 16> instance{};  // its instance
-  Sha256Digest user{};  // of its id
-  std::string answer;  // the response, as it was sent
+  Sha256Digest user{};                   // of its id
+  std::string answer;                    // the response, as it was sent
 };
 
 // Whether this instance of the model is still served, or may be again. Called under a lock.
@@ -51,7 +51,7 @@ using IsServed =
 class DecisionBook {
  public:
   struct Options {
-    std::string path;  // "": in memory alone
+    std::string path;                                    // "": in memory alone
     std::uint64_t bytes_max = std::uint64_t{256} << 20;  // of memory
     bool stepped = false;  // no thread: whoever keeps an answer writes it
     std::function<void(const std::string&)> warn = [](const std::string&) {};
