@@ -36,9 +36,9 @@ std::string_view ErrorName(int status) {
 }
 
 HttpAnswer Error(const CallEnd& end, int status) {
-  const Json body = {
-      {"error",
-       {{"code", std::string(ErrorName(status))}, {"message", TextForPeer(end.status.message())}}}};
+  Json body;
+  body["error"]["code"] = std::string(ErrorName(status));
+  body["error"]["message"] = TextForPeer(end.status.message());
   HttpAnswer answer = JsonAnswer(status, body.dump());
   AddCallHeaders(end, answer);
   return answer;
@@ -242,7 +242,8 @@ void Personalizer::RankNext(const std::shared_ptr<Ranking>& ranking) {
     }
     const RankCall& rank = ranking->rank;
     const std::string& best = rank.actions[part.offered[selection.positions(0)]].id;
-    Json body = {{"eventId", rank.event_id}};
+    Json body;
+    body["eventId"] = rank.event_id;
     if (part.slot == nullptr) {
       body["ranking"] = RankingOf(rank, part, selection);
       body["rewardActionId"] = best;
