@@ -73,6 +73,9 @@ class EchoHandlers final : public server::Handlers {
   void Report(const v1::ReportRequest&, v1::ReportResponse&, server::Finish finish) override {
     finish(NotServed());
   }
+  void Activate(const v1::ActivateRequest&, v1::ActivateResponse&, server::Finish finish) override {
+    finish(NotServed());
+  }
   void Submit(const v1::SubmitRequest&, v1::SubmitResponse&, server::Finish finish) override {
     finish(NotServed());
   }

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(sdk_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bandana)
 
-install(TARGETS bandana_base bandana_accounting bandana_linalg bandana_random bandana_sqlite bandana_mechanisms bandana_counters bandana_joint_counter bandana_bandits bandana_bco bandana_mab bandana_effects bandana_sparse_mechanisms bandana_sparse_bandits bandana_wire bandana_design bandana_channel
+install(TARGETS bandana_base bandana_accounting bandana_linalg bandana_random bandana_sqlite bandana_mechanisms bandana_counters bandana_joint_counter bandana_bandits bandana_bco bandana_mab bandana_selection_rules bandana_effects bandana_sparse_mechanisms bandana_sparse_bandits bandana_wire bandana_design bandana_channel
         bandana_proto bandana_client
   EXPORT bandana-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk)
 install(DIRECTORY client/include/bandana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk FILES_MATCHING PATTERN "*.h")

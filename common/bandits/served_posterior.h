@@ -1,6 +1,7 @@
 // What Select reads of a model: the posterior of one user and the scores of arms.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -47,6 +48,13 @@ struct EffectShare {
   double width = 0;
 };
 
+// What one effect of arms adds to one arm: normal, independent of all that has another key.
+struct ArmPart {
+  EffectKey key = kAbsent;
+  double mean = 0;   // reward units
+  double width = 0;  // standard deviation, reward units
+};
+
 // What an operator looks at of one effect.
 struct EffectLook {
   struct Value {
@@ -85,6 +93,13 @@ class ServedPosterior {
   virtual void Explain(const Whom& /*whom*/, const ArmsOnOffer& /*arms*/,
                        std::vector<EffectShare>& out) const {
     out.clear();
+  }
+  // What arms have beside their features, for joint draws: so many parts per arm, an effect each;
+  // `out` has n rows of them. Arms with the same key in a column share what the effect adds.
+  virtual std::size_t PartsOfArms(const Whom& /*whom*/, const ArmsOnOffer& /*arms*/,
+                                  std::vector<ArmPart>& out) const {
+    out.clear();
+    return 0;
   }
   // What an operator looks at, with the `count` largest values of each effect. Goes over all of
   // them: some milliseconds per million, for which the writer waits.

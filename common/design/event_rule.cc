@@ -1,5 +1,7 @@
 #include "common/design/event_rule.h"
 
+#include <algorithm>
+
 #include "common/design/mode.h"
 
 namespace bandana {
@@ -12,11 +14,13 @@ constexpr absl::Duration kLogWait = absl::Minutes(10);  // of a decision for its
 EventRule EventRuleOf(const PublicSpec& spec) {
   if (!ClosesWindows(spec)) return {.decided_after = spec.token_lifetime};
   const absl::Duration window = spec.reward_window->duration;
+  const absl::Duration open = window + spec.reward_window->grace;
   return {.name = "window",
           .window_text = absl::FormatDuration(window),
           .window = window,
           .hides_reports = IsPrivateMode(spec.mode),
-          .decided_after = window + spec.reward_window->grace + kLogWait};
+          .decided_after = open + kLogWait,
+          .activated_within = std::min(open + kLogWait / 2, spec.token_lifetime - open)};
 }
 
 bool ClosesWindows(const PublicSpec& spec) {

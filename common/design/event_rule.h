@@ -19,6 +19,9 @@ struct EventRule {
   // From a decision on: then it has become an event, also where it waited for the log, or nobody
   // can report it any more.
   absl::Duration decided_after;
+  // How long a deferred decision can be activated: its window must still close within the token's
+  // life, and its id is remembered so long. Zero: not at all, as no window is closed here.
+  absl::Duration activated_within;
 };
 
 // Windows of local models close on the device, and their reports are events here.

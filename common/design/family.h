@@ -35,6 +35,9 @@ class Family {
     int dimension_max = kDimensionMax;
     // Why its models cannot forget (ModelConfig.half_life), said of `plural`; "": they can.
     std::string_view keeps;
+    // Why its decisions are one arm or point by its own law, said of `plural`: no policy of the
+    // configuration, no slots, no baseline. "": they are not.
+    std::string_view own_choice;
   };
 
   // What a configuration that does not say it means.

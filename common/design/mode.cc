@@ -14,6 +14,9 @@ constexpr std::string_view kContextCouplings[] = {"shared"};
 // Addresses of noise name the data: NoiseAddress::input.
 constexpr std::pair<std::string_view, std::string_view> kNoiseIdentity[] = {{"noise", "2"}};
 
+constexpr std::string_view kNoPolicy =
+    "is for modes NON_PRIVATE and LOCAL_REWARD; models of the other modes choose by UCB";
+
 constexpr ModeRow kModes[] = {
     {.mode = v1::NON_PRIVATE,
      .numbers_decisions = true,
@@ -36,6 +39,7 @@ constexpr ModeRow kModes[] = {
      .server_draws = true,
      .numbers_decisions = true,
      .decisions_open_max = kNumberedIdsMaxDefault,
+     .no_policy = kNoPolicy,
      .words = "the server sees raw rewards and publishes noised statistics only",
      .parse_privacy = ParsePrivate,
      .check_policy = CheckPrivate,
@@ -47,6 +51,8 @@ constexpr ModeRow kModes[] = {
      .hides_contexts = true,
      .numbers_decisions = true,
      .decisions_open_max = kNumberedIdsMaxDefault,
+     .no_policy = kNoPolicy,
+     .no_slots = "mode JOINT hides a whole round: a decision is one event, with one arm shown",
      .couplings = kJointCouplings,
      .couplings_message = "must be shared, independent or sparse for mode JOINT",
      .words = "the server sees contexts and raw rewards; what others are served hides any one "
@@ -63,6 +69,8 @@ constexpr ModeRow kModes[] = {
      .no_select = "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior",
      .no_catalogue = "LOCAL_CONTEXT: arms stay on the devices",
      .no_users = "user: must be empty, the model is LOCAL_CONTEXT: nothing names a user",
+     .no_policy = kNoPolicy,
+     .no_slots = "in mode LOCAL_CONTEXT a decision is one event, of the arm that was shown",
      .couplings = kContextCouplings,
      .couplings_message = "must be shared for mode LOCAL_CONTEXT: no report names its user",
      .words = "the server never sees a context, an arm or a reward",

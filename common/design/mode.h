@@ -40,6 +40,8 @@ struct ModeRow {
   std::string_view no_select;     // to choose an arm
   std::string_view no_catalogue;  // to keep arms
   std::string_view no_users;      // to say what it believes of one user
+  std::string_view no_policy;     // a policy that draws arms, of its configuration
+  std::string_view no_slots;      // several arms of one decision, each an event
   // Couplings whose models may be of the mode, all where it is empty, and what is said of others.
   std::span<const std::string_view> couplings;
   std::string_view couplings_message;

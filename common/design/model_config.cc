@@ -15,6 +15,7 @@
 #include "common/design/model_spec.h"
 #include "common/design/privacy_config.h"
 #include "common/design/privacy_rules.h"
+#include "common/design/selection_policy.h"
 
 namespace bandana {
 namespace {
@@ -172,6 +173,7 @@ void ParseFields(const v1::ModelConfig& config, const FileSource& files, ModelSp
   ScaleByLink(spec);
   ParseTiming(config, spec, checks);
   ParseArms(config, files, spec, checks);
+  ParseSelectionPolicy(config, spec, checks);
 }
 
 // Names the planner's choice in the configuration.

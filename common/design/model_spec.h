@@ -28,6 +28,7 @@
 namespace bandana {
 
 class Mechanism;
+class SelectionRule;
 // The mechanism of models without privacy.
 std::shared_ptr<const Mechanism> NoMechanism();
 
@@ -148,6 +149,8 @@ struct ModelSpec {
   double reward_stddev = 1;     // sigma_r alone
   std::unordered_map<std::string, int> users;  // graph models; empty = decimal node numbers
   std::optional<int> cold_start_node;
+  // How arms are chosen from their scores; null: the best by UCB first.
+  std::shared_ptr<const SelectionRule> policy;
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
   absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior

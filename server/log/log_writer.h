@@ -36,6 +36,7 @@ enum class Admission : std::uint8_t {
   kForked,     // a step received before, with other content
   kExhausted,  // steps_max, or the number of streams, is reached
   kUnsealed,   // no randomness to seal its cell with
+  kInactive,   // of a decision that counts from its activation on, and has not been activated
 };
 
 // The deterministic part of the state that decides what enters the log: a function of the entries

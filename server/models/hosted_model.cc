@@ -216,10 +216,10 @@ absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
   });
 }
 
-absl::Status Model::RecordDecision(const Decision& decision) {
-  std::optional<std::string> opening = OpeningOf(intake_, decision);
+absl::Status Model::RecordSlots(std::span<const Decision> slots) {
+  std::optional<std::string> opening = OpeningOf(intake_, slots);
   if (!opening) return absl::OkStatus();
-  if (gate_->ids() >= gate_->ids_max()) {
+  if (gate_->ids() + slots.size() > gate_->ids_max()) {
     gate_->refusals().Set(RefusalReason::kIds);
     return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
   }
@@ -272,6 +272,9 @@ absl::StatusOr<std::vector<ReportResult>> Model::Answer(Asked asked,
     asked.results[report.position] = *result;
     if (verdicts[i] != Admission::kAppend) continue;
     counts_.Taken(report.counted);
+    if (const auto& counted = report.counted; counted.agreed) {
+      apprentice_.Reported(*counted.agreed, counted.decided, counted.reward);
+    }
   }
   for (std::size_t i = 0; i < asked.streams.size(); ++i) {
     asked.results[i].acknowledged_step = gate_->AcknowledgedStep(asked.streams[i]);
@@ -437,6 +440,7 @@ v1::GetStatsResponse Model::Stats() const {
   user_groups_->FillStats(stats);
   FillEffects(spec_, effects_.get(), freed_before_, stats);
   FillRefusals(Refusals(), stats);
+  if (auto apprentice = apprentice_.Stats()) *stats.mutable_apprentice() = *std::move(apprentice);
   return stats;
 }
 

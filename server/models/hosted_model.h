@@ -123,7 +123,22 @@ class HostedModel {
   // event. Others: does nothing. Errors: UNAVAILABLE the log is down, its
   // queue full, or decisions_open_max reached (then Select must fail too, so that no shown decision
   // is lost).
-  virtual absl::Status RecordDecision(const Decision& decision) = 0;
+  absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }
+  // The same for the slots of one decision, at least one, of one user: all of them or none.
+  virtual absl::Status RecordSlots(std::span<const Decision> slots) = 0;
+
+  // Deferred decisions, the slots of each, that are shown now: as RecordSlots, with a window from
+  // now on. Calls back when durable. Per decision:
+  //   APPLIED   it counts, from now on or since an earlier call.
+  //   EXPIRED   it is older than EventRule::activated_within.
+  //   REJECTED  TOKEN_FOREIGN (of another epoch, or its user was deleted); TOKEN_INVALID (does not
+  //             fit the model); USER_LIMIT; STREAM_EXHAUSTED.
+  // The whole call is UNAVAILABLE as for Report, and FAILED_PRECONDITION where no window is closed
+  // here.
+  virtual void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) = 0;
+
+  // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
+  virtual void CountBaseline(bool agreed) = 0;
 
   // Validates, clips, takes each decision once, and calls back when durable. Where the server
   // closes windows a report overwrites the decision's cell, and nothing else changes; what the cell

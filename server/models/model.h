@@ -19,6 +19,7 @@
 #include "common/model/entries/records.h"
 #include "common/model/state/event_path.h"
 #include "server/log/log_writer.h"
+#include "server/models/admission/apprentice.h"
 #include "server/models/admission/decision_numbers.h"
 #include "server/models/admission/open_counts.h"
 #include "server/models/admission/report_check.h"
@@ -69,7 +70,9 @@ class Model final : public HostedModel {
     user_groups_->Parts(user, out);
   }
   void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
-  absl::Status RecordDecision(const Decision& decision) override;
+  absl::Status RecordSlots(std::span<const Decision> slots) override;
+  void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) override;
+  void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override {
     Submit(std::move(outcomes), std::move(done));
   }
@@ -226,6 +229,7 @@ class Model final : public HostedModel {
   UserIndex users_;
   Counters counters_;
   OpenCounts counts_{spec_, counters_};
+  Apprentice apprentice_{spec_, clock_.Now()};
   std::unique_ptr<ArmCatalogue> arms_;
   std::unique_ptr<UserTable> user_groups_;
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects

@@ -90,6 +90,12 @@ class RunningServer final : public Server {
     keys.rotation_interval = spec_.token_rotation_interval;
     BANDANA_ASSIGN_OR_RETURN(keys_, TokenKeys::Open(keys, clock_));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
+    BANDANA_ASSIGN_OR_RETURN(
+        book_, DecisionBook::Open(
+                   {.path = spec_.data_dir + "/decisions.sqlite",
+                    .bytes_max = spec_.limits.decision_ids_bytes_max,
+                    .warn = [](const std::string& message) { spdlog::warn("{}", message); }},
+                   clock_));
     BANDANA_RETURN_IF_ERROR(Listen());
     // Calls come in already: each model is served as soon as it is open.
     return OpenModels();
@@ -275,6 +281,7 @@ class RunningServer final : public Server {
     recommender_->Take({.arms_per_request_max = limits.arms_per_request_max,
                         .batch_decisions_max = limits.batch_decisions_max});
     registry_->SetModelsMax(limits.models_max);
+    book_->SetBytesMax(limits.decision_ids_bytes_max);
   }
 
   // Beside everything else: opening a model takes long.
@@ -302,7 +309,7 @@ class RunningServer final : public Server {
     recommender_ = MakeRecommender(
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
-        *registry_, *tokens_, clock_);
+        *registry_, *tokens_, clock_, book_.get());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
     BANDANA_RETURN_IF_ERROR(FitConnections());
     admin_ = std::make_unique<AdminService>(
@@ -310,6 +317,7 @@ class RunningServer final : public Server {
         AdminOptions{
             .token_lifetime_max = spec_.token_rotation_interval,
             .on_models_changed = [this] { HealthChanged(); },
+            .book = book_.get(),
             .door = {.gatekeeper = gatekeeper_.get(),
                      .overloaded = [this] { return Overloaded(); },
                      .log = &call_lines_,
@@ -454,6 +462,7 @@ class RunningServer final : public Server {
     view.access_reload_failures = access_reload_failures_;
     view.reload_failures = reload_failures_;
     view.call_lines_dropped = call_lines_.dropped();
+    view.named_decisions = book_->figures();
     view.connections = grpc_->connections();
     if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
     if (api_ != nullptr) view.api_connections = api_->connections();
@@ -484,6 +493,7 @@ class RunningServer final : public Server {
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
+  std::unique_ptr<DecisionBook> book_;
   std::unique_ptr<RecommenderHandlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext
   std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role

@@ -14,6 +14,7 @@
 #include "common/design/mechanism.h"
 #include "server/service/arm_set.h"
 #include "server/service/catalogue_search.h"
+#include "server/service/policies/choice.h"
 
 namespace bandana::server {
 namespace {
@@ -25,43 +26,26 @@ struct Scratch {
   ArmScores scores;
 };
 
-// What is chosen of the arms on offer, best first.
-struct Chosen {
-  std::vector<int> ranking = {};  // positions in the scratch
-  double probability = 1;         // of the first, and of each other with the same score
-};
-// `key`: random bits of the decision.
-using Choose = absl::StatusOr<Chosen> (*)(const Scratch& scratch, const v1::SelectRequest& request,
-                                          int dimension, std::uint64_t key);
-
-int TopK(const v1::SelectRequest& request) {
-  return request.top_k() == 0 ? 1 : static_cast<int>(request.top_k());
-}
-
-absl::StatusOr<Chosen> Rank(const Scratch& scratch, const v1::SelectRequest& request, int,
-                            std::uint64_t key) {
-  return Chosen{.ranking = bandana::RankArms(scratch.scores.scores, TopK(request), key),
-                .probability = ShareOfBest(scratch.scores.scores)};
-}
+using Choose = absl::StatusOr<Chosen> (*)(const Offer& offer);
 
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
 // them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
 // the same.
-absl::StatusOr<Chosen> Draw(const Scratch& scratch, const v1::SelectRequest&, int dimension,
-                            std::uint64_t key) {
-  std::vector<double> law = scratch.scores.means;
+absl::StatusOr<Chosen> Draw(const Offer& offer) {
+  const int dimension = offer.select.model.spec().public_spec.dimension;
+  std::vector<double> law = offer.scores.means;
   std::vector<bool> offered(static_cast<std::size_t>(dimension));
   double total = 0;
   for (std::size_t i = 0; i < law.size(); ++i) {
-    const int arm = ArmOf({scratch.arms.arms[i], static_cast<std::size_t>(dimension)});
+    const int arm = ArmOf({offer.arms.arms[i], static_cast<std::size_t>(dimension)});
     if (arm < 0) return InvalidArgument("arms: arm ", i, " must be a unit vector");
     if (offered[arm]) return InvalidArgument("arms: arm ", i, " is there twice");
     offered[arm] = true;
     total += law[i];
   }
   for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
-  const int position = DrawArm(law, std::ldexp(static_cast<double>(key >> 11), -53));
-  return Chosen{.ranking = {position}, .probability = law[position]};
+  const int position = DrawArm(law, std::ldexp(static_cast<double>(offer.key >> 11), -53));
+  return Chosen{.ranking = {position}, .propensities = {law[position]}, .agreed = {}};
 }
 
 void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const Decision& decision,
@@ -99,7 +83,12 @@ absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
   posterior.Score({.node = select.node, .keys = select.keys},
                   {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
                   scratch.scores);
-  return choose(scratch, select.request, rules.dimension, key);
+  return choose({.select = select,
+                 .posterior = posterior,
+                 .arms = scratch.arms,
+                 .scores = scratch.scores,
+                 .scratch = scratch.posterior,
+                 .key = key});
 }
 
 // The same as ranking all, where a search finds the best: they fill the scratch, in order.
@@ -112,13 +101,16 @@ std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catal
                                  .catalogue = catalogue,
                                  .posterior = posterior,
                                  .whom = {.node = select.node, .keys = select.keys},
-                                 .top_k = TopK(select.request),
+                                 .top_k = RanksOf(select.request),
                                  .tie_key = key},
                                 scratch.posterior, scratch.arms, scratch.scores);
   if (!found) return std::nullopt;
-  Chosen best{.probability = 1.0 / static_cast<double>(std::max<std::size_t>(found->ties, 1))};
+  const double share = 1.0 / static_cast<double>(std::max<std::size_t>(found->ties, 1));
+  const std::vector<double>& scores = scratch.scores.scores;
+  Chosen best;
   for (std::size_t i = 0; i < scratch.arms.arms.size(); ++i) {
     best.ranking.push_back(static_cast<int>(i));
+    best.propensities.push_back(FirstProbability(i, scores[i], scores[0], share));
   }
   return best;
 }
@@ -159,8 +151,9 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
     const auto position = static_cast<std::size_t>(ranking[rank]);
     const double* x = scratch.arms.arms[position];
     SealedArm& arm = decision.arms[rank];
-    arm.propensity = FirstProbability(rank, scratch.scores.scores[position],
-                                      scratch.scores.scores[ranking[0]], chosen.probability);
+    arm.propensity = chosen.propensities[rank];
+    arm.agreed.reset();
+    if (rank < chosen.agreed.size()) arm.agreed = chosen.agreed[rank];
     arm.features.assign(x, x + d);
     arm.keys.assign(select.keys.begin(), select.keys.end());
     const auto own = std::span(scratch.arms.keys).subspan(position * parts, parts);
@@ -178,7 +171,9 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
 }  // namespace
 
 absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
-  return ChooseArms(SearchBest, Rank, select, decision, response);
+  return IsPlainRanking(select)
+             ? ChooseArms(SearchBest, RankByScore, select, decision, response)
+             : ChooseArms(SearchNothing, RankByPolicy, select, decision, response);
 }
 
 absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {

@@ -9,8 +9,7 @@
 
 namespace bandana::server {
 
-// See Chooser. UCB, deterministic given its tie break: the propensity is 1 for the first arm and 0
-// for the others.
+// See Chooser. By UCB, which is deterministic given its tie break, or by the policy of the model.
 absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectResponse& response);
 // Draws one of the arms on offer by their probabilities.
 absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response);

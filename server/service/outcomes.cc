@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "server/service/new_users.h"
@@ -41,15 +42,38 @@ absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
   return absl::OkStatus();
 }
 
+// The token of the decision that an outcome names; none where it names none that is known. Errors:
+// INVALID_ARGUMENT.
+absl::StatusOr<std::optional<std::string>> TokenOf(const Recipients& to, int index,
+                                                   const v1::Outcome& outcome) {
+  if (outcome.decision_id().empty()) {
+    if (outcome.slot() == 0) return outcome.token();
+    return InvalidArgument("outcomes[", index, "].slot: must be 0 without decision_id, got ",
+                           outcome.slot(), ": each slot has a token of its own");
+  }
+  if (!outcome.token().empty()) {
+    return InvalidArgument("outcomes[", index, "]: token and decision_id exclude each other");
+  }
+  std::vector<std::string> tokens = to.TokensOf(outcome.decision_id());
+  if (outcome.slot() >= tokens.size()) return std::nullopt;
+  return std::move(tokens[outcome.slot()]);
+}
+
 absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
                                                     const v1::ReportRequest& request,
                                                     int outcomes_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
   OpenedReports<ReportedOutcome> opened;
+  int index = 0;
   for (const v1::Outcome& outcome : request.outcomes()) {
+    BANDANA_ASSIGN_OR_RETURN(const std::optional<std::string> token, TokenOf(to, index++, outcome));
+    if (!token) {
+      opened.Refuse(v1::DECISION_UNKNOWN);
+      continue;
+    }
     ReportedOutcome reported{.decision = {}, .shown = outcome.shown()};
     if (outcome.has_reward()) reported.reward = outcome.reward();
-    BANDANA_RETURN_IF_ERROR(Add(to, tokens, outcome.token(), std::move(reported), opened));
+    BANDANA_RETURN_IF_ERROR(Add(to, tokens, *token, std::move(reported), opened));
   }
   return opened;
 }

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/mode.h"
+#include "common/design/selection_policy.h"
 
 namespace bandana::server {
 namespace {
@@ -40,6 +41,7 @@ void AppendLaw(const ServedPosterior& posterior, const Whom& whom, int d,
 absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
   BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckRankedByDevices(model.spec()));
+  BANDANA_RETURN_IF_ERROR(CheckRankedByScore(model.spec()));
   const std::string_view no_users = ModeOf(model.spec().public_spec.mode).no_users;
   if (!no_users.empty() && !request.user().empty()) return InvalidArgument(ToAbsl(no_users));
   const std::shared_ptr<const ServedPosterior> posterior = model.posterior();

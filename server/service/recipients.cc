@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/design/alias.h"
+#include "server/service/named_decisions.h"
 
 namespace bandana::server {
 
@@ -23,6 +24,10 @@ absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
     model = nullptr;
   }
   return found_.emplace_back(name, std::move(model)).second.get();
+}
+
+std::vector<std::string> Recipients::TokensOf(const std::string& decision_id) const {
+  return book_ == nullptr ? std::vector<std::string>() : NamedTokens(*book_, first_, decision_id);
 }
 
 absl::StatusOr<HostedModel*> Recipients::MakerOf(const AskedDecision& decision) {

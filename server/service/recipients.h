@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "server/models/registry.h"
+#include "server/service/decisions/decision_book.h"
 #include "server/service/tokens/asked_decision.h"
 
 namespace bandana::server {
@@ -19,8 +21,9 @@ class Recipients {
  public:
   // `first`: one of them. All make its promise and take reports of its form; what is refused before
   // anybody knows whose it is is counted there. `registry` must outlive the object.
-  Recipients(const ModelRegistry& registry, Answering first)
-      : registry_(registry), first_(std::move(first)) {}
+  // `book`: of the decisions that callers name; null: nobody does.
+  Recipients(const ModelRegistry& registry, Answering first, DecisionBook* book = nullptr)
+      : registry_(registry), first_(std::move(first)), book_(book) {}
 
   const Answering& answering() const { return first_; }
   HostedModel& first() const { return *first_.model; }
@@ -32,6 +35,9 @@ class Recipients {
   // of an earlier instance, or of one that has left the alias's policy. Errors: UNAVAILABLE the
   // model is absent.
   absl::StatusOr<HostedModel*> MakerOf(const AskedDecision& decision);
+  // The tokens of a decision that the present caller has named under the name, one per slot; none
+  // where it is not known, or not any more.
+  std::vector<std::string> TokensOf(const std::string& decision_id) const;
 
  private:
   // A model that stands or stood behind the alias; null: there is none that could.
@@ -39,6 +45,7 @@ class Recipients {
 
   const ModelRegistry& registry_;
   const Answering first_;
+  DecisionBook* const book_;
   std::vector<std::pair<std::string, std::shared_ptr<HostedModel>>> found_;  // null: refused
 };
 

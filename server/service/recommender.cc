@@ -6,13 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
+#include "server/service/activation.h"
 #include "server/service/arm_effects_page.h"
+#include "server/service/named_decisions.h"
 #include "server/service/posterior_page.h"
 #include "server/service/recipients.h"
 #include "server/service/reports.h"
-#include "server/service/selection.h"
 #include "server/service/transport/error_text.h"
 
 namespace bandana::server {
@@ -38,6 +40,12 @@ absl::StatusOr<Answering> AnsweringReports(const ModelRegistry& registry, std::s
   return named.First();
 }
 
+std::unique_ptr<DecisionBook> BookInMemory(const Clock& clock) {
+  absl::StatusOr<std::unique_ptr<DecisionBook>> book = DecisionBook::Open({}, clock);
+  BANDANA_CHECK(book.ok());  // it has no file
+  return *std::move(book);
+}
+
 // The request as the model is asked by its own name: a version that it did not name is none. Fills
 // in `own` where it differs.
 template <typename Request>
@@ -51,8 +59,12 @@ const Request& OwnRequest(const Answering& to, const Request& request, Request& 
 class Recommender final : public RecommenderHandlers {
  public:
   Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
-              const Clock& clock)
-      : registry_(registry), tokens_(tokens), clock_(clock) {
+              const Clock& clock, DecisionBook* book)
+      : registry_(registry),
+        tokens_(tokens),
+        own_book_(book == nullptr ? BookInMemory(clock) : nullptr),
+        book_(book == nullptr ? *own_book_ : *book),
+        clock_(clock) {
     Recommender::Take(options);
   }
 
@@ -72,6 +84,8 @@ class Recommender final : public RecommenderHandlers {
                              v1::GetArmEffectsResponse& response) override;
   void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
               Finish finish) override;
+  void Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                Finish finish) override;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               Finish finish) override;
   bool HushesReports(std::string_view model) override;
@@ -80,10 +94,17 @@ class Recommender final : public RecommenderHandlers {
   Serving ServingOf(std::string_view service) override;
 
  private:
+  SelectServices services() const {
+    return {
+        .registry = registry_, .tokens = tokens_, .book = book_, .arms_max = arms_per_request_max_};
+  }
+
   std::atomic<int> arms_per_request_max_;
   std::atomic<int> batch_decisions_max_;
   const ModelRegistry& registry_;
   TokenCodec& tokens_;
+  const std::unique_ptr<DecisionBook> own_book_;  // null: another's
+  DecisionBook& book_;
   const Clock& clock_;
 };
 
@@ -102,7 +123,7 @@ absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
 absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const Answering to,
                            AnsweringTo(registry_, request.model(), request.user()));
-  return server::Select(to, request, arms_per_request_max_, clock_.Now(), tokens_, response);
+  return SelectOnce(to, request, clock_.Now(), services(), response);
 }
 
 absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
@@ -116,9 +137,9 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
   for (const v1::SelectRequest& decision : request.decisions()) {
     v1::SelectResult& result = *response.add_results();
     const absl::StatusOr<Answering> to = AnsweringTo(registry_, decision.model(), decision.user());
-    const absl::Status status = to.ok() ? server::Select(*to, decision, arms_per_request_max_, now,
-                                                         tokens_, *result.mutable_selection())
-                                        : to.status();
+    const absl::Status status =
+        to.ok() ? SelectOnce(*to, decision, now, services(), *result.mutable_selection())
+                : to.status();
     if (status.ok()) continue;
     result.clear_selection();
     result.set_code(status.raw_code());
@@ -150,8 +171,16 @@ void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& r
                          Finish finish) {
   absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
   if (!first.ok()) return finish(first.status());
-  Recipients to(registry_, *std::move(first));
+  Recipients to(registry_, *std::move(first), &book_);
   ReportOutcomes(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
+}
+
+void Recommender::Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                           Finish finish) {
+  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
+  if (!first.ok()) return finish(first.status());
+  Recipients to(registry_, *std::move(first), &book_);
+  ActivateDecisions(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
 }
 
 void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
@@ -186,8 +215,9 @@ Serving Recommender::ServingOf(std::string_view service) {
 
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
-                                                     TokenCodec& tokens, const Clock& clock) {
-  return std::make_unique<Recommender>(options, registry, tokens, clock);
+                                                     TokenCodec& tokens, const Clock& clock,
+                                                     DecisionBook* book) {
+  return std::make_unique<Recommender>(options, registry, tokens, clock, book);
 }
 
 }  // namespace bandana::server

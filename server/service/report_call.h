@@ -63,6 +63,15 @@ inline void Hand(HostedModel& model, std::vector<ReportedCounter> reports, Repor
 inline void Hand(HostedModel& model, std::vector<ReportedContext> reports, ReportDone done) {
   model.ReportContexts(std::move(reports), std::move(done));
 }
+// Deferred decisions, by their slots.
+inline void Hand(HostedModel& model, std::vector<std::vector<Decision>> shown, ReportDone done) {
+  model.Activate(std::move(shown), std::move(done));
+}
+// Whether what was refused counts as a report.
+template <typename Reported>
+inline constexpr bool kIsReport = true;
+template <>
+inline constexpr bool kIsReport<std::vector<Decision>> = false;
 
 // For HandReports: fills the response's `results`.
 template <typename Response>
@@ -82,7 +91,8 @@ void HandReports(Recipients& to, absl::StatusOr<OpenedReports<Reported>> opened,
                  Finish finish) {
   if (!opened.ok()) return finish(opened.status());
   for (const ReportResult& result : opened->results) {
-    if (result.code == v1::REJECTED) to.first().CountRejected(v1::REJECTED, result.reason, 1);
+    if (!kIsReport<Reported> || result.code != v1::REJECTED) continue;
+    to.first().CountRejected(v1::REJECTED, result.reason, 1);
   }
   auto done = [add = std::move(add),
                finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> results) {

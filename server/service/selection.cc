@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -9,6 +12,7 @@
 #include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 #include "server/service/arm_selection.h"
+#include "server/service/decision_rules.h"
 #include "server/service/new_users.h"
 #include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
@@ -43,10 +47,46 @@ void PlaceDecision(const Selecting& select, absl::Time now, Decision& decision) 
   decision.epoch = select.model.epoch();
   decision.time = now;
   decision.shown = select.request.shown();
+  decision.deferred = select.request.deferred();
   const UserNodes::Address address =
       UserNodesOf(select.model.spec()).AddressOf(select.node, select.request.user());
   decision.node = address.node;
   decision.user = address.user;
+}
+
+// Makes a decision per ranked arm, with an id of its own, of the first.
+absl::Status SplitIntoSlots(std::vector<Decision>& slots) {
+  const std::vector<SealedArm> arms = std::move(slots.front().arms);
+  slots.front().arms.clear();
+  slots.resize(arms.size(), slots.front());
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    slots[i].arms = {arms[i]};
+    BANDANA_RETURN_IF_ERROR(FillRandom(slots[i].id));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SealSlots(const Answering& to, std::span<const Decision> slots, bool several,
+                       TokenCodec& tokens, v1::SelectResponse& response) {
+  thread_local AskedAlias asked;
+  if (to.alias != nullptr) {
+    asked.alias = to.alias->spec.name;
+    asked.model = to.model->spec().public_spec.name;
+  }
+  for (const Decision& slot : slots) {
+    std::string& token = several ? *response.add_slot_tokens() : *response.mutable_token();
+    BANDANA_RETURN_IF_ERROR(tokens.Seal(slot, to.alias == nullptr ? nullptr : &asked, token));
+  }
+  return absl::OkStatus();
+}
+
+// After sealing: an open decision without a token could never be reported.
+absl::Status ShowSlots(HostedModel& model, std::span<const Decision> slots) {
+  if (model.spec().public_spec.reward_window) BANDANA_RETURN_IF_ERROR(model.RecordSlots(slots));
+  for (const Decision& slot : slots) {
+    if (const auto& agreed = slot.arms.front().agreed) model.CountBaseline(*agreed);
+  }
+  return absl::OkStatus();
 }
 
 // By Family::Choice.
@@ -61,31 +101,30 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   const std::string_view refused = ModeOf(spec.public_spec.mode).no_select;
   if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));
   BANDANA_RETURN_IF_ERROR(CheckRequest(request, spec.public_spec.dimension));
+  BANDANA_RETURN_IF_ERROR(CheckDecisionFields(request, spec));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   thread_local std::vector<EffectKey> keys;
   model.UserParts(request.user(), keys);
-  if (!AllowDecision(model, request.user())) {
+  // One that is deferred makes nobody known before its activation.
+  if (Learns(request) && !request.deferred() && !AllowDecision(model, request.user())) {
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");
   }
   const Selecting select{model, request, node, keys, arms_max};
-  thread_local Decision decision;
+  thread_local std::vector<Decision> slots;
+  slots.resize(1);
+  Decision& decision = slots.front();
   BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
   const auto choice = static_cast<std::size_t>(FamilyOf(spec).choice());
   BANDANA_RETURN_IF_ERROR(kChoosers[choice](select, decision, response));
-  model.NumberDecision(decision.id);
   PlaceDecision(select, now, decision);
-  thread_local AskedAlias asked;
-  if (to.alias != nullptr) {
-    asked.alias = to.alias->spec.name;
-    asked.model = spec.public_spec.name;
-    response.set_posterior_version(to.Shown(response.posterior_version()));
-  }
-  BANDANA_RETURN_IF_ERROR(
-      tokens.Seal(decision, to.alias == nullptr ? nullptr : &asked, *response.mutable_token()));
-  // After sealing: an open decision without a token could never be reported.
-  if (!spec.public_spec.reward_window.has_value()) return absl::OkStatus();
-  return model.RecordDecision(decision);
+  if (to.alias != nullptr) response.set_posterior_version(to.Shown(response.posterior_version()));
+  response.set_decision_id(request.decision_id());
+  if (!Learns(request)) return absl::OkStatus();
+  if (request.slots() > 0) BANDANA_RETURN_IF_ERROR(SplitIntoSlots(slots));
+  for (Decision& slot : slots) model.NumberDecision(slot.id);
+  BANDANA_RETURN_IF_ERROR(SealSlots(to, slots, request.slots() > 0, tokens, response));
+  return request.deferred() ? absl::OkStatus() : ShowSlots(model, slots);
 }
 
 }  // namespace bandana::server

@@ -12,6 +12,8 @@ bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
 bandana_test(NAME ctl_part_file_test SRCS unit/ctl_part_file_test.cc DEPS bandana::ctl bandana::test_support)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME named_decisions_server_test SRCS integration/named_decisions_server_test.cc
+  DEPS bandana::test_server bandana::test_support gRPC::grpc++ bandana::proto LABELS integration TIMEOUT 300)
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)

@@ -13,6 +13,7 @@ bandana_test(NAME key_freeing_test SRCS unit/key_freeing_test.cc DEPS ${model_de
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME user_life_test SRCS unit/user_life_test.cc DEPS ${model_deps})
 bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME deferred_decisions_test SRCS unit/deferred_decisions_test.cc DEPS ${model_deps})
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)

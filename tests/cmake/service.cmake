@@ -12,6 +12,11 @@ bandana_test(NAME arm_effects_page_test SRCS unit/arm_effects_page_test.cc
   DEPS bandana::server_service ${model_deps})
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
+bandana_test(NAME decisions_test SRCS unit/decisions_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::selection_rules bandana::proto bandana::design
+    bandana::test_support)
+bandana_test(NAME decision_book_test SRCS unit/decision_book_test.cc
+  DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME alias_calls_test SRCS unit/alias_calls_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME point_selection_test SRCS unit/point_selection_test.cc

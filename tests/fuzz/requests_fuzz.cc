@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   int finished = 0;
   const auto finish = [&finished](const absl::Status&) { ++finished; };
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0:
       Try<v1::SelectRequest, v1::SelectResponse>(
           bytes, [&](auto& q, auto& a) { recommender.Select(q, a).IgnoreError(); });
@@ -119,6 +119,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 6:
       Try<v1::GetArmEffectsRequest, v1::GetArmEffectsResponse>(
           bytes, [&](auto& q, auto& a) { recommender.GetArmEffects(q, a).IgnoreError(); });
+      break;
+    case 7:
+      Try<v1::ActivateRequest, v1::ActivateResponse>(bytes, [&](auto& q, auto& a) {
+        for (auto& token : *q.mutable_tokens()) world.Seal(&token);
+        recommender.Activate(q, a, finish);
+        BANDANA_CHECK(finished == 1);
+      });
       break;
     default:
       Try<v1::GetModelRequest, v1::GetModelResponse>(

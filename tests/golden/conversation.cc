@@ -62,6 +62,7 @@ const Method& MethodNamed(const std::string& name) {
       {"BatchSelect", Now(&Handlers::BatchSelect)},
       {"GetPosterior", Now(&Handlers::GetPosterior)},
       {"Report", Later(&Handlers::Report)},
+      {"Activate", Later(&Handlers::Activate)},
       {"Submit", Later(&Handlers::Submit)},
       {"GetArmEffects", Now(&Handlers::GetArmEffects)},
   };
@@ -194,6 +195,11 @@ absl::Status AnyMethod::GetArmEffects(const v1::GetArmEffectsRequest& request,
 void AnyMethod::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                        Finish finish) {
   Call("Report", request.model(), request, response, std::move(finish));
+}
+
+void AnyMethod::Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                         Finish finish) {
+  Call("Activate", request.model(), request, response, std::move(finish));
 }
 
 void AnyMethod::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,

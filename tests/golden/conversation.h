@@ -45,12 +45,14 @@ class AnyMethod : public server::Handlers {
                              v1::GetArmEffectsResponse& response) final;
   void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
               server::Finish finish) final;
+  void Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                server::Finish finish) final;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               server::Finish finish) final;
   server::Serving ServingOf(std::string_view) final { return server::Serving::kServing; }
 
  private:
-  // Finishes before it returns, but for Report and Submit.
+  // Finishes before it returns, but for Report, Activate and Submit.
   virtual void Call(const std::string& method, const std::string& model,
                     const google::protobuf::Message& request, google::protobuf::Message& response,
                     server::Finish finish) = 0;

@@ -93,6 +93,11 @@ class ScriptedHandlers final : public server::Handlers {
       finish(absl::OkStatus());
     });
   }
+  void Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                server::Finish finish) override {
+    for (int i = 0; i < request.tokens_size(); ++i) response.add_results()->set_code(v1::APPLIED);
+    finish(absl::OkStatus());
+  }
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               server::Finish finish) override {
     Hold([&request, &response, finish = std::move(finish)] {

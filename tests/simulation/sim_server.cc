@@ -171,7 +171,7 @@ void SimServer::ReportCounter(ReportedCounter report,
 }
 
 void SimServer::RecordDecision(const Decision& decision) {
-  if (auto opening = server::OpeningOf(intake_, decision)) {
+  if (auto opening = server::OpeningOf(intake_, {&decision, 1})) {
     Submit({*std::move(opening)}, nullptr);
   }
 }

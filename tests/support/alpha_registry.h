@@ -48,6 +48,8 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"cap_law_mutants", 1e-6},
     {"cap_law_mean", 1e-6},
     {"dgs_noise", 1e-6},
+    {"selection_rules_fit", 1e-6},
+    {"thompson_marginal", 1e-6},
 };
 
 inline constexpr double kAlphaSuiteMax = 1e-3;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,10 +106,31 @@ class FakeModel final : public server::HostedModel {
   }
   void UserParts(std::string_view, std::vector<EffectKey>& out) const override { out.clear(); }
   void NumberDecision(DecisionId&) override {}
-  absl::Status RecordDecision(const Decision& decision) override {
+  absl::Status RecordSlots(std::span<const Decision> slots) override {
     std::lock_guard lock(mutex_);
-    recorded_.push_back(decision);
+    recorded_.insert(recorded_.end(), slots.begin(), slots.end());
     return record_status_;
+  }
+  void Activate(std::vector<std::vector<Decision>> decisions, server::ReportDone done) override {
+    const std::size_t count = decisions.size();
+    {
+      std::lock_guard lock(mutex_);
+      activated_.insert(activated_.end(), decisions.begin(), decisions.end());
+    }
+    if (!report_status_.ok()) return done(report_status_);
+    done(Applied(count));
+  }
+  void CountBaseline(bool agreed) override {
+    std::lock_guard lock(mutex_);
+    baselines_.push_back(agreed);
+  }
+  std::vector<std::vector<Decision>> activated() const {
+    std::lock_guard lock(mutex_);
+    return activated_;
+  }
+  std::vector<bool> baselines() const {
+    std::lock_guard lock(mutex_);
+    return baselines_;
   }
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     const std::size_t count = outcomes.size();
@@ -215,6 +237,8 @@ class FakeModel final : public server::HostedModel {
   std::vector<ReportedCounter> counters_;
   std::vector<ReportedContext> contexts_;
   std::vector<Decision> recorded_;
+  std::vector<std::vector<Decision>> activated_;
+  std::vector<bool> baselines_;
   std::map<v1::RejectReason, std::uint64_t> rejected_;
   std::uint64_t features_clipped_ = 0;
 };

@@ -103,6 +103,7 @@ std::map<std::string, std::string> Entries() {
           {"freed", Encode(FreeRecord{.keys = keys})},
           {"deleted", Encode(DeleteRecord{.users = {{.node = 0}}})},
           {"deletion asked", Encode(DeleteRequest{.ids = {"ann"}})},
+          {"opening asked", Encode(OpeningRequest{.decisions = {"one"}})},
           {"fade", Encode(FadeRecord{absl::FromUnixSeconds(1), absl::Hours(32)})}};
 }
 

@@ -172,6 +172,8 @@ TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
                    .key = {std::byte{8}},
                    .users = {{.node = 3, .hash = {std::byte{9}}}, {.hash = {std::byte{10}}}}},
       DeleteRequest{.now = kTime, .until = kTime, .ids = {"ann", "bob"}},
+      ReportRecord{.id = {std::byte{7}}, .reward = 1, .decided = kTime, .activated_by = kTime},
+      OpeningRequest{.decisions = {"one", "another"}},
   };
   for (const Record& record : records) {
     SCOPED_TRACE(record.index());

@@ -30,6 +30,33 @@ void EffectsPosterior::Explain(std::span<const EffectKey> user, const ArmsOnOffe
   }
 }
 
+std::size_t EffectsPosterior::PartsOfArms(std::span<const EffectKey> user, const ArmsOnOffer& arms,
+                                          std::vector<ArmPart>& out) const {
+  std::vector<std::size_t> of_arms;
+  for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+    if (options_.scopes[t].arm != EffectScope::kNone) of_arms.push_back(t);
+  }
+  const std::size_t n = arms.features.size();
+  const auto parts = static_cast<std::size_t>(options_.arm_parts);
+  BANDANA_CHECK(arms.keys.size() == n * parts);
+  out.clear();
+  out.reserve(n * of_arms.size());
+  Keys keys(options_.scopes.size(), kAbsent);
+  const std::shared_lock lock(mutex_);
+  for (std::size_t a = 0; a < n; ++a) {
+    const std::span<const double> x(arms.features[a], static_cast<std::size_t>(options_.dimension));
+    for (const std::size_t t : of_arms) {
+      keys[t] = KeyOf(options_.scopes[t], user, arms.keys.subspan(a * parts, parts));
+      const EffectsModel::Belief belief = model_.Predict(keys, x);
+      out.push_back({.key = keys[t],
+                     .mean = belief.mean,
+                     .width = std::sqrt(std::max(0.0, belief.variance))});
+      keys[t] = kAbsent;
+    }
+  }
+  return of_arms.size();
+}
+
 std::vector<EffectLook> EffectsPosterior::Look(std::size_t count) const {
   std::vector<EffectLook> looks;
   for (std::size_t t = 0; t < options_.effects.size(); ++t) {

@@ -108,6 +108,10 @@ class EffectsPosterior {
   // See ServedPosterior::Explain.
   void Explain(std::span<const EffectKey> user, const ArmsOnOffer& arms,
                std::vector<EffectShare>& out) const;
+  // See ServedPosterior::PartsOfArms. A vector effect of arms counts as one number of the arm, its
+  // product with the arm's features.
+  std::size_t PartsOfArms(std::span<const EffectKey> user, const ArmsOnOffer& arms,
+                          std::vector<ArmPart>& out) const;
   // See ServedPosterior::Look.
   std::vector<EffectLook> Look(std::size_t count) const;
   // Memory of the blocks, bytes.

@@ -14,7 +14,8 @@ class Arms final : public DrawnFamily {
   Scope scope() const override {
     return {.plural = "models of arms",
             .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
-            .keeps = "their policies are proven for counts of all events"};
+            .keeps = "their policies are proven for counts of all events",
+            .own_choice = "their own policy draws the arm, and learns from its probability"};
   }
   void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
     if (spec.public_spec.feature_l2_max == 1) return;

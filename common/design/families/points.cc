@@ -17,7 +17,8 @@ class Points final : public DrawnFamily {
   Scope scope() const override {
     return {.plural = "models of points",
             .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
-            .keeps = "their plays follow one path of gradients, of which no event can fade"};
+            .keeps = "their plays follow one path of gradients, of which no event can fade",
+            .own_choice = "their own policy draws the point"};
   }
   void Check(const ModelSpec& spec, const FieldChecks& checks) const override {
     if (!spec.arms_file.empty()) checks.Add("arms_file", "is refused for models of points");

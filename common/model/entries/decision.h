@@ -22,6 +22,9 @@ struct SealedArm {
   std::optional<RewardRange> window;
   // Models of effects: the key parts of the user, then those of the arm; of others none.
   std::vector<std::uint64_t> keys;
+  // The caller's own arm, which was shown whatever the model says: whether the model would have
+  // chosen it. Of the first alone.
+  std::optional<bool> agreed = {};
 };
 
 struct Decision {
@@ -33,6 +36,7 @@ struct Decision {
   std::string user;             // independent models; else empty
   std::vector<SealedArm> arms;  // the top_k, best first
   std::uint32_t shown = 0;      // rank that Select named; below arms.size()
+  bool deferred = false;        // counts from its activation on
 };
 
 }  // namespace bandana

@@ -38,8 +38,11 @@ enum Type : std::uint8_t {
   kDelete = 21,
   kDeleteRequest = 22,
   kFade = 23,
+  // Requests, which stand in no log.
+  kDeferredReport = 24,  // as kKeyedReport, of a decision that has to be activated
+  kOpening = 25,
 };
-constexpr Type kLast = kFade;
+constexpr Type kLast = kOpening;
 constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
 
 // The record without its salt, if it has one.
@@ -315,14 +318,25 @@ struct Encoder {
     Put(out, r.features);
   }
   void operator()(const ReportRecord& r) {
-    const bool keyed = !r.keys.empty();
-    out.U8(keyed ? kKeyedReport : kReport);
+    const bool deferred = r.decided != absl::InfinitePast();
+    const bool keyed = deferred || !r.keys.empty();
+    out.U8(deferred ? kDeferredReport : keyed ? kKeyedReport : kReport);
     if (keyed) PutKeys(out, r.keys);
+    if (deferred) {
+      Put(out, r.decided);
+      Put(out, r.activated_by);
+    }
     out.Fixed(r.id);
     out.U64(r.epoch);
     Put(out, r.received);
     out.F64(r.reward);
     Put(out, r.features);
+  }
+  void operator()(const OpeningRequest& r) {
+    BANDANA_CHECK(!r.decisions.empty() && r.decisions.size() <= kTopKMax);
+    out.U8(kOpening);
+    out.U8(static_cast<std::uint8_t>(r.decisions.size()));
+    for (const std::string_view decision : r.decisions) out.Block(decision);
   }
   void operator()(const FreeRecord& r) {
     out.U8(kFree);
@@ -349,7 +363,9 @@ struct Encoder {
 };
 
 // Whether the entry begins with keys.
-bool IsKeyed(std::uint8_t type) { return type >= kKeyedOutcome && type <= kKeyedReport; }
+bool IsKeyed(std::uint8_t type) {
+  return (type >= kKeyedOutcome && type <= kKeyedReport) || type == kDeferredReport;
+}
 
 Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
   const PackedKeys keys = IsKeyed(type) ? TakeKeys(in) : PackedKeys();
@@ -399,9 +415,20 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       r.features = TakeDoubles(in, static_cast<std::uint64_t>(dimension));
       return r;
     }
+    case kOpening: {
+      OpeningRequest r;
+      const int decisions = std::min<int>(in.U8(), kTopKMax);
+      for (int i = 0; i < decisions && in.ok(); ++i) r.decisions.push_back(in.Block());
+      return r;
+    }
     case kReport:
-    case kKeyedReport: {
+    case kKeyedReport:
+    case kDeferredReport: {
       ReportRecord r{.keys = keys};
+      if (type == kDeferredReport) {
+        r.decided = TakeTime(in);
+        r.activated_by = TakeTime(in);
+      }
       in.Fixed(r.id);
       r.epoch = in.U64();
       r.received = TakeTime(in);

@@ -48,6 +48,16 @@ struct ReportRecord {
   double reward = 0;
   PackedDoubles features;  // none, or d
   PackedKeys keys;         // models of effects: where there are features, as in EventRecord
+  // Of a decision that counts from its activation on: when it was made, and until when it can be
+  // activated. Else InfinitePast.
+  absl::Time decided = absl::InfinitePast();
+  absl::Time activated_by = absl::InfinitePast();
+};
+
+// What asks for the events of several decisions of one user: all of them or none. It stands in no
+// log.
+struct OpeningRequest {
+  std::vector<std::string_view> decisions;  // 1 to kTopKMax encoded DecisionRecords
 };
 
 // Non-private models: the arm of an open decision that was shown.
@@ -190,7 +200,7 @@ struct FadeRecord {
 using Record =
     std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
                  DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord,
-                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord>;
+                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord, OpeningRequest>;
 
 // What is said of entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();

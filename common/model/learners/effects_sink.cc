@@ -35,6 +35,10 @@ class ServedEffects final : public ServedPosterior {
                std::vector<EffectShare>& out) const override {
     effects_->Explain(whom.keys, arms, out);
   }
+  std::size_t PartsOfArms(const Whom& whom, const ArmsOnOffer& arms,
+                          std::vector<ArmPart>& out) const override {
+    return effects_->PartsOfArms(whom.keys, arms, out);
+  }
   std::vector<EffectLook> Look(std::size_t count) const override { return effects_->Look(count); }
   std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const override {
     return effects_->Law(whom.keys, scratch);

@@ -46,6 +46,7 @@ struct EventPath::Taker {
   // Requests, which stand in no log.
   absl::Status operator()(const ReportRecord&) { return NoSuchEntry("a report"); }
   absl::Status operator()(const DeleteRequest&) { return NoSuchEntry("a request"); }
+  absl::Status operator()(const OpeningRequest&) { return NoSuchEntry("a request"); }
 };
 
 absl::Status EventPath::Apply(const Record& record, const Applying& to) const {

@@ -117,15 +117,18 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
       for (double& value : scaled) value *= weighed.scale;
       record.event.features = scaled;
     }
-    return CheckedReport{
-        .request = Request(record, outcome.shown != decision.shown),
-        .counted = {
-            .reward_clipped = reading.clipped, .reward = weighed.reward, .place = reading.place}};
+    return CheckedReport{.request = Request(record, decision, outcome.shown != decision.shown),
+                         .counted = {.reward_clipped = reading.clipped,
+                                     .reward = weighed.reward,
+                                     .place = reading.place,
+                                     .agreed = first.agreed,
+                                     .decided = decision.time}};
   }
 
  protected:
   // The record that asks. `other_arm`: another one was shown than Select named.
-  virtual std::string Request(const OutcomeRecord& record, bool other_arm) const = 0;
+  virtual std::string Request(const OutcomeRecord& record, const Decision& decision,
+                              bool other_arm) const = 0;
 
   const ModelSpec& spec() const { return spec_; }
   const Family& family() const { return family_; }
@@ -139,28 +142,35 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
 // Each report is an event.
 class EventCheck final : public OutcomeCheck {
   using OutcomeCheck::OutcomeCheck;
-  std::string Request(const OutcomeRecord& record, bool) const override { return Encode(record); }
+  std::string Request(const OutcomeRecord& record, const Decision&, bool) const override {
+    return Encode(record);
+  }
 };
 
 // Reports go into the cells of the decisions whose windows the server closes.
 class CellCheck final : public OutcomeCheck {
  public:
   using OutcomeCheck::OutcomeCheck;
-  std::optional<std::string> OpeningOf(const Decision& decision) const override {
+  std::optional<std::string> OpeningOf(const Decision& decision, absl::Time shown) const override {
     const RewardWindowSpec& window = *spec().public_spec.reward_window;
     const double reward =
         family().EventReward(spec(), window.default_reward, decision.arms[0].propensity);
     return Encode(DecisionRecord{.event = EventOf(decision, decision.shown),
-                                 .close = TokenTime(decision) + window.duration + window.grace,
+                                 .close = shown + window.duration + window.grace,
                                  .default_reward = reward});
   }
 
  private:
-  std::string Request(const OutcomeRecord& record, bool other_arm) const override {
+  std::string Request(const OutcomeRecord& record, const Decision& decision,
+                      bool other_arm) const override {
     ReportRecord report{.id = record.event.id,
                         .epoch = record.event.epoch,
                         .received = record.received,
                         .reward = record.reward};
+    if (decision.deferred) {
+      report.decided = record.event.time;
+      report.activated_by = record.event.time + EventRuleOf(spec().public_spec).activated_within;
+    }
     if (other_arm) {
       report.features = record.event.features;
       report.keys = record.event.keys;

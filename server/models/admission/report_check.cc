@@ -1,8 +1,12 @@
 #include "server/models/admission/report_check.h"
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "common/design/mechanism.h"
+#include "common/model/entries/records.h"
+#include "server/models/admission/reported_event.h"
 
 namespace bandana::server {
 namespace {
@@ -17,8 +21,18 @@ constexpr Intake (*kMakers[])(const ModelSpec& spec) = {
 
 }  // namespace
 
-std::optional<std::string> OpeningOf(const Intake& intake, const Decision& decision) {
-  return std::visit([&](const auto& check) { return check->OpeningOf(decision); }, intake);
+std::optional<std::string> OpeningOf(const Intake& intake, std::span<const Decision> slots,
+                                     std::optional<absl::Time> shown) {
+  std::vector<std::string> records;
+  for (const Decision& decision : slots) {
+    const absl::Time from = shown.value_or(TokenTime(decision));
+    std::optional<std::string> record =
+        std::visit([&](const auto& check) { return check->OpeningOf(decision, from); }, intake);
+    if (!record) return std::nullopt;
+    records.push_back(*std::move(record));
+  }
+  if (records.size() == 1) return std::move(records.front());
+  return Encode(OpeningRequest{.decisions = {records.begin(), records.end()}});
 }
 
 Intake MakeIntake(const ModelSpec& spec) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -28,8 +29,10 @@ class ReportCheck {
   virtual std::variant<CheckedReport, v1::RejectReason> Check(const Reported& report,
                                                               absl::Time now) const = 0;
   // The record that asks for the event of a decision whose window the server closes, with the
-  // default reward; nothing where it closes none. Requires arms.
-  virtual std::optional<std::string> OpeningOf(const Decision&) const { return std::nullopt; }
+  // default reward, its window open from `shown` on; nothing where it closes none. Requires arms.
+  virtual std::optional<std::string> OpeningOf(const Decision&, absl::Time /*shown*/) const {
+    return std::nullopt;
+  }
 };
 
 // What a model takes: one kind of report.
@@ -38,7 +41,10 @@ using CheckOf = std::unique_ptr<const ReportCheck<Reported>>;
 using Intake =
     std::variant<CheckOf<ReportedOutcome>, CheckOf<ReportedCounter>, CheckOf<ReportedContext>>;
 
-std::optional<std::string> OpeningOf(const Intake& intake, const Decision& decision);
+// Asks for the events of all slots of a decision, at least one, or of none. `shown`: when its
+// window opens; absent: at the decision.
+std::optional<std::string> OpeningOf(const Intake& intake, std::span<const Decision> slots,
+                                     std::optional<absl::Time> shown = std::nullopt);
 
 // `spec` must outlive it.
 Intake MakeIntake(const ModelSpec& spec);

@@ -81,14 +81,6 @@ Admission ReportGate::Judge(std::string_view bytes, LogBatch& batch) {
   return std::visit([&](auto& one) { return Take(one, bytes, batch); }, *record);
 }
 
-Admission ReportGate::Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch) {
-  const Admission verdict = JudgeDecision(record, bytes, batch);
-  // Its reports find no decision, and are not counted for it.
-  const bool known = verdict == Admission::kAppend || verdict == Admission::kDuplicate;
-  if (!known) CountVerdict(verdict);
-  return verdict;
-}
-
 Admission ReportGate::Take(const ReportRecord& record, std::string_view, LogBatch& batch) {
   const Admission verdict = JudgeReport(record, batch);
   if (!options_.hides) CountVerdict(verdict);
@@ -113,33 +105,16 @@ Admission ReportGate::Take(const ContextRecord& record, std::string_view bytes, 
   return verdict;
 }
 
-Admission ReportGate::JudgeDecision(const DecisionRecord& record, std::string_view bytes,
-                                    LogBatch& batch) {
-  const RememberedId key{IdBucketOf(record.event.time), kDecisionKind, record.event.id};
-  if (key.bucket < forget_before_) return Admission::kExpired;
-  if (ids_.Contains(key) || windows_.Find(record.event.id) != nullptr) return Admission::kDuplicate;
-  if (record.event.epoch != state_.epoch) return Admission::kForeign;
-  if (ids_.size() >= options_.ids_max) return Refuse(RefusalReason::kIds, Admission::kNoRoom);
-  const DecisionId& id = record.event.id;
-  const WindowValue value{.reward = record.default_reward};
-  const absl::StatusOr<CellContent> cell = options_.cells->Encode(id, value);
-  if (!cell.ok()) return Admission::kUnsealed;
-  const Admission verdict = CountEvent(record.event, batch);
-  if (verdict != Admission::kAppend) return verdict;
-  batch.Add(bytes, Insert(key));
-  const int node = users_.NodeOf(record.event.node, record.event.user);
-  const std::uint64_t owner = OwnerOf(node, record.event.keys.bytes());
-  const std::uint64_t slot = windows_.Open(record.close, id, value, owner);
-  batch.cells.push_back({.slot = slot, .live = true, .id = id, .content = *cell});
-  return verdict;
-}
-
 // What is answered to hidden reports is a function of the decision and of the clock; they write the
 // cell each time.
 Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
   const WindowBook::Window* window = windows_.Find(record.id);
   if (window == nullptr) {
-    return record.epoch == state_.epoch ? Admission::kExpired : Admission::kForeign;
+    if (record.epoch != state_.epoch) return Admission::kForeign;
+    const RememberedId key{IdBucketOf(record.decided), kDecisionKind, record.id};
+    const bool waits = std::max(record.received, state_.time) < record.activated_by &&
+                       key.bucket >= forget_before_ && !ids_.Contains(key);
+    return waits ? Admission::kInactive : Admission::kExpired;
   }
   if (std::max(record.received, state_.time) >= windows_.CloseOf(record.id)) {
     return Admission::kExpired;
@@ -440,13 +415,18 @@ Admission ReportGate::CheckDeleted(const CounterRecord& record) const {
   return CheckDeleted(record.user, {}, first);
 }
 
-Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
+Admission ReportGate::CheckEvents(const EventRecord& event, std::uint64_t count) {
   const Admission deleted = CheckDeleted(event.user, event.keys, event.time);
   if (deleted != Admission::kAppend) return deleted;
   const int node = users_.NodeOrNext(event.node, event.user);
   if (node < 0) return Refuse(RefusalReason::kUsers, Admission::kUserLimit);
-  const Admission limit = CheckLimits(node, 1);
-  if (limit != Admission::kAppend) return limit;
+  return CheckLimits(node, count);
+}
+
+Admission ReportGate::CountEvent(const EventRecord& event, LogBatch& batch) {
+  const Admission verdict = CheckEvents(event, 1);
+  if (verdict != Admission::kAppend) return verdict;
+  const int node = users_.NodeOrNext(event.node, event.user);
   users_.Admit(node, event.user);
   if (const auto due = options_.debits->BeforeEvent(CountsOf(state_), node)) {
     state_.payments.Pay(*options_.debits, state_.epoch, *due, batch);

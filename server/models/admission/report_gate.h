@@ -129,12 +129,23 @@ class ReportGate final : public AppendGate {
   Admission Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const DeleteRequest& request, std::string_view bytes, LogBatch& batch);
+  Admission Take(const OpeningRequest& request, std::string_view bytes, LogBatch& batch);
   template <typename Other>
   Admission Take(const Other&, std::string_view bytes, LogBatch& batch) {
     batch.Add(bytes);
     return Admission::kAppend;
   }
-  Admission JudgeDecision(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
+  // A decision that asks for its event and window.
+  struct Opening {
+    DecisionRecord record;
+    std::string_view bytes;
+    CellContent cell{};
+  };
+  // Decisions of one user: opens all that are not open yet, or none.
+  Admission Judge(std::vector<Opening> openings, LogBatch& batch);
+  // kAppend: it may be opened, as far as it itself says.
+  Admission CheckOpening(const DecisionRecord& record) const;
+  void Open(const Opening& opening, LogBatch& batch);
   Admission JudgeOutcome(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
   Admission JudgeCounter(CounterRecord& record, LogBatch& batch);
@@ -148,6 +159,8 @@ class ReportGate final : public AppendGate {
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
   // Leaves the steps that count, with their ids; the others are counted as what they are.
   RememberedIds SiftSteps(std::uint64_t newest, CounterRecord& record);
+  // Whether so many events of the node or user may be counted.
+  Admission CheckEvents(const EventRecord& event, std::uint64_t count);
   // Counts one event of the node or user, after a debit that pays for it; or says why not.
   Admission CountEvent(const EventRecord& event, LogBatch& batch);
   // Whether the node may have so many further events in this epoch.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/time/time.h"
+
 namespace bandana::server {
 
 // What one report is counted as, once it is in the log.
@@ -12,6 +14,9 @@ struct CountedReport {
   double reward = 0;            // raw, as it counts; used of non-private models only
   // RewardEvent::place: of a released value.
   std::optional<double> place;
+  // Where the caller chose by itself: whether the model would have chosen so, and when that was.
+  std::optional<bool> agreed = {};
+  absl::Time decided = absl::InfinitePast();
 };
 
 // Rewards of a non-private model since the start.

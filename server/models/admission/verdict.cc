@@ -22,6 +22,7 @@ constexpr Row kRows[] = {
     {Admission::kGap, v1::REJECTED, v1::STREAM_GAP},
     {Admission::kForked, v1::REJECTED, v1::STREAM_FORKED},
     {Admission::kExhausted, v1::REJECTED, v1::STREAM_EXHAUSTED},
+    {Admission::kInactive, v1::REJECTED, v1::NOT_ACTIVATED},
 };
 
 }  // namespace

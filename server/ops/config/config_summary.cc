@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/bandits/policies/selection_rule.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
 #include "common/design/mechanism.h"
@@ -39,6 +40,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("users", UserNodesOf(spec).Words(spec));
   line("features", FamilyOf(spec).Features(spec));
   line("rewards", RewardsText(spec));
+  if (spec.policy != nullptr) line("policy", spec.policy->words());
   line("reporting", ReportingText(out));
   if (spec.half_life > absl::ZeroDuration()) {
     line("forgets",

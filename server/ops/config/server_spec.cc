@@ -73,6 +73,10 @@ void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, Serv
   }
 }
 
+// Memory for the answers to decisions that callers have named, MiB.
+constexpr int kDecisionIdsMibDefault = 256;
+constexpr int kDecisionIdsMibMax = 65536;
+
 ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChecks& checks) {
   ConnectionLimits parsed;
   if (limits.connections_max() != 0) {
@@ -111,6 +115,10 @@ LimitsSpec ParseLimits(const v1::ServerLimits& limits, const FieldChecks& checks
       .models_max = bounded("models_max", limits.models_max(), kModelsMaxDefault, kModelsMaxMax),
       .watches_max =
           bounded("watches_max", limits.watches_max(), kWatchesMaxDefault, kWatchesMaxMax),
+      .decision_ids_bytes_max =
+          static_cast<std::uint64_t>(bounded("decision_ids_mib_max", limits.decision_ids_mib_max(),
+                                             kDecisionIdsMibDefault, kDecisionIdsMibMax))
+          << 20,
       .connections = ParseConnections(limits, checks),
   };
 }

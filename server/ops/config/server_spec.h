@@ -25,6 +25,7 @@ struct LimitsSpec {
   int batch_decisions_max = 0;
   int models_max = 0;
   int watches_max = 0;
+  std::uint64_t decision_ids_bytes_max = 0;
   ConnectionLimits connections;
 };
 

@@ -215,6 +215,17 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
       .MoveTo(out);
   AddSingle(MetricType::Gauge, "bandana_calls_in_flight", "Calls taken in and not answered yet",
             view.calls_in_flight, out);
+  const DecisionBook::Figures& named = view.named_decisions;
+  AddSingle(MetricType::Gauge, "bandana_decision_ids",
+            "Decisions that callers have named, as long as they can be reported",
+            static_cast<double>(named.ids), out);
+  AddSingle(MetricType::Gauge, "bandana_decision_ids_bytes", "Memory of the answers to them",
+            static_cast<double>(named.bytes), out);
+  AddSingle(MetricType::Gauge, "bandana_decision_ids_bytes_limit",
+            "limits.decision_ids_mib_max, bytes", static_cast<double>(named.bytes_max), out);
+  AddSingle(MetricType::Counter, "bandana_decision_ids_refused_total",
+            "Selections with a new decision_id that found no room",
+            static_cast<double>(named.refused), out);
   AddSingle(MetricType::Gauge, "bandana_draining", "1 after SIGTERM", view.draining ? 1 : 0, out);
   if (view.tls_expiry_seconds > 0) {
     AddSingle(MetricType::Gauge, "bandana_tls_certificate_expiry_seconds",

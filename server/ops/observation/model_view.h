@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "server/models/registry.h"
 #include "server/service/connections/acceptor.h"
+#include "server/service/decisions/decision_book.h"
 
 namespace bandana::server {
 
@@ -102,7 +103,8 @@ struct ServerView {
   std::int64_t access_reload_failures = 0;
   std::int64_t reload_failures = 0;      // of which something was not taken
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
-  ConnectionStats connections;           // of `listen`
+  DecisionBook::Figures named_decisions;
+  ConnectionStats connections;  // of `listen`
   std::optional<ConnectionStats> admin_connections;  // of `admin_listen`
   std::optional<ConnectionStats> api_connections;    // of `api_listen`
   std::vector<ModelView> models;                     // by name

@@ -94,6 +94,10 @@ class AdminService::Impl final : public v1::Admin::Service {
                            v1::DeleteUsersResponse* response) override {
     return ServeModel(*context, "DeleteUsers", request->model(), [&](HostedModel& model) {
       const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
+      // Also where the model knows nothing of single users.
+      if (options_.book != nullptr) {
+        BANDANA_RETURN_IF_ERROR(options_.book->ForgetUsers(model.instance(), ids));
+      }
       return Assign(model.DeleteUsers(ids), *response);
     });
   }

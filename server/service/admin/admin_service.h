@@ -10,6 +10,7 @@
 #include "common/base/limits.h"
 #include "server/models/registry.h"
 #include "server/service/admin/door.h"
+#include "server/service/decisions/decision_book.h"
 
 namespace grpc {
 class Service;
@@ -28,6 +29,9 @@ struct AdminOptions {
   absl::Duration stream_life_max = absl::Minutes(10);
   // What an Import without a header may carry.
   std::uint64_t headless_bytes_max = kAdminStreamBytesMax;
+  // Has the decisions that callers have named: those of a deleted user are forgotten. May be null;
+  // outlives the service.
+  DecisionBook* book = nullptr;
   // Who may call, and how many at a time.
   Door::Options door;
 };

@@ -16,7 +16,12 @@ constexpr std::uint8_t kAliased = 0x20;  // at the very end: the alias, and its 
 static_assert(kTopKMax < kAliased);
 // Beside the dimension.
 constexpr std::uint16_t kKeyed = 0x8000;
-static_assert(kSparseDimensionMax < kKeyed);
+constexpr std::uint16_t kMarked = 0x4000;
+static_assert(kSparseDimensionMax < kMarked);
+// Marks, where there are any.
+constexpr std::uint8_t kDeferred = 1;
+constexpr std::uint8_t kBaseline = 2;
+constexpr std::uint8_t kAgreed = 4;
 
 bool AllFinite(const std::vector<double>& values) {
   for (const double v : values) {
@@ -66,6 +71,21 @@ bool DecodeAsked(ByteReader& in, AskedDecision& decision) {
   return DecodeName(in, asked.alias) && DecodeName(in, asked.model);
 }
 
+std::uint8_t MarksOf(const Decision& decision) {
+  const std::optional<bool>& agreed = decision.arms.front().agreed;
+  const int marks = (decision.deferred ? kDeferred : 0) | (agreed ? kBaseline : 0) |
+                    (agreed.value_or(false) ? kAgreed : 0);
+  return static_cast<std::uint8_t>(marks);
+}
+
+// Those that MarksOf makes, beside none. Requires arms.
+bool TakeMarks(std::uint8_t marks, Decision& decision) {
+  decision.deferred = (marks & kDeferred) != 0;
+  std::optional<bool>& agreed = decision.arms.front().agreed;
+  if ((marks & kBaseline) != 0) agreed = (marks & kAgreed) != 0;
+  return marks == MarksOf(decision);
+}
+
 bool DecodeArms(ByteReader& in, AskedDecision& decision) {
   std::vector<SealedArm>& arms = decision.arms;
   const std::uint8_t flags = in.U8();
@@ -74,14 +94,18 @@ bool DecodeArms(ByteReader& in, AskedDecision& decision) {
   const bool aliased = (flags & kAliased) != 0;
   const std::size_t count = flags & (kAliased - 1);
   const std::uint16_t shape = ReadU16(in);
-  const std::size_t dimension = shape & (kKeyed - 1);
+  const std::size_t dimension = shape & (kMarked - 1);
   const bool keyed = (shape & kKeyed) != 0;
+  const bool marked = (shape & kMarked) != 0;
   const std::size_t keys = keyed ? in.U8() : 0;
+  const std::uint8_t marks = marked ? in.U8() : 0;
   if (keyed && (keys < 1 || keys > kKeyPartsMax)) return false;
+  if (marked && marks == 0) return false;
   if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
   const std::size_t bytes = count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0);
   if (aliased ? in.remaining() <= bytes : in.remaining() != bytes) return false;
   arms.resize(count);
+  if (!TakeMarks(marks, decision)) return false;
   for (SealedArm& arm : arms) {
     arm.features.resize(dimension);
     arm.propensity = in.F64();
@@ -105,11 +129,13 @@ void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::stri
   BANDANA_CHECK(decision.shown < decision.arms.size());
   const bool windows = decision.arms.front().window.has_value();
   const std::size_t keys = decision.arms.front().keys.size();
+  const std::uint8_t marks = MarksOf(decision);
   BANDANA_CHECK(keys <= kKeyPartsMax);
-  const std::size_t size =
-      16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 + (keys > 0 ? 1 : 0) +
-      decision.arms.size() * ArmBytes(dimension, windows, keys) + (decision.shown > 0 ? 1 : 0) +
-      (asked == nullptr ? 0 : 2 + asked->alias.size() + asked->model.size());
+  const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
+                           (keys > 0 ? 1 : 0) + (marks > 0 ? 1 : 0) +
+                           decision.arms.size() * ArmBytes(dimension, windows, keys) +
+                           (decision.shown > 0 ? 1 : 0) +
+                           (asked == nullptr ? 0 : 2 + asked->alias.size() + asked->model.size());
   out.reserve(out.size() + size);
   const std::size_t end = out.size() + size;
   ByteWriter writer(out);
@@ -123,10 +149,11 @@ void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::stri
   writer.U8(static_cast<std::uint8_t>(decision.arms.size() | (windows ? kWindows : 0) |
                                       (decision.shown > 0 ? kShown : 0) |
                                       (asked == nullptr ? 0 : kAliased)));
-  const std::size_t shape = dimension | (keys > 0 ? kKeyed : 0);
+  const std::size_t shape = dimension | (keys > 0 ? kKeyed : 0) | (marks > 0 ? kMarked : 0);
   writer.U8(static_cast<std::uint8_t>(shape & 0xff));
   writer.U8(static_cast<std::uint8_t>(shape >> 8));
   if (keys > 0) writer.U8(static_cast<std::uint8_t>(keys));
+  if (marks > 0) writer.U8(marks);
   for (const SealedArm& arm : decision.arms) {
     BANDANA_CHECK(arm.features.size() == dimension && arm.window.has_value() == windows);
     BANDANA_CHECK(arm.keys.size() == keys);

@@ -12,9 +12,10 @@ namespace bandana::server {
 // Appends the encoding. Numbers are little endian; doubles keep their bits.
 //   instance 16 | decision id 16 | epoch 8 | time, microseconds since 1970, 8 | node 4 | user
 //   length 1, user | arms 1, + 128 with windows, + 64 with a rank that is not the first, + 32 with
-//   an alias | dimension 2, + 32768 with keys | [keys 1] | arms times: propensity 8, [low 8, high 8
-//   of the window,] features 8 d, [keys 8 times their number] | [rank 1] | [alias: length 1, name,
-//   length 1, name of its model]
+//   an alias | dimension 2, + 32768 with keys, + 16384 with marks | [keys 1] | [marks 1: 1
+//   deferred, 2 the first arm is the caller's own, 4 and the model would have chosen it] | arms
+//   times: propensity 8, [low 8, high 8 of the window,] features 8 d, [keys 8 times their number] |
+//   [rank 1] | [alias: length 1, name, length 1, name of its model]
 // Requires what DecodeDecision checks. `asked` may be null.
 void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::string& out);
 inline void EncodeDecision(const Decision& decision, std::string& out) {

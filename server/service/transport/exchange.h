@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/service/access/access.h"
+#include "server/service/access/current_caller.h"
 #include "server/service/transport/handlers.h"
 #include "server/service/transport/work.h"
 
@@ -83,6 +84,8 @@ class ExchangeOf final : public Exchange {
   }
   void Run(Handlers& handlers, const Caller& caller, Finish finish) override {
     const CallQuota quota(caller.new_users);
+    const CurrentCaller name(caller.principal == nullptr ? std::string_view()
+                                                         : caller.principal->name);
     Types<kMethod>::Run(handlers, request_, response_, std::move(finish));
   }
 

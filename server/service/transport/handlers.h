@@ -36,6 +36,8 @@ class Handlers {
                                      v1::GetArmEffectsResponse& response) = 0;
   virtual void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                       Finish finish) = 0;
+  virtual void Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
+                        Finish finish) = 0;
   virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                       Finish finish) = 0;
   // Whether calls of hushable rpcs (Report) for this model are to be neither counted nor timed nor

@@ -35,6 +35,8 @@ constexpr Rpc kRpcs[] = {
                                      Scope::kNamedModel, CallClass::kSelect, kHot),
     OnQueues<&Handlers::Report>("bandana.v1.Recommender/Report", Role::kReport, Scope::kNamedModel,
                                 CallClass::kReport, kHot, /*hushable=*/true),
+    OnQueues<&Handlers::Activate>("bandana.v1.Recommender/Activate", Role::kReport,
+                                  Scope::kNamedModel, CallClass::kReport, kCold),
     OnQueues<&Handlers::Submit>("bandana.v1.Recommender/Submit", Role::kReport, Scope::kNamedModel,
                                 CallClass::kReport, kHot),
     OnQueues<&Handlers::GetPosterior>("bandana.v1.Recommender/GetPosterior", Role::kSelect,

@@ -162,6 +162,10 @@ class UnaryCall final : public Event {
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.
   absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller_, model); }
+  // "" for a caller that is no principal.
+  std::string_view caller_name() const {
+    return caller_.principal == nullptr ? std::string_view() : caller_.principal->name;
+  }
   // null: the caller may make any number of users known.
   NewUserQuota* new_users() const { return caller_.new_users; }
   // Drops an answer that was not read within `patience`. Queue thread.

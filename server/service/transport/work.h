@@ -11,6 +11,7 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/service/access/current_caller.h"
 #include "server/service/access/new_user_quota.h"
 #include "server/service/transport/handlers.h"
 #include "server/service/transport/rpcs.h"
@@ -52,6 +53,7 @@ class ImmediateWork final : public Work {
     }
     response_.Clear();
     const CallQuota quota(call.new_users());
+    const CurrentCaller caller(call.caller_name());
     const absl::Status status = handler_(request_, response_);
     Answer(call, status, response_);
   }
@@ -83,6 +85,7 @@ class DeferredWork final : public Work {
     if (ticket == 0) return call.Finish(Unavailable("server is shutting down"), nullptr);
     Exchange& messages = *exchange;
     const CallQuota quota(call.new_users());
+    const CurrentCaller caller(call.caller_name());
     handler_(messages.request, messages.response,
              [exchange = std::move(exchange), pending = std::move(pending),
               ticket](const absl::Status& status) {

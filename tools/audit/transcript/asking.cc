@@ -49,6 +49,47 @@ class Point final : public Asking {
   }
 };
 
+// By name where a scenario's choice asks; its other readers have none.
+class Named : public Asking {
+ public:
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    request.set_decision_id(NameOf(choice));
+    request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(choice.features.begin(),
+                                                                           choice.features.end());
+  }
+  void Select(Client&, const Choice&, Selected done) const override {
+    done(absl::UnimplementedError("the SDK names no decisions"));
+  }
+  std::string NameOf(const Choice& choice) const override {
+    return choice.number < 0 ? "" : absl::StrCat("choice-", choice.number);
+  }
+};
+
+class Slots final : public Named {
+ public:
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    Named::Add(choice, request);
+    request.set_slots(2);
+    if (choice.number % 2 == 0) return;
+    request.add_slot_baselines(1);
+    request.add_slot_baselines(0);
+  }
+};
+
+class Deferred final : public Named {
+ public:
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    Named::Add(choice, request);
+    if (choice.number < 0) {
+      request.set_learn(false);
+      return;
+    }
+    request.set_deferred(true);
+    request.set_baseline(0);
+  }
+  bool defers() const override { return true; }
+};
+
 }  // namespace
 
 const Asking& AsksInline() {
@@ -57,6 +98,14 @@ const Asking& AsksInline() {
 }
 const Asking& AsksCatalogue() {
   static const Catalogue asking;
+  return asking;
+}
+const Asking& AsksSlots() {
+  static const Slots asking;
+  return asking;
+}
+const Asking& AsksDeferred() {
+  static const Deferred asking;
   return asking;
 }
 const Asking& AsksPoint() {

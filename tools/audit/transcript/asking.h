@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
@@ -19,6 +20,11 @@ class Asking {
   // Into a request that names model and user.
   virtual void Add(const Choice& choice, v1::SelectRequest& request) const = 0;
   virtual void Select(Client& client, const Choice& choice, Selected done) const = 0;
+  // Callers without the SDK: the name under which the decision is asked for, activated and
+  // reported; "" by its token.
+  virtual std::string NameOf(const Choice&) const { return ""; }
+  // Whether the caller defers decisions, and says a little later that they are shown.
+  virtual bool defers() const { return false; }
 };
 
 // With the features of the arms.
@@ -27,5 +33,9 @@ const Asking& AsksInline();
 const Asking& AsksCatalogue();
 // For a point to play.
 const Asking& AsksPoint();
+// Named, for two slots that the caller fills by itself. Without the SDK.
+const Asking& AsksSlots();
+// Named and deferred, with the caller's own arm shown. Without the SDK.
+const Asking& AsksDeferred();
 
 }  // namespace bandana::audit

@@ -62,6 +62,15 @@ constexpr Model kLocal[] = {
     {"effects-centred",
      "effects { standard {} } mode: LOCAL_REWARD "
      "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
+    {"thompson",
+     "independent {} mode: LOCAL_REWARD policy { thompson { draws: 5 } } "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects-softmax",
+     "effects { standard {} } mode: LOCAL_REWARD policy { softmax { temperature: 0.5 } } "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+    {"centred-mix",
+     "independent {} mode: LOCAL_REWARD policy { uniform_mix { uniform_share: 0.4 } } "
+     "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
     {"on-device",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
      AsksInline, /*on_device=*/true},
@@ -134,6 +143,21 @@ constexpr Model kEffectsOnDevice[] = {
      AsksInline, /*on_device=*/true, kCatalogueArms},
 };
 
+// Callers without the SDK who name decisions, fill slots, and say later what was shown.
+constexpr Model kNamed[] = {
+    {"slots",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER "
+     "events_per_user_max: 20 } ",
+     AsksSlots},
+    {"deferred",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksDeferred},
+    {"deferred",
+     "shared {} mode: JOINT privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER counter { kind: "
+     "BLT horizon: 32 steps_max: 128 } } ",
+     AsksDeferred},
+};
+
 std::string ModeOf(const Model& model) {
   const std::string_view text = model.text;
   const std::size_t at = text.find("mode: ") + 6;
@@ -162,6 +186,7 @@ std::vector<Combination> MakeCombinations() {
   for (const bool window : {true, false}) {
     for (const Model& model : kEffectsOnDevice) all.push_back(Through(model, window, false));
   }
+  for (const Model& model : kNamed) all.push_back(Through(model, /*window=*/true, /*raw=*/true));
   return all;
 }
 

@@ -29,9 +29,13 @@ class ForwardedModel : public server::HostedModel {
   void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
     model_->UserParts(user, out);
   }
-  absl::Status RecordDecision(const Decision& decision) override {
-    return model_->RecordDecision(decision);
+  absl::Status RecordSlots(std::span<const Decision> slots) override {
+    return model_->RecordSlots(slots);
   }
+  void Activate(std::vector<std::vector<Decision>> decisions, server::ReportDone done) override {
+    model_->Activate(std::move(decisions), std::move(done));
+  }
+  void CountBaseline(bool agreed) override { model_->CountBaseline(agreed); }
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     model_->Report(std::move(outcomes), std::move(done));
   }

@@ -83,6 +83,10 @@ void Handle(server::Handlers& handlers, const v1::ReportRequest& request,
             v1::ReportResponse& response, server::Finish finish) {
   handlers.Report(request, response, std::move(finish));
 }
+void Handle(server::Handlers& handlers, const v1::ActivateRequest& request,
+            v1::ActivateResponse& response, server::Finish finish) {
+  handlers.Activate(request, response, std::move(finish));
+}
 void Handle(server::Handlers& handlers, const v1::SubmitRequest& request,
             v1::SubmitResponse& response, server::Finish finish) {
   handlers.Submit(request, response, std::move(finish));
@@ -119,8 +123,12 @@ absl::Status Room::Start() {
     model = options_.mutant->wrap(std::move(model));
   }
   models_ = std::make_unique<OneModel>(std::move(model));
-  recommender_ =
-      server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_, *options_.clock);
+  BANDANA_ASSIGN_OR_RETURN(
+      book_,
+      server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite", .stepped = true},
+                                 *options_.clock));
+  recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
+                                         *options_.clock, book_.get());
   BANDANA_RETURN_IF_ERROR(PutArms());
   Step();
   return absl::OkStatus();
@@ -171,6 +179,8 @@ template void Room::Call(const v1::SelectRequest&,
                          std::function<void(absl::Status, v1::SelectResponse&)>);
 template void Room::Call(const v1::BatchSelectRequest&,
                          std::function<void(absl::Status, v1::BatchSelectResponse&)>);
+template void Room::Call(const v1::ActivateRequest&,
+                         std::function<void(absl::Status, v1::ActivateResponse&)>);
 template void Room::Call(const v1::GetPosteriorRequest&,
                          std::function<void(absl::Status, v1::GetPosteriorResponse&)>);
 template void Room::Call(const v1::GetArmEffectsRequest&,

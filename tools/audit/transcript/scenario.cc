@@ -184,6 +184,9 @@ Scenario ScenarioOf(std::uint64_t seed) {
   if (combination.window && seed / combinations.size() % kSeedsPerBurst == kBurstAt) {
     MakeBurst(random, scenario);
   }
+  for (std::size_t i = 0; i < scenario.choices.size(); ++i) {
+    scenario.choices[i].number = static_cast<int>(i);
+  }
   return scenario;
 }
 

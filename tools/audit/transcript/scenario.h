@@ -21,6 +21,7 @@ struct Reaction {
 };
 
 struct Choice {
+  int number = -1;  // in the scenario; -1: of a reader
   int user = 0;
   int arms = 0;
   std::vector<double> features;  // arms x 3

@@ -24,6 +24,8 @@ namespace bandana::audit {
 namespace {
 
 // Beyond what a report that nobody answers is repeated for.
+// Windows between a deferred decision and its activation.
+constexpr double kShownAfter = 0.03;
 constexpr absl::Duration kQuietTime = absl::Seconds(150);
 
 // A central server's draws: blind ones take the default for every reward, and noise that does not
@@ -333,8 +335,13 @@ class World {
             recorder_->Text(Observer::kOthers, "Select status", status.ToString());
             recorder_->Message(Observer::kOthers, "Select", response);
             if (!status.ok()) return;
-            tokens_[index] = response.token();
+            tokens_[index] =
+                response.slot_tokens_size() > 0 ? response.slot_tokens(0) : response.token();
             Schedule(index);
+            if (!Asks().defers()) return;
+            // The application's act: at a moment that was fixed before.
+            timeline_.After(scenario_.window * kShownAfter, Party::kWorld,
+                            [this, index] { Activate(index); });
           });
       return;
     }
@@ -344,6 +351,17 @@ class World {
       answers_[index] = *std::move(selection);
       Schedule(index);
     });
+  }
+
+  const Asking& Asks() const { return *scenario_.combination->asking; }
+
+  void Activate(int index) {
+    recorder_->Now(timeline_.now());
+    v1::ActivateRequest request;
+    request.set_model("m");
+    request.add_decision_ids(Asks().NameOf(scenario_.choices[index]));
+    request.add_tokens(tokens_[index]);
+    Ask<v1::ActivateResponse>("Activate", request);
   }
 
   // When reactions come, in both worlds: in a world without the reaction its moment is an event in
@@ -385,8 +403,11 @@ class World {
     v1::ReportRequest request;
     request.set_model("m");
     v1::Outcome& outcome = *request.add_outcomes();
-    outcome.set_token(tokens_[index]);
-    outcome.set_shown(static_cast<std::uint32_t>(scenario_.choices[index].shown));
+    outcome.set_decision_id(Asks().NameOf(scenario_.choices[index]));
+    if (outcome.decision_id().empty()) {
+      outcome.set_token(tokens_[index]);
+      outcome.set_shown(static_cast<std::uint32_t>(scenario_.choices[index].shown));
+    }
     if (reaction.value) outcome.set_reward(*reaction.value);
     const bool compared = !is_reaction || index != scenario_.target;
     room_->Call<v1::ReportRequest, v1::ReportResponse>(

@@ -1,0 +1,107 @@
+#include "server/service/decision_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/event_rule.h"
+#include "common/design/family.h"
+#include "common/design/mode.h"
+
+namespace bandana::server {
+namespace {
+
+absl::Status CheckId(const std::string& id) {
+  if (id.size() > std::size_t{kDecisionIdBytesMax}) {
+    return InvalidArgument("decision_id: must have 1 to ", kDecisionIdBytesMax, " bytes, got ",
+                           id.size());
+  }
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::ranges::any_of(id, is_control)) {
+    return InvalidArgument("decision_id: must have no control characters");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSlots(const v1::SelectRequest& request, const ModelSpec& spec) {
+  if (request.slots() > kTopKMax) {
+    return InvalidArgument("slots: must be in [0, ", kTopKMax, "], got ", request.slots());
+  }
+  if (request.slots() == 0) {
+    if (request.slot_baselines_size() == 0) return absl::OkStatus();
+    return InvalidArgument("slot_baselines: must be empty without slots; use baseline");
+  }
+  const ModeRow& mode = ModeOf(spec.public_spec.mode);
+  if (!mode.no_slots.empty()) return InvalidArgument("slots: must be 0: ", ToAbsl(mode.no_slots));
+  if (request.top_k() > 0) {
+    return InvalidArgument("top_k: must be 0 with slots, got ", request.top_k());
+  }
+  if (request.shown() > 0) {
+    return InvalidArgument("shown: must be 0 with slots, all of which are shown, got ",
+                           request.shown());
+  }
+  if (request.has_baseline()) {
+    return InvalidArgument("baseline: must be absent with slots; use slot_baselines");
+  }
+  const auto own = static_cast<std::uint32_t>(request.slot_baselines_size());
+  if (own == 0 || own == request.slots()) return absl::OkStatus();
+  return InvalidArgument("slot_baselines: must be empty or have one position per slot, ",
+                         request.slots(), ", got ", own);
+}
+
+bool HasBaseline(const v1::SelectRequest& request) {
+  return request.has_baseline() || request.slot_baselines_size() > 0;
+}
+
+// Models of arms and of points.
+absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& spec) {
+  const Family::Scope scope = FamilyOf(spec).scope();
+  if (scope.own_choice.empty()) return absl::OkStatus();
+  const std::string_view field = request.slots() > 0 ? "slots" : "baseline";
+  if (request.slots() == 0 && !HasBaseline(request)) return absl::OkStatus();
+  return InvalidArgument(ToAbsl(field), ": is not for ", ToAbsl(scope.plural), ": ",
+                         ToAbsl(scope.own_choice));
+}
+
+absl::Status CheckDeferred(const PublicSpec& spec) {
+  if (IsLocalMode(spec.mode)) {
+    return InvalidArgument("deferred: model is ", v1::Mode_Name(spec.mode),
+                           ": devices close its reward windows, and open them at the Select");
+  }
+  if (ClosesWindows(spec)) return absl::OkStatus();
+  return InvalidArgument(
+      "deferred: the model has no reporting.reward_window: a decision counts when its report "
+      "comes, and one that is not shown is not reported");
+}
+
+// Nothing is remembered of such a decision.
+absl::Status CheckUnlearnt(const v1::SelectRequest& request) {
+  const auto excluded = [](std::string_view field) {
+    return InvalidArgument(ToAbsl(field),
+                           ": must be absent with learn: false: nothing is remembered of such a "
+                           "decision");
+  };
+  if (!request.decision_id().empty()) return excluded("decision_id");
+  if (request.deferred()) return excluded("deferred");
+  if (request.has_baseline()) return excluded("baseline");
+  if (request.slot_baselines_size() > 0) return excluded("slot_baselines");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckDecisionFields(const v1::SelectRequest& request, const ModelSpec& spec) {
+  BANDANA_RETURN_IF_ERROR(CheckId(request.decision_id()));
+  BANDANA_RETURN_IF_ERROR(CheckSlots(request, spec));
+  BANDANA_RETURN_IF_ERROR(CheckOwnChoice(request, spec));
+  if (request.has_baseline() && request.shown() > 0) {
+    return InvalidArgument("shown: must be 0 with baseline, which is the arm that is shown, got ",
+                           request.shown());
+  }
+  if (!Learns(request)) BANDANA_RETURN_IF_ERROR(CheckUnlearnt(request));
+  return request.deferred() ? CheckDeferred(spec.public_spec) : absl::OkStatus();
+}
+
+}  // namespace bandana::server

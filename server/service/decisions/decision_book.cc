@@ -1,0 +1,317 @@
+#include "server/service/decisions/decision_book.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "server/service/decisions/answer_store.h"
+
+namespace bandana::server {
+namespace {
+
+// What an entry costs beside its answer, at least.
+constexpr std::uint64_t kEntryBytes = 320;
+// Between two transactions: what comes meanwhile shares the next one's sync.
+constexpr auto kGroupTime = std::chrono::milliseconds(10);
+constexpr auto kRetryTime = std::chrono::seconds(1);
+constexpr int kExpiredPerCall = 64;
+
+Sha256Digest KeyOf(const DecisionName& name) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.Block(name.model);
+  out.Block(name.caller);
+  out.Block(name.id);
+  return Sha256Of(bytes);
+}
+
+struct DigestHash {
+  std::size_t operator()(const Sha256Digest& digest) const {
+    std::size_t hash = 0;
+    std::memcpy(&hash, digest.data(), sizeof hash);
+    return hash;
+  }
+};
+
+std::uint64_t BytesOf(const NamedAnswer& answer) {
+  return kEntryBytes + answer.maker.size() + answer.answer.size();
+}
+
+}  // namespace
+
+class DecisionBook::Body {
+ public:
+  Body(Options options, const Clock& clock)
+      : options_(std::move(options)), clock_(clock), bytes_max_(options_.bytes_max) {}
+  ~Body();
+
+  absl::Status Load();
+  absl::StatusOr<std::optional<std::string>> Take(const Sha256Digest& key,
+                                                  const Sha256Digest& content,
+                                                  const IsServed& is_served);
+  std::optional<std::string> Find(const Sha256Digest& key);
+  void Keep(const Sha256Digest& key, NamedAnswer answer);
+  void GiveUp(const Sha256Digest& key);
+  absl::Status ForgetUsers(const std::array<std::byte, 16>& instance,
+                           std::span<const std::string> users);
+  void SetBytesMax(std::uint64_t bytes_max) {
+    const std::lock_guard lock(mutex_);
+    bytes_max_ = bytes_max;
+  }
+  Figures figures() const;
+
+ private:
+  using Expiries = std::multimap<absl::Time, Sha256Digest>;
+  struct Entry {
+    NamedAnswer answer;
+    Expiries::iterator expiry;
+    bool stored = false;  // in the file
+  };
+  using Entries = std::unordered_map<Sha256Digest, Entry, DigestHash>;
+
+  // These require mutex_.
+  void Insert(const Sha256Digest& key, NamedAnswer answer);
+  Entries::iterator Erase(Entries::iterator entry);
+  void DropExpired(int most);
+  // Writes what waits, `lock` let go of meanwhile. Errors: of the store; it waits on then.
+  absl::Status Write(std::unique_lock<std::mutex>& lock, bool erase);
+
+  void Run();
+
+  const Options options_;
+  const Clock& clock_;
+  std::optional<AnswerStore> store_;
+  std::mutex writing_;  // before mutex_
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Entries entries_;
+  Expiries expiries_;
+  std::unordered_set<Sha256Digest, DigestHash> claimed_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_max_;
+  std::uint64_t refused_ = 0;
+  std::unordered_set<Sha256Digest, DigestHash> unwritten_;  // names that the file has otherwise
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+DecisionBook::Body::~Body() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status DecisionBook::Body::Load() {
+  if (options_.path.empty()) return absl::OkStatus();
+  absl::StatusOr<AnswerStore> store = AnswerStore::Open(options_.path);
+  if (!store.ok()) return Annotate(store.status(), options_.path);
+  store_ = *std::move(store);
+  const absl::Time now = clock_.Now();
+  const absl::Status loaded = store_->ForEach([&](const Sha256Digest& key, NamedAnswer answer) {
+    if (answer.until <= now) {
+      unwritten_.insert(key);
+      return;
+    }
+    Insert(key, std::move(answer));
+    entries_[key].stored = true;
+  });
+  if (!loaded.ok()) return Annotate(loaded, options_.path);
+  if (!options_.stepped) thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+void DecisionBook::Body::Insert(const Sha256Digest& key, NamedAnswer answer) {
+  bytes_ += BytesOf(answer);
+  const auto expiry = expiries_.emplace(answer.until, key);
+  entries_[key] = {std::move(answer), expiry};
+}
+
+DecisionBook::Body::Entries::iterator DecisionBook::Body::Erase(Entries::iterator entry) {
+  bytes_ -= BytesOf(entry->second.answer);
+  expiries_.erase(entry->second.expiry);
+  if (entry->second.stored) {
+    unwritten_.insert(entry->first);
+  } else {
+    unwritten_.erase(entry->first);
+  }
+  return entries_.erase(entry);
+}
+
+void DecisionBook::Body::DropExpired(int most) {
+  const absl::Time now = clock_.Now();
+  for (int i = 0; i < most && !expiries_.empty() && expiries_.begin()->first <= now; ++i) {
+    Erase(entries_.find(expiries_.begin()->second));
+  }
+}
+
+absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256Digest& key,
+                                                                    const Sha256Digest& content,
+                                                                    const IsServed& is_served) {
+  const std::lock_guard lock(mutex_);
+  DropExpired(kExpiredPerCall);
+  auto known = entries_.find(key);
+  if (known != entries_.end()) {
+    const NamedAnswer& answer = known->second.answer;
+    if (clock_.Now() < answer.until && is_served(answer.maker, answer.instance)) {
+      if (answer.content != content) {
+        return absl::AlreadyExistsError(
+            "decision_id: was used for a request with other content; a new decision needs a new "
+            "id");
+      }
+      return answer.answer;
+    }
+    Erase(known);
+  }
+  if (claimed_.contains(key)) {
+    return Unavailable("decision_id: is being answered at this moment; try again");
+  }
+  if (bytes_ >= bytes_max_) {
+    ++refused_;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("decision_id: ", entries_.size(),
+                     " named decisions are remembered, no further one fits "
+                     "(limits.decision_ids_mib_max); decisions without an id are served"));
+  }
+  claimed_.insert(key);
+  return std::nullopt;
+}
+
+std::optional<std::string> DecisionBook::Body::Find(const Sha256Digest& key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = entries_.find(key);
+  if (known == entries_.end() || clock_.Now() >= known->second.answer.until) return std::nullopt;
+  return known->second.answer.answer;
+}
+
+void DecisionBook::Body::Keep(const Sha256Digest& key, NamedAnswer answer) {
+  std::unique_lock lock(mutex_);
+  claimed_.erase(key);
+  Insert(key, std::move(answer));
+  if (!store_) return;
+  unwritten_.insert(key);
+  if (!options_.stepped) return changed_.notify_one();
+  lock.unlock();
+  const std::lock_guard writing(writing_);
+  lock.lock();
+  if (const absl::Status written = Write(lock, false); !written.ok()) {
+    options_.warn(absl::StrCat("decision ids: ", written.message()));
+  }
+}
+
+void DecisionBook::Body::GiveUp(const Sha256Digest& key) {
+  const std::lock_guard lock(mutex_);
+  claimed_.erase(key);
+}
+
+absl::Status DecisionBook::Body::ForgetUsers(const std::array<std::byte, 16>& instance,
+                                             std::span<const std::string> users) {
+  std::unordered_set<Sha256Digest, DigestHash> gone;
+  for (const std::string& user : users) gone.insert(Sha256Of(user));
+  const std::lock_guard writing(writing_);
+  std::unique_lock lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const NamedAnswer& answer = entry->second.answer;
+    const bool is_gone = answer.instance == instance && gone.contains(answer.user);
+    entry = is_gone ? Erase(entry) : std::next(entry);
+  }
+  return store_ ? Write(lock, /*erase=*/true) : absl::OkStatus();
+}
+
+absl::Status DecisionBook::Body::Write(std::unique_lock<std::mutex>& lock, bool erase) {
+  if (unwritten_.empty() && !erase) return absl::OkStatus();
+  std::vector<AnswerChange> changes;
+  for (const Sha256Digest& key : std::exchange(unwritten_, {})) {
+    AnswerChange& change = changes.emplace_back(AnswerChange{.key = key, .answer = {}});
+    if (const auto entry = entries_.find(key); entry != entries_.end()) {
+      change.answer = entry->second.answer;
+      entry->second.stored = true;  // or about to be: whoever erases it writes that
+    }
+  }
+  lock.unlock();
+  const absl::Status written = store_->Apply(changes, erase);
+  lock.lock();
+  if (written.ok()) return written;
+  for (const AnswerChange& change : changes) unwritten_.insert(change.key);
+  return written;
+}
+
+void DecisionBook::Body::Run() {
+  bool failing = false;
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stop_ || !unwritten_.empty(); });
+    // Those that come within the time share a sync.
+    changed_.wait_for(lock, failing ? std::chrono::milliseconds(kRetryTime) : kGroupTime,
+                      [this] { return stop_; });
+    const bool last = stop_;
+    lock.unlock();
+    const std::lock_guard writing(writing_);
+    lock.lock();
+    const absl::Status written = Write(lock, false);
+    if (!written.ok() && !failing) {
+      options_.warn(absl::StrCat("decision ids: ", written.message(),
+                                 "; they are kept in memory, and written when it can be done"));
+    }
+    failing = !written.ok();
+    if (last) return;
+  }
+}
+
+DecisionBook::Figures DecisionBook::Body::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {.ids = entries_.size(), .bytes = bytes_, .bytes_max = bytes_max_, .refused = refused_};
+}
+
+DecisionBook::DecisionBook(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+DecisionBook::~DecisionBook() = default;
+
+absl::StatusOr<std::unique_ptr<DecisionBook>> DecisionBook::Open(Options options,
+                                                                 const Clock& clock) {
+  auto body = std::make_unique<Body>(std::move(options), clock);
+  BANDANA_RETURN_IF_ERROR(body->Load());
+  return std::unique_ptr<DecisionBook>(new DecisionBook(std::move(body)));
+}
+
+DecisionBook::Claim::~Claim() {
+  if (book_ != nullptr) book_->body_->GiveUp(key_);
+}
+
+void DecisionBook::Claim::Keep(NamedAnswer answer) {
+  answer.content = content_;
+  std::exchange(book_, nullptr)->body_->Keep(key_, std::move(answer));
+}
+
+absl::StatusOr<std::variant<std::string, DecisionBook::Claim>> DecisionBook::Take(
+    const DecisionName& name, const Sha256Digest& content, const IsServed& is_served) {
+  const Sha256Digest key = KeyOf(name);
+  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> known, body_->Take(key, content, is_served));
+  if (known) return *std::move(known);
+  return Claim(this, key, content);
+}
+
+std::optional<std::string> DecisionBook::Find(const DecisionName& name) {
+  return body_->Find(KeyOf(name));
+}
+
+absl::Status DecisionBook::ForgetUsers(const std::array<std::byte, 16>& instance,
+                                       std::span<const std::string> users) {
+  return body_->ForgetUsers(instance, users);
+}
+
+void DecisionBook::SetBytesMax(std::uint64_t bytes_max) { body_->SetBytesMax(bytes_max); }
+
+DecisionBook::Figures DecisionBook::figures() const { return body_->figures(); }
+
+}  // namespace bandana::server

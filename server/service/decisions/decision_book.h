@@ -1,0 +1,116 @@
+// Decisions that callers have named: what was answered, so that a repeated Select gets the same
+// answer and a report needs no token. In memory, and in a file for the next start.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/sha256.h"
+
+namespace bandana::server {
+
+// A caller's name for a decision: under the model or alias that was asked, and of this caller.
+struct DecisionName {
+  std::string_view model;
+  std::string_view caller;
+  std::string_view id;
+};
+
+// What is kept of a named decision. It holds no reward: it is complete before anybody can react.
+struct NamedAnswer {
+  Sha256Digest content{};                // of the request: the same id with another one is refused
+  absl::Time until;                      // no report of it is accepted from then on
+  std::string maker;                     // the model that decided
+  std::array<std::byte, 16> instance{};  // its instance
+  Sha256Digest user{};  // of its id
+  std::string answer;  // the response, as it was sent
+};
+
+// Whether this instance of the model is still served, or may be again. Called under a lock.
+using IsServed =
+    std::function<bool(std::string_view model, const std::array<std::byte, 16>& instance)>;
+
+// Ids are known for as long as their reports can be accepted, in bounded memory: when it is full,
+// further ones are refused. An answer is in the file some 10 ms after it was given, and before the
+// book is closed. A process that dies in between forgets it, as the log forgets a decision whose
+// entry was not durable: a repeated Select then decides anew, and reports by token still count.
+// Threads: all methods are safe; only ForgetUsers waits for the disk.
+class DecisionBook {
+ public:
+  struct Options {
+    std::string path;  // "": in memory alone
+    std::uint64_t bytes_max = std::uint64_t{256} << 20;  // of memory
+    bool stepped = false;  // no thread: whoever keeps an answer writes it
+    std::function<void(const std::string&)> warn = [](const std::string&) {};
+  };
+  // Reads what the file has. `clock` must outlive the book. Errors: DATA_LOSS a damaged file;
+  // UNAVAILABLE I/O.
+  static absl::StatusOr<std::unique_ptr<DecisionBook>> Open(Options options, const Clock& clock);
+  ~DecisionBook();
+  DecisionBook(const DecisionBook&) = delete;
+  DecisionBook& operator=(const DecisionBook&) = delete;
+
+  // The right to answer under a name: others wait. Given up unless kept.
+  class Claim {
+   public:
+    Claim(Claim&& other) noexcept
+        : book_(std::exchange(other.book_, nullptr)), key_(other.key_), content_(other.content_) {}
+    Claim& operator=(Claim&&) = delete;
+    ~Claim();
+    // `answer.content` is filled in.
+    void Keep(NamedAnswer answer);
+
+   private:
+    friend class DecisionBook;
+    Claim(DecisionBook* book, const Sha256Digest& key, const Sha256Digest& content)
+        : book_(book), key_(key), content_(content) {}
+    DecisionBook* book_;
+    Sha256Digest key_;
+    Sha256Digest content_;
+  };
+
+  // The answer that was given under the name, or the claim to give one. One of a model that is not
+  // served any more does not count. Errors: ALREADY_EXISTS the name is of another request;
+  // RESOURCE_EXHAUSTED no further name fits; UNAVAILABLE it is being answered at this moment.
+  absl::StatusOr<std::variant<std::string, Claim>> Take(const DecisionName& name,
+                                                        const Sha256Digest& content,
+                                                        const IsServed& is_served);
+  // What was answered; nothing where the name is not known, or not any more.
+  std::optional<std::string> Find(const DecisionName& name);
+
+  // Forgets what was decided for these users of an instance: no byte of it is in the file on
+  // return. Errors: UNAVAILABLE I/O: it is forgotten here, and a repeat finishes it.
+  absl::Status ForgetUsers(const std::array<std::byte, 16>& instance,
+                           std::span<const std::string> users);
+
+  // For names from now on.
+  void SetBytesMax(std::uint64_t bytes_max);
+
+  struct Figures {
+    std::uint64_t ids = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t bytes_max = 0;
+    std::uint64_t refused = 0;  // for want of room, since the start
+  };
+  Figures figures() const;
+
+ private:
+  class Body;
+  explicit DecisionBook(std::unique_ptr<Body> body);
+  const std::unique_ptr<Body> body_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,35 @@
+// Decisions that callers name: decided once, then found by their names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bandana/v1/recommender.pb.h"
+#include "server/models/registry.h"
+#include "server/service/decisions/decision_book.h"
+#include "server/service/tokens/token.h"
+
+namespace bandana::server {
+
+// What serves a Select.
+struct SelectServices {
+  const ModelRegistry& registry;
+  TokenCodec& tokens;
+  DecisionBook& book;
+  int arms_max = 0;
+};
+
+// As Select (selection.h); a request with a decision_id that the present caller (CurrentCaller) has
+// used before under the name gets the answer of then, byte for byte, and nothing else happens.
+// Errors: those of Select; ALREADY_EXISTS, RESOURCE_EXHAUSTED and UNAVAILABLE of
+// DecisionBook::Take.
+absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
+                        const SelectServices& services, v1::SelectResponse& response);
+
+// See Recipients::TokensOf.
+std::vector<std::string> NamedTokens(DecisionBook& book, const Answering& asked,
+                                     const std::string& decision_id);
+
+}  // namespace bandana::server

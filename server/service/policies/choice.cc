@@ -1,0 +1,137 @@
+#include "server/service/policies/choice.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "common/bandits/policies/posterior_draws.h"
+#include "common/bandits/policies/selection_rules.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/design/selection_policy.h"
+#include "common/random/buffered_bits.h"
+#include "server/service/tokens/random_buffer.h"
+
+namespace bandana::server {
+namespace {
+
+const SelectionRule& RuleOf(const ModelSpec& spec) {
+  static const auto& ucb = *new std::shared_ptr<const SelectionRule>(MakeUcbRule());
+  return spec.policy == nullptr ? *ucb : *spec.policy;
+}
+
+// Uniform on [0, 1), 53 bits each, of nothing but the system's generator.
+absl::Status FillUniforms(std::span<double> out) {
+  std::array<std::uint64_t, kTopKMax> words;
+  const std::span<std::uint64_t> used = std::span(words).first(out.size());
+  BANDANA_RETURN_IF_ERROR(FillRandom(std::as_writable_bytes(used)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = std::ldexp(static_cast<double>(used[i] >> 11), -53);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DrawPosterior(const Offer& offer, int draws, std::vector<double>& out) {
+  const std::size_t n = offer.arms.arms.size();
+  const std::uint64_t most = kPosteriorDrawsMax / static_cast<std::uint64_t>(draws);
+  if (n > most) {
+    return InvalidArgument("arms: Thompson sampling of ", draws, " draws takes at most ", most,
+                           " arms per decision, got ", n);
+  }
+  RealSampler sampler(BufferedBits());
+  return DrawRewards(offer.posterior, {.node = offer.select.node, .keys = offer.select.keys},
+                     {.features = offer.arms.arms, .keys = offer.arms.keys}, draws, sampler,
+                     offer.scratch, out);
+}
+
+// The arms of the caller's own choice, in order; none without a baseline.
+absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request, std::size_t arms) {
+  std::vector<int> own;
+  const auto take = [&](std::string_view field, std::uint32_t position) -> absl::Status {
+    if (position >= arms) {
+      return InvalidArgument(ToAbsl(field), ": must be below the number of arms, ", arms, ", got ",
+                             position);
+    }
+    if (std::ranges::count(own, static_cast<int>(position)) > 0) {
+      return InvalidArgument(ToAbsl(field), ": has position ", position, " twice");
+    }
+    own.push_back(static_cast<int>(position));
+    return absl::OkStatus();
+  };
+  if (request.has_baseline()) BANDANA_RETURN_IF_ERROR(take("baseline", request.baseline()));
+  for (const std::uint32_t position : request.slot_baselines()) {
+    BANDANA_RETURN_IF_ERROR(take("slot_baselines", position));
+  }
+  return own;
+}
+
+// The caller's own arms come first whatever the model says; then the others, as the model ranks
+// them.
+Chosen PutFirst(const std::vector<int>& own, const Chosen& model) {
+  Chosen chosen{.ranking = own, .propensities = std::vector<double>(own.size(), 1), .agreed = {}};
+  for (std::size_t i = 0; i < own.size(); ++i) chosen.agreed.push_back(own[i] == model.ranking[i]);
+  for (const int position : model.ranking) {
+    if (chosen.ranking.size() == model.ranking.size()) break;
+    if (std::ranges::count(own, position) > 0) continue;
+    chosen.ranking.push_back(position);
+    chosen.propensities.push_back(0);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+int RanksOf(const v1::SelectRequest& request) {
+  const std::uint32_t asked = request.slots() > 0 ? request.slots() : request.top_k();
+  return static_cast<int>(std::max(asked, 1u));
+}
+
+bool IsPlainRanking(const Selecting& select) {
+  const v1::SelectRequest& request = select.request;
+  return select.model.spec().policy == nullptr && request.slots() == 0 && !request.has_baseline();
+}
+
+absl::StatusOr<Chosen> RankByScore(const Offer& offer) {
+  const std::vector<double>& scores = offer.scores.scores;
+  Chosen chosen{.ranking = RankArms(scores, RanksOf(offer.select.request), offer.key),
+                .propensities = {},
+                .agreed = {}};
+  const double share = ShareOfBest(scores);
+  for (std::size_t rank = 0; rank < chosen.ranking.size(); ++rank) {
+    chosen.propensities.push_back(
+        FirstProbability(rank, scores[chosen.ranking[rank]], scores[chosen.ranking[0]], share));
+  }
+  return chosen;
+}
+
+absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
+  thread_local std::vector<double> draws;
+  const v1::SelectRequest& request = offer.select.request;
+  const SelectionRule& rule = RuleOf(offer.select.model.spec());
+  const std::size_t n = offer.arms.arms.size();
+  if (request.slots() > n) {
+    return InvalidArgument("slots: must be at most the number of arms, ", n, ", got ",
+                           request.slots());
+  }
+  draws.clear();
+  if (rule.draws() > 0) BANDANA_RETURN_IF_ERROR(DrawPosterior(offer, rule.draws(), draws));
+  std::array<double, kTopKMax> uniforms;
+  const std::size_t ranks = std::min(n, static_cast<std::size_t>(RanksOf(request)));
+  const std::span<double> used = std::span(uniforms).first(ranks);
+  BANDANA_RETURN_IF_ERROR(FillUniforms(used));
+  Chosen chosen;
+  const Candidates arms{.means = offer.scores.means, .scores = offer.scores.scores, .draws = draws};
+  for (const RankDraw& draw : DrawRanking(rule, arms, used)) {
+    chosen.ranking.push_back(draw.position);
+    chosen.propensities.push_back(request.slots() > 0 ? draw.given : draw.first);
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<int> own, BaselineOf(request, n));
+  return own.empty() ? chosen : PutFirst(own, chosen);
+}
+
+}  // namespace bandana::server

@@ -1,0 +1,49 @@
+// How the arms of one decision are chosen once they are scored: by UCB, by the model's policy, for
+// several slots, or by the caller itself.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/bandits/posterior.h"
+#include "common/bandits/scoring.h"
+#include "common/bandits/served_posterior.h"
+#include "server/service/arm_set.h"
+#include "server/service/selection.h"
+
+namespace bandana::server {
+
+// Scored arms on offer, and what they were scored by: released values, which alone may decide.
+struct Offer {
+  const Selecting& select;
+  const ServedPosterior& posterior;
+  const ArmBlock& arms;
+  const ArmScores& scores;
+  NodePosterior& scratch;
+  std::uint64_t key = 0;  // random bits of the decision
+};
+
+// What is chosen of the arms on offer, best first; per slot where there are slots.
+struct Chosen {
+  std::vector<int> ranking;          // positions among those on offer
+  std::vector<double> propensities;  // SelectResponse.propensities
+  // With a baseline, one per arm of the caller's own, first in the ranking: whether the model would
+  // have chosen it.
+  std::vector<bool> agreed;
+};
+
+// How many arms the request asks for: its slots, or its top_k.
+int RanksOf(const v1::SelectRequest& request);
+
+// Whether arms are chosen by their scores alone: a search that finds the best will do.
+bool IsPlainRanking(const Selecting& select);
+
+// The best scores first. Ties fall by the key.
+absl::StatusOr<Chosen> RankByScore(const Offer& offer);
+// By the policy of the model, for its slots, then the caller's baseline. Draws by SystemBits.
+// Errors: INVALID_ARGUMENT more slots than arms, a baseline that is no arm, too many arms for draws
+// of the posterior; UNAVAILABLE no randomness.
+absl::StatusOr<Chosen> RankByPolicy(const Offer& offer);
+
+}  // namespace bandana::server
