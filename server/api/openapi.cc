@@ -21,6 +21,14 @@ using Json = nlohmann::ordered_json;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
+// Braces around one pair are an object for one compiler and a list for another.
+Json Only(const std::string& key, Json value) {
+  Json object = Json::object();
+  object[key] = std::move(value);
+  return object;
+}
+Json Reference(const std::string& to) { return Only("$ref", "#/components/" + to); }
+
 // The messages that answers of the door need, each described once.
 class Schemas {
  public:
@@ -37,7 +45,7 @@ class Schemas {
       schemas_[name] = Json::object();  // a message may hold itself
       schemas_[name] = Describe(type);
     }
-    return {{"$ref", "#/components/schemas/" + name}};
+    return Reference("schemas/" + name);
   }
   Json Take() { return std::move(schemas_); }
 
@@ -67,7 +75,7 @@ class Schemas {
       case FieldDescriptor::CPPTYPE_FLOAT:
         return {{"type", "number"}, {"format", "double"}};
       case FieldDescriptor::CPPTYPE_BOOL:
-        return {{"type", "boolean"}};
+        return Only("type", "boolean");
       case FieldDescriptor::CPPTYPE_ENUM: {
         Json values = Json::array();
         for (int i = 0; i < field.enum_type()->value_count(); ++i) {
@@ -79,7 +87,7 @@ class Schemas {
         if (field.type() == FieldDescriptor::TYPE_BYTES) {
           return {{"type", "string"}, {"format", "byte"}};
         }
-        return {{"type", "string"}};
+        return Only("type", "string");
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Of(*field.message_type());
     }
@@ -89,43 +97,38 @@ class Schemas {
   Json schemas_ = Json::object();
 };
 
-Json Content(Json schema) { return {{"application/json", {{"schema", std::move(schema)}}}}; }
+Json Content(Json schema) { return Only("application/json", Only("schema", std::move(schema))); }
 
 Json ErrorSchema() {
-  return {{"type", "object"},
-          {"description", "A google.rpc.Status. `status` is the name of `code`."},
-          {"required", {"code", "status", "message"}},
-          {"properties",
-           {{"code", {{"type", "integer"}, {"format", "int32"}}},
-            {"status", {{"type", "string"}}},
-            {"message", {{"type", "string"}}}}}};
+  Json schema = {{"type", "object"},
+                 {"description", "A google.rpc.Status. `status` is the name of `code`."},
+                 {"required", {"code", "status", "message"}}};
+  schema["properties"]["code"] = {{"type", "integer"}, {"format", "int32"}};
+  schema["properties"]["status"] = Only("type", "string");
+  schema["properties"]["message"] = Only("type", "string");
+  return schema;
 }
 
 Json Operation(const Rpc& rpc, Schemas& schemas) {
   const std::unique_ptr<Exchange> exchange = rpc.make_exchange();
-  Json operation = {
-      {"operationId", std::string(rpc.method())},
-      {"tags", {"Recommender"}},
-      {"parameters",
-       {{{"name", "model"},
-         {"in", "path"},
-         {"required", true},
-         {"description", "the name of a model or of an alias"},
-         {"schema", {{"type", "string"}}}}}},
-  };
-  const std::string verb = VerbOf(rpc);
-  if (!verb.empty()) {
-    operation["requestBody"] = {
-        {"required", true}, {"content", Content(schemas.Of(*exchange->request().GetDescriptor()))}};
+  Json model = {{"name", "model"},
+                {"in", "path"},
+                {"required", true},
+                {"description", "the name of a model or of an alias"}};
+  model["schema"] = Only("type", "string");
+  Json operation = Json::object();
+  operation["operationId"] = std::string(rpc.method());
+  operation["tags"] = Json::array({"Recommender"});
+  operation["parameters"] = Json::array();
+  operation["parameters"].push_back(std::move(model));
+  if (!VerbOf(rpc).empty()) {
+    operation["requestBody"]["required"] = true;
+    operation["requestBody"]["content"] = Content(schemas.Of(*exchange->request().GetDescriptor()));
   }
-  const auto ref = [](const char* name) -> Json {
-    return {{"$ref", absl::StrCat("#/components/", name)}};
-  };
-  operation["responses"] = {
-      {"200",
-       {{"description", "OK"},
-        {"content", Content(schemas.Of(*exchange->response().GetDescriptor()))}}},
-      {"default", ref("responses/Error")}};
+  Json& good = operation["responses"]["200"];
+  good["description"] = "OK";
+  good["content"] = Content(schemas.Of(*exchange->response().GetDescriptor()));
+  operation["responses"]["default"] = Reference("responses/Error");
   return operation;
 }
 
@@ -137,27 +140,28 @@ std::string OpenApiDocument(const std::string& version) {
   for (const Rpc* rpc : RoutedRpcs()) {
     const std::string verb = VerbOf(*rpc);
     const std::string path = verb.empty() ? "/v1/models/{model}" : "/v1/models/{model}:" + verb;
-    paths[path] = {{verb.empty() ? "get" : "post", Operation(*rpc, schemas)}};
+    paths[path] = Only(verb.empty() ? "get" : "post", Operation(*rpc, schemas));
   }
   Json components;
   components["schemas"] = schemas.Take();
   components["schemas"]["Error"] = ErrorSchema();
-  components["responses"]["Error"] = {
-      {"description", "what went wrong, in the caller's terms"},
-      {"content", Content({{"$ref", "#/components/schemas/Error"}})}};
+  Json& error = components["responses"]["Error"];
+  error["description"] = "what went wrong, in the caller's terms";
+  error["content"] = Content(Reference("schemas/Error"));
   components["securitySchemes"]["bearer"] = {{"type", "http"}, {"scheme", "bearer"}};
-  const Json document = {
-      {"openapi", "3.0.3"},
-      {"info",
-       {{"title", "bandana"},
-        {"version", version},
-        {"description",
-         "The methods of bandana.v1.Recommender by protobuf's JSON mapping: docs/http.md."},
-        {"license", {{"name", "see LICENSE"}}}}},
-      {"security", {{{"bearer", Json::array()}}, Json::object()}},
-      {"paths", std::move(paths)},
-      {"components", std::move(components)},
-  };
+  Json document = Json::object();
+  document["openapi"] = "3.0.3";
+  document["info"] = {
+      {"title", "bandana"},
+      {"version", version},
+      {"description",
+       "The methods of bandana.v1.Recommender by protobuf's JSON mapping: docs/http.md."}};
+  // With a token, or without one where callers need none.
+  document["security"] = Json::array();
+  document["security"].push_back(Only("bearer", Json::array()));
+  document["security"].push_back(Json::object());
+  document["paths"] = std::move(paths);
+  document["components"] = std::move(components);
   return document.dump(1) + "\n";
 }
 

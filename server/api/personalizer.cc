@@ -36,9 +36,9 @@ std::string_view ErrorName(int status) {
 }
 
 HttpAnswer Error(const CallEnd& end, int status) {
-  const Json body = {
-      {"error",
-       {{"code", std::string(ErrorName(status))}, {"message", TextForPeer(end.status.message())}}}};
+  Json body;
+  body["error"]["code"] = std::string(ErrorName(status));
+  body["error"]["message"] = TextForPeer(end.status.message());
   HttpAnswer answer = JsonAnswer(status, body.dump());
   AddCallHeaders(end, answer);
   return answer;
@@ -55,12 +55,11 @@ absl::StatusOr<std::string> NewEventId() {
 // ignored there.
 absl::Status StatusOf(const v1::OutcomeResult& result) {
   if (result.code() != v1::REJECTED) return absl::OkStatus();
-  const std::string& reason = v1::RejectReason_Name(result.reason());
-  if (reason == "DECISION_UNKNOWN" || result.reason() == v1::TOKEN_INVALID ||
-      result.reason() == v1::TOKEN_FOREIGN) {
+  const v1::RejectReason why = result.reason();
+  if (why == v1::DECISION_UNKNOWN || why == v1::TOKEN_INVALID || why == v1::TOKEN_FOREIGN) {
     return NotFound("eventId: no event of this caller has it, or it is forgotten by now");
   }
-  return InvalidArgument("the event was refused: ", reason.empty() ? "for another reason" : reason);
+  return InvalidArgument("the event was refused: ", v1::RejectReason_Name(why));
 }
 
 template <typename Response>
@@ -148,11 +147,7 @@ void Personalizer::Handle(const HttpCall& http, AnswerHttp answer) {
 
 std::shared_ptr<ApiCall> Personalizer::Begin(const HttpCall& http, std::string_view name,
                                              const AnswerHttp& answer) {
-  const Rpc* const rpc = FindRpc(name);
-  if (rpc == nullptr) {
-    answer(Error({.status = absl::UnimplementedError("this server does not have it")}));
-    return nullptr;
-  }
+  const Rpc& rpc = RpcNamed(name);
   const std::string key = "Bearer " + std::string(http.Header("ocp-apim-subscription-key"));
   Credentials credentials;
   if (key.size() > sizeof "Bearer " - 1) credentials.authorization.emplace_back(key);
@@ -160,7 +155,7 @@ std::shared_ptr<ApiCall> Personalizer::Begin(const HttpCall& http, std::string_v
     if (header.name == "authorization") credentials.authorization.emplace_back(header.value);
   }
   for (const std::string& subject : http.subjects) credentials.subjects.emplace_back(subject);
-  std::shared_ptr<ApiCall> call = calls_.Begin(*rpc, http, settings_.model, credentials);
+  std::shared_ptr<ApiCall> call = calls_.Begin(rpc, http, settings_.model, credentials);
   if (call->status().ok()) return call;
   answer(Error(call->End(call->status())));
   return nullptr;
@@ -242,7 +237,8 @@ void Personalizer::RankNext(const std::shared_ptr<Ranking>& ranking) {
     }
     const RankCall& rank = ranking->rank;
     const std::string& best = rank.actions[part.offered[selection.positions(0)]].id;
-    Json body = {{"eventId", rank.event_id}};
+    Json body;
+    body["eventId"] = rank.event_id;
     if (part.slot == nullptr) {
       body["ranking"] = RankingOf(rank, part, selection);
       body["rewardActionId"] = best;

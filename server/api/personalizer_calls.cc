@@ -185,8 +185,9 @@ absl::Status FillHashed(const RankCall& call, const RankPart& part,
   std::vector<HashedFeature> context;
   BANDANA_RETURN_IF_ERROR(AppendHashed(FeaturesOf(call.context), "contextFeatures", context));
   if (part.slot != nullptr) {
-    BANDANA_RETURN_IF_ERROR(
-        AppendHashed(Json::array({{{"slot", {{"id", part.slot->id}}}}}), "slots", context));
+    Json own;
+    own["slot"]["id"] = part.slot->id;
+    BANDANA_RETURN_IF_ERROR(AppendHashed(Json::array({std::move(own)}), "slots", context));
     BANDANA_RETURN_IF_ERROR(AppendHashed(part.slot->features, "slots", context));
   }
   auto& features = *request.mutable_arms()->mutable_inline_arms()->mutable_features();

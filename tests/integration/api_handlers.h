@@ -85,7 +85,7 @@ class ApiHandlers final : public server::Handlers {
     hold([finish = std::move(finish)] { finish(absl::OkStatus()); });
   }
   void Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
-                server::Finish finish) {
+                server::Finish finish) override {
     {
       const std::lock_guard lock(mutex_);
       activations_.push_back(request);

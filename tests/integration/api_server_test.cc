@@ -118,7 +118,7 @@ TEST_F(ApiServerTest, RunsTheHandlersByPath) {
   const HttpResult selected = Post("/v1/models/news:select", kSelectBody);
   ASSERT_EQ(selected.status, 200) << selected.body;
   const Json selection = Json::parse(selected.body);
-  EXPECT_EQ(selection["positions"], Json({0}));
+  EXPECT_EQ(selection["positions"], Json::array({0}));
   EXPECT_EQ(selection["token"], "dG9rZW4=");
   EXPECT_EQ(selection["posteriorVersion"], "7");
   ASSERT_EQ(handlers_.selects().size(), 1);

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "server/api/api_server.h"
-#include "server/service/transport/rpcs.h"
 #include "tests/integration/api_handlers.h"
 #include "tests/support/http_request.h"
 #include "tests/support/status_matchers.h"
@@ -185,9 +184,6 @@ TEST_F(PersonalizerFaceTest, SlotsAreFilledOneAfterTheOther) {
 }
 
 TEST_F(PersonalizerFaceTest, ActivationsAreByEvent) {
-  if (FindRpc("bandana.v1.Recommender/Activate") == nullptr) {
-    GTEST_SKIP() << "the service has no Activate";
-  }
   Start();
   ASSERT_EQ(Call("v1.0/rank", Rank(R"("eventId":"e-1","deferActivation":true,)")).status, 201);
   EXPECT_EQ(Call("v1.0/events/e-1/activate", "").status, 204);

@@ -74,6 +74,7 @@ TEST(Routes, FollowFromTheTable) {
   EXPECT_EQ(rpc("/v1/models/news%3Aselect"), "Select news");
   EXPECT_EQ(rpc("/v1/models/news:batchSelect"), "BatchSelect news");
   EXPECT_EQ(rpc("/v1/models/news:report"), "Report news");
+  EXPECT_EQ(rpc("/v1/models/news:activate"), "Activate news");
   EXPECT_EQ(rpc("/v1/models/news:submit"), "Submit news");
   EXPECT_EQ(rpc("/v1/models/news:posterior"), "GetPosterior news");
   EXPECT_EQ(rpc("/v1/models/news:armEffects"), "GetArmEffects news");

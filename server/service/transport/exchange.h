@@ -84,7 +84,8 @@ class ExchangeOf final : public Exchange {
   }
   void Run(Handlers& handlers, const Caller& caller, Finish finish) override {
     const CallQuota quota(caller.new_users);
-    const CurrentCaller current(caller.principal == nullptr ? "" : caller.principal->name);
+    const CurrentCaller name(caller.principal == nullptr ? std::string_view()
+                                                         : caller.principal->name);
     Types<kMethod>::Run(handlers, request_, response_, std::move(finish));
   }
 
