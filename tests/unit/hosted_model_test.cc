@@ -99,7 +99,7 @@ TEST_F(HostedModelTest, RejectionsSayWhyAndAreCounted) {
   decision.node = 1;
   EXPECT_EQ(ReasonOf(ReportOne(*model, decision, 0.5)), v1::TOKEN_INVALID);
   model->CountRejected(v1::REJECTED, v1::TOKEN_INVALID, 2);
-  model->CountFeaturesClipped(5);
+  model->CountVectors(5, 5);
   model.reset();
   model = Open(SharedSpec("reward_out_of_range: REJECT"));
   EXPECT_THAT(model->Stats().reports_rejected(),

@@ -145,7 +145,7 @@ TEST_F(JointServedTest, KeepsNoContextBesideTheLogAndTheCounter) {
 
 TEST_F(JointServedTest, WhatIsCountedDoesNotTellAboutContextsOrRewards) {
   const auto model = Open(SpecOf(JointText(kBlt)));
-  model->CountFeaturesClipped(3);
+  model->CountVectors(3, 3);
   EXPECT_EQ(Take(*model, 1, {1, 0}, 1e6), v1::APPLIED);
   EXPECT_EQ(Take(*model, 2, {1, 0}, std::nan("")), v1::APPLIED);
   EXPECT_EQ(model->Stats().features_clipped(), 0);

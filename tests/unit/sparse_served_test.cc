@@ -189,7 +189,7 @@ TEST_F(SparseServedTest, AnExportBeforeTheFirstEventHasNoState) {
 
 TEST_F(SparseServedTest, WhatIsCountedDoesNotTellAboutContextsOrRewards) {
   const auto model = Open(SpecOf(SparseText()));
-  model->CountFeaturesClipped(3);
+  model->CountVectors(3, 3);
   EXPECT_EQ(Take(*model, 1, {std::vector<double>(kDimension, 1.0), 1e6}), v1::APPLIED);
   EXPECT_EQ(Take(*model, 2, {std::vector<double>(kDimension, 1.0), std::nan("")}), v1::APPLIED);
   EXPECT_EQ(model->Stats().features_clipped(), 0);
