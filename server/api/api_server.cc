@@ -1,6 +1,7 @@
 #include "server/api/api_server.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -52,7 +53,8 @@ class Api final : public ApiServer, private HttpService {
  public:
   Api(const ApiServerOptions& options, Handlers& handlers)
       : handlers_(handlers),
-        origins_(options.allowed_origins, IsLoopbackListener(options.listen)),
+        origins_(std::make_shared<const Origins>(options.allowed_origins,
+                                                 IsLoopbackListener(options.listen))),
         document_(OpenApiDocument(kVersion)),
         calls_({.gatekeeper = options.gatekeeper,
                 .observer = options.observer,
@@ -100,16 +102,18 @@ class Api final : public ApiServer, private HttpService {
 
  private:
   void Handle(HttpCall http, AnswerHttp answer) override {
-    if (Origins::IsPreflight(http)) return answer(origins_.AnswerPreflight(http));
-    if (!origins_.Allows(http)) {
+    if (Origins::IsPreflight(http)) return answer(origins_->AnswerPreflight(http));
+    if (!origins_->Allows(http)) {
       return answer(
           ErrorAnswer(absl::PermissionDeniedError("origin: is not one of api.allowed_origins")));
     }
     HttpCall page;  // what Open looks at
     if (const std::string_view origin = http.Header("origin"); !origin.empty()) {
       page.headers.push_back({"origin", std::string(origin)});
-      answer = [this, page = std::move(page), answer = std::move(answer)](HttpAnswer out) {
-        origins_.Open(page, out);
+      // A call may be answered on a thread that is not waited for at the end.
+      answer = [origins = origins_, page = std::move(page),
+                answer = std::move(answer)](HttpAnswer out) {
+        origins->Open(page, out);
         answer(std::move(out));
       };
     }
@@ -215,12 +219,12 @@ class Api final : public ApiServer, private HttpService {
     }
     HttpAnswer answer = ErrorAnswer(why);
     answer.status = status;
-    if (origins_.Allows(head)) origins_.Open(head, answer);
+    if (origins_->Allows(head)) origins_->Open(head, answer);
     return answer;
   }
 
   Handlers& handlers_;
-  const Origins origins_;
+  const std::shared_ptr<const Origins> origins_;
   const std::string document_;
   const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
   ApiCalls calls_;

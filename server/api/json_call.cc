@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "common/base/status.h"
 #include "common/json/json_text.h"
 #include "nlohmann/json.hpp"
@@ -54,26 +55,12 @@ absl::Status InOurWords(std::string_view said) {
                          type.empty() ? "" : ", of type ", type);
 }
 
-// The text with `null` in place of NaN, Infinity and -Infinity where they stand outside of strings.
-std::string WithoutBareNan(std::string_view text) {
-  static constexpr std::array<std::string_view, 3> kWords = {"NaN", "-Infinity", "Infinity"};
-  std::string out;
-  out.reserve(text.size());
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_string = !in_string;
-    if (in_string && c == '\\' && i + 1 < text.size()) out += text[i++];
-    const auto* const word = std::ranges::find_if(
-        kWords, [&](std::string_view w) { return text.substr(i).starts_with(w); });
-    if (in_string || word == kWords.end()) {
-      out += text[i];
-      continue;
-    }
-    out += "null";
-    i += word->size() - 1;
-  }
-  return out;
+// How a number that no double holds is written instead: it is beyond every range all the same.
+// Nothing for other numbers.
+std::string_view InsteadOf(std::string_view number) {
+  double value = 0;
+  if (!absl::SimpleAtod(ToAbsl(number), &value) || !std::isinf(value)) return {};
+  return value > 0 ? "1.7976931348623157e308" : "-1.7976931348623157e308";
 }
 
 }  // namespace
@@ -94,8 +81,37 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
   return text;
 }
 
+std::string WithPlainNumbers(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> kWords = {"NaN", "-Infinity", "Infinity"};
+  std::string out;
+  out.reserve(text.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    std::size_t taken = 1;
+    std::string_view instead;
+    const auto* const word =
+        std::ranges::find_if(kWords, [&](std::string_view w) { return rest.starts_with(w); });
+    if (in_string) {
+      if (rest[0] == '\\' && rest.size() > 1) taken = 2;
+      if (rest[0] == '"') in_string = false;
+    } else if (rest[0] == '"') {
+      in_string = true;
+    } else if (word != kWords.end()) {
+      taken = word->size();
+      instead = "null";
+    } else if (rest[0] == '-' || absl::ascii_isdigit(static_cast<unsigned char>(rest[0]))) {
+      taken = std::min(rest.find_first_not_of("+-.0123456789eE"), rest.size());
+      instead = InsteadOf(rest.substr(0, taken));
+    }
+    out += instead.empty() ? rest.substr(0, taken) : instead;
+    i += taken;
+  }
+  return out;
+}
+
 std::string WithoutOddRewards(std::string_view text) {
-  const std::string plain = WithoutBareNan(text);
+  const std::string plain = WithPlainNumbers(text);
   absl::StatusOr<Json> json = ParseJson(plain, {.depth_max = kJsonDepthMax});
   if (!json.ok() || !json->is_object()) return plain;
   const auto outcomes = json->find("outcomes");

@@ -23,9 +23,13 @@ absl::Status FromJson(std::string_view text, google::protobuf::Message& message)
 // Fields without a value are left out; names are as in JSON; 64-bit integers are strings.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 
-// A ReportRequest's text in which each reward that is no number is left out: it counts as the
-// default then. NaN and Infinity may be written without quotes, as some writers of JSON do. What is
-// no JSON stays as it is.
+// For rewards whose value must not decide whether they count: the text with `null` in place of NaN,
+// Infinity and -Infinity, which some writers of JSON write without quotes, and with the greatest
+// double in place of numbers beyond it. Strings stay as they are.
+std::string WithPlainNumbers(std::string_view text);
+
+// A ReportRequest's text WithPlainNumbers in which each reward that is no number is left out: it
+// counts as the default then. What is no JSON stays as it is.
 std::string WithoutOddRewards(std::string_view text);
 
 }  // namespace bandana::server

@@ -236,7 +236,8 @@ absl::StatusOr<RankCall> ParseRank(std::string_view body, bool with_slots) {
 
 absl::StatusOr<std::vector<SlotReward>> ParseRewards(std::string_view body, bool with_slots,
                                                      bool any_counts) {
-  const absl::StatusOr<Json> json = ParseJson(body, {.depth_max = kJsonDepthMax});
+  const std::string text = any_counts ? WithPlainNumbers(body) : std::string(body);
+  const absl::StatusOr<Json> json = ParseJson(text, {.depth_max = kJsonDepthMax});
   const auto number = [](const Json& value) -> std::optional<double> {
     if (!value.is_number()) return std::nullopt;
     return value.get<double>();

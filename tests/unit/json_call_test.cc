@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "bandana/v1/recommender.pb.h"
 #include "tests/support/status_matchers.h"
@@ -105,7 +107,13 @@ TEST(JsonCall, OddRewardsAreLeftOut) {
                           "[]", "{\"a\":1}", "\"\\\"NaN\""}) {
     EXPECT_FALSE(reward(odd).has_reward()) << odd;
   }
+  // What no double holds is out of range like any other such number, and takes no other along.
+  EXPECT_EQ(reward("1e400").reward(), std::numeric_limits<double>::max());
+  EXPECT_EQ(reward("-1e400").reward(), std::numeric_limits<double>::lowest());
+  EXPECT_EQ(reward("1e-400").reward(), 0);
   // Text is not touched.
+  EXPECT_THAT(WithoutOddRewards(R"({"outcomes":[{"decisionId":"1e400"}]})"),
+              HasSubstr(R"("1e400")"));
   EXPECT_THAT(WithoutOddRewards(R"({"outcomes":[{"decisionId":"NaN \" NaN"}]})"),
               HasSubstr(R"(NaN \" NaN)"));
 }

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "server/api/hashed_features.h"
 #include "tests/support/status_matchers.h"
 
@@ -134,18 +136,25 @@ TEST(PersonalizerCalls, OddRewardsOfPrivateModelsAreMissing) {
   EXPECT_EQ((*value(R"({"value":0.5})", false))[0].reward, 0.5);
   for (const char* odd :
        {"", "{", "[]", "{}", R"({"value":null})", R"({"value":NaN})", R"({"value":"1"})",
-        R"({"value":[1]})", R"({"value":true})", R"({"value":1e999})", "{\"value\":\"\xff\"}"}) {
+        R"({"value":[1]})", R"({"value":true})", "{\"value\":\"\xff\"}"}) {
     const auto taken = value(odd, true);
     ASSERT_THAT(taken, IsOk()) << odd;
     EXPECT_EQ((*taken)[0].reward, std::nullopt) << odd;
     EXPECT_THAT(value(odd, false).status(), StatusIs(absl::StatusCode::kInvalidArgument, ""))
         << odd;
   }
-  const auto slots = ParseRewards(
-      R"({"reward":[{"slotId":"1","value":1},{"slotId":"2","value":"x"}]})", true, true);
-  ASSERT_THAT(slots, IsOk());
-  EXPECT_EQ((*slots)[0].reward, 1);
-  EXPECT_EQ((*slots)[1].reward, std::nullopt);
+  // Beyond every range, as other numbers are.
+  EXPECT_EQ((*value(R"({"value":1e999})", true))[0].reward, std::numeric_limits<double>::max());
+  EXPECT_THAT(value(R"({"value":1e999})", false).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, ""));
+  for (const char* odd : {"\"x\"", "NaN", "null"}) {
+    const auto slots = ParseRewards(
+        absl::StrCat(R"({"reward":[{"slotId":"1","value":1},{"slotId":"2","value":)", odd, "}]}"),
+        true, true);
+    ASSERT_THAT(slots, IsOk()) << odd;
+    EXPECT_EQ((*slots)[0].reward, 1);
+    EXPECT_EQ((*slots)[1].reward, std::nullopt);
+  }
 }
 
 TEST(PersonalizerCalls, DecisionIdsFitAndDiffer) {

@@ -180,9 +180,8 @@ absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256
   if (bytes_ >= bytes_max_) {
     ++refused_;
     return absl::ResourceExhaustedError(
-        absl::StrCat("decision_id: ", entries_.size(),
-                     " named decisions are remembered, no further one fits "
-                     "(limits.decision_ids_mib_max); decisions without an id are served"));
+        "decision_id: as many named decisions are remembered as fit "
+        "(limits.decision_ids_mib_max); decisions without an id are served");
   }
   claimed_.insert(key);
   return std::nullopt;
