@@ -353,8 +353,8 @@ TEST_F(PostgresTest, WhatBecameOfAnAppendIsFoundOut) {
     expected.push_back("r" + std::to_string(++number));
     ASSERT_THAT(AppendSurely(*log, expected.back()), IsOk());
   };
-  append();
   for (int round = 0; round < 3; ++round) {
+    append();  // from here on the connection has its statement prepared
     // The server commits, and its answer does not arrive.
     proxy_->Set(FaultProxy::Mode::kDeaf);
     expected.push_back("r" + std::to_string(++number));

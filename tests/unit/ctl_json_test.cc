@@ -30,7 +30,8 @@ TEST(ToJson, KeepsLargeNumbersAsNumbersAndMapsAsObjects) {
   "features_clipped": 0,
   "rewards_clipped": 0,
   "grams_repaired": 0,
-  "refusals": []
+  "refusals": [],
+  "features": []
 }
 )");
 }
