@@ -16,7 +16,7 @@ if(BANDANA_BUILD_TESTS)
   # Pages of another origin, in Chromium.
   add_test(NAME api_browser_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/api_browser_test.py
     $<TARGET_FILE:bandana-server>)
-  set_tests_properties(api_browser_test PROPERTIES LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(api_browser_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
   # Microsoft's client of Personalizer, unchanged: `npm ci` of tests/personalizer put it into the build folder (./dev setup --full).
   add_test(NAME personalizer_client_test COMMAND Python3::Interpreter
     ${CMAKE_CURRENT_SOURCE_DIR}/personalizer/personalizer_client_test.py $<TARGET_FILE:bandana-server>

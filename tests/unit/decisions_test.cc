@@ -257,7 +257,8 @@ TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
   EXPECT_THAT(Select(deferred), StatusIs(Code::kInvalidArgument, "deferred: the model has no"));
   deferred.set_model("local");
   EXPECT_THAT(Select(deferred),
-              StatusIs(Code::kInvalidArgument, "deferred: model is LOCAL_REWARD"));
+              StatusIs(Code::kInvalidArgument,
+                       "deferred: the model's decisions are deferred on the device"));
   deferred.set_model("joint");
   EXPECT_THAT(Select(deferred), IsOk());
 }

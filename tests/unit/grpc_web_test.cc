@@ -162,7 +162,7 @@ TEST(OpenApi, DescribesEveryRpc) {
   const auto& fields = document["components"]["schemas"]["SelectRequest"]["properties"];
   EXPECT_EQ(static_cast<int>(fields.size()), v1::SelectRequest::descriptor()->field_count());
   EXPECT_EQ(fields["topK"]["type"], "integer");
-  EXPECT_EQ(fields["minVersion"]["type"], "string");
+  EXPECT_EQ(fields["decisionId"]["type"], "string");
   EXPECT_EQ(fields["context"]["type"], "object");
   EXPECT_EQ(fields["arms"]["$ref"], "#/components/schemas/ArmSet");
 }
