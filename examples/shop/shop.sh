@@ -1,7 +1,7 @@
 #!/bin/sh
 # A shop that learns what sells where, by curl: on the web jazz sells, elsewhere rock.
 #
-#   shop.sh http://127.0.0.1:7080          the address of api_listen
+#   shop.sh http://127.0.0.1:7073          the address of api_listen
 set -eu
 url=$1/v1/models/shop
 round=0
