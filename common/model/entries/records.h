@@ -48,8 +48,8 @@ struct ReportRecord {
   double reward = 0;
   PackedDoubles features;  // none, or d
   PackedKeys keys;         // models of effects: where there are features, as in EventRecord
-  // Of a decision that counts from its activation on: when it was made, and until when it can be
-  // activated. Else InfinitePast.
+  // When a decision that counts from its activation on was made, and until when it can be
+  // activated. InfinitePast for others.
   absl::Time decided = absl::InfinitePast();
   absl::Time activated_by = absl::InfinitePast();
 };

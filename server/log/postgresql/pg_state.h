@@ -89,7 +89,7 @@ class PgState final : public StateStore {
   const std::shared_ptr<const AeadKey> wrapping_;
 
   std::mutex change_mutex_;  // held by a change
-  // Of the change that may have taken place: it is found out before the next one.
+  // A change may have taken place: that is found out before the next one.
   bool unknown_ = false;
   bool took_place_ = false;  // what FindOut found
   std::int64_t version_ = 0;

@@ -33,7 +33,7 @@ struct Rpc {
   int posted = 0;  // calls that wait for clients, on each queue
   std::unique_ptr<Work> (*make_work)(const Callees& callees) = nullptr;
   bool hushable = false;  // Handlers::HushesReports is asked whether anybody may hear of a call
-  // Of the methods of Handlers: for listeners that are not gRPC's.
+  // Set for the methods of Handlers, for listeners that are not gRPC's.
   std::unique_ptr<Exchange> (*make_exchange)() = nullptr;
 
   // The rpc's name without its service.
