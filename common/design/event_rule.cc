@@ -9,8 +9,8 @@ namespace {
 
 constexpr absl::Duration kLogWait = absl::Minutes(10);  // of a decision for its place in the log
 
-constexpr std::string_view kDeferredOnDevice =
-    "the model's decisions are deferred on the device, by the SDK";
+constexpr std::string_view kClosedOnDevice =
+    "the model's reward windows close on the device; its decisions cannot be deferred";
 constexpr std::string_view kNoWindow =
     "the model has no reporting.reward_window: a decision counts when its report comes, and one "
     "that is not shown is not reported";
@@ -20,7 +20,7 @@ constexpr std::string_view kNoWindow =
 EventRule EventRuleOf(const PublicSpec& spec) {
   if (!ClosesWindows(spec)) {
     return {.decided_after = spec.token_lifetime,
-            .no_deferral = spec.reward_window ? kDeferredOnDevice : kNoWindow};
+            .no_deferral = spec.reward_window ? kClosedOnDevice : kNoWindow};
   }
   const absl::Duration window = spec.reward_window->duration;
   const absl::Duration open = window + spec.reward_window->grace;

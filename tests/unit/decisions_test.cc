@@ -256,9 +256,9 @@ TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
   deferred.set_deferred(true);
   EXPECT_THAT(Select(deferred), StatusIs(Code::kInvalidArgument, "deferred: the model has no"));
   deferred.set_model("local");
-  EXPECT_THAT(Select(deferred),
-              StatusIs(Code::kInvalidArgument,
-                       "deferred: the model's decisions are deferred on the device"));
+  EXPECT_THAT(
+      Select(deferred),
+      StatusIs(Code::kInvalidArgument, "deferred: the model's reward windows close on the device"));
   deferred.set_model("joint");
   EXPECT_THAT(Select(deferred), IsOk());
 }
