@@ -107,6 +107,11 @@ class HostedModel {
 
   virtual const ModelSpec& spec() const = 0;
   virtual const std::array<std::byte, 16>& instance() const = 0;
+  // Nothing: this server owns the model. Else it follows the owner, which is reached there (empty:
+  // nobody owns the model now): it is for selecting alone, and what changes the model is for the
+  // owner. Changes that come all the same are answered UNAVAILABLE, but for RecordSlots, which
+  // hands the decision on.
+  virtual std::optional<std::string> owner() const { return std::nullopt; }
   virtual std::uint64_t epoch() const = 0;
   virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;

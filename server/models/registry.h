@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@
 #include "server/models/hosted_model.h"
 
 namespace bandana::server {
+
+using HandDecision = std::function<void(const std::string& owner, const std::string& model,
+                                        std::span<const Decision> slots)>;
 
 // A model that is not served: one that could not be opened, or is being opened.
 struct AbsentModel {
@@ -48,6 +52,11 @@ class ModelRegistry {
     absl::Duration token_lifetime_max = absl::InfiniteDuration();
     // What the disk of a folder has free.
     FreeBytesOf free_bytes = FreeBytes;
+    // Where other servers of the store reach this one; empty: it serves its models alone.
+    std::string address;
+    // Takes the slots of a decision for the model, to be recorded by its owner at this address.
+    // Waits for nobody; what is lost is lost.
+    HandDecision hand_decision;
   };
   // Finds the models that CreateModel made in earlier runs and opens them, unless `open_later`; one
   // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
