@@ -39,6 +39,10 @@ absl::StatusOr<std::shared_ptr<StateStore>> LogEngine::OpenState(const std::stri
   return StateInFolder(folder);
 }
 
+absl::StatusOr<std::unique_ptr<FollowedLog>> LogEngine::Follow(const std::string& folder) const {
+  return FailedPrecondition("the log in ", folder, " is of no server but this one");
+}
+
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenLog(const LogEngine& engine,
                                                    const std::string& folder, const LogUse& use) {
   const std::string_view holder = HolderOf(folder);

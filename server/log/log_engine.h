@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/log/state/state_store.h"
+#include "server/log/store_watch.h"
 #include "server/log/update_log.h"
 
 namespace bandana::server {
@@ -79,6 +80,15 @@ class LogEngine {
   virtual absl::StatusOr<std::vector<StoredModel>> Models() const {
     return std::vector<StoredModel>();
   }
+  // For servers that serve the store's models together. `address`: where the others reach this one.
+  // Null: nobody shares this store.
+  virtual std::unique_ptr<StoreWatch> Watch(const std::string& /*address*/) const {
+    return nullptr;
+  }
+  // The log of the folder's model for reading alone; it ends at its beginning until it is told
+  // otherwise. Errors: as Open; FAILED_PRECONDITION nobody shares this store.
+  virtual absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder) const;
+
   // What servers of the store share; null: each server has its own files. Errors: those of a key
   // file.
   virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {

@@ -12,7 +12,7 @@ constexpr std::uint64_t kReadEntries = 4096;
 
 }  // namespace
 
-absl::Status ForEachEntry(const UpdateLog& log, LogPosition after,
+absl::Status ForEachEntry(const LogReader& log, LogPosition after,
                           const std::function<absl::Status(const LogEntry&)>& take,
                           std::uint64_t through) {
   std::vector<LogEntry> entries;

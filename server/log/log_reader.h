@@ -11,9 +11,9 @@
 namespace bandana::server {
 
 // Hands over every entry after the position, in order, up to the sequence `through`. Ends with the
-// first error: what `take` answers, or that of UpdateLog::Read, when the entries before the damage
+// first error: what `take` answers, or that of LogReader::Read, when the entries before the damage
 // have been handed over.
-absl::Status ForEachEntry(const UpdateLog& log, LogPosition after,
+absl::Status ForEachEntry(const LogReader& log, LogPosition after,
                           const std::function<absl::Status(const LogEntry&)>& take,
                           std::uint64_t through = std::numeric_limits<std::uint64_t>::max());
 

@@ -27,7 +27,7 @@ absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
 
 }  // namespace
 
-ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log,
+ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const LogReader& log,
                      UserIndex& users, const Clock& clock, absl::Duration tick_max,
                      std::uint64_t rebuild_entries, std::unique_ptr<Learner> learner, Start start,
                      Hooks hooks)
@@ -288,6 +288,7 @@ absl::Status ApplyLoop::Publish() {
   best_arm_.store(learner_->best_arm().value_or(-1), std::memory_order_relaxed);
   // Under the mutex, so that no waiter misses it between its check and its sleep.
   std::lock_guard lock(mutex_);
+  epoch_.store(state_.epoch, std::memory_order_release);
   applied_.store(sequence, std::memory_order_release);
   return absl::OkStatus();
 }

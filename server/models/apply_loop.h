@@ -57,7 +57,7 @@ class ApplyLoop {
   };
 
   // All references must outlive the loop. `learner` is the path's at `start.state`.
-  ApplyLoop(const ModelSpec& spec, const EventPath& path, const UpdateLog& log, UserIndex& users,
+  ApplyLoop(const ModelSpec& spec, const EventPath& path, const LogReader& log, UserIndex& users,
             const Clock& clock, absl::Duration tick_max, std::uint64_t rebuild_entries,
             std::unique_ptr<Learner> learner, Start start, Hooks hooks);
   ~ApplyLoop();
@@ -75,6 +75,8 @@ class ApplyLoop {
 
   std::shared_ptr<const ServedPosterior> posterior() const { return posterior_.load(); }
   std::uint64_t applied() const { return applied_.load(std::memory_order_acquire); }
+  // As of applied().
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   // The ledger as of applied().
   std::shared_ptr<const Ledger> ledger() const { return ledger_.load(); }
   int nodes() const { return nodes_.load(std::memory_order_relaxed); }
@@ -145,7 +147,7 @@ class ApplyLoop {
 
   const ModelSpec& spec_;
   const EventPath& path_;
-  const UpdateLog& log_;
+  const LogReader& log_;
   UserIndex& users_;
   const Clock& clock_;
   const absl::Duration tick_max_;
@@ -173,6 +175,7 @@ class ApplyLoop {
   SharedCell<const ServedPosterior> posterior_;
   SharedCell<const Ledger> ledger_;
   std::atomic<std::uint64_t> applied_{0};
+  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<int> nodes_{0};
   std::atomic<std::uint64_t> grams_repaired_{0};
   std::atomic<std::int64_t> best_arm_{-1};

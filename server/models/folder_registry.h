@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,17 +41,22 @@ class Registry final : public ModelRegistry {
         stepped_(options.stepped),
         token_lifetime_max_(options.token_lifetime_max),
         free_bytes_(options.free_bytes),
+        address_(options.address),
+        hand_decision_(options.hand_decision),
         clock_(clock),
         alias_store_(options.data_dir, std::move(shared)) {
     models_.store(std::make_shared<const Models>());
     bound_.store(std::make_shared<const BoundAliases>());
   }
+  ~Registry() override { StopWatching(); }
 
   // Finds models and aliases of earlier runs, and of other servers of the store: models are absent
   // until they are opened.
   absl::Status FindStored();
   // Opens those.
   std::vector<AbsentModel> OpenStored();
+  // Where servers share the store: watches it from now on, and takes models over and gives them up.
+  void StartWatching();
 
   std::shared_ptr<HostedModel> Find(std::string_view name) const override {
     const auto models = models_.load();
@@ -76,6 +86,7 @@ class Registry final : public ModelRegistry {
 
   std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
   void Recover() override;
+  void Leave() override;
   absl::Status MayUpdate(std::string_view name) const override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
   absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name) override;
@@ -115,6 +126,9 @@ class Registry final : public ModelRegistry {
   static bool MayHide(const Entry& entry) {
     return entry.spec == nullptr || HidesReports(entry.spec->public_spec);
   }
+  // What a restart would take up, as far as it can differ: the configuration, and the files that it
+  // names.
+  static std::string FingerprintOf(const ModelSpec& spec);
   std::string Folder(std::string_view name) const { return folder_ + "/" + std::string(name); }
   // Under store_mutex_.
   void Store(Models models) {
@@ -178,7 +192,41 @@ class Registry final : public ModelRegistry {
   // An entry of a model of an earlier run that is to be opened, or says why it cannot be.
   Entry StoredEntry(const std::string& name) const;
   absl::Status AddConfiguredJob(ModelSpec spec, Jobs& jobs);
-  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec, bool accept_lost = false);
+  // kAny: as its owner, or following another server that owns it. kOwn: as its owner. kAcceptLost:
+  // HostedModelOptions::accept_lost.
+  enum class As : std::uint8_t { kAny, kOwn, kAcceptLost };
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenModel(ModelSpec spec, As as = As::kAny);
+  absl::StatusOr<HostedModelOptions> ModelOptions(const ModelSpec& spec, As as);
+  // `followed`: HostedModelOptions.
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenOwned(
+      ModelSpec spec, As as, std::shared_ptr<const std::string> followed = nullptr);
+
+  // What follows is in registry_roles.cc. The model as the view has it; null: it does not.
+  static const SharedModel* SharedIn(const StoreView& view, std::string_view name);
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenShared(ModelSpec spec);
+  absl::StatusOr<std::shared_ptr<HostedModel>> OpenFollowed(ModelSpec spec,
+                                                            const SharedModel& seen);
+  void StopWatching();
+  // One look, which all followed models see. Errors: StoreWatch::Look's.
+  absl::StatusOr<std::shared_ptr<const StoreView>> Look();
+  void Watch();
+  void WatchOnce();
+  // What is to be done about roles, as the view is. Of the watching thread.
+  Jobs RolesDue(const StoreView& view);
+  void AddRoleJob(const SharedModel& shared, std::span<const std::string> servers, Jobs& jobs);
+  // Whether the model that another server owned is this one's turn now.
+  bool MayClaim(const SharedModel& shared, std::span<const std::string> servers);
+  // Whether the model that this server owns is another one's turn.
+  bool MayHandOver(const SharedModel& shared);
+  absl::Status Promote(const std::string& name);
+  absl::Status StepDown(const std::string& name);
+  absl::Status FollowAnew(const std::string& name);
+  // Of a model made at run time: what its owner may have made of its configuration. Whether it was
+  // another one.
+  bool TakeStoredConfig(const std::string& name);
+  absl::Status Replace(const std::string& name, absl::StatusOr<std::shared_ptr<HostedModel>> model);
+  absl::Status TakeIn(const std::string& name);
+  absl::Status LetGo(const std::string& name);
   // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
   absl::Status Reopen(const std::string& name, ModelSpec spec);
   // Waits until nobody uses a model that is not found any more.
@@ -189,10 +237,12 @@ class Registry final : public ModelRegistry {
   absl::Status CheckFree(const std::string& name, std::size_t others = 0) const;
   // Also that no import and no folder has it. Under mutex_.
   absl::Status CheckFreeForCopy(const std::string& name) const;
+  // Errors: UNAVAILABLE another server owns it.
+  static absl::Status CheckOwned(std::string_view name, const Entry& entry);
   absl::Status CheckKey(const ModelSpec& spec);
   absl::Status CheckRoom(std::uint64_t bytes, int times) const;
   absl::StatusOr<std::shared_ptr<HostedModel>> Add(ModelSpec spec, bool configured,
-                                                   bool accept_lost = false);
+                                                   As as = As::kAny);
   // The server's noise key, made at the first central model; null for other modes.
   absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyFor(const ModelSpec& spec);
   // Gives the half-made folder its name, then opens the model in it.
@@ -210,6 +260,8 @@ class Registry final : public ModelRegistry {
   const bool stepped_;
   const absl::Duration token_lifetime_max_;
   const FreeBytesOf free_bytes_;
+  const std::string address_;  // of this server, for the others; empty: there are none
+  const HandDecision hand_decision_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_
   std::shared_ptr<const NoiseKey> noise_key_;
@@ -225,6 +277,28 @@ class Registry final : public ModelRegistry {
   SharedCell<const Models> models_;
   SharedCell<const BoundAliases> bound_;
   SharedCell<const absl::Status> aliases_lost_;  // null: the file of aliases was read
+
+  // Where servers share the store.
+  std::mutex watch_mutex_;             // for watch_
+  std::unique_ptr<StoreWatch> watch_;  // null: they do not
+  std::atomic<bool> leaving_{false};
+  std::mutex watching_mutex_;
+  std::condition_variable watching_changed_;
+  bool stop_watching_ = false;
+  std::thread watching_;
+  // Of the watching thread.
+  std::future<void> changing_;
+  bool away_ = false;
+  absl::Time aliases_at_ = absl::InfinitePast();
+  struct Turn {
+    absl::Time free_since = absl::InfiniteFuture();  // nobody owns it
+    std::string first;                               // who should own it
+    absl::Time first_since;
+    std::string handed_to;                    // it was given up for this server
+    absl::Time tried = absl::InfinitePast();  // to open it, while it is absent
+    std::int64_t files = 0;                   // StateVersions::files that was looked at
+  };
+  std::map<std::string, Turn, std::less<>> turns_;  // by model
 };
 
 }  // namespace bandana::server

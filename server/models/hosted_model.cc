@@ -59,6 +59,7 @@ absl::Status Model::Start() {
                                     .warn = warn_,
                                     .stepped = options_.stepped,
                                     .accept_lost = options_.accept_lost,
+                                    .followed = options_.followed,
                                     .binding = options_.noise_binding},
                                    users_, counters_));
   BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
@@ -222,13 +223,7 @@ absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
 }
 
 absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
-  if (user.empty() || user.size() > kUserIdBytesMax) {
-    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
-  }
-  return UserNodesOf(spec_).Resolve(spec_, user, [this](std::string_view id) {
-    const int put = user_groups_->NodeOf(id);
-    return put >= 0 ? put : users_.Find(id);
-  });
+  return ResolveIn(spec_, *user_groups_, users_, user);
 }
 
 absl::Status Model::RecordSlots(std::span<const Decision> slots) {
@@ -331,11 +326,7 @@ absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
   return lock;
 }
 
-absl::Status Model::CheckUpdate(const ModelSpec& spec) const {
-  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state_));
-  BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
-  return CheckSameModel(stored, IdentityOf(spec, stored.instance));
-}
+absl::Status Model::CheckUpdate(const ModelSpec& spec) const { return CheckStored(*state_, spec); }
 
 void Model::Retire() {
   // What it applied since the last checkpoint is read from the log otherwise, which takes longer.
@@ -442,11 +433,7 @@ absl::StatusOr<ExportedFile> Model::ExportToFile() {
 void Model::CountVectors(std::uint64_t arms, std::uint64_t clipped) {
   if (clipped > 0) counts_.FeaturesClipped(clipped);
   if (!values_.AddRaw(arms, clipped)) return;
-  warn_(absl::StrCat("model ", spec_.public_spec.name,
-                     ": more than 1 % of the vectors of its decisions are longer than "
-                     "feature_l2_max = ",
-                     spec_.public_spec.feature_l2_max,
-                     " and are scaled to it: what is large in them outweighs all else"));
+  warn_(ClippedText(spec_));
 }
 
 v1::GetStatsResponse Model::Stats() const {

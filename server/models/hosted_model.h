@@ -78,6 +78,9 @@ struct HostedModelOptions {
   // Open although the store was put back to the past (NeedsEpoch): every principal is charged once
   // more, and a new epoch is open when Open returns. Nothing is published before.
   bool accept_lost = false;
+  // A checkpoint of the same log, encoded, that this server has followed to: it is begun from where
+  // it is newer than those of the store. Null: there is none.
+  std::shared_ptr<const std::string> followed;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
   // What the disk of a folder has free.
@@ -112,6 +115,8 @@ class HostedModel {
   // owner. Changes that come all the same are answered UNAVAILABLE, but for RecordSlots, which
   // hands the decision on.
   virtual std::optional<std::string> owner() const { return std::nullopt; }
+  // Under which this server owns the log, where servers share it; else 0.
+  virtual std::int64_t term() const { return 0; }
   virtual std::uint64_t epoch() const = 0;
   virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;

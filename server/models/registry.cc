@@ -82,9 +82,9 @@ absl::Status StoreArms(const ExportedArms& arms, const TablePlace& place) {
   return put();
 }
 
-// What a restart would take up, as far as it can differ: the configuration, and the files that it
-// names.
-std::string FingerprintOf(const ModelSpec& spec) {
+}  // namespace
+
+std::string Registry::FingerprintOf(const ModelSpec& spec) {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -102,8 +102,6 @@ std::string FingerprintOf(const ModelSpec& spec) {
   if (spec.effects && !spec.effects->users_file.empty()) add_time(spec.effects->users_file);
   return bytes;
 }
-
-}  // namespace
 
 absl::Status Registry::FindStored() {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
@@ -175,28 +173,41 @@ absl::Status Registry::CheckFree(const std::string& name, std::size_t others) co
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec, bool accept_lost) {
+absl::StatusOr<HostedModelOptions> Registry::ModelOptions(const ModelSpec& spec, As as) {
+  HostedModelOptions options;
+  options.log = log_;
+  options.checkpoint_seal = checkpoint_seal_;
+  options.stepped = stepped_;
+  options.accept_lost = as == As::kAcceptLost;
+  options.warn = [this, name = spec.public_spec.name](const std::string& message) {
+    Warn(name, message);
+  };
+  options.free_bytes = free_bytes_;
+  BANDANA_ASSIGN_OR_RETURN(options.noise_key, KeyFor(spec));
+  return options;
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenOwned(
+    ModelSpec spec, As as, std::shared_ptr<const std::string> followed) {
   const std::string name = spec.public_spec.name;
-  HostedModelOptions model_options;
-  model_options.log = log_;
-  model_options.checkpoint_seal = checkpoint_seal_;
-  model_options.stepped = stepped_;
-  model_options.accept_lost = accept_lost;
-  model_options.warn = [this, name](const std::string& message) { Warn(name, message); };
-  model_options.free_bytes = free_bytes_;
-  BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
+  BANDANA_ASSIGN_OR_RETURN(HostedModelOptions options, ModelOptions(spec, as));
+  options.followed = std::move(followed);
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
-                           HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
+                           HostedModel::Open(std::move(spec), Folder(name), clock_, options));
   return std::shared_ptr<HostedModel>(std::move(opened));
 }
 
-absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured,
-                                                           bool accept_lost) {
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec, As as) {
+  const bool shared = watch_ != nullptr && as == As::kAny;
+  return shared ? OpenShared(std::move(spec)) : OpenOwned(std::move(spec), as);
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Add(ModelSpec spec, bool configured, As as) {
   const std::string name = spec.public_spec.name;
   Entry entry{.configured = configured,
               .spec = std::make_shared<const ModelSpec>(spec),
               .fingerprint = FingerprintOf(spec)};
-  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenModel(std::move(spec), accept_lost);
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenModel(std::move(spec), as);
   if (model.ok()) {
     entry.model = *model;
   } else {
@@ -281,11 +292,12 @@ std::vector<AbsentModel> Registry::Configure(std::vector<ModelSpec> specs) {
 
 absl::Status Registry::Reopen(const std::string& name, ModelSpec spec) {
   const std::optional<Entry> before = EntryOf(name);
+  const As as = before->model->owner() ? As::kAny : As::kOwn;
   before->model->Retire();
   Entry entry{.configured = before->configured,
               .spec = std::make_shared<const ModelSpec>(spec),
               .fingerprint = FingerprintOf(spec)};
-  absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(std::move(spec));
+  absl::StatusOr<std::shared_ptr<HostedModel>> opened = OpenModel(std::move(spec), as);
   absl::Status done = opened.status();
   if (done.ok() && !entry.configured) done = (*opened)->StoreConfig(entry.spec->config);
   if (done.ok()) {
@@ -297,7 +309,7 @@ absl::Status Registry::Reopen(const std::string& name, ModelSpec spec) {
   Warn(name, absl::StrCat("cannot be opened with its new configuration: ", done.message(),
                           "; it is opened as before"));
   Entry again = *before;
-  opened = OpenModel(*again.spec);
+  opened = OpenModel(*again.spec, as);
   if (opened.ok()) {
     again.model = *std::move(opened);
   } else {
@@ -329,12 +341,19 @@ void Registry::Recover() {
   }
 }
 
+absl::Status Registry::CheckOwned(std::string_view name, const Entry& entry) {
+  if (entry.model == nullptr || !entry.model->owner()) return absl::OkStatus();
+  return Unavailable("another server owns model ", ToAbsl(name), " now; try again");
+}
+
 absl::Status Registry::MayUpdate(std::string_view name) const {
   const std::optional<Entry> entry = EntryOf(name);
   if (!entry) return AbsenceOf(*this, name);
-  if (!entry->configured) return absl::OkStatus();
-  return FailedPrecondition("model ", ToAbsl(name),
-                            " is in the configuration file; change it there, and send SIGHUP");
+  if (entry->configured) {
+    return FailedPrecondition("model ", ToAbsl(name),
+                              " is in the configuration file; change it there, and send SIGHUP");
+  }
+  return CheckOwned(name, *entry);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
@@ -379,7 +398,8 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Finish(ModelSpec spec,
     RemoveFolder(folder).IgnoreError();
     return published;
   }
-  absl::StatusOr<std::shared_ptr<HostedModel>> model = Add(std::move(spec), /*configured=*/false);
+  absl::StatusOr<std::shared_ptr<HostedModel>> model =
+      Add(std::move(spec), /*configured=*/false, As::kOwn);
   if (!model.ok()) {
     Remove(folder_name);
     RemoveFolder(folder).IgnoreError();
@@ -489,6 +509,7 @@ absl::Status Registry::Delete(std::string_view name) {
     return FailedPrecondition("model ", ToAbsl(name),
                               " is in the configuration file; remove it there");
   }
+  BANDANA_RETURN_IF_ERROR(CheckOwned(name, *entry));
   BANDANA_RETURN_IF_ERROR(MayLeave(name));
   const std::weak_ptr<HostedModel> model = entry->model;
   entry.reset();
@@ -539,6 +560,7 @@ absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options
   BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<SharedFiles> shared, options.log->Shared());
   auto registry = std::make_unique<Registry>(options, std::move(shared), clock);
   BANDANA_RETURN_IF_ERROR(registry->FindStored());
+  registry->StartWatching();
   if (!options.open_later) {
     for (const AbsentModel& absent : registry->OpenStored()) {
       if (options.warn) options.warn(absent.name, std::string(absent.why.message()));

@@ -89,6 +89,9 @@ class ModelRegistry {
   // pass (UNAVAILABLE).
   virtual void Recover() {}
   virtual void SetModelsMax(int /*models_max*/) {}
+  // This server is about to end: other servers of the store need not count on it, and it takes no
+  // further models over. Those that it owns it gives up when it ends.
+  virtual void Leave() {}
   // A model made at run time; its configuration is durable before this returns. Errors:
   // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
   virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;

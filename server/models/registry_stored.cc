@@ -99,7 +99,7 @@ absl::StatusOr<std::uint64_t> Registry::OpenEpoch(std::string_view name) {
   if (!entry || entry->model != nullptr || !IsNeedsEpoch(entry->why)) {
     return ModelRegistry::OpenEpoch(name);
   }
-  BANDANA_ASSIGN_OR_RETURN(model, Add(*entry->spec, entry->configured, /*accept_lost=*/true));
+  BANDANA_ASSIGN_OR_RETURN(model, Add(*entry->spec, entry->configured, As::kAcceptLost));
   Warn(std::string(name), "is served again, in a new epoch: every user was charged once more");
   return model->epoch();
 }

@@ -12,16 +12,20 @@
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
+#include "server/log/postgresql/pg_followed_log.h"
 #include "server/log/postgresql/pg_log.h"
 #include "server/log/postgresql/pg_pool.h"
 #include "server/log/postgresql/pg_secret.h"
 #include "server/log/postgresql/pg_shared.h"
 #include "server/log/postgresql/pg_state.h"
+#include "server/log/postgresql/pg_watch.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr std::size_t kIdBytes = 16;
+// With a look at all models: who waits longer learns late that an owner is gone.
+constexpr absl::Duration kWatchPatience = absl::Seconds(2);
 constexpr char kHead[] = "bandana-log-postgresql 1\nlog ";
 
 // Which log a folder has: a line of its format and one of the log's id.
@@ -144,6 +148,14 @@ class PgEngine final : public LogEngine {
                .files = rows.Int(row, 3), .arms = rows.Int(row, 4), .users = rows.Int(row, 5)}});
     }
     return models;
+  }
+  std::unique_ptr<StoreWatch> Watch(const std::string& address) const override {
+    return MakePgWatch({.connection = settings_.connection, .patience = kWatchPatience},
+                       settings_.holder, address);
+  }
+  absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder) const override {
+    BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
+    return FollowPgLog(OptionsOf(id, {}));
   }
   absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const override {
     BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const AeadKey> key, KeyOf("shared"));

@@ -16,13 +16,12 @@
 #include "server/log/log_state.h"
 #include "server/log/postgresql/pg_batch.h"
 #include "server/log/postgresql/pg_lease.h"
+#include "server/log/postgresql/pg_reader.h"
 #include "server/log/postgresql/pg_tables.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr int kBatchesRead = 64;      // at most at a time
-constexpr int kEntriesPerBatch = 16;  // that a reader expects
 // The newest entries are kept: whoever learns from them reads them as soon as they are durable.
 constexpr std::size_t kTailBytesMax = 16 << 20;
 constexpr int kBatchesDropped = 256;  // in one transaction
@@ -53,9 +52,6 @@ constexpr char kAppend[] =
     "SELECT bandana.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
     " $17, $18, $19, $20, $21, $22, $23)";
 constexpr char kTrim[] = "SELECT bandana.trim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-constexpr char kRead[] =
-    "SELECT last_sequence, first_sequence, hash_before, seal_key, records FROM bandana.batches"
-    " WHERE log = $1 AND last_sequence > $2 ORDER BY last_sequence LIMIT $3";
 constexpr char kOldest[] =
     "SELECT max(last_sequence) FROM (SELECT last_sequence FROM bandana.batches"
     " WHERE log = $1 AND last_sequence <= $2 ORDER BY last_sequence LIMIT $3) AS oldest";
@@ -92,22 +88,16 @@ class PgLog final : public UpdateLog {
   explicit PgLog(PgLogOptions options) : options_(std::move(options)) {}
 
   absl::Status Open() {
-    if (!options_.key_file.empty()) {
-      BANDANA_ASSIGN_OR_RETURN(seal_, PgSeal::FromFile(options_.key_file));
-    } else if (options_.must_seal) {
-      return FailedPrecondition(
-          "log.postgresql.key_file: is required for models whose log holds raw rewards that the"
-          " server releases with noise");
-    }
+    BANDANA_ASSIGN_OR_RETURN(seal_, SealOf(options_));
+    reader_ = std::make_unique<PgReader>(options_.server, options_.id, seal_.get());
     BANDANA_ASSIGN_OR_RETURN(writer_, Connect(options_.server));
     BANDANA_RETURN_IF_ERROR(Claim());
     // From here on the log changes by this object alone.
     lease_ = std::make_unique<PgLease>(options_.server, options_.id, term_, options_.lease);
-    BANDANA_ASSIGN_OR_RETURN(reader_, PgConnection::Open(options_.server));
     BANDANA_ASSIGN_OR_RETURN(state_, ReadState(*writer_));
     opened_ = state_.log;
     if (seal_ == nullptr) return CheckNotSealed();
-    BANDANA_RETURN_IF_ERROR(ReadKeys());
+    BANDANA_ASSIGN_OR_RETURN(tried_key_, reader_->ReadKeys());
     return NewKey();
   }
 
@@ -159,16 +149,18 @@ class PgLog final : public UpdateLog {
     std::uint64_t until = through;
     StoredBatch cut;
     if (!oldest.IsNull(0, 0)) {
-      BANDANA_ASSIGN_OR_RETURN(const PgResult rest,
-                               Ask(kRead, {PgValue::Bytes(options_.id),
-                                           PgValue::Int(oldest.Int(0, 0)), PgValue::Int(1)}));
+      BANDANA_ASSIGN_OR_RETURN(
+          const PgResult rest,
+          Ask(kReadBatches,
+              {PgValue::Bytes(options_.id), PgValue::Int(oldest.Int(0, 0)), PgValue::Int(1)}));
       // More whole batches behind them wait for the next slice.
       const bool more = rest.rows() > 0 && static_cast<std::uint64_t>(rest.Int(0, 0)) <= through;
       if (more) until = static_cast<std::uint64_t>(oldest.Int(0, 0));
     }
     if (until == through) {
-      BANDANA_ASSIGN_OR_RETURN(const PgResult rest, Ask(kRead, {PgValue::Bytes(options_.id),
-                                                                Number(through), PgValue::Int(1)}));
+      BANDANA_ASSIGN_OR_RETURN(
+          const PgResult rest,
+          Ask(kReadBatches, {PgValue::Bytes(options_.id), Number(through), PgValue::Int(1)}));
       if (rest.rows() > 0) {
         BANDANA_ASSIGN_OR_RETURN(cut, DecodeBatchRow(rest, 0));
       }
@@ -195,11 +187,11 @@ class PgLog final : public UpdateLog {
   absl::Status Read(const LogPosition& after, int entries_max,
                     std::vector<LogEntry>& out) const override {
     if (ReadTail(after, entries_max, out)) return absl::OkStatus();
-    return ReadFrom(after.sequence, &after, entries_max, out);
+    return reader_->Read(after.sequence, &after, last(), entries_max, out);
   }
   absl::Status ReadLeft(std::uint64_t sequence, int entries_max,
                         std::vector<LogEntry>& out) const override {
-    return ReadFrom(sequence, nullptr, entries_max, out);
+    return reader_->Read(sequence, nullptr, last(), entries_max, out);
   }
 
   LogPosition last() const override {
@@ -212,7 +204,7 @@ class PgLog final : public UpdateLog {
   }
 
   absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const override {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, ReadRows(kIds));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, reader_->Rows(kIds));
     for (int row = 0; row < rows.rows(); ++row) {
       RememberedId id{.bucket = rows.Int(row, 0),
                       .kind = static_cast<std::uint8_t>(rows.Int(row, 2))};
@@ -227,7 +219,7 @@ class PgLog final : public UpdateLog {
     return CheckCount(rows, opened_.ids, "decision ids");
   }
   absl::Status ForEachCell(const std::function<void(const Cell&)>& visit) const override {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, ReadRows(kCells));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, reader_->Rows(kCells));
     for (int row = 0; row < rows.rows(); ++row) {
       if (rows.Int(row, 0) != row) return DataLoss("cell ", row, " of the log is missing");
       BANDANA_ASSIGN_OR_RETURN(const Cell cell, DecodeCell(row, rows.Bytes(row, 1)));
@@ -236,7 +228,7 @@ class PgLog final : public UpdateLog {
     return CheckCount(rows, opened_.cells, "cells");
   }
   absl::Status ForEachChunk(const std::function<void(const IdChunk&)>& visit) const override {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, ReadRows(kChunks));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult rows, reader_->Rows(kChunks));
     for (int row = 0; row < rows.rows(); ++row) {
       IdChunk chunk{.issuer = static_cast<std::uint64_t>(rows.Int(row, 0)),
                     .kind = static_cast<std::uint8_t>(rows.Int(row, 1)),
@@ -288,15 +280,6 @@ class PgLog final : public UpdateLog {
                              writer_->Run(kKeys, {PgValue::Bytes(options_.id)}));
     if (keys.rows() == 0) return absl::OkStatus();
     return FailedPrecondition("log.postgresql.key_file: the log is sealed, and no key is given");
-  }
-  absl::Status ReadKeys() {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult keys,
-                             writer_->Run(kKeys, {PgValue::Bytes(options_.id)}));
-    for (int row = 0; row < keys.rows(); ++row) {
-      BANDANA_RETURN_IF_ERROR(seal_->AddKey(keys.Int(row, 0), keys.Bytes(row, 1)));
-      tried_key_ = std::max(tried_key_, keys.Int(row, 0));
-    }
-    return absl::OkStatus();
   }
   // What is appended from now on dies with another key. Each try has a number of its own: a key is
   // used once the database is known to have it, and an insert that comes late replaces none.
@@ -472,67 +455,6 @@ class PgLog final : public UpdateLog {
     return false;
   }
 
-  // The entries after `sequence`; `after`: their hash must continue this one.
-  absl::Status ReadFrom(std::uint64_t sequence, const LogPosition* after, int entries_max,
-                        std::vector<LogEntry>& out) const {
-    const LogPosition end = last();
-    const std::uint64_t through =
-        std::min(end.sequence, sequence + static_cast<std::uint64_t>(entries_max));
-    const int batches = std::clamp(entries_max / kEntriesPerBatch, 1, kBatchesRead);
-    const std::lock_guard lock(reader_mutex_);
-    std::optional<LogPosition> at;
-    if (after != nullptr) at = *after;
-    while (sequence < through) {
-      BANDANA_ASSIGN_OR_RETURN(
-          const PgResult rows,
-          RunReader(kRead, {PgValue::Bytes(options_.id), Number(sequence), PgValue::Int(batches)}));
-      if (rows.rows() == 0) return DataLoss("log entry ", sequence + 1, " is missing");
-      for (int row = 0; row < rows.rows() && sequence < through; ++row) {
-        BANDANA_ASSIGN_OR_RETURN(const StoredBatch batch, DecodeBatchRow(rows, row));
-        if (batch.first > sequence + 1) return DataLoss("log entry ", sequence + 1, " is missing");
-        LogPosition here{.sequence = batch.first - 1, .hash = batch.hash_before};
-        for (const std::string& record : batch.records) {
-          if (at && here.sequence == at->sequence && here.hash != at->hash) {
-            return DataLoss("log entry ", here.sequence + 1, " does not continue the running hash");
-          }
-          here = {.sequence = here.sequence + 1, .hash = ChainHash(here.hash, record)};
-          if (here.sequence <= sequence) continue;
-          if (here.sequence > through) break;
-          at = here;
-          sequence = here.sequence;
-          LogEntry& entry = out.emplace_back(LogEntry{here, record});
-          if (batch.key != 0) {
-            absl::StatusOr<std::string> plain = seal_->Open(batch.key, record);
-            if (!plain.ok()) {
-              out.pop_back();
-              return Annotate(plain.status(), absl::StrCat("log entry ", here.sequence));
-            }
-            entry.record = *std::move(plain);
-          }
-        }
-      }
-    }
-    if (at && at->sequence == end.sequence && *at != end) {
-      return DataLoss("log entry ", end.sequence, " differs from the log's stored end");
-    }
-    return absl::OkStatus();
-  }
-  // Requires reader_mutex_. What only reads may be asked again.
-  absl::StatusOr<PgResult> RunReader(const char* sql, const PgValues& values) const {
-    for (int tried = 0;; ++tried) {
-      if (reader_ == nullptr) {
-        BANDANA_ASSIGN_OR_RETURN(reader_, PgConnection::Open(options_.server));
-      }
-      absl::StatusOr<PgResult> result = reader_->Run(sql, values);
-      if (result.ok()) return result;
-      reader_.reset();
-      if (tried > 0) return Unavailable(result.status().message());
-    }
-  }
-  absl::StatusOr<PgResult> ReadRows(const char* sql) const {
-    const std::lock_guard lock(reader_mutex_);
-    return RunReader(sql, {PgValue::Bytes(options_.id)});
-  }
   static absl::Status CheckCount(const PgResult& rows, std::uint64_t expected,
                                  std::string_view what) {
     if (static_cast<std::uint64_t>(rows.rows()) == expected) return absl::OkStatus();
@@ -543,11 +465,10 @@ class PgLog final : public UpdateLog {
   std::int64_t term_ = 0;
   std::unique_ptr<PgLease> lease_;
   std::unique_ptr<PgConnection> writer_;  // null: lost
-  mutable std::mutex reader_mutex_;
-  mutable std::unique_ptr<PgConnection> reader_;  // null: lost
-  std::unique_ptr<PgSeal> seal_;                  // null: records are plain
-  std::int64_t key_ = 0;                          // what is appended is sealed under it
-  std::int64_t tried_key_ = 0;                    // the greatest number that a key was given
+  std::unique_ptr<PgSeal> seal_;          // null: records are plain
+  std::unique_ptr<PgReader> reader_;
+  std::int64_t key_ = 0;        // what is appended is sealed under it
+  std::int64_t tried_key_ = 0;  // the greatest number that a key was given
   std::uint64_t batches_of_key_ = 0;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
   PgState state_;
@@ -566,6 +487,14 @@ absl::Status Plain(const absl::Status& status) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options) {
+  if (!options.key_file.empty()) return PgSeal::FromFile(options.key_file);
+  if (!options.must_seal) return std::unique_ptr<PgSeal>();
+  return FailedPrecondition(
+      "log.postgresql.key_file: is required for models whose log holds raw rewards that the"
+      " server releases with noise");
+}
 
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start) {
   const auto connection = Connect(options.server);

@@ -23,6 +23,10 @@ struct PgLogOptions {
   bool must_seal = false;  // refuse to open without
 };
 
+// What the log's records are sealed under; null: they are plain. Errors: FAILED_PRECONDITION no key
+// file for a log that must be sealed; those of the key file.
+absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options);
+
 // Makes a new, empty log that continues `start`, in place of one of the same id. Errors: those of
 // PgConnection::Open.
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start);

@@ -29,6 +29,8 @@ class PgSeal {
   // Errors: FAILED_PRECONDITION wrapped under another key file; DATA_LOSS damaged.
   absl::Status AddKey(std::int64_t id, std::string_view wrapped);
 
+  bool Has(std::int64_t key) const { return Find(key) != nullptr; }
+
   // Keys that nothing is sealed under any more.
   void ForgetBefore(std::int64_t id);
 

@@ -53,4 +53,12 @@ bool ValueCounts::AddRaw(std::uint64_t arms, std::uint64_t clipped) {
   return !told_.exchange(true, std::memory_order_relaxed);
 }
 
+std::string ClippedText(const ModelSpec& spec) {
+  return absl::StrCat("model ", spec.public_spec.name,
+                      ": more than 1 % of the vectors of its decisions are longer than "
+                      "feature_l2_max = ",
+                      spec.public_spec.feature_l2_max,
+                      " and are scaled to it: what is large in them outweighs all else");
+}
+
 }  // namespace bandana::server

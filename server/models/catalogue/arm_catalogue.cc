@@ -175,6 +175,23 @@ std::shared_ptr<const Catalogue> ArmCatalogue::Change(std::span<const CatalogueA
   return next;
 }
 
+absl::Status ArmCatalogue::TakeOver() {
+  std::lock_guard lock(mutex_);
+  std::vector<CatalogueArm> arms;
+  BANDANA_ASSIGN_OR_RETURN(const RowsSince since, store_.ChangesSince(store_.version(), arms));
+  std::vector<std::uint32_t> removed;
+  if (since.whole) {
+    absl::flat_hash_set<std::uint32_t> left;
+    for (const CatalogueArm& arm : arms) left.insert(arm.id);
+    catalogue()->ForEach([&](const CatalogueEntry& arm) {
+      if (!left.contains(arm.id)) removed.push_back(arm.id);
+      return true;
+    });
+  }
+  Change(arms, removed);
+  return absl::OkStatus();
+}
+
 ArmKeyUse::Change ArmCatalogue::KeysOf(std::span<const CatalogueArm> arms,
                                        std::span<const std::uint32_t> removed) const {
   ArmKeyUse::Change change = key_use_.Of(*catalogue(), arms, removed, clock_.Now());

@@ -37,6 +37,9 @@ class ArmCatalogue {
   // Pages say what is believed of their arms from now on. While no event is applied. Null for
   // models without effects: nothing.
   void Follow(std::shared_ptr<EffectsPosterior> effects);
+  // Where another server changes the store: takes over what it has changed since. Errors:
+  // DATA_LOSS; UNAVAILABLE I/O.
+  absl::Status TakeOver();
   // As HostedModel's methods of these names.
   absl::Status Put(std::span<const CatalogueArm> arms, v1::PutArmsResponse* response);
   absl::StatusOr<v1::RemoveArmsResponse> Remove(std::span<const std::uint32_t> ids);

@@ -129,6 +129,20 @@ absl::StatusOr<Checkpoint> CheckpointStore::Decode(const CheckpointFile& file,
   return checkpoint;
 }
 
+absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::FindNewest() const {
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
+  absl::Status none;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    absl::StatusOr<Checkpoint> checkpoint = Load(*file);
+    if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
+    none = checkpoint.status();
+    // The owner may have replaced it since it was listed.
+    if (!absl::IsDataLoss(none) && !absl::IsNotFound(none)) return none;
+  }
+  if (files.empty()) return std::optional<Checkpoint>();
+  return absl::IsNotFound(none) ? Unavailable("the checkpoints change now") : none;
+}
+
 absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
   // It may hold what was to be erased since, and nobody would overwrite it.
   BANDANA_RETURN_IF_ERROR(RemoveLeft(/*damaged=*/false));

@@ -65,6 +65,9 @@ class CheckpointStore {
   // files but no valid one; FAILED_PRECONDITION as Load; UNAVAILABLE I/O.
   absl::StatusOr<std::optional<Checkpoint>> LoadNewest();
 
+  // The same for who follows another server's checkpoints: nothing is set aside or removed.
+  absl::StatusOr<std::optional<Checkpoint>> FindNewest() const;
+
   // Writes durably, a piece at a time, and removes what is not needed. Returns the sequence up to
   // which the log is not needed any more. `checkpoint` is asked more than once. Errors: UNAVAILABLE
   // I/O.

@@ -31,9 +31,9 @@ absl::Status CheckUnused(const std::string& folder, const LogEngine& engine) {
 }
 
 // The state to start from: the newest checkpoint, or nothing where the log is complete.
-absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, const UpdateLog& log,
-                                                  CheckpointStore& store, const WarningSink& warn) {
-  absl::StatusOr<std::optional<Checkpoint>> loaded = store.LoadNewest();
+absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, const LogReader& log,
+                                                  absl::StatusOr<std::optional<Checkpoint>> loaded,
+                                                  const WarningSink& warn) {
   if (absl::IsDataLoss(loaded.status()) && log.trimmed() == 0) {
     warn("no checkpoint is valid; the state is rebuilt from the whole log");
     return std::optional<Checkpoint>();
@@ -60,16 +60,30 @@ absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, cons
   return loaded;
 }
 
+// What this server has followed to, where it is newer than `stored`, and of the same log. Whether
+// the log goes on from there is found as it is read.
+std::optional<Checkpoint> NewerFollowed(const RecoveryOptions& options, const Identity& identity,
+                                        const LogReader& log, std::uint64_t stored) {
+  if (options.followed == nullptr) return std::nullopt;
+  absl::StatusOr<Checkpoint> followed = DecodeCheckpoint(*options.followed);
+  if (!followed.ok()) return std::nullopt;
+  const LogPosition& at = followed->state.position;
+  const LogPosition last = log.last();
+  const bool fits = at.sequence > stored && at.sequence <= last.sequence &&
+                    (at.sequence < last.sequence || at == last) &&
+                    followed->instance == identity.instance && IsOfModel(*followed, identity);
+  return fits ? std::optional(*std::move(followed)) : std::nullopt;
+}
+
 // `same`: whether the entries are those after which the model published.
-absl::Status Replay(const PublishedCheck& check, UserIndex& users, StatisticsSink& sink,
-                    Recovered& recovered, absl::Status& same) {
-  BANDANA_RETURN_IF_ERROR(
-      ForEachEntry(*recovered.log, recovered.state.position, [&](const LogEntry& entry) {
-        if (same.ok()) same = check.See(entry.position);
-        BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
-        recovered.path->Settle(recovered.state);
-        return absl::OkStatus();
-      }));
+absl::Status Replay(const LogReader& log, const PublishedCheck& check, UserIndex& users,
+                    StatisticsSink& sink, Recovered& recovered, absl::Status& same) {
+  BANDANA_RETURN_IF_ERROR(ForEachEntry(log, recovered.state.position, [&](const LogEntry& entry) {
+    if (same.ok()) same = check.See(entry.position);
+    BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
+    recovered.path->Settle(recovered.state);
+    return absl::OkStatus();
+  }));
   if (same.ok()) same = check.Finish(recovered.state.position);
   return absl::OkStatus();
 }
@@ -133,9 +147,13 @@ absl::StatusOr<std::shared_ptr<StateStore>> FindOrMake(const ModelSpec& spec,
   return engine.OpenState(folder, DrawsNoise(spec));
 }
 
+absl::Status NothingKnown() {
+  return DataLoss("this server has no record of what the model has published");
+}
+
 // What a former version has released of the entries after its checkpoint would get other noise
 // here, a second release. So no entry may stand there.
-absl::Status CheckNothingBehind(const UpdateLog& log, const std::optional<Checkpoint>& start) {
+absl::Status CheckNothingBehind(const LogReader& log, const std::optional<Checkpoint>& start) {
   const std::uint64_t from = start ? start->state.position.sequence : 0;
   if (log.last().sequence == from) return absl::OkStatus();
   return FailedPrecondition(
@@ -177,6 +195,12 @@ absl::Status WriteIdentity(StateStore& state, const Identity& identity) {
   return state.Write(kIdentityFile, FormatIdentity(identity));
 }
 
+absl::Status CheckStored(const StateStore& state, const ModelSpec& spec) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(state));
+  BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
+  return CheckSameModel(stored, IdentityOf(spec, stored.instance));
+}
+
 bool DrawsNoise(const ModelSpec& spec) { return ModeOf(spec.public_spec.mode).server_draws; }
 
 absl::StatusOr<std::shared_ptr<StateStore>> MakeModelFolder(
@@ -214,12 +238,12 @@ absl::Status TakeFromStore(const std::string& folder, const LogEngine& engine) {
   return adopted.status();
 }
 
-absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
-                                  const RecoveryOptions& options, UserIndex& users,
-                                  Counters& counters) {
-  Recovered recovered;
-  BANDANA_ASSIGN_OR_RETURN(recovered.store, FindOrMake(spec, folder, options));
-  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*recovered.store));
+namespace {
+
+// What the identity says, against the configuration: fills in `stored` and `path`. Returns whether
+// the folder is of a former version.
+absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text,
+                                  const RecoveryOptions& options, Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));
   const Identity configured = IdentityOf(spec, recovered.stored.instance);
   const bool former = IsFormer(recovered.stored, configured);
@@ -230,58 +254,114 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   BANDANA_ASSIGN_OR_RETURN(recovered.path, MakePath(spec, recovered.stored.instance,
                                                     options.noise_key, options.binding));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));
-  BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenLog(*options.log, folder,
-                                                  {.erase_trimmed = recovered.path->draws_noise(),
-                                                   .stepped = options.stepped}));
-  BANDANA_RETURN_IF_ERROR(counters.Restore(recovered.log->counters()));
-  BANDANA_RETURN_IF_ERROR(recovered.store->Own(recovered.log->term()));
-  // A former owner may have written it until now.
-  BANDANA_ASSIGN_OR_RETURN(const std::string still, ReadIdentityFile(*recovered.store));
-  if (still != text) return Unavailable("the model's identity changes now; try again");
+  return former;
+}
 
-  CheckpointStore store(StoreOptions(spec, recovered.store, options.checkpoint_seal), options.warn);
-  BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
-                           StartOf(recovered.stored, *recovered.log, store, options.warn));
-  if (former) {
-    BANDANA_RETURN_IF_ERROR(CheckNothingBehind(*recovered.log, start));
-    BANDANA_RETURN_IF_ERROR(WriteIdentity(*recovered.store, recovered.stored));
-    options.warn(
-        "the folder is of a former version; it is now of this one, and the former will refuse it");
-  }
+// From the checkpoint on, every entry of the log. `counters_stored`: with the log. Returns whether
+// the log is the one that this machine has published.
+absl::StatusOr<absl::Status> ReadState(std::optional<Checkpoint> start, const LogReader& log,
+                                       bool counters_stored, const Published& published,
+                                       UserIndex& users, Counters& counters, Recovered& recovered) {
   std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
     for (const std::string& user : start->users) users.Restore(user);
     // An imported state brings its counters with it; later ones are stored with the log.
-    if (recovered.log->counters().empty()) {
-      BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
-    }
+    if (!counters_stored) BANDANA_RETURN_IF_ERROR(counters.Restore(start->counters));
     BANDANA_RETURN_IF_ERROR(RestoreStreams(*recovered.path, *start));
     recovered.former = std::move(start->former);
     recovered.state = std::move(start->state);
-    recovered.checkpoint_sequence = recovered.state.position.sequence;
     statistics = std::move(start->statistics);
   } else {
     BANDANA_RETURN_IF_ERROR(recovered.path->Begin(recovered.state));
   }
   StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics),
                       recovered.state.fading.steps());
-  BANDANA_ASSIGN_OR_RETURN(const Published published,
-                           ReadPublished(folder, recovered.stored.instance));
   recovered.published = published.position;
   const PublishedCheck check(published.position, recovered.state.position,
                              start ? start->published : LogPosition{});
   absl::Status same = check.Begin();
-  BANDANA_RETURN_IF_ERROR(Replay(check, users, sink, recovered, same));
+  BANDANA_RETURN_IF_ERROR(Replay(log, check, users, sink, recovered, same));
   if (same.ok()) same = PublishedCheck::Compare(published, recovered.state);
   recovered.statistics = sink.Take();
-  const bool draws = recovered.path->draws_noise() && options.log->apart();
-  if (draws && !published.known && recovered.log->last().sequence > 0) {
-    same = DataLoss("this server has no record of what the model has published");
+  return same;
+}
+
+}  // namespace
+
+absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
+                                  const RecoveryOptions& options, UserIndex& users,
+                                  Counters& counters) {
+  Recovered recovered;
+  BANDANA_ASSIGN_OR_RETURN(recovered.store, FindOrMake(spec, folder, options));
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*recovered.store));
+  BANDANA_ASSIGN_OR_RETURN(const bool former, TakeIdentity(spec, text, options, recovered));
+  BANDANA_ASSIGN_OR_RETURN(recovered.log, OpenLog(*options.log, folder,
+                                                  {.erase_trimmed = recovered.path->draws_noise(),
+                                                   .stepped = options.stepped}));
+  const UpdateLog& log = *recovered.log;
+  BANDANA_RETURN_IF_ERROR(counters.Restore(log.counters()));
+  BANDANA_RETURN_IF_ERROR(recovered.store->Own(log.term()));
+  // A former owner may have written it until now.
+  BANDANA_ASSIGN_OR_RETURN(const std::string still, ReadIdentityFile(*recovered.store));
+  if (still != text) return Unavailable("the model's identity changes now; try again");
+
+  CheckpointStore store(StoreOptions(spec, recovered.store, options.checkpoint_seal), options.warn);
+  BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
+                           StartOf(recovered.stored, log, store.LoadNewest(), options.warn));
+  if (former) {
+    BANDANA_RETURN_IF_ERROR(CheckNothingBehind(log, start));
+    BANDANA_RETURN_IF_ERROR(WriteIdentity(*recovered.store, recovered.stored));
+    options.warn(
+        "the folder is of a former version; it is now of this one, and the former will refuse it");
   }
+  recovered.checkpoint_sequence = start ? start->state.position.sequence : 0;
+  if (auto newer = NewerFollowed(options, recovered.stored, log, recovered.checkpoint_sequence)) {
+    newer->counters = start ? start->counters : std::string();
+    start = std::move(newer);
+  }
+  BANDANA_ASSIGN_OR_RETURN(const Published published,
+                           ReadPublished(folder, recovered.stored.instance));
+  BANDANA_ASSIGN_OR_RETURN(
+      absl::Status same, ReadState(std::move(start), log, !log.counters().empty(), published, users,
+                                   counters, recovered));
+  const bool draws = recovered.path->draws_noise() && options.log->apart();
+  if (draws && !published.known && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;
   if (!draws) return same;
   if (!options.accept_lost) return NeedsEpoch(ToStd(same.message()));
   recovered.owed = OwedFor(published, recovered);
+  return recovered;
+}
+
+absl::StatusOr<Recovered> RecoverFollowed(const ModelSpec& spec, const std::string& folder,
+                                          const LogReader& log, bool vouched,
+                                          const RecoveryOptions& options, UserIndex& users,
+                                          Counters& counters) {
+  Recovered recovered;
+  BANDANA_ASSIGN_OR_RETURN(recovered.store, options.log->OpenState(folder, DrawsNoise(spec)));
+  const absl::StatusOr<std::string> text = ReadIdentityFile(*recovered.store);
+  if (absl::IsNotFound(text.status())) return Unavailable("the model is being made");
+  BANDANA_RETURN_IF_ERROR(text.status());
+  BANDANA_ASSIGN_OR_RETURN(const bool former, TakeIdentity(spec, *text, options, recovered));
+  if (former) return Unavailable("the model is of a former version, and its owner renews it first");
+  const CheckpointStore store(StoreOptions(spec, recovered.store, options.checkpoint_seal),
+                              options.warn);
+  absl::StatusOr<std::optional<Checkpoint>> newest = store.FindNewest();
+  if (newest.ok() && *newest && (*newest)->state.position.sequence > log.last().sequence) {
+    return Unavailable("the checkpoint is newer than what was seen of the log; try again");
+  }
+  BANDANA_ASSIGN_OR_RETURN(std::optional<Checkpoint> start,
+                           StartOf(recovered.stored, log, std::move(newest), options.warn));
+  recovered.checkpoint_sequence = start ? start->state.position.sequence : 0;
+  BANDANA_ASSIGN_OR_RETURN(const Published published,
+                           ReadPublished(folder, recovered.stored.instance));
+  BANDANA_ASSIGN_OR_RETURN(absl::Status same,
+                           ReadState(std::move(start), log, /*counters_stored=*/false, published,
+                                     users, counters, recovered));
+  if (!recovered.path->draws_noise())
+    return same.ok() ? absl::StatusOr<Recovered>(std::move(recovered)) : same;
+  if (!published.known && !vouched && log.last().sequence > 0) same = NothingKnown();
+  if (!same.ok()) return NeedsEpoch(ToStd(same.message()));
   return recovered;
 }
 

@@ -36,6 +36,9 @@ absl::StatusOr<std::string> ReadIdentityFile(const StateStore& state);
 // Writes the identity durably. Errors: as StateStore::Write.
 absl::Status WriteIdentity(StateStore& state, const Identity& identity);
 
+// As HostedModel::CheckUpdate, of the model whose state this is.
+absl::Status CheckStored(const StateStore& state, const ModelSpec& spec);
+
 // Whether what the log and the state of such a model hold must not lie in clear where others can
 // read: raw rewards.
 bool DrawsNoise(const ModelSpec& spec);
@@ -62,17 +65,18 @@ struct RecoveryOptions {
   // Go on although the store was put back (NeedsEpoch): the caller charges for what is lost, and
   // opens an epoch before anything is published.
   bool accept_lost = false;
-  const NoiseBinding* binding = nullptr;  // null but in bandana-audit
+  std::shared_ptr<const std::string> followed;  // HostedModelOptions
+  const NoiseBinding* binding = nullptr;        // null but in bandana-audit
 };
 
 struct Recovered {
   Identity stored;  // as found; the spec's differs in what may change
   std::unique_ptr<const EventPath> path;
-  std::unique_ptr<UpdateLog> log;
-  std::shared_ptr<StateStore> store;  // owned under the log's term
+  std::unique_ptr<UpdateLog> log;     // null: it is followed
+  std::shared_ptr<StateStore> store;  // owned under the log's term, or followed
   ModelState state;
   std::vector<NodeStatistics> statistics;
-  std::uint64_t checkpoint_sequence = 0;    // of the checkpoint it started from, 0 = none
+  std::uint64_t checkpoint_sequence = 0;    // of the newest checkpoint in the store, 0 = none
   LogPosition published;                    // central models
   std::optional<DebitPolicy::Charge> owed;  // accept_lost, and something may be lost
   WindowValues former;                      // Checkpoint::former
@@ -86,5 +90,15 @@ struct Recovered {
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const RecoveryOptions& options, UserIndex& users,
                                   Counters& counters);
+
+// The same of a model that another server owns, from what stands in the store: as Recover, but it
+// makes and changes nothing there. `log`: stands where a view has said that it ends. `vouched`: the
+// owner serves the model now, so the store is not of the past, even where this machine has no
+// record of what was published. Errors: as Recover; UNAVAILABLE the owner must renew the model
+// first.
+absl::StatusOr<Recovered> RecoverFollowed(const ModelSpec& spec, const std::string& folder,
+                                          const LogReader& log, bool vouched,
+                                          const RecoveryOptions& options, UserIndex& users,
+                                          Counters& counters);
 
 }  // namespace bandana::server

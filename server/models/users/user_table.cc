@@ -329,4 +329,15 @@ absl::StatusOr<std::unique_ptr<UserTable>> UserTable::Open(const ModelSpec& spec
   return table;
 }
 
+absl::StatusOr<int> ResolveIn(const ModelSpec& spec, const UserTable& put, const UserIndex& seen,
+                              std::string_view user) {
+  if (user.empty() || user.size() > kUserIdBytesMax) {
+    return InvalidArgument("user: must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+  }
+  return UserNodesOf(spec).Resolve(spec, user, [&](std::string_view id) {
+    const int node = put.NodeOf(id);
+    return node >= 0 ? node : seen.Find(id);
+  });
+}
+
 }  // namespace bandana::server

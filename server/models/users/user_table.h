@@ -88,4 +88,8 @@ class UserTable {
   virtual absl::Status Encode(const ByteSink&) { return absl::OkStatus(); }
 };
 
+// As HostedModel::ResolveUser, of a model with these tables.
+absl::StatusOr<int> ResolveIn(const ModelSpec& spec, const UserTable& put, const UserIndex& seen,
+                              std::string_view user);
+
 }  // namespace bandana::server

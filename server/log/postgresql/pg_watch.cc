@@ -1,0 +1,105 @@
+#include "server/log/postgresql/pg_watch.h"
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "server/log/postgresql/pg_batch.h"
+#include "server/log/postgresql/pg_peer_tables.h"
+#include "server/log/postgresql/pg_pool.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kModels[] =
+    "SELECT s.name, (f.name IS NOT NULL)::int::bigint, s.log, s.files, coalesce(a.version, 0),"
+    " coalesce(u.version, 0), l.term, (l.lease_until > clock_timestamp())::int::bigint,"
+    " coalesce(v.address, ''), l.last_sequence, l.last_hash, l.trimmed, (l.owner = $2)::int::bigint"
+    " FROM bandana.states s JOIN bandana.logs l ON l.id = s.log"
+    " LEFT JOIN bandana.state_files f ON f.log = s.log AND f.name = $1"
+    " LEFT JOIN bandana.state_tables a ON a.log = s.log AND a.kind = 1"
+    " LEFT JOIN bandana.state_tables u ON u.log = s.log AND u.kind = 2"
+    " LEFT JOIN bandana.served v ON v.log = s.log AND v.term = l.term"
+    " WHERE s.name IS NOT NULL ORDER BY s.name";
+// A commit of its own, after the look: when it is confirmed, so is everything that was seen.
+constexpr char kHere[] =
+    "INSERT INTO bandana.servers VALUES ($1, clock_timestamp())"
+    " ON CONFLICT (address) DO UPDATE SET seen = excluded.seen";
+constexpr char kServers[] =
+    "SELECT address FROM bandana.servers WHERE seen > clock_timestamp() - interval '2 seconds'"
+    " ORDER BY address";
+constexpr char kServe[] =
+    "INSERT INTO bandana.served VALUES ($1, $2, $3)"
+    " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address"
+    " WHERE bandana.served.term <= excluded.term";
+constexpr char kLeave[] = "DELETE FROM bandana.servers WHERE address = $1";
+
+class PgWatch final : public StoreWatch {
+ public:
+  PgWatch(PgOptions server, std::string holder, std::string address)
+      : server_(std::move(server)), holder_(std::move(holder)), address_(std::move(address)) {}
+
+  absl::StatusOr<StoreView> Look() override {
+    if (left_) return Unavailable("this server has left");
+    StoreView view;
+    BANDANA_ASSIGN_OR_RETURN(const PgResult models,
+                             Run(kModels, {PgValue::Text(kConfigFile), PgValue::Text(holder_)}));
+    for (int row = 0; row < models.rows(); ++row) {
+      SharedModel& model = view.models.emplace_back();
+      model.stored = {.name = std::string(models.Bytes(row, 0)),
+                      .made_at_run_time = models.Int(row, 1) != 0,
+                      .log = std::string(models.Bytes(row, 2)),
+                      .versions = {.files = models.Int(row, 3),
+                                   .arms = models.Int(row, 4),
+                                   .users = models.Int(row, 5)}};
+      model.term = models.Int(row, 6);
+      model.owned = models.Int(row, 7) != 0;
+      model.owner = models.Bytes(row, 8);
+      model.last.sequence = static_cast<std::uint64_t>(models.Int(row, 9));
+      BANDANA_ASSIGN_OR_RETURN(model.last.hash, HashOf(models.Bytes(row, 10)));
+      model.mine = model.owned && models.Int(row, 12) != 0;
+      model.trimmed = static_cast<std::uint64_t>(models.Int(row, 11));
+    }
+    BANDANA_RETURN_IF_ERROR(Run(kHere, {PgValue::Text(address_)}).status());
+    BANDANA_ASSIGN_OR_RETURN(const PgResult servers, Run(kServers, {}));
+    for (int row = 0; row < servers.rows(); ++row) view.servers.emplace_back(servers.Bytes(row, 0));
+    return view;
+  }
+
+  absl::Status Serve(const std::string& log, std::int64_t term) override {
+    return Run(kServe, {PgValue::Bytes(log), PgValue::Int(term), PgValue::Text(address_)}).status();
+  }
+
+  void Leave() override {
+    left_ = true;
+    Run(kLeave, {PgValue::Text(address_)}).IgnoreError();  // it is forgotten soon in any case
+  }
+
+ private:
+  // A connection that is lost is made anew at the next look: what was read before is not confirmed
+  // by what another connection commits.
+  absl::StatusOr<PgResult> Run(const char* sql, const PgValues& values) {
+    if (connection_ == nullptr) {
+      absl::StatusOr<std::unique_ptr<PgConnection>> opened = PgConnection::Open(server_);
+      if (!opened.ok()) return WithoutUnknown(opened.status());
+      BANDANA_RETURN_IF_ERROR(WithoutUnknown(EnsurePeerTables(**opened)));
+      connection_ = *std::move(opened);
+    }
+    absl::StatusOr<PgResult> result = connection_->Run(sql, values);
+    if (!result.ok()) connection_.reset();
+    return result.ok() ? std::move(result) : WithoutUnknown(result.status());
+  }
+
+  const PgOptions server_;
+  const std::string holder_;
+  const std::string address_;
+  std::unique_ptr<PgConnection> connection_;  // null: lost
+  bool left_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string holder, std::string address) {
+  return std::make_unique<PgWatch>(std::move(server), std::move(holder), std::move(address));
+}
+
+}  // namespace bandana::server

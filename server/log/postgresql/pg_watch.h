@@ -1,0 +1,15 @@
+// What servers of one database see of its models and of one another.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/log/postgresql/pg_connection.h"
+#include "server/log/store_watch.h"
+
+namespace bandana::server {
+
+// Connects when it is first asked. `holder`: PgLogOptions::holder; `address`: of this server.
+std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string holder, std::string address);
+
+}  // namespace bandana::server

@@ -1,0 +1,332 @@
+// The registry's models that several servers share: who owns one, who follows, and how that
+// changes. Leases decide who may try, never who may write: the store takes a change only from the
+// owner of the present term.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "server/models/folder/stored_config.h"
+#include "server/models/folder_registry.h"
+#include "server/models/replicas/followed_model.h"
+#include "server/models/replicas/ranks.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr auto kLookInterval = std::chrono::milliseconds(100);
+// A model that nobody owns is first claimed by the server whose turn it is; then by the others, one
+// after the other.
+constexpr absl::Duration kClaimInterval = absl::Milliseconds(150);
+// A server must have been there for so long before it is given models.
+constexpr absl::Duration kSettled = absl::Seconds(5);
+constexpr int kFollowTries = 20;
+constexpr absl::Duration kRetryInterval = absl::Seconds(1);  // of absent models, and aliases
+
+// Null: this server owns it.
+FollowedModel* FollowedOf(HostedModel* model) { return dynamic_cast<FollowedModel*>(model); }
+
+}  // namespace
+
+const SharedModel* Registry::SharedIn(const StoreView& view, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(view.models, [&](const auto& one) { return one.stored.name == name; });
+  return found == view.models.end() ? nullptr : &*found;
+}
+
+absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
+  const std::lock_guard lock(watch_mutex_);
+  BANDANA_ASSIGN_OR_RETURN(StoreView view, watch_->Look());
+  return std::make_shared<const StoreView>(std::move(view));
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenShared(ModelSpec spec) {
+  const std::string name = spec.public_spec.name;
+  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const StoreView> view, Look());
+  const SharedModel* seen = SharedIn(*view, name);
+  // An earlier run of this server may still have the lease.
+  const bool own = seen == nullptr || seen->mine ||
+                   (!seen->owned && RankOf(seen->stored.log, view->servers, address_) == 0);
+  if (own) {
+    absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenOwned(spec, As::kOwn);
+    if (model.ok() || !absl::IsUnavailable(model.status())) return model;
+    // Another server may have been faster.
+    BANDANA_ASSIGN_OR_RETURN(view, Look());
+    seen = SharedIn(*view, name);
+    if (seen == nullptr || !seen->owned) return model;
+  }
+  return OpenFollowed(std::move(spec), *seen);
+}
+
+absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenFollowed(ModelSpec spec,
+                                                                    const SharedModel& seen) {
+  const std::string name = spec.public_spec.name;
+  BANDANA_RETURN_IF_ERROR(MakeFolders(Folder(name)));
+  BANDANA_ASSIGN_OR_RETURN(const bool known, log_->Adopt(Folder(name)));
+  if (!known) return Unavailable("the store does not have model ", name, " any more");
+  FollowOptions options;
+  BANDANA_ASSIGN_OR_RETURN(options.hosted, ModelOptions(spec, As::kAny));
+  if (hand_decision_) {
+    options.hand_decision = [this, name](const std::string& owner,
+                                         std::span<const Decision> slots) {
+      hand_decision_(owner, name, slots);
+    };
+  }
+  BANDANA_ASSIGN_OR_RETURN(
+      std::shared_ptr<FollowedModel> model,
+      FollowedModel::Open(std::move(spec), Folder(name), clock_, options, seen));
+  return std::shared_ptr<HostedModel>(std::move(model));
+}
+
+void Registry::StartWatching() {
+  if (address_.empty()) return;
+  watch_ = log_->Watch(address_);
+  if (watch_ != nullptr) watching_ = std::thread([this] { Watch(); });
+}
+
+void Registry::StopWatching() {
+  {
+    const std::lock_guard lock(watching_mutex_);
+    stop_watching_ = true;
+  }
+  watching_changed_.notify_one();
+  if (watching_.joinable()) watching_.join();
+  if (changing_.valid()) changing_.wait();
+}
+
+void Registry::Leave() {
+  leaving_ = true;
+  const std::lock_guard lock(watch_mutex_);
+  if (watch_ != nullptr) watch_->Leave();
+}
+
+void Registry::Watch() {
+  std::unique_lock lock(watching_mutex_);
+  while (!watching_changed_.wait_for(lock, kLookInterval, [this] { return stop_watching_; })) {
+    lock.unlock();
+    WatchOnce();
+    lock.lock();
+  }
+}
+
+void Registry::WatchOnce() {
+  if (leaving_) return;
+  // A look that began before a change has ended does not show it.
+  const bool busy =
+      changing_.valid() && changing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  const absl::StatusOr<std::shared_ptr<const StoreView>> view = Look();
+  if (!view.ok()) {
+    if (!away_ && !leaving_)
+      Warn("", absl::StrCat("other servers are out of sight: ", view.status().message()));
+    away_ = true;
+    return;
+  }
+  if (away_) Warn("", "other servers are in sight again");
+  away_ = false;
+  const auto models = models_.load();
+  for (const SharedModel& shared : (*view)->models) {
+    const auto known = models->find(shared.stored.name);
+    if (known == models->end() || known->second.model == nullptr) continue;
+    HostedModel& model = *known->second.model;
+    if (FollowedModel* const followed = FollowedOf(&model)) {
+      followed->See(shared);
+    } else if (model.term() == shared.term && shared.owner != address_) {
+      const std::lock_guard lock(watch_mutex_);
+      watch_->Serve(shared.stored.log, shared.term).IgnoreError();  // again at the next look
+    }
+  }
+  if (busy) return;
+  Jobs jobs = RolesDue(**view);
+  if (jobs.empty()) return;
+  changing_ = std::async(std::launch::async, [this, jobs = std::move(jobs)] {
+    const std::lock_guard lock(mutex_);
+    for (const AbsentModel& failed : RunAll(jobs)) {
+      Warn(failed.name, std::string(failed.why.message()));
+    }
+  });
+}
+
+Registry::Jobs Registry::RolesDue(const StoreView& view) {
+  Jobs jobs;
+  for (const SharedModel& shared : view.models) AddRoleJob(shared, view.servers, jobs);
+  const auto models = models_.load();
+  for (const auto& [name, entry] : *models) {
+    const bool followed = entry.model != nullptr && entry.model->owner().has_value();
+    if (!followed || entry.configured || SharedIn(view, name) != nullptr) continue;
+    jobs.emplace_back(name, [this, name] { return LetGo(name); });
+  }
+  const absl::Time now = clock_.Now();
+  if (now >= aliases_at_ + kRetryInterval) {
+    aliases_at_ = now;
+    jobs.emplace_back("", [this] {
+      FollowAliases();
+      return absl::OkStatus();
+    });
+  }
+  return jobs;
+}
+
+void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string> servers,
+                          Jobs& jobs) {
+  const std::string& name = shared.stored.name;
+  Turn& turn = turns_[name];
+  const absl::Time now = clock_.Now();
+  const std::string& first = servers.empty() ? address_ : FirstOf(shared.stored.log, servers);
+  if (first != turn.first) {
+    turn.first = first;
+    turn.first_since = now;
+    turn.handed_to.clear();
+  }
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry || entry->model == nullptr) {
+    const bool passes =
+        entry ? absl::IsUnavailable(entry->why) && !entry->opening : shared.stored.made_at_run_time;
+    if (!passes || now < turn.tried + kRetryInterval) return;
+    turn.tried = now;
+    jobs.emplace_back(name, [this, name] { return TakeIn(name); });
+    return;
+  }
+  const FollowedModel* const followed = FollowedOf(entry->model.get());
+  const bool free = followed != nullptr && (!shared.owned || shared.mine);
+  turn.free_since = free ? std::min(turn.free_since, now) : absl::InfiniteFuture();
+  if (followed == nullptr) {
+    if (shared.term > entry->model->term()) {
+      jobs.emplace_back(name, [this, name] { return StepDown(name); });
+    } else if (MayHandOver(shared)) {
+      turn.handed_to = turn.first;
+      jobs.emplace_back(name, [this, name] { return StepDown(name); });
+    }
+    return;
+  }
+  const bool changed = turn.files != shared.stored.versions.files;
+  turn.files = shared.stored.versions.files;
+  if (MayClaim(shared, servers)) {
+    jobs.emplace_back(name, [this, name] { return Promote(name); });
+  } else if (followed->Stale()) {
+    jobs.emplace_back(name, [this, name] { return FollowAnew(name); });
+  } else if (changed && shared.stored.made_at_run_time) {
+    jobs.emplace_back(name, [this, name] {
+      return TakeStoredConfig(name) ? FollowAnew(name) : absl::OkStatus();
+    });
+  }
+}
+
+bool Registry::MayClaim(const SharedModel& shared, std::span<const std::string> servers) {
+  if (leaving_ || (shared.owned && !shared.mine)) return false;
+  const auto rank = static_cast<int>(RankOf(shared.stored.log, servers, address_));
+  return clock_.Now() >= turns_[shared.stored.name].free_since + rank * kClaimInterval;
+}
+
+bool Registry::MayHandOver(const SharedModel& shared) {
+  const Turn& turn = turns_[shared.stored.name];
+  const bool settled = clock_.Now() >= turn.first_since + kSettled;
+  return shared.owned && turn.first != address_ && settled && turn.handed_to != turn.first &&
+         !leaving_;
+}
+
+absl::Status Registry::Replace(const std::string& name,
+                               absl::StatusOr<std::shared_ptr<HostedModel>> model) {
+  std::optional<Entry> entry = EntryOf(name);
+  if (!entry) return absl::OkStatus();
+  const absl::Status opened = model.status();
+  entry->model = model.ok() ? *std::move(model) : nullptr;
+  entry->why = opened;
+  Set(name, *std::move(entry));
+  return opened;
+}
+
+absl::Status Registry::Promote(const std::string& name) {
+  TakeStoredConfig(name);
+  const std::optional<Entry> before = EntryOf(name);
+  FollowedModel* const followed = before ? FollowedOf(before->model.get()) : nullptr;
+  if (followed == nullptr) return absl::OkStatus();
+  // Entries after it are read again; without it, all since the owner's checkpoint.
+  std::shared_ptr<const std::string> state;
+  if (absl::StatusOr<std::string> captured = followed->Capture(); captured.ok()) {
+    state = std::make_shared<const std::string>(*std::move(captured));
+  }
+  followed->Retire();
+  absl::StatusOr<std::shared_ptr<HostedModel>> model =
+      OpenOwned(*before->spec, As::kOwn, std::move(state));
+  if (!model.ok()) {
+    if (!absl::IsUnavailable(model.status())) {
+      Warn(name, absl::StrCat("cannot be taken over: ", model.status().message()));
+    }
+    return FollowAnew(name);
+  }
+  Warn(name, absl::StrCat("this server owns it now, under term ", (*model)->term()));
+  return Replace(name, std::move(model));
+}
+
+absl::Status Registry::StepDown(const std::string& name) {
+  std::optional<Entry> before = EntryOf(name);
+  if (!before || before->model == nullptr || before->model->owner()) return absl::OkStatus();
+  Warn(name, "another server is to own it: this one follows");
+  before->model->Retire();
+  const std::weak_ptr<HostedModel> ends = before->model;
+  before.reset();
+  const absl::Status followed = FollowAnew(name);
+  AwaitEnd(ends);  // gives the log back
+  return followed;
+}
+
+bool Registry::TakeStoredConfig(const std::string& name) {
+  std::optional<Entry> entry = EntryOf(name);
+  if (!entry || entry->configured || entry->spec == nullptr) return false;
+  Entry stored = StoredEntry(name);
+  if (stored.spec == nullptr) return false;  // it stays as it was
+  if (FingerprintOf(*stored.spec) == FingerprintOf(*entry->spec)) return false;
+  entry->spec = std::move(stored.spec);
+  Set(name, *std::move(entry));
+  return true;
+}
+
+absl::Status Registry::FollowAnew(const std::string& name) {
+  TakeStoredConfig(name);
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry || entry->spec == nullptr) return absl::OkStatus();
+  FollowedModel* const former = FollowedOf(entry->model.get());
+  // Two that follow would both keep a record of what is published.
+  if (former != nullptr) former->Retire();
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = Unavailable("not tried yet");
+  for (int tried = 0; absl::IsUnavailable(model.status()) && tried < kFollowTries; ++tried) {
+    // What changes in the store while it is read is right at the next look.
+    if (tried > 0) std::this_thread::sleep_for(kLookInterval);
+    const absl::StatusOr<std::shared_ptr<const StoreView>> view = Look();
+    const SharedModel* const seen = view.ok() ? SharedIn(**view, name) : nullptr;
+    model = seen == nullptr ? Unavailable("the store does not show it")
+                            : OpenFollowed(*entry->spec, *seen);
+  }
+  // The former one answers selections until there is another.
+  if (absl::IsUnavailable(model.status()) && former != nullptr) return model.status();
+  return Replace(name, std::move(model));
+}
+
+absl::Status Registry::TakeIn(const std::string& name) {
+  const std::optional<Entry> entry = EntryOf(name);
+  if (entry && entry->model != nullptr) return absl::OkStatus();
+  if (entry && entry->spec != nullptr) return Add(*entry->spec, entry->configured).status();
+  BANDANA_RETURN_IF_ERROR(MakeFolders(Folder(name)));
+  BANDANA_RETURN_IF_ERROR(log_->Adopt(Folder(name)).status());
+  FindStoredIn(name);
+  const std::optional<Entry> found = EntryOf(name);
+  if (!found || found->spec == nullptr) return found ? found->why : absl::OkStatus();
+  return Add(*found->spec, /*configured=*/false).status();
+}
+
+absl::Status Registry::LetGo(const std::string& name) {
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry || entry->model == nullptr || !entry->model->owner()) return absl::OkStatus();
+  Remove(name);
+  entry->model->Retire();
+  Warn(name, "another server deleted it");
+  std::error_code error;
+  std::filesystem::remove_all(Folder(name), error);
+  return absl::OkStatus();
+}
+
+}  // namespace bandana::server

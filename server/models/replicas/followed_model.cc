@@ -1,0 +1,275 @@
+#include "server/models/replicas/followed_model.h"
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/design/mode.h"
+#include "common/design/user_nodes.h"
+#include "common/model/learners/learner.h"
+#include "common/random/bit_source.h"
+#include "server/models/admission/refusals.h"
+#include "server/models/effect_names.h"
+#include "server/models/folder/publication.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/model_stats.h"
+
+namespace bandana::server {
+namespace {
+
+// A store that has not answered for so long is away.
+constexpr absl::Duration kAwayAfter = absl::Seconds(5);
+
+ModelSpec WithoutFiles(ModelSpec spec) {
+  spec.arms_file.clear();
+  if (spec.effects) spec.effects->users_file.clear();
+  return spec;
+}
+
+}  // namespace
+
+FollowedModel::FollowedModel(ModelSpec spec, std::string folder, const Clock& clock,
+                             const FollowOptions& options)
+    : spec_(std::move(spec)),
+      tables_spec_(WithoutFiles(spec_)),
+      folder_(std::move(folder)),
+      clock_(clock),
+      options_(options),
+      warn_(options.hosted.warn ? options.hosted.warn : [](const std::string&) {}),
+      owner_(std::make_shared<const std::string>()),
+      complete_at_(clock.Now()),
+      seen_at_(complete_at_) {}
+
+absl::StatusOr<std::shared_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spec,
+                                                                   const std::string& folder,
+                                                                   const Clock& clock,
+                                                                   const FollowOptions& options,
+                                                                   const SharedModel& seen) {
+  const std::string name = spec.public_spec.name;
+  std::shared_ptr<FollowedModel> model(new FollowedModel(std::move(spec), folder, clock, options));
+  const absl::Status started = model->Start(seen);
+  if (started.ok()) return model;
+  const absl::Status named = Annotate(started, absl::StrCat("model ", name));
+  return IsNeedsEpoch(started) ? MarkNeedsEpoch(named) : named;
+}
+
+absl::Status FollowedModel::Start(const SharedModel& seen) {
+  BANDANA_ASSIGN_OR_RETURN(log_, options_.hosted.log->Follow(folder_));
+  log_->Advance(seen.last, seen.trimmed);
+  BANDANA_ASSIGN_OR_RETURN(
+      Recovered recovered,
+      RecoverFollowed(spec_, folder_, *log_, /*vouched=*/seen.owned && !seen.owner.empty(),
+                      {.log = options_.hosted.log,
+                       .noise_key = options_.hosted.noise_key,
+                       .checkpoint_seal = options_.hosted.checkpoint_seal,
+                       .warn = warn_,
+                       .binding = options_.hosted.noise_binding},
+                      users_, counters_));
+  state_ = std::move(recovered.store);
+  path_ = std::move(recovered.path);
+  instance_ = recovered.stored.instance;
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
+  numbers_ =
+      std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
+  versions_ = seen.stored.versions;
+  BANDANA_ASSIGN_OR_RETURN(
+      arms_, ArmCatalogue::Open(tables_spec_, state_->Table(TableKind::kArms), counters_, clock_));
+  arms_->Follow(recovered.state.effects);
+  effects_ = recovered.state.effects;
+  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const UserTable> users, OpenUsers());
+  user_groups_.store(std::move(users));
+  BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
+  See(seen);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const UserTable>> FollowedModel::OpenUsers() {
+  BANDANA_ASSIGN_OR_RETURN(
+      std::unique_ptr<UserTable> users,
+      UserTable::Open(tables_spec_, state_->Table(TableKind::kUsers), users_, warn_, clock_));
+  return std::shared_ptr<const UserTable>(std::move(users));
+}
+
+absl::Status FollowedModel::StartLoop(Recovered recovered) {
+  BANDANA_ASSIGN_OR_RETURN(
+      std::unique_ptr<Learner> learner,
+      path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
+  // The owner appends what the clock asks for, and writes checkpoints.
+  ApplyLoop::Hooks hooks;
+  hooks.append = [](const std::string&, const std::function<void()>& done) { done(); };
+  hooks.forget_due = [] { return absl::InfiniteFuture(); };
+  hooks.counters = [] { return std::string(); };
+  hooks.checkpoint_wanted = [] { return false; };
+  hooks.publishing = [this](const ModelState& state) {
+    return WritePublished(folder_, instance_, PublishedOf(state, /*apart=*/true));
+  };
+  hooks.trace = options_.hosted.trace;
+  ApplyLoop::Start start{.instance = instance_,
+                         .fixed = FixedDigest(recovered.stored),
+                         .state = std::move(recovered.state),
+                         .checkpoint_sequence = recovered.checkpoint_sequence,
+                         .published = recovered.published};
+  loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_,
+                                      options_.hosted.tick_max, options_.hosted.rebuild_entries,
+                                      std::move(learner), std::move(start), std::move(hooks));
+  loop_->Begin();
+  return absl::OkStatus();
+}
+
+void FollowedModel::See(const SharedModel& seen) {
+  log_->Advance(seen.last, seen.trimmed);
+  loop_->Committed(seen.last.sequence);
+  owner_.store(std::make_shared<const std::string>(seen.owned ? seen.owner : std::string()));
+  if (seen.stored.versions.arms != versions_.arms) {
+    const absl::Status taken = arms_->TakeOver();
+    if (!taken.ok()) warn_(absl::StrCat("arms of the owner: ", taken.message()));
+    tables_failed_ = tables_failed_ || absl::IsDataLoss(taken);
+    if (taken.ok()) versions_.arms = seen.stored.versions.arms;
+  }
+  if (seen.stored.versions.users != versions_.users) {
+    absl::StatusOr<std::shared_ptr<const UserTable>> users = OpenUsers();
+    if (!users.ok()) warn_(absl::StrCat("users of the owner: ", users.status().message()));
+    tables_failed_ = tables_failed_ || absl::IsDataLoss(users.status());
+    if (users.ok()) {
+      user_groups_.store(*std::move(users));
+      versions_.users = seen.stored.versions.users;
+    }
+  }
+  const absl::Time now = clock_.Now();
+  const bool complete = loop_->applied() >= seen.last.sequence;
+  const std::lock_guard lock(mutex_);
+  seen_at_ = now;
+  if (complete) complete_at_ = now;
+  orphan_ = !seen.owned || seen.owner.empty();
+}
+
+absl::StatusOr<std::string> FollowedModel::Capture() {
+  BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
+  return captured->Encode();
+}
+
+absl::Duration FollowedModel::staleness() const {
+  const std::lock_guard lock(mutex_);
+  return clock_.Now() - complete_at_;
+}
+
+absl::StatusOr<int> FollowedModel::ResolveUser(std::string_view user) const {
+  return ResolveIn(spec_, *user_groups_.load(), users_, user);
+}
+
+absl::Status FollowedModel::RecordSlots(std::span<const Decision> slots) {
+  const std::shared_ptr<const std::string> owner = owner_.load();
+  if (!owner->empty() && options_.hand_decision) options_.hand_decision(*owner, slots);
+  return absl::OkStatus();
+}
+
+void FollowedModel::CountVectors(std::uint64_t arms, std::uint64_t clipped) {
+  if (clipped > 0) counts_.FeaturesClipped(clipped);
+  if (values_.AddRaw(arms, clipped)) warn_(ClippedText(spec_));
+}
+
+v1::GetStatsResponse FollowedModel::Stats() const {
+  v1::GetStatsResponse stats;
+  FillCounters(counters_.Get(), stats);
+  values_.FillStats(stats);
+  // Read newest-derived first, as the owner's.
+  stats.set_posterior_version(loop_->posterior()->version());
+  stats.set_applied_sequence(loop_->applied());
+  stats.set_log_sequence(log_->last().sequence);
+  stats.set_epoch(loop_->epoch());
+  stats.set_nodes(static_cast<std::uint32_t>(loop_->nodes()));
+  stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
+  stats.set_grams_repaired(loop_->grams_repaired());
+  if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
+  user_groups_.load()->FillStats(stats);
+  FillEffects(spec_, effects_.get(), /*freed_before=*/0, stats);
+  FillRefusals(Refusals(), stats);
+  if (auto apprentice = apprentice_.Stats()) *stats.mutable_apprentice() = *std::move(apprentice);
+  v1::FollowerStats& follower = *stats.mutable_follower();
+  follower.set_owner(*owner_.load());
+  follower.set_staleness_seconds(absl::ToDoubleSeconds(staleness()));
+  return stats;
+}
+
+std::vector<EffectLook> FollowedModel::Look(std::size_t count) const {
+  std::vector<EffectLook> looks = posterior()->Look(count);
+  NameValues(*catalogue(), *user_groups_.load(), looks);
+  return looks;
+}
+
+v1::GetLedgerResponse FollowedModel::Ledger() const {
+  return LedgerOf(spec_.public_spec,
+                  {.epoch = loop_->epoch(),
+                   .debits = *path_->debits(),
+                   .stream = path_->stream_cost(),
+                   .event = path_->event_cost()},
+                  *loop_->ledger());
+}
+
+absl::Status FollowedModel::Health() const {
+  BANDANA_RETURN_IF_ERROR(loop_->status());
+  {
+    const std::lock_guard lock(mutex_);
+    const absl::Duration away = clock_.Now() - seen_at_;
+    if (away > kAwayAfter) {
+      return absl::UnknownError(absl::StrCat("the log's database has not answered for ",
+                                             absl::ToInt64Seconds(away), " s"));
+    }
+    if (orphan_) return absl::UnknownError("no server owns the model");
+  }
+  return loop_->withheld();
+}
+
+std::vector<LastingRefusal> FollowedModel::Refusals() const {
+  return RefusalsOf(GateRefusals(), {}, Health());
+}
+
+absl::Status FollowedModel::ForOwner() const {
+  return Unavailable("another server owns model ", spec_.public_spec.name, " now; try again");
+}
+
+void FollowedModel::Activate(std::vector<std::vector<Decision>> /*decisions*/, ReportDone done) {
+  done(ForOwner());
+}
+void FollowedModel::Report(std::vector<ReportedOutcome> /*outcomes*/, ReportDone done) {
+  done(ForOwner());
+}
+void FollowedModel::ReportCounters(std::vector<ReportedCounter> /*reports*/, ReportDone done) {
+  done(ForOwner());
+}
+void FollowedModel::ReportContexts(std::vector<ReportedContext> /*reports*/, ReportDone done) {
+  done(ForOwner());
+}
+absl::Status FollowedModel::PutArms(std::span<const CatalogueArm> /*arms*/,
+                                    v1::PutArmsResponse* /*response*/) {
+  return ForOwner();
+}
+absl::StatusOr<v1::RemoveArmsResponse> FollowedModel::RemoveArms(
+    std::span<const std::uint32_t> /*ids*/) {
+  return ForOwner();
+}
+absl::StatusOr<UserBatch> FollowedModel::NewUsers() const { return ForOwner(); }
+absl::Status FollowedModel::PutUsers(UserBatch& /*batch*/, v1::PutUsersResponse* /*response*/) {
+  return ForOwner();
+}
+absl::StatusOr<v1::DeleteUsersResponse> FollowedModel::DeleteUsers(
+    std::span<const std::string> /*ids*/) {
+  return ForOwner();
+}
+absl::StatusOr<v1::ListUsersResponse> FollowedModel::ListUsers(std::string_view /*after*/,
+                                                               std::uint32_t /*limit*/) const {
+  return ForOwner();
+}
+absl::StatusOr<v1::ExportUserResponse> FollowedModel::ExportUser(const std::string& /*id*/) {
+  return ForOwner();
+}
+absl::Status FollowedModel::PutGraph(const v1::Graph& /*graph*/) { return ForOwner(); }
+absl::StatusOr<std::uint64_t> FollowedModel::OpenEpoch() { return ForOwner(); }
+absl::StatusOr<v1::CheckpointResponse> FollowedModel::Checkpoint() {
+  return v1::CheckpointResponse();
+}
+absl::StatusOr<ExportedFile> FollowedModel::ExportToFile() { return ForOwner(); }
+absl::Status FollowedModel::CheckUpdate(const ModelSpec& spec) const {
+  return CheckStored(*state_, spec);
+}
+
+}  // namespace bandana::server

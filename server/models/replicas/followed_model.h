@@ -1,0 +1,153 @@
+// A model that another server owns: it follows the owner's log, and answers selections from what it
+// has followed. Whatever changes the model is for the owner.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/shared_cell.h"
+#include "server/log/store_watch.h"
+#include "server/models/admission/apprentice.h"
+#include "server/models/admission/decision_numbers.h"
+#include "server/models/admission/open_counts.h"
+#include "server/models/admission/value_counts.h"
+#include "server/models/apply_loop.h"
+#include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/hosted_model.h"
+#include "server/models/users/user_table.h"
+
+namespace bandana::server {
+
+// Given with HostedModelOptions.
+struct FollowOptions {
+  HostedModelOptions hosted;
+  std::function<void(const std::string& owner, std::span<const Decision> slots)> hand_decision;
+};
+
+// Threads: as HostedModel; See and Behind from one thread at a time.
+class FollowedModel final : public HostedModel {
+ public:
+  // From the newest checkpoint in the store and the entries after it, up to where `seen` says that
+  // the log ends. Errors: as HostedModel::Open; UNAVAILABLE the model is not complete yet;
+  // NeedsEpoch as for an owner, but where an owner serves the model this machine takes its word for
+  // a log of which it has no record.
+  static absl::StatusOr<std::shared_ptr<FollowedModel>> Open(ModelSpec spec,
+                                                             const std::string& folder,
+                                                             const Clock& clock,
+                                                             const FollowOptions& options,
+                                                             const SharedModel& seen);
+  ~FollowedModel() override { StopLoop(); }
+
+  // What a look at the store says now.
+  void See(const SharedModel& seen);
+  // Whether it must be opened anew to go on: it fell behind what the log still has, or the model
+  // was changed. Selections go on meanwhile.
+  bool Stale() const { return !loop_->status().ok() || tables_failed_; }
+  // The state of what is applied, encoded as a checkpoint. Errors: as ApplyLoop::Capture.
+  absl::StatusOr<std::string> Capture();
+  // Since what is served was all that the log held.
+  absl::Duration staleness() const;
+
+  std::optional<std::string> owner() const override { return *owner_.load(); }
+  const ModelSpec& spec() const override { return spec_; }
+  const InstanceId& instance() const override { return instance_; }
+  std::uint64_t epoch() const override { return loop_->epoch(); }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
+  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
+  absl::StatusOr<int> ResolveUser(std::string_view user) const override;
+  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
+    user_groups_.load()->Parts(user, out);
+  }
+  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
+  // Hands the decision to the owner. Nobody waits: one that does not arrive is no event.
+  absl::Status RecordSlots(std::span<const Decision> slots) override;
+  void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
+    counts_.Rejected(code, reason, count);
+  }
+  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override;
+  void CountValues(std::span<const FieldCount> counts) override { values_.Add(counts); }
+  v1::GetStatsResponse Stats() const override;
+  std::vector<EffectLook> Look(std::size_t count) const override;
+  v1::GetLedgerResponse Ledger() const override;
+  // UNKNOWN while the store does not answer; why the log can be followed no further.
+  absl::Status Health() const override;
+  std::vector<LastingRefusal> Refusals() const override;
+  // What was followed stays readable.
+  void Retire() override {
+    retired_ = true;
+    StopLoop();
+  }
+
+  // For the owner.
+  void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) override;
+  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override;
+  void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override;
+  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override;
+  absl::Status PutArms(std::span<const CatalogueArm>, v1::PutArmsResponse*) override;
+  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t>) override;
+  absl::StatusOr<UserBatch> NewUsers() const override;
+  absl::Status PutUsers(UserBatch&, v1::PutUsersResponse*) override;
+  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string>) override;
+  absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view, std::uint32_t) const override;
+  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string&) override;
+  absl::Status PutGraph(const v1::Graph&) override;
+  absl::StatusOr<std::uint64_t> OpenEpoch() override;
+  // The owner writes it: nothing is to be done.
+  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
+  absl::StatusOr<ExportedFile> ExportToFile() override;
+  std::optional<BudgetUse> Budget() const override { return std::nullopt; }
+  absl::Status CheckUpdate(const ModelSpec& spec) const override;
+  int log_queue() const override { return 0; }
+
+ private:
+  FollowedModel(ModelSpec spec, std::string folder, const Clock& clock,
+                const FollowOptions& options);
+  absl::Status Start(const SharedModel& seen);
+  absl::Status StartLoop(Recovered recovered);
+  absl::StatusOr<std::shared_ptr<const UserTable>> OpenUsers();
+  void StopLoop() {
+    if (loop_ != nullptr) loop_->Stop();
+  }
+  absl::Status ForOwner() const;
+
+  const ModelSpec spec_;
+  const ModelSpec tables_spec_;  // without the files that the owner loads
+  const std::string folder_;
+  const Clock& clock_;
+  const FollowOptions options_;
+  const WarningSink warn_;
+
+  InstanceId instance_{};
+  std::unique_ptr<const EventPath> path_;
+  std::shared_ptr<StateStore> state_;
+  std::unique_ptr<FollowedLog> log_;
+  UserIndex users_;
+  Counters counters_;  // of this server alone
+  OpenCounts counts_{spec_, counters_};
+  ValueCounts values_{spec_.public_spec};
+  Apprentice apprentice_{spec_, clock_.Now()};
+  std::unique_ptr<DecisionNumbers> numbers_;
+  std::shared_ptr<const EffectsPosterior> effects_;
+  std::unique_ptr<ArmCatalogue> arms_;
+  SharedCell<const UserTable> user_groups_;
+  std::unique_ptr<ApplyLoop> loop_;
+
+  StateVersions versions_;  // that the tables have
+  std::atomic<bool> tables_failed_{false};
+  std::atomic<bool> retired_{false};
+  SharedCell<const std::string> owner_;
+  mutable std::mutex mutex_;  // for what follows
+  absl::Time complete_at_;    // when it last had all that the log held
+  absl::Time seen_at_;
+  bool orphan_ = false;  // nobody owns the model
+};
+
+}  // namespace bandana::server

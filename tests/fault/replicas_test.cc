@@ -1,0 +1,353 @@
+// Servers that share a database, as registries in one process: who owns a model learns, the others
+// follow, and one of them takes over.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "common/base/file.h"
+#include "server/log/postgresql/pg_engine.h"
+#include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/publication.h"
+#include "server/models/registry.h"
+#include "server/models/replicas/followed_model.h"
+#include "server/models/replicas/ranks.h"
+#include "tests/support/model_harness.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::testing {
+namespace {
+
+using server::HostedModel;
+using server::MakePgEngine;
+using server::ModelRegistry;
+
+constexpr char kPlain[] =
+    "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {}"
+    " reporting { one_per_decision: true }";
+constexpr char kCentral[] =
+    "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
+    " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
+
+// One server: a folder, a name, and an address that nobody listens at.
+struct Replica {
+  std::shared_ptr<const server::LogEngine> log;
+  std::string folder;  // of model m
+  std::unique_ptr<ModelRegistry> registry;
+  std::shared_ptr<HostedModel> model() const { return registry->Find("m"); }
+  bool owns() const { return model() != nullptr && !model()->owner(); }
+  bool follows() const { return model() != nullptr && model()->owner().has_value(); }
+};
+
+class ReplicasTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!PostgresServer::Available()) {
+      GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
+    }
+    database_ = std::make_unique<PostgresServer>();
+    ASSERT_THAT(WriteFileDurably(folder_.File("key"), std::string(64, '7'), 0600), IsOk());
+  }
+
+  Replica Start(const std::string& name, const char* configured = kPlain) {
+    ModelRegistry::Options options{.data_dir = folder_.File(name),
+                                   .models_max = 100,
+                                   .log = MakePgEngine({.connection = database_->connection(),
+                                                        .key_file = folder_.File("key"),
+                                                        .holder = name,
+                                                        .lease = absl::Seconds(2),
+                                                        .patience = absl::Seconds(1)}),
+                                   .noise_key_file = folder_.File("key")};
+    options.address = name + ":1";
+    options.hand_decision = [this](const std::string& owner, const std::string& model,
+                                   std::span<const Decision> slots) {
+      const std::lock_guard lock(mutex_);
+      handed_.push_back(owner + " " + model + " " + std::to_string(slots.size()));
+    };
+    options.warn = [name](std::string_view model, const std::string& message) {
+      std::printf("%s %s: %s\n", name.c_str(), std::string(model).c_str(), message.c_str());
+    };
+    auto registry = ModelRegistry::Open(options, SystemClock());
+    EXPECT_THAT(registry, IsOk());
+    Replica replica{options.log, folder_.File(name + "/models/m"), *std::move(registry)};
+    if (configured != nullptr) {
+      // One that is not there yet is tried again by the registry.
+      replica.registry->AddConfigured(SpecOf(configured)).IgnoreError();
+    }
+    return replica;
+  }
+  v1::OutcomeCode Report(HostedModel& model, std::uint64_t number, double reward) {
+    const Decision decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8});
+    return CodeOf(ReportOne(model, decision, reward));
+  }
+  static std::uint64_t Durable(const HostedModel& model) { return model.Stats().log_sequence(); }
+  // Waits until the two show the same version; whether it is the same posterior. What is released
+  // is the same bit for bit; what is computed from it depends on where the computing began.
+  static bool Same(const HostedModel& a, const HostedModel& b) {
+    if (!Eventually([&] {
+          return a.posterior()->version() == b.posterior()->version() &&
+                 a.Stats().applied_sequence() == a.Stats().log_sequence();
+        })) {
+      return false;
+    }
+    const NodePosterior of_a = NodeOf(*a.posterior(), 0), of_b = NodeOf(*b.posterior(), 0);
+    for (std::size_t i = 0; i < of_a.mean.size(); ++i) {
+      if (std::abs(of_a.mean[i] - of_b.mean[i]) > 1e-12) return false;
+    }
+    return of_a.mean.size() == of_b.mean.size();
+  }
+  // Whether the follower has the owner's state, bit for bit: releases, statistics, ledger.
+  static bool HasStateOf(const Replica& owner, const Replica& follower) {
+    if (!owner.model()->Checkpoint().ok()) return false;
+    const auto state = owner.log->OpenState(owner.folder, /*draws_noise=*/false);
+    const server::CheckpointStore store({.state = *state}, [](const std::string&) {});
+    auto& followed = dynamic_cast<server::FollowedModel&>(*follower.model());
+    return StateIn(**store.FindNewest()) == StateIn(*server::DecodeCheckpoint(*followed.Capture()));
+  }
+  // Without what is of one server alone.
+  static std::string StateIn(server::Checkpoint checkpoint) {
+    checkpoint.counters.clear();
+    checkpoint.published = {};
+    return server::EncodeAgain(checkpoint);
+  }
+
+  TempDir folder_;
+  std::unique_ptr<PostgresServer> database_;
+  std::mutex mutex_;
+  std::vector<std::string> handed_;
+};
+
+TEST(RanksTest, EveryServerFindsTheSameOrder) {
+  const std::vector<std::string> servers = {"a:1", "b:1", "c:1"};
+  std::map<std::string, int> firsts;
+  for (int model = 0; model < 300; ++model) {
+    const std::string log = std::to_string(model);
+    std::vector<std::size_t> ranks;
+    for (const std::string& server : servers) ranks.push_back(server::RankOf(log, servers, server));
+    EXPECT_THAT(ranks, ::testing::UnorderedElementsAre(0, 1, 2));
+    const std::string& first = server::FirstOf(log, servers);
+    EXPECT_EQ(server::RankOf(log, servers, first), 0u);
+    ++firsts[first];
+    // One that goes moves nobody else's models.
+    if (first != "c:1") {
+      EXPECT_EQ(server::FirstOf(log, std::vector<std::string>{"a:1", "b:1"}), first);
+    }
+  }
+  for (const auto& [server, models] : firsts) EXPECT_GT(models, 60) << server;
+}
+
+TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
+  Replica one = Start("one");
+  ASSERT_TRUE(one.owns());
+  for (int i = 1; i <= 100; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
+  ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+  for (int i = 101; i <= 150; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
+  Replica two = Start("two");
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_EQ(two.model()->instance(), one.model()->instance());
+  // What comes after.
+  for (int i = 151; i <= 300; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(HasStateOf(one, two));
+  const server::CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
+  v1::PutArmsResponse put;
+  ASSERT_THAT(one.model()->PutArms({&arm, 1}, &put), IsOk());
+  EXPECT_TRUE(Eventually([&] { return two.model()->catalogue()->Find(7).has_value(); }));
+  ASSERT_THAT(one.model()->RemoveArms(std::vector<std::uint32_t>{7}), IsOk());
+  EXPECT_TRUE(Eventually([&] { return !two.model()->catalogue()->Find(7).has_value(); }));
+  // A follower changes nothing.
+  EXPECT_THAT(ReportOne(*two.model(), DecisionOf(*two.model(), SystemClock(), 999, {0.6, 0.8}), 1),
+              StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(two.model()->PutArms({&arm, 1}, &put), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(two.model()->Stats().follower().owner(), "one:1");
+  EXPECT_LT(two.model()->Stats().follower().staleness_seconds(), 5);
+
+  const std::uint64_t durable = Durable(*one.model());
+  one.registry.reset();  // gives its log back
+  ASSERT_TRUE(Eventually([&] { return two.owns(); }));
+  EXPECT_EQ(Durable(*two.model()), durable);
+  EXPECT_EQ(Report(*two.model(), 300, 1), v1::DUPLICATE);
+  EXPECT_EQ(Report(*two.model(), 301, 1), v1::APPLIED);
+  // The first comes back and follows, until it is its turn.
+  one = Start("one");
+  ASSERT_TRUE(Eventually([&] { return one.follows() || one.owns(); }));
+  ASSERT_TRUE(Eventually([&] { return Durable(*one.model()) == Durable(*two.model()); }));
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
+}
+
+TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
+  Replica one = Start("one", kCentral);
+  ASSERT_TRUE(one.owns());
+  for (int i = 1; i <= 60; ++i) {
+    ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
+    if (i == 40) {
+      ASSERT_THAT(one.model()->Checkpoint(), IsOk());  // trims
+    }
+  }
+  Replica two = Start("two", kCentral);
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  for (int i = 61; i <= 120; ++i) {
+    ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
+    if (i == 90) {
+      ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+    }
+  }
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(HasStateOf(one, two));
+  EXPECT_EQ(one.model()->Ledger().user().epsilon_zcdp(),
+            two.model()->Ledger().user().epsilon_zcdp());
+  // What it has shown it has written down, so that it refuses a database of the past.
+  const auto published =
+      server::ReadPublished(folder_.File("two/models/m"), two.model()->instance());
+  ASSERT_THAT(published, IsOk());
+  EXPECT_TRUE(published->known);
+  EXPECT_EQ(published->position.sequence, two.model()->posterior()->version());
+  const std::vector<double> released = NodeOf(*one.model()->posterior(), 0).mean;
+  one.registry.reset();
+  ASSERT_TRUE(Eventually([&] { return two.owns(); }));
+  const std::vector<double> again = NodeOf(*two.model()->posterior(), 0).mean;
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(again[i], released[i], 1e-12);
+  EXPECT_EQ(Report(*two.model(), 121, 1), v1::APPLIED);
+}
+
+// The word of an owner that serves is what a machine without a record goes by: without one it
+// waits.
+TEST_F(ReplicasTest, ACentralModelWithoutRecordOrOwnerWaitsForAnEpoch) {
+  {
+    Replica one = Start("one", kCentral);
+    for (int i = 1; i <= 10; ++i) ASSERT_EQ(Report(*one.model(), i, 1), v1::APPLIED);
+  }
+  Replica two = Start("two", kCentral);
+  absl::SleepFor(absl::Seconds(1));
+  ASSERT_EQ(two.model(), nullptr);
+  ASSERT_EQ(two.registry->Absent().size(), 1u);
+  EXPECT_TRUE(server::IsNeedsEpoch(two.registry->Absent()[0].why));
+  ASSERT_THAT(two.registry->OpenEpoch("m"), IsOk());
+  EXPECT_TRUE(two.owns());
+}
+
+TEST_F(ReplicasTest, ModelsMadeAtRunTimeComeAndGoEverywhere) {
+  Replica one = Start("one", nullptr);
+  Replica two = Start("two", nullptr);
+  ASSERT_THAT(one.registry->Create(SpecOf(kPlain)), IsOk());
+  EXPECT_TRUE(one.owns());
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  const ModelSpec next = SpecOf(std::string(kPlain) + " arms_max: 9");
+  ASSERT_THAT(one.registry->Update(next), IsOk());
+  ASSERT_TRUE(
+      Eventually([&] { return two.model() != nullptr && two.model()->spec().arms_max == 9; }));
+  ASSERT_THAT(one.registry->PutAlias({.name = "shop", .shares = {{.model = "m", .weight = 1}}}),
+              IsOk());
+  ASSERT_TRUE(Eventually([&] { return two.registry->FindAlias("shop") != nullptr; }));
+  ASSERT_THAT(one.registry->DeleteAlias("shop"), IsOk());
+  ASSERT_TRUE(Eventually([&] { return two.registry->FindAlias("shop") == nullptr; }));
+  EXPECT_THAT((one.owns() ? two : one).registry->Delete("m"),
+              StatusIs(absl::StatusCode::kUnavailable));
+  ASSERT_TRUE(Eventually([&] {
+    const Replica& owner = one.owns() ? one : two;
+    return owner.registry->Delete("m").ok();
+  }));
+  ASSERT_TRUE(Eventually([&] { return one.model() == nullptr && two.model() == nullptr; }));
+  for (const char* name : {"one/models/m", "two/models/m"}) {
+    EXPECT_TRUE(Eventually([&] { return !std::filesystem::exists(folder_.File(name)); })) << name;
+  }
+}
+
+TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
+  const char* const window =
+      "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {}"
+      " reporting { reward_window { duration { seconds: 60 } default_reward: 0 } }";
+  Replica one = Start("one", window);
+  Replica two = Start("two", window);
+  ASSERT_TRUE(Eventually([&] { return two.follows() && two.model()->owner() == "one:1"; }));
+  const Decision decision = DecisionOf(*two.model(), SystemClock(), 1, {0.6, 0.8});
+  EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
+  EXPECT_THAT(handed_, ::testing::ElementsAre("one:1 m 1"));
+  // Nobody owns it: the selection goes on, and the decision is no event.
+  one.registry.reset();
+  EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
+}
+
+TEST_F(ReplicasTest, ModelsSpreadOverServersThatStay) {
+  Replica one = Start("one", nullptr);
+  for (int i = 0; i < 8; ++i) {
+    std::string config = kPlain;
+    config.replace(config.find("'m'"), 3, "'m" + std::to_string(i) + "'");
+    ASSERT_THAT(one.registry->Create(SpecOf(config)), IsOk());
+  }
+  Replica two = Start("two", nullptr);
+  const auto owned = [](const Replica& replica) {
+    int count = 0;
+    for (const auto& model : replica.registry->List()) count += !model->owner();
+    return count;
+  };
+  const absl::Time give_up = absl::Now() + absl::Seconds(60);
+  while (owned(two) == 0 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_GT(owned(two), 0);
+  while (owned(one) + owned(two) != 8 && absl::Now() < give_up) {
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(owned(one) + owned(two), 8);
+}
+
+// The process that believed to own a model wakes up: the store takes nothing from it, and it
+// follows.
+TEST_F(ReplicasTest, AFencedOwnerFollows) {
+  Replica one = Start("one");
+  ASSERT_TRUE(one.owns());
+  ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
+  Replica two = Start("two");
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  // As if its lease had run out while it was frozen.
+  const std::string take =
+      "UPDATE bandana.logs SET lease_until = '-infinity', owner = 'somebody', term = term + 1";
+  database_->Sql(take);
+  const auto serves = [](const Replica& replica) {
+    return replica.owns() && replica.model()->term() > 2;
+  };
+  ASSERT_TRUE(Eventually([&] { return serves(one) || serves(two); }));
+  const Replica& owner = serves(one) ? one : two;
+  const Replica& follower = serves(one) ? two : one;
+  ASSERT_TRUE(Eventually([&] { return follower.follows(); }));
+  ASSERT_EQ(Report(*owner.model(), 2, 1), v1::APPLIED);
+  EXPECT_EQ(Report(*owner.model(), 1, 1), v1::DUPLICATE);
+  EXPECT_TRUE(Same(*owner.model(), *follower.model()));
+}
+
+// The database goes away and comes back: selections go on everywhere.
+TEST_F(ReplicasTest, SelectsWithoutTheDatabase) {
+  Replica one = Start("one");
+  Replica two = Start("two");
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
+  ASSERT_TRUE(Same(*one.model(), *two.model()));
+  database_->Kill();
+  absl::SleepFor(absl::Seconds(1));
+  for (const Replica* replica : {&one, &two}) {
+    ASSERT_NE(replica->model(), nullptr);
+    EXPECT_EQ(replica->model()->posterior()->version(), one.model()->posterior()->version());
+    EXPECT_THAT(replica->model()->ResolveUser("u"), IsOk());
+  }
+  database_->Start();
+  ASSERT_TRUE(Eventually([&] {
+    const bool owned = one.owns() || two.owns();
+    return owned && CodeOf(ReportOne(*(one.owns() ? one : two).model(),
+                                     DecisionOf(*one.model(), SystemClock(), 2, {0.6, 0.8}), 1)) !=
+                        v1::OUTCOME_CODE_UNSPECIFIED;
+  }));
+}
+
+}  // namespace
+}  // namespace bandana::testing
