@@ -221,7 +221,7 @@ class Registry final : public ModelRegistry {
   absl::Status Promote(const std::string& name);
   absl::Status StepDown(const std::string& name);
   absl::Status FollowAnew(const std::string& name);
-  // Of a model made at run time: what its owner may have made of its configuration. Whether it was
+  // Takes what its owner has made of the configuration of a model made at run time. Whether it was
   // another one.
   bool TakeStoredConfig(const std::string& name);
   absl::Status Replace(const std::string& name, absl::StatusOr<std::shared_ptr<HostedModel>> model);
@@ -286,7 +286,7 @@ class Registry final : public ModelRegistry {
   std::condition_variable watching_changed_;
   bool stop_watching_ = false;
   std::thread watching_;
-  // Of the watching thread.
+  // The watching thread alone uses what follows.
   std::future<void> changing_;
   bool away_ = false;
   absl::Time aliases_at_ = absl::InfinitePast();

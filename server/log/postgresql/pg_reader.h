@@ -18,7 +18,7 @@ namespace bandana::server {
 // Threads: safe.
 class PgReader {
  public:
-  // Of the log with this id. `seal`: null: its records are plain; must outlive the reader.
+  // For the log with this id. `seal`: null: its records are plain; must outlive the reader.
   PgReader(PgOptions server, std::string id, PgSeal* seal)
       : server_(std::move(server)), id_(std::move(id)), seal_(seal) {}
 

@@ -107,6 +107,12 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.delta; }},
     {MetricType::Gauge, "bandana_model_serving", "1 while the model takes reports",
      [](const ModelView& m) { return m.failure.empty() ? 1.0 : 0.0; }},
+    {MetricType::Gauge, "bandana_model_owned",
+     "1 where this server owns the model, 0 where it follows",
+     [](const ModelView& m) { return m.followed ? 0.0 : 1.0; }},
+    {MetricType::Gauge, "bandana_model_staleness_seconds",
+     "Time since what is served was all that the log held; 0 where this server owns the model",
+     [](const ModelView& m) { return m.followed ? m.followed->staleness_seconds : 0.0; }},
 };
 
 void AppendUserGroups(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {

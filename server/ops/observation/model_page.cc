@@ -59,19 +59,28 @@ std::string FieldTable(const ModelView& model) {
       rows, "</tbody></table></div>\n");
 }
 
+std::string Role(const ModelView& model) {
+  if (!model.followed) return "";
+  const FollowedView& followed = *model.followed;
+  return Fact("Follows", absl::StrCat(followed.owner.empty() ? "nobody" : Escape(followed.owner),
+                                      absl::StrFormat(" <small>%.1f s behind</small>",
+                                                      followed.staleness_seconds)));
+}
+
 std::string Facts(const ModelView& model) {
   const bool is_private = !model.mechanism.empty();
   const std::string aliases = Escape(absl::StrJoin(model.aliases, ", "));
-  return absl::StrCat(
-      "<dl>\n", aliases.empty() ? "" : Fact("Aliases", aliases), Fact("Mode", ModeWords(model)),
-      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"), Privacy(model),
-      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
-      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
-      Fact("Reports applied", Grouped(model.reports_applied)),
-      Fact("Reports rejected", Rejected(model)),
-      Fact("Posterior version", Grouped(model.posterior_version)),
-      Fact("Entries not applied yet", Grouped(model.apply_lag())),
-      Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));
+  return absl::StrCat("<dl>\n", Role(model), aliases.empty() ? "" : Fact("Aliases", aliases),
+                      Fact("Mode", ModeWords(model)),
+                      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"),
+                      Privacy(model),
+                      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
+                      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
+                      Fact("Reports applied", Grouped(model.reports_applied)),
+                      Fact("Reports rejected", Rejected(model)),
+                      Fact("Posterior version", Grouped(model.posterior_version)),
+                      Fact("Entries not applied yet", Grouped(model.apply_lag())),
+                      Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));
 }
 
 std::string ValueWords(const EffectLook::Value& value, bool vector) {

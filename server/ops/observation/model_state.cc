@@ -25,7 +25,7 @@ std::string Rounded(absl::Duration duration) {
 }  // namespace
 
 State StateOf(const ModelView& model) {
-  State state{.word = "serving"};
+  State state{.word = model.followed ? "following" : "serving"};
   const auto add = [&state](Level level, const char* word, Trouble trouble) {
     if (level > state.level) {
       state.level = level;

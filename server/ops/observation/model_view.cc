@@ -114,6 +114,10 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
                              .remedy = refusal.remedy,
                              .since = std::nullopt});
   }
+  if (stats.has_follower()) {
+    view.followed = {.owner = stats.follower().owner(),
+                     .staleness_seconds = stats.follower().staleness_seconds()};
+  }
   const absl::Status health = model.Health();
   view.failure = std::string(health.message());
   view.passes = Passes(health);

@@ -53,6 +53,12 @@ struct RefusalView {
   std::optional<absl::Time> since;  // when RefusalWatch first saw it
 };
 
+// A model that another server owns.
+struct FollowedView {
+  std::string owner;  // its address; empty: nobody owns the model now
+  double staleness_seconds = 0;
+};
+
 struct ModelView {
   std::string name;
   // That it is behind, each with the part of the users that it takes: "feed (5 %)".
@@ -95,8 +101,9 @@ struct ModelView {
   std::optional<UserGroupsView> user_groups;
   std::vector<EffectLook> looks;  // models of effects; for the status page only
   std::optional<EffectsView> effects;
-  std::vector<RefusalView> refusals;  // why reports are refused now
-  std::string failure;                // why reports cannot be taken, or ""
+  std::vector<RefusalView> refusals;     // why reports are refused now
+  std::optional<FollowedView> followed;  // nothing: this server owns it
+  std::string failure;                   // why reports cannot be taken, or ""
   bool passes = false;  // the failure may end by itself, and selections are served meanwhile
 
   std::uint64_t apply_lag() const { return log_sequence - applied_sequence; }
