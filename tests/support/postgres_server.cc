@@ -58,15 +58,35 @@ std::string PostgresServer::Run(const std::vector<std::string>& command) {
 
 PostgresServer::PostgresServer(const std::vector<std::string>& settings)
     : settings_(settings), port_(FreePort()) {
-  if (geteuid() == 0) {
-    const passwd* const user = getpwnam(kUser);
-    BANDANA_CHECK(chown(folder_.path().c_str(), user->pw_uid, user->pw_gid) == 0);
-  }
+  TakeFolder();
   Run({Program("initdb"), "-D", data(), "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8",
        "--locale", "C"});
   Start();
   Sql("CREATE ROLE bandana LOGIN");
   Sql("CREATE DATABASE bandana OWNER bandana");
+}
+
+PostgresServer::PostgresServer(OfPrimary of) : settings_(of.primary.settings_), port_(of.port) {
+  TakeFolder();
+  Run({Program("pg_basebackup"), "-h", "127.0.0.1", "-p", std::to_string(of.primary.port_), "-U",
+       "postgres", "-D", data(), "-R", "-X", "stream", "-c", "fast"});
+  Start();
+}
+
+std::unique_ptr<PostgresServer> PostgresServer::MakeStandby(int port) {
+  std::unique_ptr<PostgresServer> standby(
+      new PostgresServer(OfPrimary{*this, port == 0 ? FreePort() : port}));
+  Sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  Sql("SELECT pg_reload_conf()");
+  return standby;
+}
+
+void PostgresServer::Promote() { Sql("SELECT pg_promote(true, 30)"); }
+
+void PostgresServer::TakeFolder() {
+  if (geteuid() != 0) return;
+  const passwd* const user = getpwnam(kUser);
+  BANDANA_CHECK(chown(folder_.path().c_str(), user->pw_uid, user->pw_gid) == 0);
 }
 
 PostgresServer::~PostgresServer() {
@@ -83,7 +103,7 @@ void PostgresServer::Start() {
                                       std::to_string(port_)};
   std::vector<std::string> settings = settings_;
   for (const char* setting : {"listen_addresses=127.0.0.1", "unix_socket_directories=",
-                              "shared_buffers=8MB", "max_connections=50"}) {
+                              "shared_buffers=8MB", "max_connections=100"}) {
     settings.emplace_back(setting);
   }
   for (const std::string& setting : settings) {

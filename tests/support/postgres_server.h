@@ -22,10 +22,18 @@ class PostgresServer {
   explicit PostgresServer(const std::vector<std::string>& settings = {});
   ~PostgresServer();
 
+  // A server that follows this one. From now on this one confirms what the other has written down
+  // as well (synchronous_standby_names); without the other it confirms nothing. `port`: 0: a free
+  // one.
+  std::unique_ptr<PostgresServer> MakeStandby(int port = 0);
+  // The standby becomes a primary, which waits for nobody.
+  void Promote();
+
   // 127.0.0.1:PORT.
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // For the server, or whatever stands before it at that port.
   std::string connection(int port = 0) const;
+  int port() const { return port_; }
   std::string data() const { return folder_.path() + "/data"; }
 
   void Start();
@@ -40,6 +48,12 @@ class PostgresServer {
   int Count(const std::string& table);
 
  private:
+  struct OfPrimary {
+    const PostgresServer& primary;
+    int port;
+  };
+  explicit PostgresServer(OfPrimary of);
+  void TakeFolder();
   static std::string Program(const std::string& name);
   std::vector<std::string> AsUser(std::vector<std::string> command) const;
   // Its output.
