@@ -280,6 +280,55 @@ TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
   EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
 }
 
+// Two models that differ in one reaction, inside its window: a follower shows the same of both.
+TEST_F(ReplicasTest, AFollowerSaysNothingOfOpenWindows) {
+  const auto config = [](const char* name) {
+    return SpecOf(std::string("name: '") + name +
+                  "' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
+                  " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }"
+                  " reporting { reward_window { duration { seconds: 60 } default_reward: 0 } }");
+  };
+  Replica one = Start("one", nullptr);
+  Replica two = Start("two", nullptr);
+  for (const char* name : {"a", "b"}) {
+    ASSERT_THAT(one.registry->AddConfigured(config(name)), IsOk());
+    ASSERT_TRUE(Eventually([&] {
+      two.registry->AddConfigured(config(name)).IgnoreError();
+      const auto model = two.registry->Find(name);
+      return model != nullptr && model->owner() == "one:1";
+    }));
+    const auto owned = one.registry->Find(name);
+    for (int i = 1; i <= 20; ++i) {
+      const Decision decision = DecisionOf(*owned, SystemClock(), i, {0.6, 0.8});
+      ASSERT_THAT(owned->RecordDecision(decision), IsOk());
+      // One after the other on both: a version is where the block ends that was applied.
+      ASSERT_TRUE(Eventually([&] {
+        const v1::GetStatsResponse stats = owned->Stats();
+        return stats.log_sequence() > static_cast<std::uint64_t>(i) &&
+               stats.applied_sequence() == stats.log_sequence();
+      }));
+      if (std::string_view(name) == "b") {
+        ASSERT_EQ(CodeOf(ReportOne(*owned, decision, 1)), v1::APPLIED);
+      }
+    }
+  }
+  const auto shown = [&](const Replica& replica, const char* name) {
+    v1::GetStatsResponse stats = replica.registry->Find(name)->Stats();
+    if (stats.has_follower()) {
+      stats.mutable_follower()->clear_staleness_seconds();
+      stats.clear_posterior_version();  // where its own first block ended
+    }
+    return stats.SerializeAsString();
+  };
+  ASSERT_TRUE(Eventually([&] {
+    const v1::GetStatsResponse stats = two.registry->Find("b")->Stats();
+    return stats.log_sequence() >= 20 && stats.applied_sequence() == stats.log_sequence();
+  }));
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_EQ(shown(two, "a"), shown(two, "b"));
+  EXPECT_EQ(shown(one, "a"), shown(one, "b"));
+}
+
 TEST_F(ReplicasTest, ModelsSpreadOverServersThatStay) {
   Replica one = Start("one", nullptr);
   for (int i = 0; i < 8; ++i) {
