@@ -88,7 +88,7 @@ ALLOWED = {
     "tools/lab": TOOLS + CORE + ["tools/published"],  # the served state machine over a log in memory
     "tools": TOOLS,
     "examples": ["client/include", "proto"],
-    "bench": COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
+    "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/src*", "tools/base", "tools/environments",
                                        "tools/published", "tests/support"],
     "tests": None,  # may include everything
