@@ -11,6 +11,7 @@
 #include "common/design/alias.h"
 #include "server/service/activation.h"
 #include "server/service/arm_effects_page.h"
+#include "server/service/min_version.h"
 #include "server/service/named_decisions.h"
 #include "server/service/posterior_page.h"
 #include "server/service/recipients.h"
@@ -152,6 +153,7 @@ absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
                                        v1::GetPosteriorResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const Answering to,
                            AnsweringOne(registry_, request.model(), request.user()));
+  BANDANA_RETURN_IF_ERROR(CheckMinVersion(to, request.min_version()));
   v1::GetPosteriorRequest own;
   BANDANA_RETURN_IF_ERROR(FillPosterior(*to.model, OwnRequest(to, request, own), response));
   response.set_version(to.Shown(response.version()));
