@@ -107,15 +107,8 @@ absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
 
 void SubmitCounters(Recipients& to, const v1::SubmitRequest& request, int steps_max,
                     TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
-  HandReports(
-      to, Open(to, request, steps_max, tokens),
-      [&response](const ReportResult& result) {
-        v1::CounterResult& out = *response.add_counter_results();
-        out.set_code(result.code);
-        out.set_reason(result.reason);
-        out.set_acknowledged_step(result.acknowledged_step);
-      },
-      std::move(finish));
+  HandReports(to, Open(to, request, steps_max, tokens), CounterResultsOf(response),
+              std::move(finish));
 }
 
 }  // namespace bandana::server

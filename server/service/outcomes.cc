@@ -1,7 +1,5 @@
 #include "server/service/outcomes.h"
 
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,23 +38,6 @@ absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
     opened.Add(**maker, std::move(outcome));
   }
   return absl::OkStatus();
-}
-
-// The token of the decision that an outcome names; none where it names none that is known. Errors:
-// INVALID_ARGUMENT.
-absl::StatusOr<std::optional<std::string>> TokenOf(const Recipients& to, int index,
-                                                   const v1::Outcome& outcome) {
-  if (outcome.decision_id().empty()) {
-    if (outcome.slot() == 0) return outcome.token();
-    return InvalidArgument("outcomes[", index, "].slot: must be 0 without decision_id, got ",
-                           outcome.slot(), ": each slot has a token of its own");
-  }
-  if (!outcome.token().empty()) {
-    return InvalidArgument("outcomes[", index, "]: token and decision_id exclude each other");
-  }
-  std::vector<std::string> tokens = to.TokensOf(outcome.decision_id());
-  if (outcome.slot() >= tokens.size()) return std::nullopt;
-  return std::move(tokens[outcome.slot()]);
 }
 
 absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
@@ -102,6 +83,21 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
 }
 
 }  // namespace
+
+absl::StatusOr<std::optional<std::string>> TokenOf(const Recipients& to, int index,
+                                                   const v1::Outcome& outcome) {
+  if (outcome.decision_id().empty()) {
+    if (outcome.slot() == 0) return outcome.token();
+    return InvalidArgument("outcomes[", index, "].slot: must be 0 without decision_id, got ",
+                           outcome.slot(), ": each slot has a token of its own");
+  }
+  if (!outcome.token().empty()) {
+    return InvalidArgument("outcomes[", index, "]: token and decision_id exclude each other");
+  }
+  std::vector<std::string> tokens = to.TokensOf(outcome.decision_id());
+  if (outcome.slot() >= tokens.size()) return std::nullopt;
+  return std::move(tokens[outcome.slot()]);
+}
 
 void TakeRewards(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
                  TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {

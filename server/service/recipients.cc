@@ -4,6 +4,7 @@
 
 #include "common/design/alias.h"
 #include "server/service/named_decisions.h"
+#include "server/service/owners/owner_channels.h"
 
 namespace bandana::server {
 
@@ -39,6 +40,8 @@ absl::StatusOr<HostedModel*> Recipients::MakerOf(const AskedDecision& decision) 
     if (!behind.ok()) return behind.status();
     maker = *behind;
   }
+  // Its owner alone knows which instance and which epoch is the newest.
+  if (maker != nullptr && maker->owner()) return OwnerAway();
   return maker != nullptr && maker->instance() == decision.instance ? maker : nullptr;
 }
 

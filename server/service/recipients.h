@@ -33,7 +33,7 @@ class Recipients {
   // Who made the decision. It is reported under the name that it was asked by, also when the alias
   // stands for other models by now. nullptr: a decision of another name, of a model that is gone,
   // of an earlier instance, or of one that has left the alias's policy. Errors: UNAVAILABLE the
-  // model is absent.
+  // model is absent, or is not owned here.
   absl::StatusOr<HostedModel*> MakerOf(const AskedDecision& decision);
   // The tokens of a decision that the present caller has named under the name, one per slot; none
   // where it is not known, or not any more.

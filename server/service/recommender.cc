@@ -11,10 +11,14 @@
 #include "common/design/alias.h"
 #include "server/service/activation.h"
 #include "server/service/arm_effects_page.h"
+#include "server/service/handed_call.h"
+#include "server/service/min_version.h"
 #include "server/service/named_decisions.h"
+#include "server/service/owners/owner_channels.h"
 #include "server/service/posterior_page.h"
 #include "server/service/recipients.h"
 #include "server/service/reports.h"
+#include "server/service/router.h"
 #include "server/service/transport/error_text.h"
 
 namespace bandana::server {
@@ -59,9 +63,10 @@ const Request& OwnRequest(const Answering& to, const Request& request, Request& 
 class Recommender final : public RecommenderHandlers {
  public:
   Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
-              const Clock& clock, DecisionBook* book)
+              const Clock& clock, DecisionBook* book, OwnerChannels* owners)
       : registry_(registry),
         tokens_(tokens),
+        owners_(owners),
         own_book_(book == nullptr ? BookInMemory(clock) : nullptr),
         book_(book == nullptr ? *own_book_ : *book),
         clock_(clock) {
@@ -99,10 +104,17 @@ class Recommender final : public RecommenderHandlers {
         .registry = registry_, .tokens = tokens_, .book = book_, .arms_max = arms_per_request_max_};
   }
 
+  // Answers `request`, or has it answered by the owner of what it names. `answer`: how it is
+  // answered here.
+  template <typename Request, typename Response>
+  void Serve(const Request& request, Response& response, Finish finish,
+             void (*answer)(Recipients&, const Request&, int, TokenCodec&, Response&, Finish));
+
   std::atomic<int> arms_per_request_max_;
   std::atomic<int> batch_decisions_max_;
   const ModelRegistry& registry_;
   TokenCodec& tokens_;
+  OwnerChannels* const owners_;                   // null: nothing is handed on
   const std::unique_ptr<DecisionBook> own_book_;  // null: another's
   DecisionBook& book_;
   const Clock& clock_;
@@ -152,6 +164,7 @@ absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
                                        v1::GetPosteriorResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const Answering to,
                            AnsweringOne(registry_, request.model(), request.user()));
+  BANDANA_RETURN_IF_ERROR(CheckMinVersion(to, request.min_version()));
   v1::GetPosteriorRequest own;
   BANDANA_RETURN_IF_ERROR(FillPosterior(*to.model, OwnRequest(to, request, own), response));
   response.set_version(to.Shown(response.version()));
@@ -167,28 +180,40 @@ absl::Status Recommender::GetArmEffects(const v1::GetArmEffectsRequest& request,
   return absl::OkStatus();
 }
 
+template <typename Request, typename Response>
+void Recommender::Serve(const Request& request, Response& response, Finish finish,
+                        void (*answer)(Recipients&, const Request&, int, TokenCodec&, Response&,
+                                       Finish)) {
+  const absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
+  if (!first.ok()) return finish(first.status());
+  const int most = batch_decisions_max_;
+  const auto here = [&](const Request& asked, Response& out, Finish then) {
+    Recipients to(registry_, *first, &book_);
+    answer(to, asked, most, tokens_, out, std::move(then));
+  };
+  const bool followed = first->alias == nullptr && first->model->owner().has_value();
+  if (owners_ == nullptr && followed) return finish(OwnerAway());
+  if (owners_ == nullptr || (first->alias == nullptr && !followed)) {
+    return here(request, response, std::move(finish));
+  }
+  const Recipients to(registry_, *first, &book_);
+  const auto ways = Router(registry_, to, tokens_).WaysOf(request, most);
+  HandOn(request, ways, *owners_, here, response, std::move(finish));
+}
+
 void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
                          Finish finish) {
-  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
-  if (!first.ok()) return finish(first.status());
-  Recipients to(registry_, *std::move(first), &book_);
-  ReportOutcomes(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
+  Serve(request, response, std::move(finish), ReportOutcomes);
 }
 
 void Recommender::Activate(const v1::ActivateRequest& request, v1::ActivateResponse& response,
                            Finish finish) {
-  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
-  if (!first.ok()) return finish(first.status());
-  Recipients to(registry_, *std::move(first), &book_);
-  ActivateDecisions(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
+  Serve(request, response, std::move(finish), ActivateDecisions);
 }
 
 void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                          Finish finish) {
-  absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
-  if (!first.ok()) return finish(first.status());
-  Recipients to(registry_, *std::move(first));
-  SubmitReports(to, request, batch_decisions_max_, tokens_, response, std::move(finish));
+  Serve(request, response, std::move(finish), SubmitReports);
 }
 
 bool Recommender::HushesReports(std::string_view name) {
@@ -216,8 +241,8 @@ Serving Recommender::ServingOf(std::string_view service) {
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
                                                      TokenCodec& tokens, const Clock& clock,
-                                                     DecisionBook* book) {
-  return std::make_unique<Recommender>(options, registry, tokens, clock, book);
+                                                     DecisionBook* book, OwnerChannels* owners) {
+  return std::make_unique<Recommender>(options, registry, tokens, clock, book, owners);
 }
 
 }  // namespace bandana::server

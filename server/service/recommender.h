@@ -12,6 +12,8 @@
 
 namespace bandana::server {
 
+class OwnerChannels;  // owners/owner_channels.h
+
 struct RecommenderOptions {
   int arms_per_request_max = kArmsPerRequestMaxDefault;  // [1, kArmsMaxMax]
   int batch_decisions_max =
@@ -24,13 +26,15 @@ class RecommenderHandlers : public Handlers {
   virtual void Take(const RecommenderOptions& options) = 0;
 };
 
-// Errors are those of recommender.proto; they name field, shape and constraint, and never a
+// What is not owned here is handed to `owners`; null: it is UNAVAILABLE, so that no call goes
+// round. Errors are those of recommender.proto; they name field, shape and constraint, and never a
 // context, a reward or a user. Threads: all methods are safe. Select waits for nobody and, in
 // steady state, allocates only what the response needs. All references must outlive the object and
 // every Report in flight. `book`: of the decisions that callers name; null: one in memory.
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
                                                      TokenCodec& tokens, const Clock& clock,
-                                                     DecisionBook* book = nullptr);
+                                                     DecisionBook* book = nullptr,
+                                                     OwnerChannels* owners = nullptr);
 
 }  // namespace bandana::server

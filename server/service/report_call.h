@@ -83,6 +83,16 @@ auto ResultsOf(Response& response) {
   };
 }
 
+// The same of counter reports.
+inline auto CounterResultsOf(v1::SubmitResponse& response) {
+  return [&response](const ReportResult& result) {
+    v1::CounterResult& out = *response.add_counter_results();
+    out.set_code(result.code);
+    out.set_reason(result.reason);
+    out.set_acknowledged_step(result.acknowledged_step);
+  };
+}
+
 // Counts what was refused here, hands each model its reports, and finishes the call once all have
 // answered: `add(result)` once per report of the call, in order. Errors: those of opening, and of
 // the models (PartsOfCall).

@@ -13,6 +13,7 @@
 #include "common/design/user_nodes.h"
 #include "server/service/arm_selection.h"
 #include "server/service/decision_rules.h"
+#include "server/service/min_version.h"
 #include "server/service/new_users.h"
 #include "server/service/point_selection.h"
 #include "server/service/tokens/random_buffer.h"
@@ -100,6 +101,7 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   const ModelSpec& spec = model.spec();
   const std::string_view refused = ModeOf(spec.public_spec.mode).no_select;
   if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));
+  BANDANA_RETURN_IF_ERROR(CheckMinVersion(to, request.min_version()));
   BANDANA_RETURN_IF_ERROR(CheckRequest(request, spec.public_spec.dimension));
   BANDANA_RETURN_IF_ERROR(CheckDecisionFields(request, spec));
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,6 +49,11 @@ class FakeModel final : public server::HostedModel {
   void SetHealth(absl::Status health) {
     std::lock_guard lock(mutex_);
     health_ = std::move(health);
+  }
+  // Another server owns the model, there. Nothing: this one does.
+  void SetOwner(std::optional<std::string> owner) {
+    std::lock_guard lock(mutex_);
+    owner_ = std::move(owner);
   }
   void SetEpoch(std::uint64_t epoch) { epoch_ = epoch; }
   void SetRecordStatus(absl::Status status) { record_status_ = std::move(status); }
@@ -94,6 +100,10 @@ class FakeModel final : public server::HostedModel {
 
   const ModelSpec& spec() const override { return spec_; }
   const std::array<std::byte, 16>& instance() const override { return instance_; }
+  std::optional<std::string> owner() const override {
+    std::lock_guard lock(mutex_);
+    return owner_;
+  }
   std::uint64_t epoch() const override { return epoch_; }
   std::shared_ptr<const ServedPosterior> posterior() const override { return posterior_; }
   std::shared_ptr<const server::Catalogue> catalogue() const override { return catalogue_; }
@@ -232,6 +242,7 @@ class FakeModel final : public server::HostedModel {
 
   mutable std::mutex mutex_;
   absl::Status health_;
+  std::optional<std::string> owner_;
   bool hold_ = false;
   std::vector<std::pair<std::size_t, server::ReportDone>> held_;
   std::vector<ReportedOutcome> reported_;

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "bandana/internal/peer.pb.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
@@ -190,7 +191,8 @@ TEST(Access, EveryRpcOfTheServicesHasARow) {
   std::vector<std::string> rpcs = {"grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch",
                                    "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
   for (const auto* file :
-       {v1::SelectRequest::descriptor()->file(), v1::CreateModelRequest::descriptor()->file()}) {
+       {v1::SelectRequest::descriptor()->file(), v1::CreateModelRequest::descriptor()->file(),
+        internal::RecordRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         rpcs.push_back(file->service(s)->full_name() + "/" + file->service(s)->method(m)->name());

@@ -260,6 +260,49 @@ TEST_F(AliasCallsTest, CallsWithoutAUserNeedOneModel) {
   EXPECT_THAT(recommender_->GetPosterior(request, response), IsOk());
 }
 
+TEST_F(AliasCallsTest, AnOlderPosteriorThanTheCallerHasSeenIsUnavailable) {
+  const NodePosterior node{.mean = {0, 0}, .covariance = {1, 0, 0, 1}, .alpha = 0.5};
+  a_.SetPosterior(PosteriorSnapshot(2, node, 1).With(5, {0}, {node}));
+  v1::SelectRequest select = SelectOf("a", "u");
+  v1::SelectResponse selected;
+  select.set_min_version(5);
+  EXPECT_THAT(recommender_->Select(select, selected), IsOk());
+  select.set_min_version(6);
+  EXPECT_THAT(
+      recommender_->Select(select, selected),
+      StatusIs(Code::kUnavailable, "min_version: version 5 is served, asked for 6; try again"));
+  v1::BatchSelectRequest batch;
+  *batch.add_decisions() = select;
+  *batch.add_decisions() = SelectOf("a", "u");
+  v1::BatchSelectResponse both;
+  ASSERT_THAT(recommender_->BatchSelect(batch, both), IsOk());
+  EXPECT_EQ(both.results(0).code(), static_cast<int>(Code::kUnavailable));
+  EXPECT_EQ(both.results(1).code(), 0);
+  v1::GetPosteriorRequest get;
+  get.set_model("a");
+  get.set_user("u");
+  get.set_min_version(6);
+  v1::GetPosteriorResponse posterior;
+  EXPECT_THAT(recommender_->GetPosterior(get, posterior),
+              StatusIs(Code::kUnavailable, "min_version: version 5 is served"));
+}
+
+TEST_F(AliasCallsTest, AVersionOfAnotherModelIsNoMinimum) {
+  const NodePosterior node{.mean = {0, 0}, .covariance = {1, 0, 0, 1}, .alpha = 0.5};
+  a_.SetPosterior(PosteriorSnapshot(2, node, 1).With(5, {0}, {node}));
+  v1::SelectResponse of_a;
+  ASSERT_THAT(recommender_->Select(SelectOf("feed", UserOf("a")), of_a), IsOk());
+  v1::SelectRequest request = SelectOf("feed", UserOf("b"));
+  request.set_min_version(of_a.posterior_version());
+  v1::SelectResponse of_b;
+  EXPECT_THAT(recommender_->Select(request, of_b), IsOk());
+  request = SelectOf("feed", UserOf("a"));
+  request.set_min_version(of_a.posterior_version());
+  EXPECT_THAT(recommender_->Select(request, of_a), IsOk());
+  request.set_min_version(of_a.posterior_version() + 1);
+  EXPECT_THAT(recommender_->Select(request, of_a), StatusIs(Code::kUnavailable, "min_version: "));
+}
+
 // Both models have version 0: a device that knows a's must still get b's.
 TEST_F(AliasCallsTest, VersionsOfTwoModelsAreNotTakenForOneAnother) {
   registry_.PutAliasOf("feed", {{"a", 1}});

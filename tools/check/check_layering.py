@@ -55,11 +55,14 @@ ALLOWED = {
     "server/service/tokens": ["common/base", "common/random", "common/model/entries", "server/log"],
     "server/service/decisions": ["common/base", "common/sqlite", "server/log"],
     "server/service/transport": COMMON + ["server/service/access", "server/service/connections", "server/service/tokens"],
+    # The way from what follows a model to what owns it.
+    "server/service/owners": COMMON + ["common/model/entries", "server/models", "server/service/access", "server/service/connections",
+                                       "server/service/tokens", "server/service/transport"],
     "server/service/admin": COMMON + ["server/models", "server/models/users", "server/service/access", "server/service/connections",
-                                      "server/service/decisions", "server/service/transport"],
+                                      "server/service/decisions", "server/service/owners", "server/service/transport"],
     "server/service": COMMON + ["common/model/entries", "server/models", "server/models/catalogue", "server/service/access",
-                                "server/service/connections", "server/service/decisions", "server/service/tokens",
-                                "server/service/transport"],
+                                "server/service/connections", "server/service/decisions", "server/service/owners",
+                                "server/service/tokens", "server/service/transport"],
     # The door for HTTP: the handlers of the service, on a listener of its own.
     "server/api": COMMON + ["common/json", "server/service/access", "server/service/connections", "server/service/tls",
                             "server/service/tokens", "server/service/transport"],
@@ -67,7 +70,8 @@ ALLOWED = {
     "server/ops/observation": COMMON + ["server/models", "server/service/connections", "server/service/decisions",
                                         "server/service/transport"],
     "server/ops": COMMON + ["server/api", "server/log", "server/models", "server/service", "server/service/admin", "server/service/connections",
-                            "server/service/decisions", "server/service/tls", "server/service/tokens", "server/service/transport",
+                            "server/service/decisions", "server/service/owners", "server/service/tls", "server/service/tokens",
+                            "server/service/transport",
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
     "client/src/base": ["common/base", "common/channel", "client/include", "proto"],
@@ -122,7 +126,7 @@ def room_of(path):
 
 def target_of(include):
     """The room that an included path belongs to; None for third-party headers."""
-    if include.startswith("bandana/v1/"):
+    if include.startswith(("bandana/v1/", "bandana/internal/")):
         return "proto"
     if include.startswith("bandana/"):
         return "client/include"

@@ -16,6 +16,7 @@
 #include "common/planner/served_config.h"
 #include "server/service/admin/admin_streams.h"
 #include "server/service/admin/config_update.h"
+#include "server/service/admin/owner_calls.h"
 #include "server/service/admin/stream_guard.h"
 #include "server/service/transport/error_text.h"
 
@@ -27,6 +28,12 @@ grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
 }
+
+template <typename Request>
+const std::string& NameIn(const Request& request) {
+  return request.model();
+}
+const std::string& NameIn(const v1::UpdateModelRequest& request) { return request.config().name(); }
 
 v1::ModelDescription Describe(const HostedModel& model) {
   v1::ModelDescription description;
@@ -52,6 +59,7 @@ class AdminService::Impl final : public v1::Admin::Service {
       : registry_(registry),
         options_(std::move(options)),
         door_(options_.door),
+        owners_(options_.owners, options_.stream_life_max),
         streams_(
             {.streams_max = options_.streams_max, .stream_life_max = options_.stream_life_max}) {}
 
@@ -62,15 +70,12 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status UpdateModel(grpc::ServerContext* context, const v1::UpdateModelRequest* request,
                            v1::ModelDescription* response) override {
-    return Serve(*context, "UpdateModel", [&](Visit& visit) {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->config().name()));
-      return Update(*request, *response);
-    });
+    return ServeNamed(*context, "UpdateModel", &AdminStub::UpdateModel, *request, *response,
+                      [&] { return Update(*request, *response); });
   }
   grpc::Status DeleteModel(grpc::ServerContext* context, const v1::DeleteModelRequest* request,
-                           v1::DeleteModelResponse*) override {
-    return Serve(*context, "DeleteModel", [&](Visit& visit) {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+                           v1::DeleteModelResponse* response) override {
+    return ServeNamed(*context, "DeleteModel", &AdminStub::DeleteModel, *request, *response, [&] {
       BANDANA_RETURN_IF_ERROR(registry_.Delete(request->model()));
       options_.on_models_changed();
       return absl::OkStatus();
@@ -85,101 +90,118 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status RemoveArms(grpc::ServerContext* context, const v1::RemoveArmsRequest* request,
                           v1::RemoveArmsResponse* response) override {
-    return ServeModel(*context, "RemoveArms", request->model(), [&](HostedModel& model) {
-      const std::vector<std::uint32_t> ids(request->ids().begin(), request->ids().end());
-      return Assign(model.RemoveArms(ids), *response);
-    });
+    return ServeModel(*context, "RemoveArms", &AdminStub::RemoveArms, *request, *response,
+                      [&](HostedModel& model) {
+                        const std::vector<std::uint32_t> ids(request->ids().begin(),
+                                                             request->ids().end());
+                        return Assign(model.RemoveArms(ids), *response);
+                      });
   }
   grpc::Status DeleteUsers(grpc::ServerContext* context, const v1::DeleteUsersRequest* request,
                            v1::DeleteUsersResponse* response) override {
-    return ServeModel(*context, "DeleteUsers", request->model(), [&](HostedModel& model) {
+    return Serve(*context, "DeleteUsers", [&](Visit& visit) -> absl::Status {
       const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
-      // Also where the model knows nothing of single users.
-      if (options_.book != nullptr) {
-        BANDANA_RETURN_IF_ERROR(options_.book->ForgetUsers(model.instance(), ids));
-      }
-      return Assign(model.DeleteUsers(ids), *response);
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+      BANDANA_RETURN_IF_ERROR(Forget(request->model(), ids));
+      return Answer(visit, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
+        return WithModel(request->model(), [&](HostedModel& model) {
+          return Assign(model.DeleteUsers(ids), *response);
+        });
+      });
     });
   }
   grpc::Status ListUsers(grpc::ServerContext* context, const v1::ListUsersRequest* request,
                          v1::ListUsersResponse* response) override {
-    return ServeModel(*context, "ListUsers", request->model(), [&](HostedModel& model) {
-      return Assign(model.ListUsers(request->after(), request->limit()), *response);
-    });
+    return ServeModel(
+        *context, "ListUsers", &AdminStub::ListUsers, *request, *response, [&](HostedModel& model) {
+          return Assign(model.ListUsers(request->after(), request->limit()), *response);
+        });
   }
   grpc::Status ExportUser(grpc::ServerContext* context, const v1::ExportUserRequest* request,
                           v1::ExportUserResponse* response) override {
-    return ServeModel(*context, "ExportUser", request->model(), [&](HostedModel& model) {
-      return Assign(model.ExportUser(request->id()), *response);
-    });
+    return ServeModel(
+        *context, "ExportUser", &AdminStub::ExportUser, *request, *response,
+        [&](HostedModel& model) { return Assign(model.ExportUser(request->id()), *response); });
   }
   grpc::Status PutGraph(grpc::ServerContext* context, const v1::PutGraphRequest* request,
                         v1::PutGraphResponse* response) override {
-    return ServeModel(*context, "PutGraph", request->model(), [&](HostedModel& model) {
-      BANDANA_RETURN_IF_ERROR(model.PutGraph(request->graph()));
-      response->set_nodes(model.Stats().nodes());
-      return absl::OkStatus();
-    });
+    return ServeModel(*context, "PutGraph", &AdminStub::PutGraph, *request, *response,
+                      [&](HostedModel& model) {
+                        BANDANA_RETURN_IF_ERROR(model.PutGraph(request->graph()));
+                        response->set_nodes(model.Stats().nodes());
+                        return absl::OkStatus();
+                      });
   }
   grpc::Status GetLedger(grpc::ServerContext* context, const v1::GetLedgerRequest* request,
                          v1::GetLedgerResponse* response) override {
-    return ServeModel(*context, "GetLedger", request->model(), [&](HostedModel& model) {
-      *response = model.Ledger();
-      return absl::OkStatus();
-    });
+    return ServeModel(*context, "GetLedger", &AdminStub::GetLedger, *request, *response,
+                      [&](HostedModel& model) {
+                        *response = model.Ledger();
+                        return absl::OkStatus();
+                      });
   }
   grpc::Status Checkpoint(grpc::ServerContext* context, const v1::CheckpointRequest* request,
                           v1::CheckpointResponse* response) override {
-    return ServeModel(*context, "Checkpoint", request->model(),
+    return ServeModel(*context, "Checkpoint", &AdminStub::Checkpoint, *request, *response,
                       [&](HostedModel& model) { return Assign(model.Checkpoint(), *response); });
   }
   grpc::Status OpenEpoch(grpc::ServerContext* context, const v1::OpenEpochRequest* request,
                          v1::OpenEpochResponse* response) override {
-    return Serve(*context, "OpenEpoch", [&](Visit& visit) {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+    const auto open = [&]() -> absl::Status {
       BANDANA_ASSIGN_OR_RETURN(const std::uint64_t epoch, registry_.OpenEpoch(request->model()));
       options_.on_models_changed();
       response->set_epoch(epoch);
       return absl::OkStatus();
-    });
+    };
+    return ServeNamed(*context, "OpenEpoch", &AdminStub::OpenEpoch, *request, *response, open,
+                      Unowned::kHere);
   }
   grpc::Status GetStats(grpc::ServerContext* context, const v1::GetStatsRequest* request,
                         v1::GetStatsResponse* response) override {
-    return ServeModel(*context, "GetStats", request->model(), [&](HostedModel& model) {
+    const auto stats = [&](HostedModel& model) {
       *response = model.Stats();
       return absl::OkStatus();
-    });
+    };
+    return ServeModel(*context, "GetStats", &AdminStub::GetStats, *request, *response, stats,
+                      Unowned::kHere);
   }
 
   grpc::Status PutArms(grpc::ServerContext* context, grpc::ServerReader<v1::PutArmsRequest>* reader,
                        v1::PutArmsResponse* response) override {
-    return ServePut(*context, "PutArms", ReadArms, *reader, *response);
+    return ServePut(*context, "PutArms", &AdminStub::PutArms, ReadArms, *reader, *response);
   }
   grpc::Status PutUsers(grpc::ServerContext* context,
                         grpc::ServerReader<v1::PutUsersRequest>* reader,
                         v1::PutUsersResponse* response) override {
-    return ServePut(*context, "PutUsers", ReadUsers, *reader, *response);
+    return ServePut(*context, "PutUsers", &AdminStub::PutUsers, ReadUsers, *reader, *response);
   }
   grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
                         grpc::ServerWriter<v1::Arm>* writer) override {
-    return ServeStream(*context, "ListArms", [&](Visit& visit, StreamGuard::Lease&) {
-      return WithModel(visit, request->model(),
-                       [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
-    });
+    return ServeStream(*context, "ListArms",
+                       [&](Visit& visit, StreamGuard::Lease&) -> absl::Status {
+                         BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+                         return WithModel(request->model(), [&](HostedModel& model) {
+                           return WriteArms(*model.catalogue(), *writer);
+                         });
+                       });
   }
   grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
                       grpc::ServerWriter<v1::Chunk>* writer) override {
-    return ServeStream(
-        *context, "Export", [&](Visit& visit, StreamGuard::Lease& lease) -> absl::Status {
-          std::optional<ExportedFile> exported;
-          // The model is not held while a slow reader takes its bytes.
-          BANDANA_RETURN_IF_ERROR(
-              WithModel(visit, request->model(), [&](HostedModel& model) -> absl::Status {
-                BANDANA_ASSIGN_OR_RETURN(exported, model.ExportToFile());
-                return absl::OkStatus();
-              }));
-          return WriteChunks(*exported, *writer, lease);
-        });
+    return ServeStream(*context, "Export",
+                       [&](Visit& visit, StreamGuard::Lease& lease) -> absl::Status {
+                         BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+                         if (const auto owner = OwnerOf(request->model())) {
+                           return owners_.Export(*context, *owner, *request, *writer, lease);
+                         }
+                         std::optional<ExportedFile> exported;
+                         // The model is not held while a slow reader takes its bytes.
+                         BANDANA_RETURN_IF_ERROR(
+                             WithModel(request->model(), [&](HostedModel& model) -> absl::Status {
+                               BANDANA_ASSIGN_OR_RETURN(exported, model.ExportToFile());
+                               return absl::OkStatus();
+                             }));
+                         return WriteChunks(*exported, *writer, lease);
+                       });
   }
   grpc::Status CheckImport(grpc::ServerContext* context, const v1::CheckImportRequest* request,
                            v1::CheckImportResponse*) override {
@@ -243,11 +265,34 @@ class AdminService::Impl final : public v1::Admin::Service {
     Visit visit(door_, context, method);
     return ToGrpc(visit.status().ok() ? visit.Answer(function(visit)) : visit.status());
   }
-  template <typename Function>
+  // Who answers while nobody owns the model.
+  enum class Unowned { kNobody, kHere };
+
+  // A call about the model that its request names: the owner answers, or `here`.
+  template <typename Request, typename Response, typename Function>
+  grpc::Status ServeNamed(grpc::ServerContext& context, std::string_view method,
+                          AskUnary<Request, Response> ask, const Request& request,
+                          Response& response, Function here, Unowned unowned = Unowned::kNobody) {
+    return Serve(context, method, [&](Visit& visit) {
+      return Answer(visit, context, ask, request, response, here, unowned);
+    });
+  }
+  template <typename Request, typename Response, typename Function>
   grpc::Status ServeModel(grpc::ServerContext& context, std::string_view method,
-                          const std::string& name, Function function) {
-    return Serve(context, method,
-                 [&](Visit& visit) { return WithModel(visit, name, std::move(function)); });
+                          AskUnary<Request, Response> ask, const Request& request,
+                          Response& response, Function here, Unowned unowned = Unowned::kNobody) {
+    return ServeNamed(
+        context, method, ask, request, response, [&] { return WithModel(NameIn(request), here); },
+        unowned);
+  }
+  template <typename Request, typename Response, typename Function>
+  absl::Status Answer(Visit& visit, grpc::ServerContext& context, AskUnary<Request, Response> ask,
+                      const Request& request, Response& response, Function here,
+                      Unowned unowned = Unowned::kNobody) {
+    BANDANA_RETURN_IF_ERROR(visit.AllowModel(NameIn(request)));
+    const std::optional<std::string> owner = OwnerOf(NameIn(request));
+    if (!owner || (owner->empty() && unowned == Unowned::kHere)) return here();
+    return owners_.Ask(context, *owner, ask, request, response);
   }
   template <typename Function>
   grpc::Status ServeStream(grpc::ServerContext& context, std::string_view method,
@@ -261,25 +306,42 @@ class AdminService::Impl final : public v1::Admin::Service {
   // A stream that puts things into the model that its first message names.
   template <typename Request, typename Response>
   grpc::Status ServePut(grpc::ServerContext& context, std::string_view method,
+                        AskPut<Request, Response> ask,
                         absl::Status (*read)(grpc::ServerContext&, Request,
                                              grpc::ServerReader<Request>&, HostedModel&, Response&),
                         grpc::ServerReader<Request>& reader, Response& response) {
-    return ServeStream(context, method, [&](Visit& visit, StreamGuard::Lease&) {
+    return ServeStream(context, method, [&](Visit& visit, StreamGuard::Lease&) -> absl::Status {
       Request first;
       if (!reader.Read(&first)) return InvalidArgument(ToAbsl(method), " needs a first message");
       const std::string name = first.model();
-      return WithModel(visit, name, [&](HostedModel& model) {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(name));
+      if (const auto owner = OwnerOf(name)) {
+        return owners_.Put(context, *owner, ask, std::move(first), reader, response);
+      }
+      return WithModel(name, [&](HostedModel& model) {
         return read(context, std::move(first), reader, model, response);
       });
     });
   }
 
   template <typename Function>
-  absl::Status WithModel(Visit& visit, const std::string& name, Function function) {
-    BANDANA_RETURN_IF_ERROR(visit.AllowModel(name));
+  absl::Status WithModel(const std::string& name, Function function) {
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
     if (model == nullptr) return AbsenceOf(registry_, name);
     return function(*model);
+  }
+
+  // Where the model's owner is; nothing: here, or the model is not served.
+  std::optional<std::string> OwnerOf(const std::string& name) const {
+    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    return model == nullptr ? std::nullopt : model->owner();
+  }
+
+  // Forgets named decisions of this server, also where the model knows nothing of single users.
+  absl::Status Forget(const std::string& name, const std::vector<std::string>& users) const {
+    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    if (options_.book == nullptr || model == nullptr) return absl::OkStatus();
+    return options_.book->ForgetUsers(model->instance(), users);
   }
 
   // The configuration of a request, which may name no files.
@@ -335,6 +397,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   ModelRegistry& registry_;
   const AdminOptions options_;
   Door door_;
+  const OwnerCalls owners_;
   StreamGuard streams_;
 };
 

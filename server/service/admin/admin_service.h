@@ -18,6 +18,8 @@ class Service;
 
 namespace bandana::server {
 
+class OwnerChannels;  // owners/owner_channels.h
+
 struct AdminOptions {
   // Longest token_lifetime that a new model may have: keys are rotated at this age.
   absl::Duration token_lifetime_max = absl::Hours(24);
@@ -32,6 +34,10 @@ struct AdminOptions {
   // Has the decisions that callers have named: those of a deleted user are forgotten. May be null;
   // outlives the service.
   DecisionBook* book = nullptr;
+  // Where calls about models go that are not owned here, but for ListModels and ListArms; null:
+  // they are UNAVAILABLE, so that no call goes round. GetStats and OpenEpoch are answered here
+  // while nobody owns the model. Outlives the service.
+  OwnerChannels* owners = nullptr;
   // Who may call, and how many at a time.
   Door::Options door;
 };

@@ -32,10 +32,6 @@ absl::Status NotAsPromised(const v1::ExportHeader& header, const std::string& wh
   return InvalidArgument("header: promises ", header.bytes(), " bytes, ", what);
 }
 
-absl::Duration MovingTime(std::size_t bytes) {
-  return absl::Seconds(1) * (static_cast<double>(bytes) / kStreamBytesPerSecondMin);
-}
-
 // The vector of an arm whose values have names; the vector that is given for any other.
 absl::Status FillFeatures(const v1::Arm& arm, HostedModel& model, std::vector<double>& features) {
   features.assign(arm.features().begin(), arm.features().end());

@@ -4,11 +4,13 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bandana/v1/admin.pb.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
@@ -38,6 +40,9 @@ absl::Status CheckName(const std::string& name);
 
 // A stream that moves may take a second longer per so many bytes, so that it may have any size.
 inline constexpr std::uint64_t kStreamBytesPerSecondMin = 1 << 20;
+inline absl::Duration MovingTime(std::size_t bytes) {
+  return absl::Seconds(1) * (static_cast<double>(bytes) / kStreamBytesPerSecondMin);
+}
 
 // One exported model on its way in.
 struct ReceivedExport {

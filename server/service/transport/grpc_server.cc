@@ -74,6 +74,7 @@ class GrpcServerImpl final : public GrpcServer {
     if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     SetListenerLimits(builder, options_.receive_bytes_max);
+    listener_.Use(options_.acceptor);
     BANDANA_RETURN_IF_ERROR(
         listener_.Open(options_.listen, options_.credentials, options_.connections, builder));
     builder.RegisterService(&services_.recommender);

@@ -26,6 +26,8 @@ struct GrpcServerOptions {
   std::string listen = "127.0.0.1:7070";  // host:port (port 0: any free one) or unix:PATH
   std::shared_ptr<grpc::ServerCredentials> credentials;  // null: plaintext
   ConnectionLimits connections;                          // not of unix:PATH
+  // Bound to `listen` before; null: Start binds. For whoever must know the port before it serves.
+  std::shared_ptr<Acceptor> acceptor;
   Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role; must outlive the server
   // Completion queues, each with one thread. More than one pays only with more than two cores.
   int queues = 1;                                      // [1, 64]

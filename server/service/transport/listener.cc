@@ -46,7 +46,7 @@ void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
 }
 
 Listener::Listener() = default;
-Listener::~Listener() = default;
+Listener::~Listener() { Stop(); }
 
 absl::Status Listener::Open(const std::string& listen,
                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
@@ -57,9 +57,11 @@ absl::Status Listener::Open(const std::string& listen,
     builder.AddListeningPort(listen, known);
     return absl::OkStatus();
   }
-  ConnectionLimits mine = limits;
-  mine.handshakes = credentials != nullptr;
-  BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, mine));
+  if (acceptor_ == nullptr) {
+    ConnectionLimits mine = limits;
+    mine.handshakes = credentials != nullptr;
+    BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, mine));
+  }
   address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", acceptor_->port());
   grpc_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, known);

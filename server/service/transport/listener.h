@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "server/service/connections/acceptor.h"
@@ -31,6 +32,8 @@ class Listener {
  public:
   Listener();
   ~Listener();
+  // Before Open, which then does not bind: `bound` is bound to what it is given. Null: nothing.
+  void Use(std::shared_ptr<Acceptor> bound) { acceptor_ = std::move(bound); }
   // Binds, before the server is built. Null credentials: plaintext; they must outlive the server.
   // Errors: of Acceptor::Bind.
   absl::Status Open(const std::string& listen,
@@ -50,7 +53,7 @@ class Listener {
  private:
   std::string address_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
-  std::unique_ptr<Acceptor> acceptor_;  // null: unix. Destroyed first: it calls grpc_
+  std::shared_ptr<Acceptor> acceptor_;  // null: unix. Stopped first: it calls grpc_
 };
 
 }  // namespace bandana::server

@@ -76,6 +76,9 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/Export", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/OpenEpoch", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/GetStats", Role::kAdmin, Scope::kNamedModel),
+
+    // Answered by the listener for other servers alone.
+    OffQueues("bandana.internal.Peer/Record", Role::kAdmin, Scope::kWholeServer),
 };
 
 constexpr bool IsOnQueues(const Rpc& rpc) { return rpc.posted > 0; }

@@ -1,0 +1,18 @@
+// A decision that was made by a follower, on its way to the model's owner.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "common/model/entries/decision.h"
+#include "server/service/owners/owner_channels.h"
+#include "server/service/tokens/token.h"
+
+namespace bandana::server {
+
+// ModelRegistry::Options::hand_decision: seals the slots, and sends them. What cannot be sealed is
+// lost, as what is lost on the way. Threads: safe.
+void HandDecisionTo(OwnerChannels& owners, TokenCodec& tokens, const std::string& owner,
+                    const std::string& model, std::span<const Decision> slots);
+
+}  // namespace bandana::server

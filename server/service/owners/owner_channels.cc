@@ -1,0 +1,232 @@
+#include "server/service/owners/owner_channels.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "bandana/internal/peer.grpc.pb.h"
+#include "bandana/v1/recommender.grpc.pb.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+// Owners move when they are started anew; former addresses are not kept for ever.
+constexpr std::size_t kAddressesMax = 64;
+
+int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
+
+// A connection of its own: a stream that waits on one holds up no other.
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::string& ca_pem) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  // An owner that comes back is found soon.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Millis(absl::Milliseconds(100)));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Millis(absl::Seconds(1)));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Millis(absl::Seconds(1)));
+  // Servers let clients ask every 30 s.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Seconds(40)));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(5)));
+  arguments.SetMaxReceiveMessageSize(kReceivedMessageBytesMax);
+  arguments.SetMaxSendMessageSize(-1);
+  if (ca_pem.empty()) {
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  }
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = ca_pem;
+  return grpc::CreateCustomChannel(address, grpc::SslCredentials(tls), arguments);
+}
+
+// The ways to one address.
+struct Ways {
+  Ways(const std::string& address, const std::string& ca_pem)
+      : reports(v1::Recommender::NewStub(Connect(address, ca_pem))),
+        decisions(internal::Peer::NewStub(Connect(address, ca_pem))),
+        admin(v1::Admin::NewStub(Connect(address, ca_pem))) {}
+  const std::unique_ptr<v1::Recommender::Stub> reports;
+  const std::unique_ptr<internal::Peer::Stub> decisions;
+  const std::shared_ptr<v1::Admin::Stub> admin;
+};
+
+// A call on its way.
+struct Call {
+  virtual ~Call() = default;
+  // The answer is there, or there will be none.
+  virtual void Done() = 0;
+  grpc::ClientContext context;
+  grpc::Status status;
+};
+
+template <typename Response>
+struct HandedCall final : Call {
+  HandedCall(Response& into, Finish then) : response(into), finish(std::move(then)) {}
+  void Done() override { finish(OwnerChannels::StatusOf(status)); }
+  Response& response;
+  const Finish finish;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
+};
+
+struct RecordCall final : Call {
+  explicit RecordCall(std::atomic<int>& on_their_way) : count(on_their_way) {}
+  void Done() override { count.fetch_sub(1); }
+  std::atomic<int>& count;
+  internal::RecordResponse response;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<internal::RecordResponse>> reader;
+};
+
+}  // namespace
+
+class OwnerChannels::Body {
+ public:
+  explicit Body(Options options)
+      : options_(std::move(options)), authorization_(absl::StrCat("Bearer ", options_.token)) {}
+
+  ~Body() {
+    {
+      const std::lock_guard lock(mutex_);
+      for (Call* call : calls_) call->context.TryCancel();
+    }
+    queue_.Shutdown();
+    thread_.join();  // after the last answer
+  }
+
+  const Options& options() const { return options_; }
+
+  void Authorize(grpc::ClientContext& context) const {
+    context.AddMetadata("authorization", authorization_);
+  }
+
+  std::shared_ptr<Ways> WaysTo(const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    const auto found = ways_.find(address);
+    if (found != ways_.end()) return found->second;
+    if (ways_.size() >= kAddressesMax) ways_.clear();
+    return ways_.emplace(address, std::make_shared<Ways>(address, options_.ca_pem)).first->second;
+  }
+
+  // Makes a call of a new one: `prepare` gives its reader.
+  template <typename Made, typename Prepare>
+  void Start(std::unique_ptr<Made> call, Prepare prepare) {
+    Authorize(call->context);
+    call->context.set_deadline(absl::ToChronoTime(absl::Now() + options_.patience));
+    call->reader = prepare(&call->context, &queue_);
+    Made* const made = call.release();  // the queue's thread frees it
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.insert(made);
+    }
+    made->reader->StartCall();
+    made->reader->Finish(&made->response, &made->status, static_cast<Call*>(made));
+  }
+
+  template <typename Request, typename Response, typename Prepare>
+  void Hand(const std::string& owner, const Request& request, Response& response, Finish finish,
+            Prepare prepare) {
+    if (owner.empty()) return finish(OwnerAway());
+    const std::shared_ptr<Ways> ways = WaysTo(owner);
+    Start(std::make_unique<HandedCall<Response>>(response, std::move(finish)),
+          [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+            return (ways->reports.get()->*prepare)(context, request, queue);
+          });
+  }
+
+  void Record(const std::string& owner, const internal::RecordRequest& request) {
+    if (owner.empty()) return;
+    if (decisions_.fetch_add(1) >= options_.decisions_max) {
+      decisions_.fetch_sub(1);
+      return;
+    }
+    const std::shared_ptr<Ways> ways = WaysTo(owner);
+    Start(std::make_unique<RecordCall>(decisions_),
+          [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+            return ways->decisions->PrepareAsyncRecord(context, request, queue);
+          });
+  }
+
+ private:
+  void TakeAnswers() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+      {
+        const std::lock_guard lock(mutex_);
+        calls_.erase(call.get());
+      }
+      call->Done();
+    }
+  }
+
+  const Options options_;
+  const std::string authorization_;
+  std::atomic<int> decisions_{0};
+  std::mutex mutex_;  // guards what follows
+  std::map<std::string, std::shared_ptr<Ways>> ways_;
+  std::unordered_set<Call*> calls_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_{[this] { TakeAnswers(); }};
+};
+
+OwnerChannels::OwnerChannels(Options options) : body_(std::make_unique<Body>(std::move(options))) {}
+OwnerChannels::~OwnerChannels() = default;
+
+void OwnerChannels::Hand(const std::string& owner, const v1::ReportRequest& request,
+                         v1::ReportResponse& response, Finish finish) {
+  body_->Hand(owner, request, response, std::move(finish),
+              &v1::Recommender::Stub::PrepareAsyncReport);
+}
+void OwnerChannels::Hand(const std::string& owner, const v1::ActivateRequest& request,
+                         v1::ActivateResponse& response, Finish finish) {
+  body_->Hand(owner, request, response, std::move(finish),
+              &v1::Recommender::Stub::PrepareAsyncActivate);
+}
+void OwnerChannels::Hand(const std::string& owner, const v1::SubmitRequest& request,
+                         v1::SubmitResponse& response, Finish finish) {
+  body_->Hand(owner, request, response, std::move(finish),
+              &v1::Recommender::Stub::PrepareAsyncSubmit);
+}
+
+void OwnerChannels::Record(const std::string& owner, const internal::RecordRequest& request) {
+  body_->Record(owner, request);
+}
+
+std::shared_ptr<v1::Admin::StubInterface> OwnerChannels::Admin(const std::string& owner) {
+  return owner.empty() ? nullptr : body_->WaysTo(owner)->admin;
+}
+
+void OwnerChannels::Authorize(grpc::ClientContext& context) const { body_->Authorize(context); }
+
+absl::Status OwnerChannels::StatusOf(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return absl::OkStatus();
+    // What gRPC says by itself names addresses, and what a key is wrong for is no caller's concern.
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNAVAILABLE:
+      return OwnerAway();
+    default:
+      return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+  }
+}
+
+absl::Status OwnerAway() { return Unavailable("the model's owner does not answer; try again"); }
+
+}  // namespace bandana::server

@@ -1,0 +1,67 @@
+// Ways to the owners of models that this server follows: gRPC channels by address, kept.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bandana/internal/peer.pb.h"
+#include "bandana/v1/admin.grpc.pb.h"
+#include "bandana/v1/recommender.pb.h"
+#include "server/service/transport/handlers.h"
+
+namespace grpc {
+class ClientContext;
+class Status;
+}  // namespace grpc
+
+namespace bandana::server {
+
+// Threads: all methods are safe, and wait for nobody; one thread takes the answers. A call's
+// messages must live until its Finish, which is called once, on that thread or at once.
+//
+// The owner's own errors are passed on. UNAVAILABLE, in the same words each time: nobody owns the
+// model, or the owner does not answer, or does not take this server for one of its peers.
+class OwnerChannels {
+ public:
+  struct Options {
+    std::string token;   // by which servers of one store know one another
+    std::string ca_pem;  // who may have signed their certificates; empty: plaintext
+    absl::Duration patience = absl::Seconds(5);  // with each call but Admin's
+    int decisions_max = 4096;                    // on their way at a time
+  };
+  explicit OwnerChannels(Options options);
+  // Gives up what is on its way. Nobody may call any more.
+  ~OwnerChannels();
+  OwnerChannels(const OwnerChannels&) = delete;
+  OwnerChannels& operator=(const OwnerChannels&) = delete;
+
+  // Hands a call on as it is. `owner`: its address; empty: nobody owns the model.
+  void Hand(const std::string& owner, const v1::ReportRequest& request,
+            v1::ReportResponse& response, Finish finish);
+  void Hand(const std::string& owner, const v1::ActivateRequest& request,
+            v1::ActivateResponse& response, Finish finish);
+  void Hand(const std::string& owner, const v1::SubmitRequest& request,
+            v1::SubmitResponse& response, Finish finish);
+
+  // Sends decisions on a connection of their own, so that they never wait behind a report. What is
+  // lost is lost, also beyond decisions_max: of such a decision nothing is learnt.
+  void Record(const std::string& owner, const internal::RecordRequest& request);
+
+  // For calls that may wait. nullptr: nobody owns the model.
+  std::shared_ptr<v1::Admin::StubInterface> Admin(const std::string& owner);
+  // Puts the token into a call that has not started.
+  void Authorize(grpc::ClientContext& context) const;
+  // What a call that was handed on is answered with.
+  static absl::Status StatusOf(const grpc::Status& status);
+
+ private:
+  class Body;
+  const std::unique_ptr<Body> body_;
+};
+
+// What is answered for an owner who does not answer.
+absl::Status OwnerAway();
+
+}  // namespace bandana::server

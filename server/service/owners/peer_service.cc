@@ -1,0 +1,79 @@
+#include "server/service/owners/peer_service.h"
+
+#include <grpcpp/server_context.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bandana/internal/peer.grpc.pb.h"
+#include "common/base/status.h"
+#include "server/service/owners/owner_channels.h"
+#include "server/service/transport/error_text.h"
+#include "server/service/transport/rpcs.h"
+
+namespace bandana::server {
+namespace {
+
+constexpr char kRecord[] = "bandana.internal.Peer/Record";
+
+absl::Status RecordOne(HostedModel& model, TokenCodec& tokens,
+                       const internal::RecordedDecision& decision) {
+  if (decision.slot_tokens().empty()) return InvalidArgument("slot_tokens: at least one");
+  std::vector<Decision> slots;
+  for (const std::string& token : decision.slot_tokens()) {
+    BANDANA_ASSIGN_OR_RETURN(AskedDecision slot, tokens.Open(token));
+    if (slot.instance != model.instance()) {
+      return FailedPrecondition("slot_tokens: of another instance of the model");
+    }
+    slots.push_back(std::move(slot));
+  }
+  return model.RecordSlots(slots);
+}
+
+}  // namespace
+
+class PeerService::Impl final : public internal::Peer::Service {
+ public:
+  Impl(ModelRegistry& registry, TokenCodec& tokens, Options options)
+      : registry_(registry), tokens_(tokens), options_(std::move(options)) {}
+
+  grpc::Status Record(grpc::ServerContext* context, const internal::RecordRequest* request,
+                      internal::RecordResponse*) override {
+    absl::Status status = Admit(*context);
+    if (status.ok()) status = Take(*request);
+    if (status.ok()) return grpc::Status::OK;
+    return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
+  }
+
+ private:
+  absl::Status Admit(const grpc::ServerContext& context) {
+    options_.conduct(context.peer(), Conduct::kArrived);
+    if (options_.gatekeeper == nullptr) return absl::OkStatus();
+    absl::Status status = options_.gatekeeper->Admit(context, FindRule(kRecord)).status;
+    if (absl::IsUnauthenticated(status)) options_.conduct(context.peer(), Conduct::kRefused);
+    return status;
+  }
+
+  absl::Status Take(const internal::RecordRequest& request) {
+    const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
+    if (model == nullptr) return AbsenceOf(registry_, request.model());
+    // One that is followed here would hand them on, perhaps in a circle.
+    if (model->owner()) return OwnerAway();
+    for (const internal::RecordedDecision& decision : request.decisions()) {
+      BANDANA_RETURN_IF_ERROR(RecordOne(*model, tokens_, decision));
+    }
+    return absl::OkStatus();
+  }
+
+  ModelRegistry& registry_;
+  TokenCodec& tokens_;
+  const Options options_;
+};
+
+PeerService::PeerService(ModelRegistry& registry, TokenCodec& tokens, Options options)
+    : impl_(std::make_unique<Impl>(registry, tokens, std::move(options))) {}
+PeerService::~PeerService() = default;
+grpc::Service* PeerService::service() { return impl_.get(); }
+
+}  // namespace bandana::server

@@ -1,0 +1,46 @@
+// bandana.internal.Peer: what the servers of one store hand to a model's owner.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/models/registry.h"
+#include "server/service/access/gatekeeper.h"
+#include "server/service/connections/conduct.h"
+#include "server/service/tokens/token.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace bandana::server {
+
+// Threads: all methods are safe. A synchronous service.
+//
+// Record, per call. Errors: those of Gatekeeper::Admit; those of AbsenceOf; UNAVAILABLE the model
+// is not owned here, or cannot take a decision now; INVALID_ARGUMENT a decision without slots, or a
+// token that does not open; FAILED_PRECONDITION one of another instance. Decisions before the one
+// that is wrong are taken.
+class PeerService {
+ public:
+  struct Options {
+    Gatekeeper* gatekeeper = nullptr;  // null: everybody is a peer
+    // Told of each call: see Acceptor::Report.
+    std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
+                                                                               Conduct) {};
+  };
+  // All must outlive the service.
+  PeerService(ModelRegistry& registry, TokenCodec& tokens, Options options);
+  ~PeerService();
+  PeerService(const PeerService&) = delete;
+  PeerService& operator=(const PeerService&) = delete;
+
+  grpc::Service* service();
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bandana::server

@@ -1,0 +1,54 @@
+// Which server answers a report: this one, or the one that owns the model of its decision.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bandana/v1/recommender.pb.h"
+#include "server/service/recipients.h"
+#include "server/service/tokens/token.h"
+
+namespace bandana::server {
+
+// A report, or a slot of a decision, on its way.
+struct Way {
+  std::size_t report = 0;            // its place in the call
+  std::optional<std::string> owner;  // nothing: it is for this server
+  std::string token;        // in place of the name that its caller gave it; empty: as it came
+  bool over_quota = false;  // its user may not become known by this caller: USER_LIMIT
+};
+
+// What a call's reports say is not looked at, but for their tokens. A token that does not open is
+// for this server where an alias was named, for the model's owner else. Reports whose decisions are
+// named by their callers get their tokens, which this server alone has kept. Not thread-safe; lives
+// on the stack of a call.
+class Router {
+ public:
+  Router(const ModelRegistry& registry, const Recipients& to, TokenCodec& tokens)
+      : registry_(registry), to_(to), tokens_(tokens) {}
+
+  // In the order of the reports; of an activation with slots one way per slot. `max`: of reports in
+  // a call. Errors: INVALID_ARGUMENT; UNAVAILABLE a token could not be looked at.
+  absl::StatusOr<std::vector<Way>> WaysOf(const v1::ReportRequest& request, int max) const;
+  absl::StatusOr<std::vector<Way>> WaysOf(const v1::ActivateRequest& request, int max) const;
+  absl::StatusOr<std::vector<Way>> WaysOf(const v1::SubmitRequest& request, int max) const;
+
+ private:
+  using Allow = bool (*)(const HostedModel& model, const std::string& user);
+
+  std::optional<std::string> OwnerOfFirst() const { return to_.first().owner(); }
+  // `opens`, if given, says whether the token told anything.
+  absl::StatusOr<Way> WayOf(std::size_t report, std::string_view token, Allow allow,
+                            bool* opens = nullptr) const;
+  absl::StatusOr<Way> WayOf(std::size_t report, const v1::CounterReport& stream) const;
+
+  const ModelRegistry& registry_;
+  const Recipients& to_;
+  TokenCodec& tokens_;
+};
+
+}  // namespace bandana::server
