@@ -26,6 +26,10 @@ ABSL_FLAG(std::string, listen, "",
 ABSL_FLAG(std::string, http_listen, "", "HTTP address host:port, in place of the file's");
 ABSL_FLAG(std::string, api_listen, "",
           "address host:port for HTTP/JSON and gRPC-Web, in place of the file's");
+ABSL_FLAG(std::string, peers_listen, "",
+          "address host:port for the other servers of the database, in place of the file's");
+ABSL_FLAG(std::string, peers_address, "",
+          "host:port where the other servers reach this one, in place of the file's");
 ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
 ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
 ABSL_FLAG(std::string, new_model, "", "print a configuration to begin with, and exit");
@@ -36,7 +40,8 @@ namespace {
 constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
 
   bandana-server --config FILE.textproto [--listen HOST:PORT] [--http_listen HOST:PORT]
-                 [--api_listen HOST:PORT] [--data_dir DIR]
+                 [--api_listen HOST:PORT] [--peers_listen HOST:PORT] [--peers_address HOST:PORT]
+                 [--data_dir DIR]
   bandana-server --config FILE.textproto --check_config
   bandana-server --new_model clicks|ratings|notifications|catalogue
   bandana-server --version | --help
@@ -45,12 +50,14 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --listen ADDR       gRPC address host:port; port 0 takes any free one
   --http_listen ADDR  HTTP address host:port, for /, /healthz, /readyz and /metrics
   --api_listen ADDR   address host:port for HTTP/JSON and gRPC-Web; without one there is no such listener
+  --peers_listen ADDR address host:port for the other servers of the same database alone
+  --peers_address ADDR where those reach this server; without one it is the address of --peers_listen
   --data_dir DIR      folder of everything durable
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
   --new_model NAME    print a commented configuration with a model of this kind, and exit
 
-Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener
-and ` api=ADDR` where HTTP/JSON has one.
+Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener,
+` api=ADDR` where HTTP/JSON has one, and ` peers=ADDR` where other servers have one.
 A line `bandana-server token TOKEN` stands before it when the server has drawn a token (access.generate_token).
 SIGTERM and SIGINT drain; a second one cuts the drain delay short. SIGHUP reads the file again and takes its models,
 aliases, access rules, log level and limits per call; it names what needs a restart.
@@ -83,6 +90,8 @@ ConfigOptions OptionsFromFlags() {
   return {.listen = given(absl::GetFlag(FLAGS_listen)),
           .http_listen = given(absl::GetFlag(FLAGS_http_listen)),
           .api_listen = given(absl::GetFlag(FLAGS_api_listen)),
+          .peers_listen = given(absl::GetFlag(FLAGS_peers_listen)),
+          .peers_address = given(absl::GetFlag(FLAGS_peers_address)),
           .data_dir = given(absl::GetFlag(FLAGS_data_dir)),
           .check_model_files = absl::GetFlag(FLAGS_check_config)};
 }
@@ -172,9 +181,11 @@ int Run(const std::string& path, StopSignals& signals) {
   }
   const std::string admin = (*server)->admin_listen();
   const std::string api = (*server)->api_listen();
-  std::printf("bandana-server ready listen=%s http=%s%s%s%s%s\n", (*server)->listen().c_str(),
+  const std::string peers = (*server)->peers_listen();
+  std::printf("bandana-server ready listen=%s http=%s%s%s%s%s%s%s\n", (*server)->listen().c_str(),
               (*server)->http_listen().c_str(), admin.empty() ? "" : " admin=", admin.c_str(),
-              api.empty() ? "" : " api=", api.c_str());
+              api.empty() ? "" : " api=", api.c_str(),
+              peers.empty() ? "" : " peers=", peers.c_str());
   std::fflush(stdout);
   spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
   if (const absl::Status failed = ServeUntilStopped(path, signals, **server); !failed.ok()) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -31,8 +32,10 @@
 #include "server/ops/observation/posterior_ages.h"
 #include "server/ops/observation/process_stats.h"
 #include "server/ops/observation/refusal_watch.h"
+#include "server/ops/peers.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
+#include "server/service/owners/hand_decision.h"
 #include "server/service/recommender.h"
 #include "server/service/tls/tls_credentials.h"
 #include "server/service/tokens/token.h"
@@ -80,10 +83,14 @@ class RunningServer final : public Server {
     if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
     if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
+    if (peers_ != nullptr) peers_->Shutdown(absl::Now() + kFinishTime);
   }
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
+    if (spec_.peers) {
+      BANDANA_ASSIGN_OR_RETURN(peers_, Peers::Open(spec_, clock_));
+    }
     BANDANA_RETURN_IF_ERROR(OpenRegistry());
     TokenKeys::Options keys;
     keys.file = spec_.token_key_file;
@@ -109,6 +116,7 @@ class RunningServer final : public Server {
   std::string admin_listen() const override {
     return admin_listener_ == nullptr ? "" : admin_listener_->address();
   }
+  std::string peers_listen() const override { return peers_ == nullptr ? "" : peers_->listen(); }
   std::string api_listen() const override { return api_ == nullptr ? "" : api_->address(); }
   std::string http_listen() const override { return ToString(http_->address()); }
 
@@ -139,11 +147,14 @@ class RunningServer final : public Server {
 
   absl::Status Drain(const std::function<void()>& wait) override {
     draining_ = true;
+    registry_->Leave();
     grpc_->SetDraining();
     wait();
     if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
     grpc_->Shutdown(absl::Now() + kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
+    // Last: what other servers have for the models of this one goes on until then.
+    if (peers_ != nullptr) peers_->Shutdown(absl::Now() + kFinishTime);
     call_lines_.Flush();
     absl::Status first;
     for (const auto& model : registry_->List()) {
@@ -179,6 +190,13 @@ class RunningServer final : public Server {
     options.log = spec_.log;
     options.noise_key_file = spec_.noise_key_file;
     options.open_later = true;
+    if (peers_ != nullptr) {
+      options.address = peers_->address();
+      options.hand_decision = [this](const std::string& owner, const std::string& model,
+                                     std::span<const Decision> slots) {
+        HandDecisionTo(peers_->owners(), *tokens_, owner, model, slots);
+      };
+    }
     options.warn = [](std::string_view model, const std::string& message) {
       model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);
     };
@@ -314,7 +332,7 @@ class RunningServer final : public Server {
     recommender_ = MakeRecommender(
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
-        *registry_, *tokens_, clock_, book_.get());
+        *registry_, *tokens_, clock_, book_.get(), Owners());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
     BANDANA_RETURN_IF_ERROR(FitConnections());
     admin_ = std::make_unique<AdminService>(
@@ -323,6 +341,7 @@ class RunningServer final : public Server {
             .token_lifetime_max = spec_.token_rotation_interval,
             .on_models_changed = [this] { HealthChanged(); },
             .book = book_.get(),
+            .owners = Owners(),
             .door = {.gatekeeper = gatekeeper_.get(),
                      .overloaded = [this] { return Overloaded(); },
                      .log = &call_lines_,
@@ -356,6 +375,7 @@ class RunningServer final : public Server {
       administering_ = admin_listener_.get();
     }
     BANDANA_RETURN_IF_ERROR(OpenApi());
+    BANDANA_RETURN_IF_ERROR(ServePeers());
     BANDANA_ASSIGN_OR_RETURN(
         http_, HttpServer::Start(spec_.http_listen,
                                  [this](std::string_view path) { return Answer(path); }));
@@ -380,9 +400,27 @@ class RunningServer final : public Server {
     return absl::OkStatus();
   }
 
+  // Null: there are no others.
+  OwnerChannels* Owners() const { return peers_ == nullptr ? nullptr : &peers_->owners(); }
+
+  absl::Status ServePeers() {
+    if (peers_ == nullptr) return absl::OkStatus();
+    return peers_->Serve(spec_,
+                         {.registry = *registry_,
+                          .tokens = *tokens_,
+                          .book = *book_,
+                          .clock = clock_,
+                          .log = &call_lines_,
+                          .admin = {.token_lifetime_max = spec_.token_rotation_interval,
+                                    .on_models_changed = [this] { HealthChanged(); },
+                                    .book = book_.get(),
+                                    .door = {.overloaded = [this] { return Overloaded(); }}}});
+  }
+
   // What the listeners may have together, beside everything else.
   absl::Status FitConnections() {
-    const int listeners = 1 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0);
+    const int listeners =
+        1 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0) + (spec_.peers ? 1 : 0);
     ConnectionLimits& limits = spec_.limits.connections;
     const int wanted = listeners * limits.connections_max;
     const int models = spec_.limits.models_max;
@@ -445,6 +483,7 @@ class RunningServer final : public Server {
   // Admin calls may come before GrpcServer::Start has returned.
   void HealthChanged() {
     if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
+    if (peers_ != nullptr) peers_->HealthChanged();
   }
 
   HttpResponse Answer(std::string_view path) {
@@ -495,6 +534,7 @@ class RunningServer final : public Server {
   }};
   absl::Time recover_at_ = absl::InfinitePast();  // of Tick's thread
   std::unique_ptr<DataDirLock> lock_;
+  std::unique_ptr<Peers> peers_;  // null: it serves its models alone
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;

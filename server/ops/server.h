@@ -34,6 +34,8 @@ class Server {
   virtual std::string admin_listen() const = 0;
   // Empty: there is no door for HTTP.
   virtual std::string api_listen() const = 0;
+  // Empty: there is no listener for other servers.
+  virtual std::string peers_listen() const = 0;
 
   // OK while a model can take reports or none is there, or why none can take any more.
   virtual absl::Status Health() const = 0;

@@ -56,3 +56,11 @@ if(BANDANA_BUILD_TESTS)
     $<TARGET_FILE:bandana-fleet> ${CMAKE_CURRENT_BINARY_DIR}/status_page.png)
   set_tests_properties(status_page_browser_test PROPERTIES LABELS slow TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
+foreach(test owners_test owners_admin_test)
+  bandana_test(NAME ${test} SRCS integration/${test}.cc
+    DEPS bandana::server_ops bandana::server_admin bandana::bandits bandana::model_harness bandana::test_certificates
+      bandana::test_support gRPC::grpc++
+    LABELS integration TIMEOUT 300)
+endforeach()
+bandana_test(NAME peers_process_test SRCS fault/peers_process_test.cc support/postgres_server.cc
+  DEPS bandana::test_server bandana::test_support bandana::proto gRPC::grpc++ LABELS fault TIMEOUT 300)

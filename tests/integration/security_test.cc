@@ -240,6 +240,13 @@ TEST_F(SecurityTest, ClientsCheckTheServerToo) {
   EXPECT_EQ(CodeOf(Select({})), grpc::StatusCode::UNAVAILABLE);  // plaintext
 }
 
+TEST_F(SecurityTest, ClientsNeedNoCertificatesWhereTheirAuthoritiesAreNotNamed) {
+  Start("tls { certificate_file: '../server.pem' private_key_file: '../server.key' }\n" +
+        std::string(kModels));
+  EXPECT_EQ(CodeOf(Select(Security())), grpc::StatusCode::OK);
+  EXPECT_EQ(CodeOf(Select(Security("stranger"))), grpc::StatusCode::OK);  // it is not looked at
+}
+
 TEST_F(SecurityTest, ARequiredCertificateIsRequired) {
   Start(Tls("require_client_certificate: true") + kModels);  // no access rules: whoever gets in
   EXPECT_EQ(CodeOf(Select(Security())), grpc::StatusCode::UNAVAILABLE);

@@ -34,6 +34,7 @@ absl::Status ServerProcess::AwaitReady() {
   constexpr std::string_view kHttp = " http=";
   constexpr std::string_view kAdmin = " admin=";
   constexpr std::string_view kApi = " api=";
+  constexpr std::string_view kPeers = " peers=";
   constexpr std::string_view kToken = "bandana-server token ";
   child_->AwaitLine(kReadyTimeout);
   std::string out = child_->out();
@@ -53,6 +54,10 @@ absl::Status ServerProcess::AwaitReady() {
   }
   listen_ = line.substr(kListen.size(), http - kListen.size());
   http_listen_ = line.substr(http + kHttp.size());
+  if (const std::size_t peers = http_listen_.find(kPeers); peers != std::string::npos) {
+    peers_listen_ = http_listen_.substr(peers + kPeers.size());
+    http_listen_.resize(peers);
+  }
   if (const std::size_t api = http_listen_.find(kApi); api != std::string::npos) {
     api_listen_ = http_listen_.substr(api + kApi.size());
     http_listen_.resize(api);

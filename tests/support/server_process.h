@@ -29,6 +29,7 @@ class ServerProcess {
   const std::string& http_listen() const { return http_listen_; }    // 127.0.0.1:PORT
   const std::string& admin_listen() const { return admin_listen_; }  // empty: Admin is on listen
   const std::string& api_listen() const { return api_listen_; }      // empty: no door for HTTP
+  const std::string& peers_listen() const { return peers_listen_; }  // empty: no other servers
   const std::string& token() const { return token_; }                // empty: it has drawn none
   ChildProcess& process() { return *child_; }
 
@@ -46,6 +47,7 @@ class ServerProcess {
   std::string http_listen_;
   std::string admin_listen_;
   std::string api_listen_;
+  std::string peers_listen_;
   std::string token_;
 };
 

@@ -106,6 +106,25 @@ TEST(ParseConfig, FlagsReplaceTheFilesValues) {
   EXPECT_EQ(result.spec->data_dir, "here");
 }
 
+TEST(ParseConfig, FlagsSayWhereOtherServersReachThisOne) {
+  static constexpr char kLog[] = "log { postgresql { connection: 'host=h' key_file: 'k' } } ";
+  const ConfigOptions flags = {.peers_listen = "127.0.0.1:0", .peers_address = "b.example:74"};
+  const ConfigResult result = Parse(kLog, flags);
+  ASSERT_TRUE(result.spec);
+  ASSERT_TRUE(result.spec->peers);
+  EXPECT_EQ(ToString(result.spec->peers->listen), "127.0.0.1:0");
+  EXPECT_EQ(result.spec->peers->address, "b.example:74");
+  EXPECT_EQ(result.spec->peers->key_file, "/etc/bandana/k");
+  EXPECT_TRUE(Parse(std::string(kLog) + "peers { listen: 'nonsense' address: 'too' }", flags).spec);
+  const auto mistake = [](const ConfigOptions& options) {
+    return Parse(kLog, options).mistakes.front().field;
+  };
+  EXPECT_EQ(mistake({.peers_address = "b.example:74"}), "--peers_address");
+  EXPECT_EQ(mistake({.peers_listen = "7074"}), "--peers_listen");
+  EXPECT_EQ(mistake({.peers_listen = "127.0.0.1:0", .peers_address = "b"}), "--peers_address");
+  EXPECT_FALSE(Parse(kModel).spec->peers);
+}
+
 TEST(ParseConfig, LocatesMistakesInsideModels) {
   const ConfigResult result = Parse(std::string(kModel) +
                                     "models {\n"

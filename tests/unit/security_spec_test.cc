@@ -26,6 +26,7 @@ constexpr char kDigest[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410
 std::string Tls(const std::string& more = "") {
   return "tls { certificate_file: 's.pem' private_key_file: 's.key' " + more + " } ";
 }
+constexpr char kLog[] = "connection: 'host=h' key_file: 'log.key'";
 constexpr char kClientCa[] = "client_ca_file: 'ca.pem'";
 
 class SecuritySpecTest : public ::testing::Test {
@@ -40,6 +41,10 @@ class SecuritySpecTest : public ::testing::Test {
   }
   static std::string Token(const std::string& rest) {
     return Access("name: 'app' token_sha256: '" + std::string(kDigest) + "' " + rest);
+  }
+  static std::string Peers(const std::string& log, const std::string& peers) {
+    const std::string engine = log.empty() ? "" : "log { postgresql { " + log + " } } ";
+    return engine + "peers { " + peers + " }";
   }
 
   const TempDir folder_;
@@ -121,6 +126,18 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
        "must be keywords and values, or a URI"},
       {"log { postgresql { connection: 'host=h' lease { seconds: 1 } } }", "log.postgresql.lease",
        "must be in [2s, 5m]"},
+      {Peers("", "listen: '127.0.0.1:0'"), "peers", "needs log.postgresql:"},
+      {Peers("connection: 'host=h'", "listen: '127.0.0.1:0'"), "peers",
+       "needs log.postgresql.key_file"},
+      {Peers(kLog, ""), "peers.listen", "is required"},
+      {Peers(kLog, "listen: '7074'"), "peers.listen", "must be host:port"},
+      {Peers(kLog, "listen: '10.0.0.1:74'"), "peers.listen", "the transport is plaintext"},
+      {"insecure_non_loopback: true " + Peers(kLog, "listen: '0.0.0.0:74'"), "peers.address",
+       "is required: nobody can reach 0.0.0.0:74"},
+      {Peers(kLog, "listen: '127.0.0.1:0' address: 'h'"), "peers.address", "must be host:port"},
+      {Peers(kLog, "listen: '127.0.0.1:0' address: 'h:0'"), "peers.address", "must have a port"},
+      {Peers(kLog, "listen: '127.0.0.1:0' ca_file: 'ca.pem'"), "peers.ca_file", "needs tls"},
+      {Tls() + Peers(kLog, "listen: '127.0.0.1:0'"), "peers.ca_file", "is required with tls"},
       {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",
        "only insecure_non_loopback: true allows that"},
   };
@@ -134,6 +151,20 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
     }
     EXPECT_TRUE(found) << row.text << "\n" << ToString("", result.mistakes[0]);
   }
+}
+
+TEST_F(SecuritySpecTest, ServersOfOneDatabaseReachOneAnother) {
+  // Their token is asked for, whoever may call the other listeners.
+  const ConfigResult result =
+      Parse(Tls() + Peers(kLog, "listen: '10.0.0.1:74' address: 'b.example:74' ca_file: 'ca.pem'"));
+  ASSERT_TRUE(result.spec) << ToString("", result.mistakes[0]);
+  ASSERT_TRUE(result.spec->peers);
+  EXPECT_EQ(ToString(result.spec->peers->listen), "10.0.0.1:74");
+  EXPECT_EQ(result.spec->peers->address, "b.example:74");
+  EXPECT_THAT(result.spec->peers->ca_file, HasSubstr("/ca.pem"));
+  EXPECT_THAT(result.spec->peers->key_file, HasSubstr("/log.key"));
+  EXPECT_THAT(Summary(*result.spec),
+              HasSubstr("peers 10.0.0.1:74, reached at b.example:74, TLS\n"));
 }
 
 TEST_F(SecuritySpecTest, ExplainsWhoMayDoWhatWithoutSecrets) {

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/bytes.h"
 #include "common/base/file.h"
+#include "common/base/hmac.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
@@ -23,31 +24,59 @@ constexpr std::size_t kOverhead = kAeadNonceBytes + kAeadTagBytes;
 
 std::span<std::byte> WritableBytes(std::string& s) { return std::as_writable_bytes(std::span(s)); }
 
-}  // namespace
-
-absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_view purpose) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && (!S_ISREG(info.st_mode) || (info.st_mode & 077) != 0)) {
-    return FailedPrecondition(path,
-                              " must be a regular file that only its owner can read (mode"
-                              " 0600)");
-  }
-  BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, 4096));
-  const absl::string_view digits = absl::StripTrailingAsciiWhitespace(text);
-  const bool hexadecimal =
-      std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isxdigit(c); });
-  std::optional<AeadKey> wrapping;
-  if (hexadecimal && digits.size() == 2 * kAeadKeyBytes) {
-    std::string key = absl::HexStringToBytes(digits);
-    wrapping = AeadKey::Derive(AsBytes(key), purpose);
-    OPENSSL_cleanse(key.data(), key.size());
-  }
-  OPENSSL_cleanse(text.data(), text.size());
-  if (!wrapping) {
+// What a key file holds, erased when it goes.
+class Secret {
+ public:
+  // Errors: of DeriveFromKeyFile.
+  static absl::StatusOr<Secret> Read(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && (!S_ISREG(info.st_mode) || (info.st_mode & 077) != 0)) {
+      return FailedPrecondition(path,
+                                " must be a regular file that only its owner can read (mode"
+                                " 0600)");
+    }
+    BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, 4096));
+    const absl::string_view digits = absl::StripTrailingAsciiWhitespace(text);
+    const bool hexadecimal =
+        std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isxdigit(c); });
+    Secret secret;
+    if (hexadecimal && digits.size() == 2 * kAeadKeyBytes) {
+      secret.bytes_ = absl::HexStringToBytes(digits);
+    }
+    OPENSSL_cleanse(text.data(), text.size());
+    if (!secret.bytes_.empty()) return secret;
     return InvalidArgument(path, " must hold ", 2 * kAeadKeyBytes,
                            " hexadecimal digits and nothing else");
   }
-  return *std::move(wrapping);
+  ~Secret() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+  Secret(Secret&&) = default;
+  Secret& operator=(Secret&&) = delete;
+
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  Secret() = default;
+  std::string bytes_;
+};
+
+}  // namespace
+
+absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_view purpose) {
+  BANDANA_ASSIGN_OR_RETURN(const Secret secret, Secret::Read(path));
+  std::optional<AeadKey> key = AeadKey::Derive(AsBytes(secret.bytes()), purpose);
+  if (!key) return Unavailable(path, ": OpenSSL failed");
+  return *std::move(key);
+}
+
+absl::StatusOr<std::string> TokenFromKeyFile(const std::string& path, std::string_view purpose) {
+  BANDANA_ASSIGN_OR_RETURN(const Secret secret, Secret::Read(path));
+  Sha256Digest digest{};
+  if (!HmacSha256(AsBytes(secret.bytes()), purpose, digest)) {
+    return Unavailable(path, ": OpenSSL failed");
+  }
+  std::string token = ToHex(digest);
+  OPENSSL_cleanse(digest.data(), digest.size());
+  return token;
 }
 
 absl::StatusOr<std::string> SealUnder(const AeadKey& key, std::string_view plain,

@@ -14,6 +14,10 @@ namespace bandana::server {
 // content; NOT_FOUND, UNAVAILABLE I/O.
 absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_view purpose);
 
+// The same HMAC in hexadecimal, as a secret that is shown to others who have the file. Errors: as
+// DeriveFromKeyFile.
+absl::StatusOr<std::string> TokenFromKeyFile(const std::string& path, std::string_view purpose);
+
 // nonce | ciphertext | tag, bound to `purpose`. Errors: UNAVAILABLE no randomness, or the cipher
 // failed.
 absl::StatusOr<std::string> SealUnder(const AeadKey& key, std::string_view plain,

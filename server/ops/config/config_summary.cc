@@ -81,6 +81,7 @@ std::string Summary(const ServerSpec& spec) {
   if (spec.admin_listen)
     absl::StrAppend(&text, "admin_listen ", ToString(*spec.admin_listen), "\n");
   if (spec.api) text += ApiSummary(*spec.api);
+  if (spec.peers) text += PeersSummary(*spec.peers);
   text += SecuritySummary(spec.tls, spec.access);
   for (const ModelSpec& model : spec.models) text += ModelSummary(model);
   for (const AliasSpec& alias : spec.aliases) absl::StrAppend(&text, AliasLine(alias), "\n");

@@ -42,6 +42,12 @@ std::string Exposure(const v1::ServerConfig& config, bool http) {
          "tls.require_client_certificate: true";
 }
 
+// The same of the listener for other servers, where every caller needs their token.
+std::string PeersExposure(const v1::ServerConfig& config) {
+  if (config.insecure_non_loopback() || config.has_tls()) return "";
+  return "the transport is plaintext: it needs tls, or insecure_non_loopback: true";
+}
+
 Address ParseListener(std::string_view field, const std::optional<std::string>& flag,
                       const std::string& given, std::string_view fallback,
                       const std::string& exposure, const FieldChecks& checks) {
@@ -56,6 +62,27 @@ Address ParseListener(std::string_view field, const std::optional<std::string>& 
     checks.Add(name, absl::StrCat(text, " is not a loopback address and ", exposure));
   }
   return *std::move(address);
+}
+
+std::optional<PeersSpec> ParsePeers(const v1::ServerConfig& config, std::string_view folder,
+                                    const ConfigOptions& options, const FieldChecks& checks) {
+  if (!options.peers_listen && !config.has_peers()) {
+    if (options.peers_address) checks.Add("--peers_address", "needs peers, or --peers_listen");
+    return std::nullopt;
+  }
+  const v1::PeersConfig& given = config.peers();
+  if (!options.peers_listen && given.listen().empty()) checks.Add("peers.listen", "is required");
+  const bool flag = options.peers_address.has_value();
+  // An empty one has been reported.
+  const GivenPeers peers{
+      .listen = options.peers_listen || !given.listen().empty()
+                    ? ParseListener(options.peers_listen ? "peers_listen" : "peers.listen",
+                                    options.peers_listen, given.listen(), "", PeersExposure(config),
+                                    checks)
+                    : Address{},
+      .address_name = flag ? "--peers_address" : "peers.address",
+      .address = flag ? *options.peers_address : given.address()};
+  return ParsePeers(config, folder, peers, checks);
 }
 
 void ParseSecurity(const v1::ServerConfig& config, std::string_view folder, ServerSpec& spec,
@@ -327,6 +354,7 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   } else if (config.has_api()) {
     checks.Add("api", "needs api_listen: without it there is no such listener");
   }
+  spec.peers = ParsePeers(config, folder, options, checks);
   const std::string& data_dir =
       config.data_dir().empty() ? std::string(kDataDir) : config.data_dir();
   spec.data_dir = options.data_dir ? *options.data_dir : ResolvePath(data_dir, folder);

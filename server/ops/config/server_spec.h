@@ -14,6 +14,7 @@
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
 #include "server/ops/config/api_spec.h"
+#include "server/ops/config/peers_spec.h"
 #include "server/ops/config/security_spec.h"
 #include "server/service/connections/connection_limits.h"
 
@@ -51,6 +52,7 @@ struct ServerSpec {
   std::optional<AccessRules> access;    // absent: every caller has every role
   std::optional<Address> admin_listen;  // absent: Admin is on `listen`
   std::optional<ApiSpec> api;           // absent: no door for HTTP
+  std::optional<PeersSpec> peers;       // absent: it serves its models alone
 };
 
 // How a configuration is read. Given addresses and folders replace the file's.
@@ -58,6 +60,8 @@ struct ConfigOptions {
   std::optional<std::string> listen;
   std::optional<std::string> http_listen;
   std::optional<std::string> api_listen;
+  std::optional<std::string> peers_listen;
+  std::optional<std::string> peers_address;
   std::optional<std::string> data_dir;  // relative to the working folder
   // Also read every arms_file, and every users_file of a model with effects. A server that starts
   // reads them only when it opens the model.

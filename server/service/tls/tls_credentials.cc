@@ -45,8 +45,10 @@ class TlsReloader::Listener final : public grpc::ServerCredentials {
     if (material == self.fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair = {material->private_key_pem.c_str(),
                                              material->certificate_pem.c_str()};
-    const char* ca = material->client_ca_pem.empty() ? nullptr : material->client_ca_pem.c_str();
-    *config = grpc_ssl_server_certificate_config_create(ca, &pair, 1);
+    // gRPC 1.51 aborts without authorities, also where it asks no client for a certificate.
+    const std::string& ca =
+        material->client_ca_pem.empty() ? material->certificate_pem : material->client_ca_pem;
+    *config = grpc_ssl_server_certificate_config_create(ca.c_str(), &pair, 1);
     self.fetched_ = std::move(material);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
