@@ -115,6 +115,7 @@ class Registry final : public ModelRegistry {
     std::string fingerprint;                // FingerprintOf(*spec) as it was opened
     absl::Status why;                       // it is absent
     bool opening = false;                   // it is absent, but not for long
+    bool retired = false;                   // another server owns it, and it is not followed yet
   };
   using Models = std::map<std::string, Entry, std::less<>>;
   using BoundAliases = std::map<std::string, std::shared_ptr<const BoundAlias>, std::less<>>;
@@ -221,6 +222,7 @@ class Registry final : public ModelRegistry {
   absl::Status Promote(const std::string& name);
   absl::Status StepDown(const std::string& name);
   absl::Status FollowAnew(const std::string& name);
+  absl::Status OwnAgain(const std::string& name);
   // Takes what its owner has made of the configuration of a model made at run time. Whether it was
   // another one.
   bool TakeStoredConfig(const std::string& name);
@@ -295,8 +297,14 @@ class Registry final : public ModelRegistry {
     std::string first;                               // who should own it
     absl::Time first_since;
     std::string handed_to;                    // it was given up for this server
-    absl::Time tried = absl::InfinitePast();  // to open it, while it is absent
+    absl::Time tried = absl::InfinitePast();  // what had failed
     std::int64_t files = 0;                   // StateVersions::files that was looked at
+    // Whether what failed may be tried again now.
+    bool MayTry(absl::Time now) {
+      if (now < tried + absl::Seconds(1)) return false;
+      tried = now;
+      return true;
+    }
   };
   std::map<std::string, Turn, std::less<>> turns_;  // by model
 };

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "server/models/folder/publication.h"
 #include "server/models/folder/stored_config.h"
 #include "server/models/folder_registry.h"
 #include "server/models/replicas/followed_model.h"
@@ -26,6 +27,12 @@ constexpr absl::Duration kClaimInterval = absl::Milliseconds(150);
 constexpr absl::Duration kSettled = absl::Seconds(5);
 constexpr int kFollowTries = 20;
 constexpr absl::Duration kRetryInterval = absl::Seconds(1);  // of absent models, and aliases
+
+// Whether what keeps a model from being opened may end without anybody's doing: a database that
+// fails over says many things.
+bool Passing(const absl::Status& why) {
+  return !absl::IsInvalidArgument(why) && !IsNeedsEpoch(why);
+}
 
 // Null: this server owns it.
 FollowedModel* FollowedOf(HostedModel* model) { return dynamic_cast<FollowedModel*>(model); }
@@ -184,9 +191,8 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   const std::optional<Entry> entry = EntryOf(name);
   if (!entry || entry->model == nullptr) {
     const bool passes =
-        entry ? absl::IsUnavailable(entry->why) && !entry->opening : shared.stored.made_at_run_time;
-    if (!passes || now < turn.tried + kRetryInterval) return;
-    turn.tried = now;
+        entry ? Passing(entry->why) && !entry->opening : shared.stored.made_at_run_time;
+    if (!passes || !turn.MayTry(now)) return;
     jobs.emplace_back(name, [this, name] { return TakeIn(name); });
     return;
   }
@@ -195,7 +201,10 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   turn.free_since = free ? std::min(turn.free_since, now) : absl::InfiniteFuture();
   if (followed == nullptr) {
     if (shared.term > entry->model->term()) {
-      jobs.emplace_back(name, [this, name] { return StepDown(name); });
+      if (turn.MayTry(now)) jobs.emplace_back(name, [this, name] { return StepDown(name); });
+    } else if (entry->retired) {
+      // It was to be handed over, and could not be followed.
+      if (turn.MayTry(now)) jobs.emplace_back(name, [this, name] { return OwnAgain(name); });
     } else if (MayHandOver(shared)) {
       turn.handed_to = turn.first;
       jobs.emplace_back(name, [this, name] { return StepDown(name); });
@@ -207,7 +216,7 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   if (MayClaim(shared, servers)) {
     jobs.emplace_back(name, [this, name] { return Promote(name); });
   } else if (followed->Stale()) {
-    jobs.emplace_back(name, [this, name] { return FollowAnew(name); });
+    if (turn.MayTry(now)) jobs.emplace_back(name, [this, name] { return FollowAnew(name); });
   } else if (changed && shared.stored.made_at_run_time) {
     jobs.emplace_back(name, [this, name] {
       return TakeStoredConfig(name) ? FollowAnew(name) : absl::OkStatus();
@@ -234,6 +243,7 @@ absl::Status Registry::Replace(const std::string& name,
   if (!entry) return absl::OkStatus();
   const absl::Status opened = model.status();
   entry->model = model.ok() ? *std::move(model) : nullptr;
+  entry->retired = false;
   entry->why = opened;
   Set(name, *std::move(entry));
   return opened;
@@ -265,13 +275,17 @@ absl::Status Registry::Promote(const std::string& name) {
 absl::Status Registry::StepDown(const std::string& name) {
   std::optional<Entry> before = EntryOf(name);
   if (!before || before->model == nullptr || before->model->owner()) return absl::OkStatus();
-  Warn(name, "another server is to own it: this one follows");
-  before->model->Retire();
+  if (!before->retired) {
+    Warn(name, "another server is to own it: this one follows");
+    before->model->Retire();
+    before->retired = true;
+    Set(name, *before);
+  }
   const std::weak_ptr<HostedModel> ends = before->model;
   before.reset();
-  const absl::Status followed = FollowAnew(name);
+  BANDANA_RETURN_IF_ERROR(FollowAnew(name));
   AwaitEnd(ends);  // gives the log back
-  return followed;
+  return absl::OkStatus();
 }
 
 bool Registry::TakeStoredConfig(const std::string& name) {
@@ -283,6 +297,13 @@ bool Registry::TakeStoredConfig(const std::string& name) {
   entry->spec = std::move(stored.spec);
   Set(name, *std::move(entry));
   return true;
+}
+
+absl::Status Registry::OwnAgain(const std::string& name) {
+  const std::optional<Entry> entry = EntryOf(name);
+  if (!entry || !entry->retired) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenOwned(*entry->spec, As::kOwn);
+  return model.ok() ? Replace(name, std::move(model)) : model.status();
 }
 
 absl::Status Registry::FollowAnew(const std::string& name) {
@@ -302,7 +323,7 @@ absl::Status Registry::FollowAnew(const std::string& name) {
                             : OpenFollowed(*entry->spec, *seen);
   }
   // The former one answers selections until there is another.
-  if (absl::IsUnavailable(model.status()) && former != nullptr) return model.status();
+  if (!model.ok() && entry->model != nullptr) return model.status();
   return Replace(name, std::move(model));
 }
 

@@ -333,6 +333,12 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
   EXPECT_EQ(failed_selections, 0u);
   EXPECT_EQ(unanswered, 0u);
   EXPECT_EQ(histories_, 0);
+  if (HasFailure()) {
+    for (const auto& member : members_) {
+      std::fprintf(stderr, "%s:\n%s\n", member->name.c_str(),
+                   member->process->process().err().c_str());
+    }
+  }
   EXPECT_GT(acknowledged_["plain"], 20u);
   EXPECT_GT(acknowledged_["central"], 20u);
 }

@@ -206,6 +206,7 @@ v1::GetLedgerResponse FollowedModel::Ledger() const {
 }
 
 absl::Status FollowedModel::Health() const {
+  if (retired_) return absl::UnknownError("the owner's log is not followed now");
   BANDANA_RETURN_IF_ERROR(loop_->status());
   {
     const std::lock_guard lock(mutex_);
