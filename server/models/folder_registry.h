@@ -219,7 +219,7 @@ class Registry final : public ModelRegistry {
   bool MayClaim(const SharedModel& shared, std::span<const std::string> servers);
   // Whether the model that this server owns is another one's turn.
   bool MayHandOver(const SharedModel& shared);
-  absl::Status Promote(const std::string& name);
+  absl::Status Promote(const std::string& name, const std::string& log);
   absl::Status StepDown(const std::string& name);
   absl::Status FollowAnew(const std::string& name);
   absl::Status OwnAgain(const std::string& name);

@@ -214,7 +214,7 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   const bool changed = turn.files != shared.stored.versions.files;
   turn.files = shared.stored.versions.files;
   if (MayClaim(shared, servers)) {
-    jobs.emplace_back(name, [this, name] { return Promote(name); });
+    jobs.emplace_back(name, [this, name, log = shared.stored.log] { return Promote(name, log); });
   } else if (followed->Stale()) {
     if (turn.MayTry(now)) jobs.emplace_back(name, [this, name] { return FollowAnew(name); });
   } else if (changed && shared.stored.made_at_run_time) {
@@ -249,7 +249,7 @@ absl::Status Registry::Replace(const std::string& name,
   return opened;
 }
 
-absl::Status Registry::Promote(const std::string& name) {
+absl::Status Registry::Promote(const std::string& name, const std::string& log) {
   TakeStoredConfig(name);
   const std::optional<Entry> before = EntryOf(name);
   FollowedModel* const followed = before ? FollowedOf(before->model.get()) : nullptr;
@@ -268,8 +268,13 @@ absl::Status Registry::Promote(const std::string& name) {
     }
     return FollowAnew(name);
   }
-  Warn(name, absl::StrCat("this server owns it now, under term ", (*model)->term()));
-  return Replace(name, std::move(model));
+  const std::int64_t term = (*model)->term();
+  Warn(name, absl::StrCat("this server owns it now, under term ", term));
+  BANDANA_RETURN_IF_ERROR(Replace(name, std::move(model)));
+  // The others wait for it.
+  const std::lock_guard lock(watch_mutex_);
+  watch_->Serve(log, term).IgnoreError();  // again at the next look
+  return absl::OkStatus();
 }
 
 absl::Status Registry::StepDown(const std::string& name) {
