@@ -88,6 +88,7 @@ class RunningServer final : public Server {
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
+    BANDANA_RETURN_IF_ERROR(FitConnections());
     if (spec_.peers) {
       BANDANA_ASSIGN_OR_RETURN(peers_, Peers::Open(spec_, clock_));
     }
@@ -334,7 +335,6 @@ class RunningServer final : public Server {
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_, book_.get(), Owners());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
-    BANDANA_RETURN_IF_ERROR(FitConnections());
     admin_ = std::make_unique<AdminService>(
         *registry_,
         AdminOptions{

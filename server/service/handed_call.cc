@@ -182,6 +182,7 @@ void HandParts(const Request& request, const std::vector<Way>& ways, OwnerChanne
   std::vector<ReportResult> results(ways.size());
   std::vector<Part<Request>> parts = PartsOf(request, ways, results);
   std::vector<std::size_t> reports;
+  reports.reserve(ways.size());
   for (const Way& way : ways) reports.push_back(way.report);
   auto done = [add = AdderOf(request, response), reports = std::move(reports),
                finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> answered) {
@@ -191,6 +192,7 @@ void HandParts(const Request& request, const std::vector<Way>& ways, OwnerChanne
   };
   if (parts.empty()) return done(std::move(results));
   std::vector<std::vector<std::size_t>> places;
+  places.reserve(parts.size());
   for (const auto& part : parts) places.push_back(part.places);
   const auto merged = std::make_shared<PartsOfCall>(std::move(results), std::move(places),
                                                     absl::OkStatus(), std::move(done));
