@@ -1,28 +1,37 @@
 #!/usr/bin/env python3
-"""The compose stack as processes on loopback: server, haproxy, Prometheus and the fleet, with the files of deploy/.
+"""The compose stack as processes on loopback: PostgreSQL, two servers that share it, haproxy, Prometheus and the fleet, with the files of
+deploy/.
 
 Every query of the Grafana board has an answer in the real Prometheus, every alert is loaded and sound, the proxy's access log has no line
-of a report, and nobody gets in without a token.
+of a report, nobody gets in without a token or a password. Then the owner of a model is killed under load: calls through the proxy go on,
+and every report is counted once.
 
-Usage: stack_test.py ROOT SERVER FLEET CTL. Exits with 77 (skipped) where haproxy, prometheus or openssl is missing.
+Usage: stack_test.py ROOT SERVER FLEET CTL. Exits with 77 (skipped) where PostgreSQL 15, haproxy, prometheus or openssl is missing.
 """
 
 import json
 import math
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import processes  # noqa: E402
 
+POSTGRES = "/usr/lib/postgresql/15/bin"
+SERVERS = ["a", "b"]
 MODELS = ["private", "plain"]
 ROUNDS = 400
 RATE = 40
+# What a takeover may take, the lease included, on a machine that has other work.
+TAKEOVER_SECONDS = 30
 # Panels that have nothing to show in a sound stack, and why. A panel that is not here must show something.
 EMPTY = {"Reports rejected": "has a series per reason from the first rejected report on, and none is rejected here"}
 
@@ -41,32 +50,124 @@ def write(path, text):
     return path
 
 
+def as_postgres(command):
+    """PostgreSQL does not run as root."""
+    return ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", *command] if os.geteuid() == 0 else command
+
+
+class Database:
+    """PostgreSQL as the image sets it up: its rules of admission, then the role, then the role's password."""
+
+    def __init__(self, root, folder, secrets, children):
+        self.folder, self.port = os.path.join(folder, "database"), processes.free_port()
+        compose = os.path.join(root, "deploy/compose")
+        os.makedirs(self.folder, mode=0o700)
+        password = shutil.copy(os.path.join(secrets, "database/bandana.password"), self.folder)
+        # Its own user comes in by the name of the system's user, which is `postgres` only where this runs as root.
+        hba = processes.read(os.path.join(compose, "pg_hba.conf"))
+        write(self.path("pg_hba.conf"), hba if os.geteuid() == 0 else change(hba, ("peer", "trust")))
+        write(self.path("password.sql"), change(processes.read(os.path.join(compose, "password.sql")),
+                                                ("/run/database/bandana.password", password)))
+        shutil.copy(os.path.join(root, "deploy/postgresql/role.sql"), self.folder)
+        if os.geteuid() == 0:
+            os.chmod(folder, 0o711)
+            for name in ["", *os.listdir(self.folder)]:
+                shutil.chown(self.path(name), "postgres", "postgres")
+        self.run("initdb", "-D", self.path("data"), "-U", "postgres", "--locale=C", "--encoding=UTF8", "--data-checksums", "-N")
+        children.start(os.path.join(folder, "database.log"), as_postgres([
+            f"{POSTGRES}/postgres", "-D", self.path("data"), "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
+            "-c", f"unix_socket_directories={self.folder}", "-c", f"hba_file={self.path('pg_hba.conf')}"]))
+        processes.wait_for("PostgreSQL answers", lambda: subprocess.run(
+            [f"{POSTGRES}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode == 0)
+        for script in ("role.sql", "password.sql"):
+            self.run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p", str(self.port), "-U", "postgres", "-d", "postgres",
+                     "-f", self.path(script))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    @staticmethod
+    def run(program, *words):
+        done = subprocess.run(as_postgres([f"{POSTGRES}/{program}", *words]), capture_output=True, text=True, check=False, cwd="/")
+        assert done.returncode == 0, f"{program}: {done.stderr}"
+
+    def login(self, user, database, passfile):
+        """Whether the role gets into the database over TCP with what the passfile says."""
+        done = subprocess.run([f"{POSTGRES}/psql", "-w", f"host=127.0.0.1 port={self.port} user={user} dbname={database} passfile={passfile}",
+                               "-Atc", "SELECT current_user"], capture_output=True, text=True, check=False)
+        return done.returncode == 0 and done.stdout.strip() == user
+
+
 class Stack:
     def __init__(self, root, programs, folder, children):
         self.root, self.folder, self.children = root, folder, children
         self.server, self.fleet, self.ctl = programs
         self.secrets = os.path.join(folder, "secrets")
         subprocess.run([os.path.join(root, "deploy/compose/prepare.sh"), self.secrets], check=True, capture_output=True)
+        # A server that comes back has the addresses that it had: proxy and Prometheus know no others.
+        self.ports = {name: {of: processes.free_port() for of in ("listen", "http", "admin", "peers")} for name in SERVERS}
+        self.at, self.servers = {}, {}
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def start(self):
-        self.start_server()
+        self.database = Database(self.root, self.folder, self.secrets, self.children)
+        for name in SERVERS:
+            self.start_server(name)
+        self.await_owners()
         self.start_proxy()
         self.start_prometheus()
 
-    def start_server(self):
+    def config(self, name):
+        """The file of the compose stack, with the addresses of loopback. It lies beside the keys, as there."""
+        ports = self.ports[name]
         config = change(processes.read(os.path.join(self.secrets, "server/server.textproto")),
-                        ('"0.0.0.0:7070"', '"127.0.0.1:0"'), ('"0.0.0.0:7071"', '"127.0.0.1:0"'),
-                        ('"127.0.0.1:7072"', '"127.0.0.1:0"'), ('"/data"', f'"{self.path("data")}"'))
-        process = self.children.start(self.path("server.log"), [self.server, "--config", write(self.path("server.textproto"), config)])
-        self.at = processes.await_ready(process, self.path("server.log"))
+                        ('"0.0.0.0:7070"', f'"127.0.0.1:{ports["listen"]}"'), ('"0.0.0.0:7071"', f'"127.0.0.1:{ports["http"]}"'),
+                        ('"127.0.0.1:7072"', f'"127.0.0.1:{ports["admin"]}"'), ('"0.0.0.0:7074"', f'"127.0.0.1:{ports["peers"]}"'),
+                        ('"/data"', f'"{self.path(f"data-{name}")}"'), ("host=database ", f"host=127.0.0.1 port={self.database.port} "),
+                        ("/etc/bandana/database.pass", os.path.join(self.secrets, "server/database.pass")))
+        return write(os.path.join(self.secrets, f"server/{name}.textproto"), config)
+
+    def start_server(self, name):
+        log = self.path(f"server-{name}.log")
+        self.servers[name] = self.children.start(log, [self.server, "--config", self.config(name),
+                                                       f"--peers_address=127.0.0.1:{self.ports[name]['peers']}"])
+        self.at[name] = processes.await_ready(self.servers[name], log)
+        assert self.at[name]["peers"] == f"127.0.0.1:{self.ports[name]['peers']}", "the ready line does not say where the other server calls"
+
+    def metric(self, name, metric, model):
+        """What the server's own page says of the model; -1: nothing."""
+        try:
+            with urllib.request.urlopen(f"http://{self.at[name]['http']}/metrics", timeout=10) as response:
+                page = response.read().decode()
+        except OSError:
+            return -1
+        found = re.search(rf'^{metric}\{{model="{model}"\}} (\S+)$', page, re.M)
+        return float(found.group(1)) if found else -1
+
+    def owners(self, model):
+        return [name for name in SERVERS if self.metric(name, "bandana_model_owned", model) == 1]
+
+    def await_owners(self):
+        for model in MODELS:
+            processes.wait_for(f"one server owns {model}", lambda model=model: len(self.owners(model)) == 1, TAKEOVER_SECONDS)
+
+    def await_reports(self, name, reports):
+        """Every model has exactly so many in the eyes of this server; a follower sees them a little later than the owner."""
+        for model in MODELS:
+            def applied(model=model):
+                return self.metric(name, "bandana_model_reports_applied_total", model)
+            try:
+                processes.wait_for("every report is counted", lambda applied=applied: applied() >= reports)
+            finally:
+                assert applied() == reports, f"server {name} has counted {applied()} reports of {model}, {reports} were acknowledged"
 
     def start_proxy(self):
         self.proxy = f"127.0.0.1:{processes.free_port()}"
         environment = {**os.environ, "PROXY_BIND": self.proxy, "PROXY_CERTIFICATE": os.path.join(self.secrets, "proxy/proxy.pem"),
-                       "BANDANA_SERVER": self.at["listen"], "BANDANA_HTTP_PORT": self.at["http"].rsplit(":", 1)[1]}
+                       **{f"BANDANA_SERVER_{name.upper()}": self.at[name]["listen"] for name in SERVERS},
+                       **{f"BANDANA_HTTP_PORT_{name.upper()}": str(self.ports[name]["http"]) for name in SERVERS}}
         config = os.path.join(self.root, "deploy/compose/haproxy.cfg")
         subprocess.run(["haproxy", "-c", "-q", "-f", config], env=environment, check=True)
         self.children.start(self.path("proxy.log"), ["haproxy", "-f", config], env=environment)
@@ -76,12 +177,12 @@ class Stack:
         port = processes.free_port()
         self.prometheus = f"http://127.0.0.1:{port}"
         config = change(processes.read(os.path.join(self.root, "deploy/compose/prometheus.yml")),
-                        ("server:7071", self.at["http"]), ("interval: 5s", "interval: 1s"),
+                        *((f"server-{name}:7071", self.at[name]["http"]) for name in SERVERS), ("interval: 5s", "interval: 1s"),
                         ("/etc/prometheus/bandana.rules.yml", os.path.join(self.root, "deploy/prometheus/bandana.rules.yml")))
         self.children.start(self.path("prometheus.log"), [
             "prometheus", f"--config.file={write(self.path('prometheus.yml'), config)}", f"--web.listen-address=127.0.0.1:{port}",
             f"--storage.tsdb.path={self.path('prometheus')}"])
-        processes.wait_for("Prometheus scrapes the server", lambda: self.query('up{job="bandana"} == 1'))
+        processes.wait_for("Prometheus scrapes the servers", lambda: len(self.query('up{job="bandana"} == 1')) == len(SERVERS))
 
     def client_flags(self, token="app/app.token"):
         flags = [f"--target={self.proxy}", f"--tls_ca={self.secrets}/app/ca.pem", "--tls_server_name=proxy"]
@@ -90,14 +191,17 @@ class Stack:
     def run_ctl(self, *words, token="app/app.token"):
         return subprocess.run([self.ctl, *self.client_flags(token), *words], capture_output=True, text=True, check=False)
 
-    def run_admin(self, *words):
-        return subprocess.run([self.ctl, f"--target={self.at['admin']}", f"--token_file={self.secrets}/server/ops.token", *words],
+    def run_admin(self, name, *words, listener="admin"):
+        return subprocess.run([self.ctl, f"--target={self.at[name][listener]}", f"--token_file={self.secrets}/server/ops.token", *words],
                               capture_output=True, text=True, check=False)
 
-    def start_load(self, model, rounds=ROUNDS, token="app/app.token"):
+    def start_load(self, model, rounds=ROUNDS, token="app/app.token", patience="1s"):
         return self.children.start(self.path(f"fleet-{model}.log"), [
             self.fleet, *self.client_flags(token), "--environment=sphere", "--users=200", f"--rounds={rounds}", f"--rate={RATE}",
-            f"--model={model}", "--reconnect_timeout=1s"])
+            f"--model={model}", f"--reconnect_timeout={patience}"])
+
+    def check_loads(self, loads):
+        assert all(load.returncode == 0 for load in loads), "".join(processes.read(self.path(f"fleet-{m}.log")) for m in MODELS)
 
     def query(self, expression):
         """The values of an instant query that are numbers."""
@@ -174,11 +278,6 @@ def check_log(stack):
     assert "/bandana.v1.Recommender/Select" in log, log
     for method in ("Report", "Submit"):
         assert f"Recommender/{method}" not in log, f"the access log has a line of {method}"
-    def applied():
-        return sum(float(series["value"][1]) for series in stack.query("bandana_model_reports_applied_total"))
-
-    # Prometheus has what it scraped last.
-    processes.wait_for("every report is counted", lambda: applied() >= len(MODELS) * ROUNDS)
 
 
 def check_access(stack):
@@ -187,13 +286,59 @@ def check_access(stack):
     stranger = stack.start_load("private", rounds=1, token=None)
     assert stranger.wait(60) == 1, "a caller without a token was served"
     assert "needs a bearer token" in processes.read(stack.path("fleet-private.log"))
-    assert stack.run_admin("models", "list").returncode == 0
+    for name in SERVERS:
+        assert stack.run_admin(name, "models", "list").returncode == 0
+        # The listener for the other server has its own token, which no client has.
+        peer = stack.run_admin(name, "models", "list", listener="peers")
+        assert peer.returncode == 1 and "UNAUTHENTICATED" in peer.stderr, peer
     through_proxy = stack.run_ctl("models", "list", token="server/ops.token")
     assert through_proxy.returncode == 1 and "UNIMPLEMENTED" in through_proxy.stderr, through_proxy
+    check_database(stack)
+
+
+def check_database(stack):
+    """One role gets into one database, and only with its password. The superuser does not come over the network."""
+    passfile = os.path.join(stack.secrets, "server/database.pass")
+    wrong = write(stack.path("wrong.pass"), "*:*:*:*:wrong\n")
+    os.chmod(wrong, 0o600)
+    database = stack.database
+    assert database.login("bandana", "bandana", passfile)
+    for user, name, file in (("bandana", "bandana", wrong), ("bandana", "bandana", "/dev/null"), ("bandana", "postgres", passfile),
+                             ("postgres", "bandana", passfile), ("postgres", "postgres", "/dev/null")):
+        assert not database.login(user, name, file), f"{user} came into {name} with {file}"
+
+
+def check_kill(stack):
+    """An owner is killed under load. Its calls go to the other server, which takes the model over; then it comes back and follows."""
+    dies = stack.owners("private")[0]
+    lives = next(name for name in SERVERS if name != dies)
+    loads = [stack.start_load(model, patience=f"{TAKEOVER_SECONDS}s") for model in MODELS]
+    processes.wait_for("the load has begun", lambda: all(
+        stack.metric(dies, "bandana_model_reports_applied_total", model) > ROUNDS + ROUNDS / 10 for model in MODELS))
+    stack.servers[dies].send_signal(signal.SIGKILL)
+    killed = time.monotonic()
+    assert all(load.poll() is None for load in loads), "the load was over before the server was killed"
+    # Longer than the proxy needs to find out: calls go on from the first moment.
+    while time.monotonic() < killed + 4:
+        asked = stack.run_ctl("health")
+        assert asked.returncode == 0, f"{time.monotonic() - killed:.1f} s after one server was killed: {asked.stderr}"
+    stack.servers[dies].wait(10)
+    for model in MODELS:
+        processes.wait_for(f"the other server owns {model}", lambda model=model: stack.owners(model) == [lives], TAKEOVER_SECONDS)
+    takeover = time.monotonic() - killed
+    for load in loads:
+        load.wait(120)
+    stack.check_loads(loads)
+    stack.await_reports(lives, 2 * ROUNDS)
+    stack.start_server(dies)
+    stack.await_owners()
+    stack.await_reports(dies, 2 * ROUNDS)
+    check_log(stack)
+    return takeover
 
 
 def main(root, *programs):
-    processes.need("haproxy", "prometheus", "openssl")
+    processes.need("haproxy", "prometheus", "openssl", "setpriv", f"{POSTGRES}/initdb")
     board = json.loads(processes.read(os.path.join(root, "deploy/grafana/bandana.json")))
     check_board(board)
     with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
@@ -202,10 +347,14 @@ def main(root, *programs):
         check_access(stack)
         loads = [stack.start_load(model) for model in MODELS]
         queries = check_panels(stack, board, loads)
-        assert all(load.returncode == 0 for load in loads), "".join(processes.read(stack.path(f"fleet-{m}.log")) for m in MODELS)
+        stack.check_loads(loads)
         rules = check_rules(stack)
         check_log(stack)
+        for name in SERVERS:
+            stack.await_reports(name, ROUNDS)
+        takeover = check_kill(stack)
         print(f"{queries} queries of {len(board['panels'])} panels have an answer, {rules} alerts are sound and quiet; empty: {EMPTY}")
+        print(f"one of {len(SERVERS)} servers killed: {2 * ROUNDS} reports of each model counted, the other one owns both after {takeover:.1f} s")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-READY = re.compile(r"^bandana-server ready listen=(?P<listen>\S+) http=(?P<http>\S+)(?: admin=(?P<admin>\S+))?(?: api=(?P<api>\S+))?$", re.M)
+READY = re.compile(r"^bandana-server ready listen=(?P<listen>\S+) http=(?P<http>\S+)(?: admin=(?P<admin>\S+))?(?: api=(?P<api>\S+))?(?: peers=(?P<peers>\S+))?$",
+                   re.M)
 SKIPPED = 77
 
 
