@@ -531,7 +531,7 @@ bool ModelRegistry::HidesReportsOf(std::string_view name) const {
     return HidesReports(model->spec().public_spec);
   }
   const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
-  return alias != nullptr && alias->hides_reports;
+  return alias == nullptr ? hides_reports() : alias->hides_reports;
 }
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,

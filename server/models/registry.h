@@ -62,7 +62,7 @@ class ModelRegistry {
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;
-  // The same of one model, or of those behind an alias; false when it is unknown.
+  // The same of one model, or of those behind an alias; of an unknown name hides_reports().
   virtual bool HidesReportsOf(std::string_view name) const;
 
   // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is
