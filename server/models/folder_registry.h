@@ -36,6 +36,7 @@ class Registry final : public ModelRegistry {
         stepped_(options.stepped),
         token_lifetime_max_(options.token_lifetime_max),
         free_bytes_(options.free_bytes),
+        open_(options.open),
         clock_(clock),
         alias_store_(options.data_dir, std::move(shared)) {
     models_.store(std::make_shared<const Models>());
@@ -210,6 +211,7 @@ class Registry final : public ModelRegistry {
   const bool stepped_;
   const absl::Duration token_lifetime_max_;
   const FreeBytesOf free_bytes_;
+  const decltype(Options::open) open_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_
   std::shared_ptr<const NoiseKey> noise_key_;

@@ -186,7 +186,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenModel(ModelSpec spec,
   model_options.free_bytes = free_bytes_;
   BANDANA_ASSIGN_OR_RETURN(model_options.noise_key, KeyFor(spec));
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
-                           HostedModel::Open(std::move(spec), Folder(name), clock_, model_options));
+                           open_(std::move(spec), Folder(name), clock_, model_options));
   return std::shared_ptr<HostedModel>(std::move(opened));
 }
 

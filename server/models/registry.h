@@ -48,6 +48,11 @@ class ModelRegistry {
     absl::Duration token_lifetime_max = absl::InfiniteDuration();
     // What the disk of a folder has free.
     FreeBytesOf free_bytes = FreeBytes;
+    // What opens a model. For bandana-audit, which watches what a model does.
+    std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
+        ModelSpec spec, const std::string& folder, const Clock& clock,
+        const HostedModelOptions& options)>
+        open = HostedModel::Open;
   };
   // Finds the models that CreateModel made in earlier runs and opens them, unless `open_later`; one
   // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
