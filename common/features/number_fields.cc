@@ -101,7 +101,8 @@ Found VectorField::Encode(const Value& value, std::span<double> block) const {
   double sum = 0;
   for (const double v : block) sum += (v / largest) * (v / largest);
   const double relative_norm = std::sqrt(sum);  // in [1, sqrt(size)]
-  const bool outside = largest > l2_max_ / relative_norm;
+  // The quotient keeps its digits where bound and numbers are tiny.
+  const bool outside = relative_norm > l2_max_ / largest;
   for (double& v : block) v = outside ? v / largest / relative_norm : v / l2_max_;
   return outside ? Found::kOutOfBounds : Found::kValue;
 }

@@ -1,5 +1,6 @@
 #include "common/features/value_log.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -20,6 +21,9 @@ std::string TextOfPath(const ValuePath& path, std::string_view field) {
   return absl::StrCat(text, ".", ToAbsl(field));
 }
 
+// Whether it is a byte of a character of UTF-8, and not the first one.
+bool IsInsideCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
 std::string_view Consequence(Found found) {
   return found == Found::kOutOfBounds ? "counts as the nearest that is" : "counts as missing";
 }
@@ -28,7 +32,10 @@ std::string_view Consequence(Found found) {
 
 std::string ShowText(std::string_view text) {
   const bool whole = text.size() <= kShownBytesMax;
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(ToAbsl(text.substr(0, kShownBytesMax))), "\"",
+  std::size_t end = std::min(text.size(), kShownBytesMax);
+  // Half a character would make a message that no peer can read.
+  while (!whole && end > 0 && IsInsideCharacter(text[end])) --end;
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(ToAbsl(text.substr(0, end))), "\"",
                       whole ? "" : "..");
 }
 

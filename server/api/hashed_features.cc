@@ -76,9 +76,15 @@ void Put(std::span<double> block, std::uint64_t name, double value) {
 }
 
 void Scale(std::span<double> block, double norm) {
+  double largest = 0;
+  for (const double x : block) largest = std::max(largest, std::abs(x));
+  if (!(largest > 0)) return;
+  // Divided by the largest first: squares of tiny numbers have lost their digits.
   double squares = 0;
-  for (const double x : block) squares += x * x;
-  if (!(squares > 0)) return;
+  for (double& x : block) {
+    x /= largest;
+    squares += x * x;
+  }
   const double factor = norm / std::sqrt(squares);
   for (double& x : block) x *= factor;
 }

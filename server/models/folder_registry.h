@@ -43,6 +43,7 @@ class Registry final : public ModelRegistry {
         free_bytes_(options.free_bytes),
         address_(options.address),
         hand_decision_(options.hand_decision),
+        open_(options.open),
         clock_(clock),
         alias_store_(options.data_dir, std::move(shared)) {
     models_.store(std::make_shared<const Models>());
@@ -264,6 +265,7 @@ class Registry final : public ModelRegistry {
   const FreeBytesOf free_bytes_;
   const std::string address_;  // of this server, for the others; empty: there are none
   const HandDecision hand_decision_;
+  const decltype(Options::open) open_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_
   std::shared_ptr<const NoiseKey> noise_key_;

@@ -193,7 +193,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenOwned(
   BANDANA_ASSIGN_OR_RETURN(HostedModelOptions options, ModelOptions(spec, as));
   options.followed = std::move(followed);
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
-                           HostedModel::Open(std::move(spec), Folder(name), clock_, options));
+                           open_(std::move(spec), Folder(name), clock_, options));
   return std::shared_ptr<HostedModel>(std::move(opened));
 }
 
@@ -552,7 +552,7 @@ bool ModelRegistry::HidesReportsOf(std::string_view name) const {
     return HidesReports(model->spec().public_spec);
   }
   const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
-  return alias != nullptr && alias->hides_reports;
+  return alias == nullptr ? hides_reports() : alias->hides_reports;
 }
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,

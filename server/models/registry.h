@@ -57,6 +57,11 @@ class ModelRegistry {
     // Takes the slots of a decision for the model, to be recorded by its owner at this address.
     // Waits for nobody; what is lost is lost.
     HandDecision hand_decision;
+    // What opens a model. For bandana-audit, which watches what a model does.
+    std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
+        ModelSpec spec, const std::string& folder, const Clock& clock,
+        const HostedModelOptions& options)>
+        open = HostedModel::Open;
   };
   // Finds the models that CreateModel made in earlier runs and opens them, unless `open_later`; one
   // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
@@ -71,7 +76,7 @@ class ModelRegistry {
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;
-  // The same of one model, or of those behind an alias; false when it is unknown.
+  // The same of one model, or of those behind an alias; of an unknown name hides_reports().
   virtual bool HidesReportsOf(std::string_view name) const;
 
   // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is

@@ -77,7 +77,8 @@ bool Registry::HidesReportsOf(std::string_view name) const {
   const auto models = models_.load();
   if (const auto it = models->find(name); it != models->end()) return MayHide(it->second);
   const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
-  return alias != nullptr && alias->hides_reports;
+  // A name that was taken away may have stood for one that does: its reports still come.
+  return alias == nullptr ? hides_reports_.load() : alias->hides_reports;
 }
 
 std::vector<std::string> Registry::AliasTroubles() const {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/support/status_matchers.h"
+#include "tools/audit/alias_moves.h"
 #include "tools/audit/transcript/combination.h"
 #include "tools/audit/transcript/command.h"
 #include "tools/audit/transcript/scenario.h"
@@ -33,7 +34,8 @@ TEST_P(MutantTest, IsNoticed) {
   ASSERT_NE(mutant, nullptr);
   // What is done to the server is seen by its readers, be it not in the first seed in which a thief
   // sees it; what is done to a device, by whom it reports to or by a thief.
-  const bool server = mutant->wrap != nullptr || mutant->observes_hushed_calls;
+  const bool server =
+      mutant->wrap != nullptr || mutant->observes_hushed_calls || mutant->observes_calls_by_alias;
   std::set<Observer> observers;
   std::string text;
   std::uint64_t seed = 0;
@@ -134,6 +136,31 @@ TEST(TranscriptTest, MostReactionsThatDifferAreTaken) {
   for (const char* key : {"scenarios", "seeds", "fields_compared", "combinations"}) {
     EXPECT_THAT(json, HasSubstr(std::string("\"") + key + "\": "));
   }
+}
+
+TEST(TranscriptTest, AliasesAreMovedForEveryCombination) {
+  std::set<std::string> asked_by_alias;
+  std::set<std::size_t> moves;
+  for (std::uint64_t seed = 0; seed < ManySeeds(); ++seed) {
+    const Scenario scenario = ScenarioOf(seed);
+    if (!scenario.aliased) continue;
+    asked_by_alias.insert(scenario.combination->name);
+    for (const Step& step : scenario.steps) {
+      if (step.act != Act::kAlias) continue;
+      moves.insert(
+          static_cast<std::size_t>(step.amount * static_cast<double>(AliasMoves().size())));
+    }
+  }
+  std::set<std::string> all;
+  for (const Combination& combination : Combinations()) all.insert(combination.name);
+  EXPECT_EQ(asked_by_alias, all);
+  EXPECT_EQ(moves.size(), AliasMoves().size());
+}
+
+TEST(TranscriptTest, EveryFieldOfAliasIsMoved) {
+  EXPECT_THAT(CheckAliasMoves(), IsOk());
+  EXPECT_THAT(FieldsOfAlias(),
+              ::testing::UnorderedElementsAre("name", "shares.model", "shares.weight"));
 }
 
 TEST(TranscriptTest, OneRequestMoreOfASizeMovesNoOther) {

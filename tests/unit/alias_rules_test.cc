@@ -310,6 +310,24 @@ TEST_F(RegistryAliasesTest, AModelThatReturnsWithAnotherPolicyIsNotServedUnderTh
   EXPECT_THAT(registry_->AliasTroubles(), IsEmpty());
 }
 
+// Reports of decisions that were made under it still come, and are refused.
+TEST_F(RegistryAliasesTest, ANameThatWasTakenAwayHidesItsReportsStill) {
+  Create("plain");
+  EXPECT_FALSE(registry_->HidesReportsOf("feed"));
+  ASSERT_THAT(registry_->Create(
+                  SpecOf("name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {}"
+                         " privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } reporting {"
+                         " reward_window { duration { seconds: 60 } default_reward: 0.25 } }")),
+              IsOk());
+  ASSERT_THAT(Put("feed", {{"m", 1}}), IsOk());
+  EXPECT_TRUE(registry_->HidesReportsOf("feed"));
+  ASSERT_THAT(registry_->DeleteAlias("feed"), IsOk());
+  EXPECT_TRUE(registry_->HidesReportsOf("feed"));
+  EXPECT_FALSE(registry_->HidesReportsOf("plain"));
+  ASSERT_THAT(registry_->Delete("m"), IsOk());
+  EXPECT_FALSE(registry_->HidesReportsOf("feed"));
+}
+
 TEST_F(RegistryAliasesTest, TheConfigurationTakesItsAliasesAnew) {
   ASSERT_THAT(registry_->ConfigureAliases({Configured("feed", "a"), Configured("shop", "a")}),
               IsEmpty());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "common/features/encoder.h"
 #include "common/features/feature_hash.h"
 #include "tests/support/feature_schemas.h"
@@ -206,6 +207,32 @@ TEST(FeatureEncoderTest, HiddenValuesAreNeverRefusedNorQuoted) {
   EXPECT_EQ(encoder.log.notes().size(), 5u);
   for (const std::string& note : encoder.log.notes()) {
     EXPECT_THAT(note, Not(HasSubstr("secret"))) << note;
+  }
+}
+
+// A response whose text is no UTF-8 cannot be read by anybody.
+TEST(FeatureEncoderTest, LongTextsAreCutBetweenCharacters) {
+  const std::string euro = "\xe2\x82\xac";
+  for (int ascii = 0; ascii < 4; ++ascii) {
+    std::string text(static_cast<std::size_t>(ascii), 'a');
+    for (int i = 0; i < 20; ++i) text += euro;
+    const std::string shown = ShowText(text);
+    std::string expected = "\"" + std::string(static_cast<std::size_t>(ascii), 'a');
+    while (expected.size() + euro.size() <= 1 + 32) expected += euro;
+    EXPECT_EQ(shown, expected + "\"..");
+  }
+  EXPECT_EQ(ShowText(std::string(32, 'b')), "\"" + std::string(32, 'b') + "\"");
+  EXPECT_EQ(ShowText(std::string(40, '\xac')), "\"\"..");
+}
+
+TEST(FeatureEncoderTest, VectorsOfTinyNumbersStayInTheBall) {
+  for (const double l2_max : {5e-324, 1.5e-323, 1e-310, 1e-160}) {
+    Encoder encoder(
+        absl::StrFormat("arm { name: 'v' vector { dimension: 2 l2_max: %.17g } }", l2_max));
+    for (const double v : {l2_max, l2_max / 2, 3 * l2_max}) {
+      const auto x = encoder.Unscaled("{}", absl::StrFormat(R"({"v": [%.17g, %.17g]})", v, v));
+      EXPECT_LE(std::hypot(x[0], x[1]), 1 + 1e-12) << l2_max << " " << v;
+    }
   }
 }
 

@@ -194,6 +194,19 @@ TEST(HashedFeatures, NormsStayWithinTheBound) {
   }
 }
 
+TEST(HashedFeatures, TinyNumbersStayWithinTheBound) {
+  for (const char* tiny : {"1e-300", "1.7e-162", "2.7e-162", "3.3e-162", "1e-158", "5e-324"}) {
+    for (const int dimension : {8, 64}) {
+      const std::string features = absl::StrCat(R"([{"n":)", tiny, "}]");
+      const auto x = VectorOf(features, R"([{"tag":"a"}])", 1, dimension);
+      EXPECT_LE(Dot(x, x), 1) << tiny;
+      EXPECT_GT(Dot(x, x), 0.99) << tiny;
+      const auto own = VectorOf("[]", features, 1, dimension);
+      EXPECT_NEAR(Dot(own, own), 0.5, 1e-6) << tiny;
+    }
+  }
+}
+
 // The same words are the same numbers on every machine and in every version: what is learnt stays.
 TEST(HashedFeatures, AreTheSameForEver) {
   const auto x = VectorOf(R"([{"device":"ios"}])", R"([{"tag":"x","price":2}])", 1, 16);

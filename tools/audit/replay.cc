@@ -19,6 +19,7 @@
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
 #include "server/models/registry.h"
+#include "tools/audit/alias_moves.h"
 #include "tools/audit/replay_faults.h"
 #include "tools/audit/replay_model.h"
 #include "tools/audit/replay_settings.h"
@@ -39,7 +40,7 @@ constexpr double kNear = 0.02;
 // tenths of 64 are by chance with probability below 1e-6, and under two keys below 1e-12.
 constexpr double kMostlyEqual = 0.9;
 
-enum class Way { kRestart, kRestore, kImport, kUpdate, kDelete };
+enum class Way { kRestart, kRestore, kImport, kUpdate, kDelete, kAlias };
 // Those that another configuration may come in.
 constexpr Way kWays[] = {Way::kRestart, Way::kRestore, Way::kImport, Way::kUpdate};
 
@@ -55,6 +56,8 @@ std::string_view NameOf(Way way) {
       return "update";
     case Way::kDelete:
       return "deletion";
+    case Way::kAlias:
+      return "alias";
   }
   return "";
 }
@@ -182,6 +185,12 @@ class Audit {
       const bool refused = model.deletion == Deletion::kRefused;
       BANDANA_RETURN_IF_ERROR(Check("nothing", kDeletedUser, model.config, Way::kDelete,
                                     refused ? Replayed::kRefused : Replayed::kEqual, sound_.get()));
+    }
+    for (const AliasMove& move : AliasMoves()) {
+      if (!Takes(Way::kAlias)) continue;
+      move_ = &move;
+      BANDANA_RETURN_IF_ERROR(
+          Check(move.path, move.alias, model.config, Way::kAlias, Replayed::kEqual, sound_.get()));
     }
     for (const Setting& setting : Settings()) {
       if (!Applies(setting, model.config)) continue;
@@ -321,11 +330,37 @@ class Audit {
       const std::string user = kDeletedUser;
       BANDANA_RETURN_IF_ERROR(running->DeleteUsers({&user, 1}).status());
     }
+    if (way == Way::kAlias) BANDANA_RETURN_IF_ERROR(MoveAlias(config, data_dir, key, clock));
     BANDANA_ASSIGN_OR_RETURN(const auto hosted,
                              OpenReplayed(config, FolderIn(data_dir), clock, key, binding));
     hosted->Step();
     BANDANA_ASSIGN_OR_RETURN(const std::string exported, hosted->Export());
     return ReleasesOf(*model_, exported);
+  }
+
+  // A server has the model and another one of the same promise, under an alias of both. It starts
+  // again, and the alias is moved.
+  absl::Status MoveAlias(const v1::ModelConfig& config, const std::string& data_dir, int key,
+                         const Clock& clock) const {
+    v1::ModelConfig other = config;
+    other.set_name(kOtherModel);
+    server::ModelRegistry::Options options{.data_dir = data_dir, .models_max = 2, .stepped = true};
+    options.open = [key](ModelSpec spec, const std::string& folder, const Clock& of_models,
+                         server::HostedModelOptions model) {
+      model.noise_key = ReplayKey(key);
+      return server::HostedModel::Open(std::move(spec), folder, of_models, model);
+    };
+    for (const AliasMove& move : {kSplit, *move_}) {
+      BANDANA_ASSIGN_OR_RETURN(const auto models, server::ModelRegistry::Open(options, clock));
+      for (const v1::ModelConfig& one : {config, other}) {
+        BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, server::ParseStoredConfig(one));
+        BANDANA_RETURN_IF_ERROR(models->AddConfigured(std::move(spec)));
+      }
+      const absl::Status moved = Move(move, *models);
+      if (!moved.ok() && !absl::IsNotFound(moved)) return moved;
+      for (const auto& model : models->List()) model->Step();
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<double>> AfterImport(const v1::ModelConfig& config,
@@ -387,6 +422,7 @@ class Audit {
   const std::string folder_;
   const std::unique_ptr<NoiseBinding> sound_;  // of the same build, with the fault
   const ReplayModel* model_ = nullptr;
+  const AliasMove* move_ = nullptr;  // of Way::kAlias
   Killed killed_[kKeys];
   ReplayCounts counts_;
 };
@@ -396,6 +432,7 @@ class Audit {
 absl::StatusOr<ReplayCounts> RunReplay(std::string_view mutant,
                                        const std::function<void(std::string_view)>& progress) {
   BANDANA_RETURN_IF_ERROR(CheckSettings());
+  BANDANA_RETURN_IF_ERROR(CheckAliasMoves());
   const std::span<const ReplayFault> faults = ReplayFaults();
   const auto fault = std::find_if(faults.begin(), faults.end(),
                                   [&](const ReplayFault& one) { return one.name == mutant; });

@@ -1,5 +1,5 @@
 // The replay audit: entries behind a checkpoint, replayed under another value of every setting, by
-// a restart, a restore and an import.
+// a restart, a restore and an import, and behind an alias that is moved.
 #pragma once
 
 #include <cstdint>

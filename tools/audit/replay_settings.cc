@@ -4,19 +4,15 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
-#include <set>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "tools/audit/config_fields.h"
 
 namespace bandana::audit {
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -262,21 +258,6 @@ const std::vector<Setting>& Table() {
   return table;
 }
 
-void AddFields(const Descriptor& message, const std::string& prefix,
-               std::vector<std::string>& fields) {
-  for (int i = 0; i < message.field_count(); ++i) {
-    const FieldDescriptor& field = *message.field(i);
-    const std::string path = prefix + std::string(field.name());
-    const Descriptor* const inner = field.message_type();
-    const bool ours = inner != nullptr && inner->file()->package() == "bandana.v1";
-    if (ours && inner->field_count() > 0) {
-      AddFields(*inner, path + ".", fields);
-    } else {
-      fields.push_back(path);
-    }
-  }
-}
-
 bool HasField(const Message& message, std::string_view path) {
   const std::size_t dot = path.find('.');
   const FieldDescriptor* const field =
@@ -296,23 +277,12 @@ std::vector<std::string> WordsOf(std::string_view text) {
 
 std::span<const Setting> Settings() { return Table(); }
 
-std::vector<std::string> FieldsOfModelConfig() {
-  std::vector<std::string> fields;
-  AddFields(*v1::ModelConfig::descriptor(), "", fields);
-  return fields;
-}
+std::vector<std::string> FieldsOfModelConfig() { return FieldsOf(*v1::ModelConfig::descriptor()); }
 
 absl::Status CheckSettings() {
-  const std::vector<std::string> list = FieldsOfModelConfig();
-  const std::set<std::string, std::less<>> fields(list.begin(), list.end());
-  std::set<std::string, std::less<>> rows;
-  for (const Setting& setting : Settings()) rows.insert(std::string(setting.path));
-  std::vector<std::string> wrong;
-  std::set_symmetric_difference(fields.begin(), fields.end(), rows.begin(), rows.end(),
-                                std::back_inserter(wrong));
-  if (wrong.empty()) return absl::OkStatus();
-  return Internal("tools/audit/replay_settings.cc and ModelConfig disagree about ",
-                  absl::StrJoin(wrong, ", "));
+  std::vector<std::string> rows;
+  for (const Setting& setting : Settings()) rows.emplace_back(setting.path);
+  return CheckCovered("tools/audit/replay_settings.cc", *v1::ModelConfig::descriptor(), rows);
 }
 
 bool Applies(const Setting& setting, const v1::ModelConfig& config) {

@@ -239,6 +239,9 @@ std::vector<Mutant> MakeMutants() {
       {.name = "calls-are-counted",
        .description = "server: metrics count calls of Report that must stay unnoticed",
        .observes_hushed_calls = true},
+      {.name = "alias-calls-are-counted",
+       .description = "server: the same of calls that name an alias alone",
+       .observes_calls_by_alias = true},
   };
 }
 

@@ -25,6 +25,8 @@ struct Mutant {
   std::function<std::unique_ptr<server::HostedModel>(std::unique_ptr<server::HostedModel>)> wrap;
   // Reports that must stay unnoticed are counted and logged like other calls.
   bool observes_hushed_calls = false;
+  // The same of those that name an alias.
+  bool observes_calls_by_alias = false;
 };
 
 const std::vector<Mutant>& Mutants();

@@ -88,7 +88,8 @@ class Network::Link {
 };
 
 std::uint64_t Network::EpochNow() {
-  return (room_ == nullptr ? 1 : room_->model().epoch()) + peers_epochs_;
+  const auto shown = room_ == nullptr ? std::nullopt : room_->EpochShown();
+  return shown.value_or(1) + peers_epochs_;
 }
 
 template <typename Request>
@@ -183,8 +184,9 @@ void Network::Arrive(const Request& request, const Fate& fate,
 template <typename Response>
 void Network::Hear(Response& response) {
   if constexpr (std::is_same_v<Response, v1::GetModelResponse>) {
+    const std::uint64_t epoch = response.epoch() + peers_epochs_;
     if (policy_) response = ToProto(*policy_);
-    response.set_epoch(EpochNow());
+    response.set_epoch(epoch);
     heard_epoch_ = response.epoch();
   }
 }

@@ -6,45 +6,13 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/design/privacy_rules.h"
-#include "common/random/bit_source.h"
-#include "server/models/folder/noise_key_file.h"
+#include "server/models/aliases/named.h"
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/model_page.h"
 #include "server/ops/observation/status_page.h"
 #include "server/service/transport/call_log.h"
 
 namespace bandana::audit {
-
-class OneModel final : public server::ModelRegistry {
- public:
-  explicit OneModel(std::shared_ptr<server::HostedModel> model) : model_(std::move(model)) {}
-
-  std::shared_ptr<server::HostedModel> Find(std::string_view name) const override {
-    return name == model_->spec().public_spec.name ? model_ : nullptr;
-  }
-  std::vector<std::shared_ptr<server::HostedModel>> List() const override { return {model_}; }
-  absl::Status AddConfigured(ModelSpec) override { return Refused(); }
-  std::vector<server::AbsentModel> Configure(std::vector<ModelSpec>) override { return {}; }
-  absl::StatusOr<std::shared_ptr<server::HostedModel>> Update(ModelSpec) override {
-    return Refused();
-  }
-  absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
-    return Refused();
-  }
-  absl::Status CheckImport(std::string_view, const v1::ExportHeader&) override { return Refused(); }
-  absl::StatusOr<TempFile> NewImportFile() override { return Refused(); }
-  absl::StatusOr<std::shared_ptr<server::HostedModel>> Import(std::string_view, std::string_view,
-                                                              const v1::ExportHeader*) override {
-    return Refused();
-  }
-  absl::Status Delete(std::string_view) override { return Refused(); }
-
-  server::HostedModel& model() { return *model_; }
-
- private:
-  static absl::Status Refused() { return FailedPrecondition("the audit's server has one model"); }
-  const std::shared_ptr<server::HostedModel> model_;
-};
 
 namespace {
 
@@ -111,32 +79,40 @@ absl::Status Room::Start() {
   keys.poll_interval = absl::ZeroDuration();
   BANDANA_ASSIGN_OR_RETURN(keys_, server::TokenKeys::Open(keys, *options_.clock));
   tokens_ = std::make_unique<server::TokenCodec>(*keys_);
-  server::HostedModelOptions model_options;
-  model_options.stepped = true;
-  model_options.noise_binding = options_.binding;
-  BANDANA_ASSIGN_OR_RETURN(model_options.noise_key,
-                           server::OpenNoiseKey(options_.folder, SystemBits()));
-  BANDANA_ASSIGN_OR_RETURN(
-      auto model, server::HostedModel::Open(*options_.spec, options_.folder + "/m", *options_.clock,
-                                            model_options));
-  if (options_.mutant != nullptr && options_.mutant->wrap) {
-    model = options_.mutant->wrap(std::move(model));
-  }
-  models_ = std::make_unique<OneModel>(std::move(model));
+  BANDANA_ASSIGN_OR_RETURN(models_, OpenModels());
   BANDANA_ASSIGN_OR_RETURN(
       book_,
       server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite", .stepped = true},
                                  *options_.clock));
   recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
                                          *options_.clock, book_.get());
-  BANDANA_RETURN_IF_ERROR(PutArms());
+  for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));
   Step();
   return absl::OkStatus();
 }
 
-absl::Status Room::PutArms() {
+absl::StatusOr<std::unique_ptr<server::ModelRegistry>> Room::OpenModels() const {
+  server::ModelRegistry::Options options{
+      .data_dir = options_.folder, .models_max = 2, .stepped = true};
+  options.open = [options = options_](ModelSpec spec, const std::string& folder, const Clock& clock,
+                                      server::HostedModelOptions model)
+      -> absl::StatusOr<std::unique_ptr<server::HostedModel>> {
+    model.noise_binding = options.binding;
+    BANDANA_ASSIGN_OR_RETURN(auto opened,
+                             server::HostedModel::Open(std::move(spec), folder, clock, model));
+    if (options.mutant == nullptr || !options.mutant->wrap) return opened;
+    return options.mutant->wrap(std::move(opened));
+  };
+  BANDANA_ASSIGN_OR_RETURN(auto models, server::ModelRegistry::Open(options, *options_.clock));
+  for (const ModelSpec* const spec : {options_.spec, options_.other}) {
+    if (spec != nullptr) BANDANA_RETURN_IF_ERROR(models->AddConfigured(*spec));
+  }
+  return models;
+}
+
+absl::Status Room::PutArms(server::HostedModel& model) const {
   const int arms = options_.catalogue_arms;
-  if (arms == 0 || model().catalogue()->size() > 0) return absl::OkStatus();
+  if (arms == 0 || model.catalogue()->size() > 0) return absl::OkStatus();
   const auto dimension = static_cast<std::size_t>(options_.spec->public_spec.dimension);
   std::vector<server::CatalogueArm> put;
   put.reserve(static_cast<std::size_t>(arms));
@@ -147,12 +123,23 @@ absl::Status Room::PutArms() {
                    .groups = {{"genre", arm < 2 ? "rock" : "jazz"}}});
   }
   v1::PutArmsResponse response;
-  return model().PutArms(put, &response);
+  return model.PutArms(put, &response);
 }
 
-server::HostedModel& Room::model() { return models_->model(); }
+server::HostedModel& Room::model() { return *models_->Find(options_.spec->public_spec.name); }
 
-void Room::Step() { model().Step(); }
+std::vector<std::shared_ptr<server::HostedModel>> Room::models() const { return models_->List(); }
+
+std::optional<std::uint64_t> Room::EpochShown() const {
+  const auto named = server::Resolve(*models_, options_.asked);
+  if (!named.ok()) return std::nullopt;
+  const auto first = named->First();
+  return first.ok() ? std::optional(first->Shown(first->model->epoch())) : std::nullopt;
+}
+
+void Room::Step() {
+  for (const auto& model : models()) model->Step();
+}
 
 template <typename Request, typename Response>
 void Room::Call(const Request& request, std::function<void(absl::Status, Response&)> done) {
@@ -190,10 +177,16 @@ template void Room::Call(const v1::ReportRequest&,
 template void Room::Call(const v1::SubmitRequest&,
                          std::function<void(absl::Status, v1::SubmitResponse&)>);
 
+bool Room::ObservesHushed() const {
+  const Mutant* const mutant = options_.mutant;
+  if (mutant == nullptr) return false;
+  return mutant->observes_hushed_calls ||
+         (mutant->observes_calls_by_alias && models_->FindAlias(options_.asked) != nullptr);
+}
+
 // What the transport does with an answered call (server/service/transport/transport.cc).
 void Room::Count(const server::Rpc& rpc, const absl::Status& status) {
-  const bool mutant = options_.mutant != nullptr && options_.mutant->observes_hushed_calls;
-  if (rpc.hushable && recommender_->HushesReports("m") && !mutant) return;
+  if (rpc.hushable && recommender_->HushesReports(options_.asked) && !ObservesHushed()) return;
   const int code = status.raw_code();
   metrics_.OnStart(rpc, kWait);
   metrics_.OnCall(rpc, code, kWait + kWork);
@@ -216,13 +209,23 @@ server::ServerView Room::View() {
   return view;
 }
 
+void Room::RecordReadingsOf(const server::HostedModel& model) {
+  recorder_.Message(Observer::kOthers, "GetStats", model.Stats());
+  recorder_.Message(Observer::kOthers, "GetLedger", model.Ledger());
+  recorder_.Number(Observer::kOthers, "log queue", model.log_queue());
+  recorder_.Text(Observer::kOthers, "health", model.Health().ToString());
+}
+
 void Room::RecordReadings() {
-  recorder_.Message(Observer::kOthers, "GetStats", model().Stats());
-  recorder_.Message(Observer::kOthers, "GetLedger", model().Ledger());
-  recorder_.Number(Observer::kOthers, "log queue", model().log_queue());
-  recorder_.Text(Observer::kOthers, "health",
-                 absl::StrCat(model().Health().ToString(), " serving ",
-                              static_cast<int>(recommender_->ServingOf("m"))));
+  for (const auto& model : models()) RecordReadingsOf(*model);
+  recorder_.Number(Observer::kOthers, "serving",
+                   static_cast<int>(recommender_->ServingOf(options_.asked)));
+  for (const AliasSpec& alias : models_->ListAliases()) {
+    recorder_.Message(Observer::kOthers, "ListAliases", ToProto(alias));
+  }
+  for (const std::string& trouble : models_->AliasTroubles()) {
+    recorder_.Text(Observer::kOthers, "trouble of an alias", trouble);
+  }
   const server::ServerView view = View();
   metrics_.Tick(view);
   history_.Tick(view, metrics_.Totals(), 0, options_.clock->Now());
@@ -239,9 +242,11 @@ void Room::RecordPages() {
         Observer::kOthers, "model page",
         server::ModelPage(model, history_.Recent(), history_.Hour(), options_.clock->Now()));
   }
-  const auto exported = model().Export();
-  recorder_.Text(Observer::kOthers, "Export",
-                 exported.ok() ? *exported : exported.status().ToString());
+  for (const auto& model : models()) {
+    const auto exported = model->Export();
+    recorder_.Text(Observer::kOthers, "Export",
+                   exported.ok() ? *exported : exported.status().ToString());
+  }
 }
 
 }  // namespace bandana::audit

@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/noise_binding.h"
+#include "server/models/registry.h"
 #include "server/ops/observation/history.h"
 #include "server/ops/observation/metrics.h"
 #include "server/ops/observation/posterior_ages.h"
@@ -21,12 +23,11 @@
 
 namespace bandana::audit {
 
-// The only model of a room.
-class OneModel;
-
 struct RoomOptions {
   const ModelSpec* spec = nullptr;
-  std::string folder;  // made when missing
+  const ModelSpec* other = nullptr;  // a second model; null: there is none
+  std::string asked;                 // the name that callers ask by: of the model, or an alias
+  std::string folder;                // made when missing
   const Clock* clock = nullptr;
   int catalogue_arms = 0;                 // arms 0 to one less are in the catalogue
   const NoiseBinding* binding = nullptr;  // of central models
@@ -48,6 +49,11 @@ class Room {
   // What is due by the clock.
   void Step();
   server::HostedModel& model();
+  // It, then the second one.
+  std::vector<std::shared_ptr<server::HostedModel>> models() const;
+  server::ModelRegistry& registry() { return *models_; }
+  // The epoch that devices are told of by the name they ask by; nullopt: nobody has the name.
+  std::optional<std::uint64_t> EpochShown() const;
   // What every reader may ask at any time.
   void RecordReadings();
   // The larger ones: metrics, status page, export.
@@ -56,7 +62,10 @@ class Room {
  private:
   Room(const RoomOptions& options, Recorder& recorder);
   absl::Status Start();
-  absl::Status PutArms();
+  absl::StatusOr<std::unique_ptr<server::ModelRegistry>> OpenModels() const;
+  absl::Status PutArms(server::HostedModel& model) const;
+  void RecordReadingsOf(const server::HostedModel& model);
+  bool ObservesHushed() const;
   void Count(const server::Rpc& rpc, const absl::Status& status);
   server::ServerView View();
 
@@ -64,7 +73,7 @@ class Room {
   Recorder& recorder_;
   std::unique_ptr<server::TokenKeys> keys_;
   std::unique_ptr<server::TokenCodec> tokens_;
-  std::unique_ptr<OneModel> models_;
+  std::unique_ptr<server::ModelRegistry> models_;
   std::unique_ptr<server::DecisionBook> book_;
   std::unique_ptr<server::Handlers> recommender_;
   server::Metrics metrics_;

@@ -154,6 +154,26 @@ void MakeBurst(WorldRandom& random, Scenario& scenario) {
   scenario.steps = std::move(steps);
 }
 
+// Moves of the alias among the other steps. Drawn apart from these: without them they are the same.
+void AddAliasMoves(std::uint64_t seed, Scenario& scenario) {
+  WorldRandom random(seed * 0x9e3779b97f4a7c15 + 29);
+  scenario.aliased = true;
+  std::vector<Step> steps;
+  for (Step& step : scenario.steps) {
+    if (random.Chance(0.12)) {
+      const absl::Duration before = step.after * random.Unit();
+      steps.push_back({.after = before, .act = Act::kAlias, .amount = random.Unit()});
+      step.after -= before;
+    }
+    steps.push_back(step);
+  }
+  scenario.steps = std::move(steps);
+}
+
+// One in so many seeds of a combination is asked for by an alias.
+constexpr std::uint64_t kSeedsPerAlias = 3;
+constexpr std::uint64_t kAliasAt = 1;
+
 // One in so many seeds of a combination with windows is a burst: it takes as long as ten others.
 constexpr std::uint64_t kSeedsPerBurst = 20;
 constexpr std::uint64_t kBurstAt = 7;
@@ -181,8 +201,11 @@ Scenario ScenarioOf(std::uint64_t seed) {
   scenario.target = random.Below((choices + 1) / 2);
   scenario.difference = Differ(random, combination, scenario.choices[scenario.target]);
   scenario.steps = DrawSteps(random, scenario.window, choices);
-  if (combination.window && seed / combinations.size() % kSeedsPerBurst == kBurstAt) {
+  const std::uint64_t round = seed / combinations.size();
+  if (combination.window && round % kSeedsPerBurst == kBurstAt) {
     MakeBurst(random, scenario);
+  } else if (round % kSeedsPerAlias == kAliasAt) {
+    AddAliasMoves(seed, scenario);
   }
   for (std::size_t i = 0; i < scenario.choices.size(); ++i) {
     scenario.choices[i].number = static_cast<int>(i);
@@ -203,7 +226,8 @@ constexpr const char* kActs[] = {
     "select",       "read",         "read pages",        "look",          "device sleeps",
     "device clock", "server clock", "restart device",    "kill device",   "restart server",
     "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
-    "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user"};
+    "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user",
+    "move alias"};
 
 }  // namespace
 
@@ -213,6 +237,7 @@ std::string Describe(const Scenario& scenario) {
       scenario.combination->name, absl::FormatDuration(scenario.window),
       absl::FormatDuration(scenario.token_lifetime), scenario.queue_reports_max,
       scenario.drops_when_full ? "drops" : "blocks", scenario.trouble);
+  if (scenario.aliased) text += "  asked for by an alias\n";
   const Choice& target = scenario.choices[scenario.target];
   absl::StrAppendFormat(&text, "  choice %d differs in %s: %s, or %s\n", scenario.target,
                         scenario.difference, TextOf(target.reactions[0]),

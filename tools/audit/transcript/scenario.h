@@ -54,6 +54,7 @@ enum class Act {
   kRefresh,   // the device fetches the user's posterior
   kUpdate,    // Admin.UpdateModel: the change of the table of settings that stands at `amount`
   kDelete,    // Admin.DeleteUsers: the user who stands at `amount`
+  kAlias,     // Admin.PutAlias or DeleteAlias: the move that stands at `amount`
 };
 
 struct Step {
@@ -73,6 +74,8 @@ struct Scenario {
   bool drops_when_full = false;
   int deliveries_in_flight_max = 1;
   int reports_per_delivery_max = 1;
+  // The model is asked for by an alias, which an operator moves between it and another one.
+  bool aliased = false;
   double trouble = 0;  // chance that a call is delayed, lost, repeated or answered falsely
   std::vector<Step> steps;
   std::vector<Choice> choices;

@@ -11,7 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/design/alias.h"
 #include "common/design/privacy_rules.h"
+#include "server/models/registry.h"
+#include "tools/audit/alias_moves.h"
 #include "tools/audit/replay_settings.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/network.h"
@@ -23,9 +26,9 @@
 namespace bandana::audit {
 namespace {
 
-// Beyond what a report that nobody answers is repeated for.
 // Windows between a deferred decision and its activation.
 constexpr double kShownAfter = 0.03;
+// Beyond what a report that nobody answers is repeated for.
 constexpr absl::Duration kQuietTime = absl::Seconds(150);
 
 // A central server's draws: blind ones take the default for every reward, and noise that does not
@@ -52,13 +55,23 @@ class WatchedBinding final : public NoiseBinding {
   Recorder& recorder_;
 };
 
+// The same model once more, under another name.
+ModelSpec OtherOf(const ModelSpec& spec) {
+  ModelSpec other = spec;
+  other.public_spec.name = kOtherModel;
+  other.config.set_name(kOtherModel);
+  return other;
+}
+
 class World {
  public:
   explicit World(const WorldOptions& options)
       : options_(options),
         scenario_(*options.scenario),
         spec_(*options.spec),
-        public_spec_(options.spec->public_spec),
+        other_(OtherOf(*options.spec)),
+        asked_(scenario_.aliased ? kAuditedAlias : kAuditedModel),
+        public_spec_(Under(options.spec->public_spec, asked_)),
         central_(IsCentralMode(public_spec_.mode)),
         raw_(scenario_.combination->raw_caller),
         recorder_(std::make_unique<Recorder>()),
@@ -81,6 +94,7 @@ class World {
 
   absl::Status Run() {
     BANDANA_RETURN_IF_ERROR(OpenRoom());
+    if (scenario_.aliased) MakeAlias();
     if (!raw_) BANDANA_RETURN_IF_ERROR(StartPhone(false));
     absl::Time at = timeline_.now();
     for (std::size_t i = 0; i < scenario_.steps.size(); ++i) {
@@ -110,6 +124,8 @@ class World {
   absl::Status OpenRoom() {
     BANDANA_ASSIGN_OR_RETURN(room_,
                              Room::Open({.spec = &spec_,
+                                         .other = scenario_.aliased ? &other_ : nullptr,
+                                         .asked = asked_,
                                          .folder = server_folder_,
                                          .clock = &server_clock_,
                                          .catalogue_arms = scenario_.combination->catalogue_arms,
@@ -179,8 +195,9 @@ class World {
       case Act::kKillServer:
         return KillServer();
       case Act::kOpenEpoch:
-        recorder_->Text(Observer::kOthers, "OpenEpoch",
-                        room_->model().OpenEpoch().status().ToString());
+        for (const auto& model : room_->models()) {
+          recorder_->Text(Observer::kOthers, "OpenEpoch", model->OpenEpoch().status().ToString());
+        }
         return absl::OkStatus();
       case Act::kPeerEpoch:
         network_.TickEpoch();
@@ -204,15 +221,20 @@ class World {
       case Act::kDelete:
         Delete(absl::StrCat(static_cast<int>(step.amount * kUsers)));
         return absl::OkStatus();
+      case Act::kAlias:
+        MoveAlias(AliasMoves()[static_cast<std::size_t>(step.amount *
+                                                        static_cast<double>(AliasMoves().size()))]);
+        return StartLater();
     }
     return absl::OkStatus();
   }
 
   absl::Status StartPhone(bool as_the_peer_says) {
+    if (!room_->EpochShown()) return absl::OkStatus();  // nobody has the name that it asks by
     const bool other = as_the_peer_says && network_.policy().has_value();
     if (!other) network_.NamePolicy(std::nullopt);
-    BANDANA_RETURN_IF_ERROR(
-        phone_.Start(other ? *network_.policy() : spec_.public_spec, network_.EpochNow()));
+    BANDANA_RETURN_IF_ERROR(phone_.Start(
+        other ? *network_.policy() : Under(spec_.public_spec, asked_), network_.EpochNow()));
     // Posteriors are in memory alone.
     for (int user = 0; scenario_.combination->on_device && user < kUsers; ++user) {
       phone_.Refresh(absl::StrCat(user));
@@ -220,7 +242,23 @@ class World {
     return absl::OkStatus();
   }
 
-  // As ModelRegistry::Update does it. An application that starts later finds the new policy.
+  // It stands for both models, or for one where devices follow one.
+  void MakeAlias() {
+    for (const AliasMove& move : {kSplit, kUnsplit}) {
+      MoveAlias(move);
+      if (!room_->registry().ListAliases().empty()) return;
+    }
+  }
+
+  void MoveAlias(const AliasMove& move) {
+    recorder_->Text(Observer::kOthers, "PutAlias", Move(move, room_->registry()).ToString());
+  }
+  // An application that could not start tries again.
+  absl::Status StartLater() {
+    return raw_ || phone_.running() ? absl::OkStatus() : StartPhone(false);
+  }
+
+  // As SIGHUP does it. An application that starts later finds the new policy.
   absl::Status Update(double amount) {
     std::vector<const Setting*> rows;
     for (const Setting& setting : Settings()) {
@@ -241,14 +279,13 @@ class World {
     if (spec_.public_spec.reward_window && !next->public_spec.reward_window) {
       return absl::OkStatus();
     }
-    room_->model().Retire();
-    CloseRoom();
-    ModelSpec before = std::exchange(spec_, *std::move(next));
-    if (const absl::Status opened = OpenRoom(); !opened.ok()) {
-      recorder_->Text(Observer::kOthers, "UpdateModel", opened.ToString());
-      spec_ = std::move(before);
-      return OpenRoom();
+    std::vector<ModelSpec> specs = {*next};
+    if (scenario_.aliased) specs.push_back(other_);
+    const auto failed = room_->registry().Configure(std::move(specs));
+    for (const server::AbsentModel& one : failed) {
+      recorder_->Text(Observer::kOthers, "UpdateModel", one.why.ToString());
     }
+    if (failed.empty()) spec_ = *std::move(next);
     return absl::OkStatus();
   }
 
@@ -273,18 +310,22 @@ class World {
   }
 
   absl::Status Checkpoint() {
-    const auto written = room_->model().Checkpoint();
-    recorder_->Text(Observer::kOthers, "Checkpoint status", written.status().ToString());
-    if (written.ok()) recorder_->Message(Observer::kOthers, "Checkpoint", *written);
+    for (const auto& model : room_->models()) {
+      const auto written = model->Checkpoint();
+      recorder_->Text(Observer::kOthers, "Checkpoint status", written.status().ToString());
+      if (written.ok()) recorder_->Message(Observer::kOthers, "Checkpoint", *written);
+    }
     return absl::OkStatus();
   }
 
   // What it answers tells whom the model knows: everybody who was selected for, or whose report was
   // due, reacted to or not.
   void Delete(const std::string& user) {
-    const auto deleted = room_->model().DeleteUsers({&user, 1});
-    recorder_->Text(Observer::kOthers, "DeleteUsers status", deleted.status().ToString());
-    if (deleted.ok()) recorder_->Message(Observer::kOthers, "DeleteUsers", *deleted);
+    for (const auto& model : room_->models()) {
+      const auto deleted = model->DeleteUsers({&user, 1});
+      recorder_->Text(Observer::kOthers, "DeleteUsers status", deleted.status().ToString());
+      if (deleted.ok()) recorder_->Message(Observer::kOthers, "DeleteUsers", *deleted);
+    }
   }
 
   absl::Status Look() {
@@ -294,21 +335,31 @@ class World {
 
   // Another user's calls, and what operators read.
   void Read() {
-    v1::GetModelRequest model;
-    model.set_model("m");
-    Ask<v1::GetModelResponse>("GetModel", model);
-    v1::GetPosteriorRequest posterior;
-    posterior.set_model("m");
-    Ask<v1::GetPosteriorResponse>("GetPosterior", posterior);
-    v1::GetArmEffectsRequest arms;
-    arms.set_model("m");
-    Ask<v1::GetArmEffectsResponse>("GetArmEffects", arms);
+    Ask(asked_);
+    if (scenario_.aliased) {
+      Ask(kAuditedModel);
+      Ask(kOtherModel);
+    }
     Choice other{.user = 1, .arms = 3, .features = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, .top_k = 3};
     Ask<v1::SelectResponse>("Select", RequestOf(other));
-    const auto users = room_->model().ListUsers("", 0);
-    recorder_->Text(Observer::kOthers, "ListUsers status", users.status().ToString());
-    if (users.ok()) recorder_->Message(Observer::kOthers, "ListUsers", *users);
+    for (const auto& model : room_->models()) {
+      const auto users = model->ListUsers("", 0);
+      recorder_->Text(Observer::kOthers, "ListUsers status", users.status().ToString());
+      if (users.ok()) recorder_->Message(Observer::kOthers, "ListUsers", *users);
+    }
     room_->RecordReadings();
+  }
+
+  void Ask(const std::string& name) {
+    v1::GetModelRequest model;
+    model.set_model(name);
+    Ask<v1::GetModelResponse>("GetModel", model);
+    v1::GetPosteriorRequest posterior;
+    posterior.set_model(name);
+    Ask<v1::GetPosteriorResponse>("GetPosterior", posterior);
+    v1::GetArmEffectsRequest arms;
+    arms.set_model(name);
+    Ask<v1::GetArmEffectsResponse>("GetArmEffects", arms);
   }
 
   template <typename Response, typename Request>
@@ -321,7 +372,7 @@ class World {
 
   v1::SelectRequest RequestOf(const Choice& choice) const {
     v1::SelectRequest request;
-    request.set_model("m");
+    request.set_model(asked_);
     request.set_user(absl::StrCat(choice.user));
     scenario_.combination->asking->Add(choice, request);
     return request;
@@ -358,7 +409,7 @@ class World {
   void Activate(int index) {
     recorder_->Now(timeline_.now());
     v1::ActivateRequest request;
-    request.set_model("m");
+    request.set_model(asked_);
     request.add_decision_ids(Asks().NameOf(scenario_.choices[index]));
     request.add_tokens(tokens_[index]);
     Ask<v1::ActivateResponse>("Activate", request);
@@ -401,7 +452,7 @@ class World {
   // The call that is the reaction is its user's own; the answer to a repeat is not to tell of it.
   void ReportRaw(int index, const Reaction& reaction, bool is_reaction) {
     v1::ReportRequest request;
-    request.set_model("m");
+    request.set_model(asked_);
     v1::Outcome& outcome = *request.add_outcomes();
     outcome.set_decision_id(Asks().NameOf(scenario_.choices[index]));
     if (outcome.decision_id().empty()) {
@@ -424,6 +475,8 @@ class World {
   const WorldOptions options_;
   const Scenario& scenario_;
   ModelSpec spec_;  // of the server now
+  const ModelSpec other_;
+  const std::string asked_;  // the model's name, or the alias
   const PublicSpec public_spec_;
   const bool central_;
   const bool raw_;
