@@ -44,6 +44,13 @@ class FakeClient : public Client {
                    std::function<void(absl::StatusOr<Selection>)> done) override {
     Take(user, std::move(done));
   }
+  absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view, const Arms&, int) override {
+    return absl::UnimplementedError("");
+  }
+  void SelectSlotsAsync(std::string_view, const Arms&, int,
+                        std::function<void(absl::StatusOr<std::vector<Selection>>)> done) override {
+    done(absl::UnimplementedError(""));
+  }
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override {
     ++points;

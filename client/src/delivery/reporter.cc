@@ -48,34 +48,43 @@ ReportRow Reporter::RowOf(const Handle& decision) const {
   return row;
 }
 
-absl::Status Reporter::Reserve() {
-  if (services_.pending->slots().TryAcquire()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the report queue is full: ", options_.queue_reports_max,
-                   " decisions are open or wait for the server"));
+absl::Status Reporter::Reserve(int events) {
+  if (services_.pending->slots().TryAcquire(events)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("the report queue is full: of its ",
+                                                   options_.queue_reports_max,
+                                                   " places fewer than ", events, " are free"));
 }
 
-void Reporter::Open(const Handle& decision, Queued opened) {
-  // Without entropy the report merely leaves without jitter.
+ReportRow Reporter::OpenRowOf(const Handle& decision, const WindowTimes& times) const {
+  ReportRow row = RowOf(decision);
+  row.state = ReportState::kOpen;
+  row.wake_at = row.due_at = times.leave;
+  row.opening.close = times.close;
+  row.opening.held =
+      services_.mechanism->Hold(std::nullopt, WindowOf(decision.windows, decision.shown));
+  return row;
+}
+
+void Reporter::Open(std::span<const Handle> decisions, Queued opened) {
+  // One jitter for all: which of them had a reaction moves none. Without entropy the reports merely
+  // leave without jitter.
   const WindowTimes times =
       ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
-  auto row = std::make_shared<ReportRow>(RowOf(decision));
-  row->state = ReportState::kOpen;
-  row->wake_at = row->due_at = times.leave;
-  row->opening.close = times.close;
-  row->opening.held =
-      services_.mechanism->Hold(std::nullopt, WindowOf(decision.windows, decision.shown));
+  auto rows = std::make_shared<std::vector<ReportRow>>();
+  for (const Handle& decision : decisions) rows->push_back(OpenRowOf(decision, times));
+  const int events = static_cast<int>(rows->size());
   services_.store->Enqueue(
-      [this, row](Store::Transaction& transaction) {
-        BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user));
-        transaction.tables.PutReport(*row);
+      [this, rows, events](Store::Transaction& transaction) {
+        BANDANA_RETURN_IF_ERROR(
+            services_.mechanism->Debit(transaction, rows->front().user, events));
+        for (const ReportRow& row : *rows) transaction.tables.PutReport(row);
         return absl::OkStatus();
       },
-      [this, due = times.leave, opened = std::move(opened)](absl::Status status) {
+      [this, events, due = times.leave, opened = std::move(opened)](absl::Status status) {
         if (status.ok()) {
           services_.timer->Expect(due);
         } else {
-          services_.pending->slots().Release();
+          CancelReservation(events);
         }
         opened(std::move(status));
       });

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -63,12 +64,14 @@ class Reporter {
   // wait.
   void Start(int adopted, const std::map<StreamId, int>& waiting);
 
-  // With a window: takes a place in the queue for the next Select. Errors: RESOURCE_EXHAUSTED.
-  absl::Status Reserve();
-  void CancelReservation() { services_.pending->slots().Release(); }
-  // Debits one event and stores the open decision, with all that will be public of it and the
-  // default reward. Uses the reservation up, also when it fails.
-  void Open(const Handle& decision, Queued opened);
+  // With a window: takes a place in the queue for each event of the next Select, or none. Errors:
+  // RESOURCE_EXHAUSTED.
+  absl::Status Reserve(int events);
+  void CancelReservation(int events) { services_.pending->slots().Release(events); }
+  // Debits an event for each of the decisions, which are of one user and shown at once, and stores
+  // them open, with all that will be public of them and the default reward: all or none, on one
+  // schedule. Uses their reservation up, also when it fails.
+  void Open(std::span<const Handle> decisions, Queued opened);
 
   // As Client::ReportAsync, for a checked handle.
   void Report(Handle handle, std::optional<double> reward, Queued queued, Done done);
@@ -81,6 +84,8 @@ class Reporter {
 
   // The row of a decision, with all that is public of its report.
   ReportRow RowOf(const Handle& decision) const;
+  // The same of one whose window is open.
+  ReportRow OpenRowOf(const Handle& decision, const WindowTimes& times) const;
   void EnqueueDraw(const CallPtr& call);
   absl::StatusOr<Release> Take(Store::Transaction& transaction, Call& call);
   absl::StatusOr<Release> DrawAtOnce(Store::Transaction& transaction, Call& call);
