@@ -50,6 +50,9 @@ class ClientImpl final : public Client {
                                                      int slots) override;
   void SelectSlotsAsync(std::string_view user, const Arms& arms, int slots,
                         std::function<void(absl::StatusOr<std::vector<Selection>>)> done) override;
+  absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
+                                           Ranks ranks) override;
+  absl::Status Activate(const Selection& selection) override;
   absl::StatusOr<Selection> SelectPoint(std::string_view user) override;
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override;
@@ -102,10 +105,14 @@ class ClientImpl final : public Client {
   struct Wanted {
     int shown = 0;
     int slots = 0;  // 0: a ranking
-    int events() const { return std::max(1, slots); }
+    bool deferred = false;
+    // That are events with the answer.
+    int events() const { return deferred ? 0 : std::max(1, slots); }
   };
   // Errors: FAILED_PRECONDITION the model has no slots here.
   absl::Status MayHaveSlots() const;
+  // Errors: FAILED_PRECONDITION the model's windows do not close here.
+  absl::Status MayDefer() const;
   absl::Status MaySelect(std::string_view user, int events);
   // Runs what was prepared, once there is a place for each of its events.
   void Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, const Wanted& wanted,

@@ -108,6 +108,36 @@ void ClientImpl::SelectSlotsAsync(std::string_view user, const Arms& arms, int s
       });
 }
 
+absl::Status ClientImpl::MayDefer() const {
+  if (info_.local && reporter_.has_window()) return absl::OkStatus();
+  if (info_.reward_window) {
+    return FailedPrecondition("the reward windows of model ", spec_.name,
+                              " are closed by its server: the SDK defers no decisions of it");
+  }
+  return FailedPrecondition("model ", spec_.name,
+                            " has no reward window: a decision counts when its report comes, and "
+                            "one that is not shown is not reported");
+}
+
+absl::StatusOr<Selection> ClientImpl::SelectDeferred(std::string_view user, const Arms& arms,
+                                                     Ranks ranks) {
+  BANDANA_RETURN_IF_ERROR(MayDefer());
+  Once<absl::StatusOr<Selection>> result;
+  Run(user, ranker_->Prepare(user, arms, ranks), {.shown = ranks.shown, .deferred = true},
+      TheOne([&result](absl::StatusOr<Selection> selection) { result.Set(std::move(selection)); }));
+  return result.Get();
+}
+
+absl::Status ClientImpl::Activate(const Selection& selection) {
+  BANDANA_ASSIGN_OR_RETURN(const Handle handle, CheckHandle(selection, std::nullopt));
+  if (!handle.deferral) return absl::OkStatus();
+  BANDANA_RETURN_IF_ERROR(MayDefer());
+  Once<absl::Status> activated;
+  reporter_.Activate(handle,
+                     [&activated](absl::Status status) { activated.Set(std::move(status)); });
+  return activated.Get();
+}
+
 absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
   Once<absl::StatusOr<Selection>> result;
   SelectPointAsync(
@@ -165,6 +195,7 @@ ClientImpl::Decided ClientImpl::Decide(const std::string& user, Ranking ranking,
     handle.token = std::move(ranking.token);
     handle.features = std::move(ranking.features);
     handle.windows = std::move(ranking.windows);
+    if (wanted.deferred) reporter_.Defer(handle);
     decided.selections.push_back({.arms = std::move(ranking.arms),
                                   .posterior_version = ranking.posterior_version,
                                   .handle = {},
@@ -192,9 +223,10 @@ ClientImpl::Decided ClientImpl::Decide(const std::string& user, Ranking ranking,
 }
 
 void ClientImpl::Complete(Decided decided, SelectedSlots done) {
+  const bool opens = reporter_.has_window() && !decided.handles.front().deferral;
   for (std::size_t i = 0; i < decided.handles.size(); ++i) {
     Handle stub = decided.handles[i];
-    if (reporter_.has_window()) {  // the store keeps token and features
+    if (opens) {  // the store keeps token and features
       stub.token.clear();
       stub.features.clear();
     }
@@ -206,7 +238,7 @@ void ClientImpl::Complete(Decided decided, SelectedSlots done) {
     base_->counters.selections += selections.size();
     done(std::move(selections));
   };
-  if (!reporter_.has_window()) return selected(absl::OkStatus());
+  if (!opens) return selected(absl::OkStatus());
   reporter_.Open(decided.handles, std::move(selected));
 }
 

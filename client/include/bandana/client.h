@@ -235,6 +235,25 @@ class Client {
   virtual void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
+  // As Select, of a decision that is not shown yet. It is nothing but the ranking until Activate:
+  // no event, nothing paid, and nothing is kept of it but its handle, which then also holds the
+  // features of the ranks where Select would have stored them. What is never activated is never
+  // reported. For local models with a reward window, which closes on this device. Errors also:
+  // FAILED_PRECONDITION another model, whose server closes the windows, or which has none.
+  virtual absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
+                                                   Ranks ranks = {}) = 0;
+  // Makes a deferred decision an event: it is paid for, its window opens now, and when it is over
+  // the decision is reported, reaction or not. Blocks until that is durable. Call it when the arm
+  // is shown, before anybody can react: it is seen that a decision was activated, and when, so it
+  // must never follow from a reaction. A repeat changes nothing, nor does a selection that is not
+  // deferred. Where it fails the decision is no event: do not show it, or ask again.
+  //
+  // Errors: INVALID_ARGUMENT not a selection of this client's model and store; FAILED_PRECONDITION
+  // the user's events are used up, the model has gone into another epoch or changed, or the
+  // decision is so old that its report would come after token_lifetime; RESOURCE_EXHAUSTED no place
+  // in the queue; UNAVAILABLE the store failed.
+  virtual absl::Status Activate(const Selection& selection) = 0;
+
   // `slots` arms that are shown at once, each with a reward of its own: as many selections of one
   // arm each, the best slot first, chosen by the server. Report takes each by itself.
   //
@@ -296,8 +315,9 @@ class Client {
   // kExpired).
   //
   // Errors: INVALID_ARGUMENT not a selection of this client's model and store, shown;
-  // FAILED_PRECONDITION the user's events or the counter's steps are used up, or the configuration
-  // of the model changed since Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop
+  // FAILED_PRECONDITION the user's events or the counter's steps are used up, the configuration of
+  // the model changed since Connect, or the decision is deferred and was not activated, which
+  // leaves nothing of the reaction; RESOURCE_EXHAUSTED queue full and when_full is kDrop
   // (counted); UNAVAILABLE store or entropy failed, and nothing was sent.
   virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
                               std::optional<int> shown = std::nullopt,
