@@ -53,7 +53,7 @@ ALLOWED = {
     "server/service/connections": ["common/base", "server/service/access"],
     "server/service/tls": ["common/base"],
     "server/service/tokens": ["common/base", "common/random", "common/model/entries", "server/log"],
-    "server/service/decisions": ["common/base", "common/sqlite", "server/log"],
+    "server/service/decisions": ["common/base", "common/random", "common/sqlite", "server/log"],
     "server/service/transport": COMMON + ["server/service/access", "server/service/connections", "server/service/tokens"],
     "server/service/admin": COMMON + ["server/models", "server/models/users", "server/service/access", "server/service/connections",
                                       "server/service/decisions", "server/service/transport"],

@@ -11,6 +11,7 @@
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/model_page.h"
 #include "server/ops/observation/status_page.h"
+#include "server/service/answer_keys_of_tokens.h"
 #include "server/service/transport/call_log.h"
 
 namespace bandana::audit {
@@ -111,6 +112,7 @@ absl::Status Room::Start() {
   keys.poll_interval = absl::ZeroDuration();
   BANDANA_ASSIGN_OR_RETURN(keys_, server::TokenKeys::Open(keys, *options_.clock));
   tokens_ = std::make_unique<server::TokenCodec>(*keys_);
+  answer_keys_ = std::make_unique<server::AnswerKeysOfTokens>(*keys_);
   server::HostedModelOptions model_options;
   model_options.stepped = true;
   model_options.noise_binding = options_.binding;
@@ -124,9 +126,10 @@ absl::Status Room::Start() {
   }
   models_ = std::make_unique<OneModel>(std::move(model));
   BANDANA_ASSIGN_OR_RETURN(
-      book_,
-      server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite", .stepped = true},
-                                 *options_.clock));
+      book_, server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite",
+                                         .keys = answer_keys_.get(),
+                                         .stepped = true},
+                                        *options_.clock));
   recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
                                          *options_.clock, book_.get());
   BANDANA_RETURN_IF_ERROR(PutArms());
