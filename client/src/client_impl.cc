@@ -212,6 +212,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .range = spec.reward_range,
                  .window = WindowHere(spec),
                  .remember = RememberedFor(spec),
+                 .token_lifetime = spec.token_lifetime,
                  .when_full = options.when_full,
                  .queue_reports_max = options.queue_reports_max},
                 {.store = store_,
@@ -253,7 +254,8 @@ absl::StatusOr<Handle> ClientImpl::CheckHandle(const Selection& selection,
     return InvalidArgument("selection is not one of model ", spec_.name,
                            " under the configuration in force");
   }
-  const bool needed = ranker_->HandleHasFeatures(handle, reporter_.has_window());
+  const bool in_store = reporter_.has_window() && !handle.deferral;
+  const bool needed = ranker_->HandleHasFeatures(handle, in_store);
   if ((needed || !handle.features.empty()) &&
       !ArePackedArms(handle.features, handle.ranks, static_cast<std::size_t>(spec_.dimension))) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");

@@ -1,6 +1,7 @@
 // Client's body: joins selector, reporter, outbox, timer and transport.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bandana/client.h"
 #include "client/src/base/counters.h"
@@ -44,6 +46,13 @@ class ClientImpl final : public Client {
   absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms, Ranks ranks) override;
   void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                    std::function<void(absl::StatusOr<Selection>)> done) override;
+  absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view user, const Arms& arms,
+                                                     int slots) override;
+  void SelectSlotsAsync(std::string_view user, const Arms& arms, int slots,
+                        std::function<void(absl::StatusOr<std::vector<Selection>>)> done) override;
+  absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
+                                           Ranks ranks) override;
+  absl::Status Activate(const Selection& selection) override;
   absl::StatusOr<Selection> SelectPoint(std::string_view user) override;
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override;
@@ -91,13 +100,33 @@ class ClientImpl final : public Client {
                            Membership& membership, const std::vector<PolicyRow>& policies);
 
   using Selected = std::function<void(absl::StatusOr<Selection>)>;
-  absl::Status MaySelect(std::string_view user);
-  // Runs what was prepared, once there is a place for it.
-  void Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, int shown,
-           Selected done);
-  // Gives the ranking its handle; with a reward window after the store has the open decision.
-  void Complete(const std::string& user, Ranking ranking, int shown, Selected done);
-  void CancelSelect();
+  using SelectedSlots = std::function<void(absl::StatusOr<std::vector<Selection>>)>;
+  // What is asked for: a ranking, of which one rank is shown, or slots.
+  struct Wanted {
+    int shown = 0;
+    int slots = 0;  // 0: a ranking
+    bool deferred = false;
+    // That are events with the answer.
+    int events() const { return deferred ? 0 : std::max(1, slots); }
+  };
+  // Errors: FAILED_PRECONDITION the model has no slots here.
+  absl::Status MayHaveSlots() const;
+  // Errors: FAILED_PRECONDITION the model's windows do not close here.
+  absl::Status MayDefer() const;
+  absl::Status MaySelect(std::string_view user, int events);
+  // Runs what was prepared, once there is a place for each of its events.
+  void Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, const Wanted& wanted,
+           SelectedSlots done);
+  // The decisions of a ranking: itself, or each of its slots. The handles have all that the store
+  // would keep, the selections none yet.
+  struct Decided {
+    std::vector<Handle> handles;
+    std::vector<Selection> selections;
+  };
+  Decided Decide(const std::string& user, Ranking ranking, const Wanted& wanted);
+  // Gives each decision its handle; with a reward window after the store has them all, open.
+  void Complete(Decided decided, SelectedSlots done);
+  void CancelSelect(int events);
   // The handle with the rank to report.
   absl::StatusOr<Handle> CheckHandle(const Selection& selection, std::optional<int> shown) const;
 

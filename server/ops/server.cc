@@ -35,6 +35,7 @@
 #include "server/ops/peers.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
+#include "server/service/answer_keys_of_tokens.h"
 #include "server/service/owners/hand_decision.h"
 #include "server/service/recommender.h"
 #include "server/service/tls/tls_credentials.h"
@@ -102,10 +103,12 @@ class RunningServer final : public Server {
     keys.rotation_interval = spec_.token_rotation_interval;
     BANDANA_ASSIGN_OR_RETURN(keys_, TokenKeys::Open(keys, clock_));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
+    answer_keys_ = std::make_unique<AnswerKeysOfTokens>(*keys_);
     BANDANA_ASSIGN_OR_RETURN(
         book_, DecisionBook::Open(
                    {.path = spec_.data_dir + "/decisions.sqlite",
-                    .bytes_max = spec_.limits.decision_ids_bytes_max,
+                    .keys = answer_keys_.get(),
+                    .limits = BookLimits(spec_.limits),
                     .warn = [](const std::string& message) { spdlog::warn("{}", message); }},
                    clock_));
     BANDANA_RETURN_IF_ERROR(Listen());
@@ -305,7 +308,13 @@ class RunningServer final : public Server {
     recommender_->Take({.arms_per_request_max = limits.arms_per_request_max,
                         .batch_decisions_max = limits.batch_decisions_max});
     registry_->SetModelsMax(limits.models_max);
-    book_->SetBytesMax(limits.decision_ids_bytes_max);
+    book_->SetLimits(BookLimits(limits));
+  }
+
+  // Where there are no principals there is nobody to keep room for.
+  DecisionBook::Limits BookLimits(const LimitsSpec& limits) const {
+    const std::uint64_t all = limits.decision_ids_bytes_max;
+    return {.bytes_max = all, .caller_bytes_max = spec_.access ? all / 4 : all};
   }
 
   // Beside everything else: opening a model takes long.
@@ -538,6 +547,7 @@ class RunningServer final : public Server {
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
+  std::unique_ptr<AnswerKeys> answer_keys_;
   std::unique_ptr<DecisionBook> book_;
   std::unique_ptr<RecommenderHandlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext

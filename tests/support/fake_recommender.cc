@@ -206,7 +206,8 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
     const int arms = request.arms().has_inline_arms()
                          ? request.arms().inline_arms().features_size() / state_.model.dimension()
                          : request.arms().catalogue_arms().ids_size();
-    for (int i = 0; i < std::min<int>(arms, request.top_k()); ++i) {
+    const std::uint32_t ranks = request.slots() > 0 ? request.slots() : request.top_k();
+    for (int i = 0; i < std::min<int>(arms, ranks); ++i) {
       response.add_positions(i);
       if (!request.arms().has_inline_arms()) {
         response.add_arm_ids(request.arms().catalogue_arms().ids(i));
@@ -221,7 +222,9 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
     }
     if (!request.has_arms())
       response.mutable_point()->Add(state_.point.begin(), state_.point.end());
-    response.set_token("token-" + std::to_string(++state_.next_token));
+    const auto next_token = [&] { return "token-" + std::to_string(++state_.next_token); };
+    if (request.slots() == 0) response.set_token(next_token());
+    for (std::uint32_t i = 0; i < request.slots(); ++i) response.add_slot_tokens(next_token());
     response.set_posterior_version(7);
   }
 

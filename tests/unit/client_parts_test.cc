@@ -103,6 +103,18 @@ TEST(HandleTest, RoundTrips) {
   EXPECT_EQ(decoded->features, SomeHandle().features);
 }
 
+TEST(HandleTest, ADeferredOneSaysWhenAndInWhichEpochItWasMade) {
+  Handle handle = SomeHandle();
+  handle.deferral = {.decided = absl::FromUnixMicros(1234567), .epoch = 9};
+  const auto decoded = DecodeHandle(Encode(handle));
+  ASSERT_THAT(decoded, IsOk());
+  ASSERT_TRUE(decoded->deferral.has_value());
+  EXPECT_EQ(decoded->deferral->decided, handle.deferral->decided);
+  EXPECT_EQ(decoded->deferral->epoch, 9);
+  EXPECT_EQ(decoded->token, "token");
+  EXPECT_FALSE(DecodeHandle(Encode(SomeHandle()))->deferral.has_value());
+}
+
 TEST(HandleTest, NoBytesFromOutsideAreTrusted) {
   const std::string good = Encode(SomeHandle());
   for (std::size_t size = 0; size < good.size(); ++size) {

@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/bytes.h"
+#include "server/log/sqlite.h"
+#include "server/service/answer_keys_of_tokens.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -17,10 +20,16 @@ namespace bandana::server {
 namespace {
 
 using testing::FakeClock;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::StatusIs;
 using testing::TempDir;
 using Code = absl::StatusCode;
+
+std::string FileAt(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 constexpr std::array<std::byte, 16> kInstance = {std::byte{7}};
 const IsServed kServed = [](std::string_view, const auto& instance) {
@@ -30,8 +39,9 @@ const IsServed kServed = [](std::string_view, const auto& instance) {
 class DecisionBookTest : public ::testing::Test {
  protected:
   std::unique_ptr<DecisionBook> Open(bool stepped = true) {
-    auto book =
-        DecisionBook::Open({.path = folder_.File("decisions.sqlite"), .stepped = stepped}, clock_);
+    auto book = DecisionBook::Open(
+        {.path = folder_.File("decisions.sqlite"), .keys = &answer_keys_, .stepped = stepped},
+        clock_);
     EXPECT_THAT(book, IsOk());
     return *std::move(book);
   }
@@ -53,16 +63,50 @@ class DecisionBookTest : public ::testing::Test {
     return book.Find({.model = "m", .caller = "shop", .id = id});
   }
   std::string Bytes() {
-    std::string all;
-    for (const char* name : {"decisions.sqlite", "decisions.sqlite-wal"}) {
-      std::ifstream file(folder_.File(name), std::ios::binary);
-      all.append(std::istreambuf_iterator<char>(file), {});
-    }
-    return all;
+    return FileAt(folder_.File("decisions.sqlite")) + FileAt(folder_.File("decisions.sqlite-wal"));
+  }
+  std::int64_t RowsOnDisk() {
+    auto connection = OpenSqlite(folder_.File("decisions.sqlite"), "").value();
+    auto count = connection.Prepare("SELECT COUNT(*) FROM sealed_answers").value();
+    EXPECT_THAT(count.Step(), IsOk());
+    return count.Int(0);
+  }
+  // One answer, in clear, as format 1 had them.
+  void MakeFormerFile(const std::string& id, const std::string& answer,
+                      const std::string& content) {
+    auto connection = OpenSqlite(folder_.File("decisions.sqlite"), "").value();
+    ASSERT_THAT(connection.Exec("PRAGMA user_version = 1;"
+                                "CREATE TABLE answers(name BLOB PRIMARY KEY, answer BLOB NOT NULL) "
+                                "WITHOUT ROWID;"),
+                IsOk());
+    std::string name;
+    ByteWriter names(name);
+    for (const std::string& part : {std::string("m"), std::string("shop"), id}) names.Block(part);
+    const Sha256Digest key = Sha256Of(name);
+    std::string row;
+    ByteWriter out(row);
+    out.Fixed(Sha256Of(content));
+    out.I64(absl::ToUnixMicros(clock_.Now() + absl::Hours(1)));
+    out.Block("m");
+    out.Fixed(kInstance);
+    out.Fixed(Sha256Of("ann"));
+    out.Block(answer);
+    const Sha256Digest check = Sha256Of(std::string(AsChars(key)) + row);
+    out.Fixed(std::span(check).first(8));
+    auto put = connection.Prepare("INSERT INTO answers VALUES(?, ?)").value();
+    ASSERT_THAT(put.Bind(1, std::span<const std::byte>(key)).Bind(2, std::string_view(row)).Run(),
+                IsOk());
+  }
+
+  std::unique_ptr<TokenKeys> OpenKeys(const std::string& file) {
+    return *TokenKeys::Open({.file = folder_.File(file), .poll_interval = absl::ZeroDuration()},
+                            clock_);
   }
 
   TempDir folder_;
   FakeClock clock_;
+  std::unique_ptr<TokenKeys> keys_ = OpenKeys("token_keys");
+  AnswerKeysOfTokens answer_keys_{*keys_};
 };
 
 TEST_F(DecisionBookTest, AnswersAreKnownAfterARestartUntilTheirTimeIsOver) {
@@ -108,7 +152,6 @@ TEST_F(DecisionBookTest, NoByteOfADeletedUserIsLeft) {
     EXPECT_THAT(Answer(*book, "ann" + std::to_string(i), "what-ann-saw", "ann"), IsOk());
     EXPECT_THAT(Answer(*book, "bob" + std::to_string(i), "what-bob-saw", "bob"), IsOk());
   }
-  EXPECT_NE(Bytes().find("what-ann-saw"), std::string::npos);
   const std::vector<std::string> users = {"ann"};
   EXPECT_THAT(book->ForgetUsers({}, users), IsOk());  // of another instance
   EXPECT_EQ(book->figures().ids, 100);
@@ -116,8 +159,103 @@ TEST_F(DecisionBookTest, NoByteOfADeletedUserIsLeft) {
   EXPECT_EQ(book->figures().ids, 50);
   EXPECT_EQ(Find(*book, "ann3"), std::nullopt);
   EXPECT_EQ(Find(*book, "bob3"), "what-bob-saw");
+  EXPECT_EQ(RowsOnDisk(), 50);
+  EXPECT_THAT(FileAt(folder_.File("decisions.sqlite-wal")), IsEmpty());
+  book.reset();
+  EXPECT_EQ(Find(*Open(), "ann3"), std::nullopt);
+}
+
+// What a thief of the file could try guesses of: answers, and digests of requests, users, names.
+TEST_F(DecisionBookTest, TheFileShowsNothingToWhoLacksTheKeys) {
+  auto book = Open();
+  EXPECT_THAT(Answer(*book, "a-name", "what-ann-saw", "ann", "the-request"), IsOk());
+  const std::string bytes = Bytes();
+  std::string name;
+  ByteWriter out(name);
+  for (const char* part : {"m", "shop", "a-name"}) out.Block(part);
+  for (const std::string& hidden :
+       {std::string("what-ann-saw"), std::string(AsChars(Sha256Of("the-request"))),
+        std::string(AsChars(Sha256Of("ann"))), std::string(AsChars(Sha256Of("shop"))),
+        std::string(AsChars(Sha256Of(name)))}) {
+    EXPECT_EQ(bytes.find(hidden), std::string::npos);
+  }
+}
+
+// A ring without the key opens no token either, so that nothing is lost with the row.
+TEST_F(DecisionBookTest, AnAnswerGoesWithItsKey) {
+  {
+    auto book = Open();
+    EXPECT_THAT(Answer(*book, "a", "x"), IsOk());
+  }
+  const auto others = OpenKeys("other_token_keys");
+  const AnswerKeysOfTokens other_keys(*others);
+  auto book = *DecisionBook::Open(
+      {.path = folder_.File("decisions.sqlite"), .keys = &other_keys, .stepped = true}, clock_);
+  EXPECT_EQ(book->figures().ids, 0);
+  EXPECT_EQ(*Answer(*book, "a", "y"), "y");
+  EXPECT_EQ(RowsOnDisk(), 1);
+}
+
+TEST_F(DecisionBookTest, AnswersOutliveARotationOfTheKeys) {
+  auto book = Open();
+  EXPECT_THAT(Answer(*book, "a", "x"), IsOk());
+  clock_.Advance(absl::Hours(24));  // the rotation's interval
+  ASSERT_THAT(keys_->Maintain(), IsOk());
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_THAT(keys_->Maintain(), IsOk());
+  EXPECT_THAT(Answer(*book, "b", "y"), IsOk());
+  book.reset();
+  book = Open();
+  EXPECT_EQ(Find(*book, "b"), "y");
+}
+
+TEST_F(DecisionBookTest, AFileOfTheFormerFormatIsSealed) {
+  MakeFormerFile("old-name", "what-ann-saw", "the-request");
+  EXPECT_NE(Bytes().find("what-ann-saw"), std::string::npos);
+  auto book = Open();
+  EXPECT_EQ(Find(*book, "old-name"), "what-ann-saw");
+  EXPECT_EQ(*Answer(*book, "old-name", "", "ann", "the-request"), "what-ann-saw");
+  EXPECT_THAT(Answer(*book, "old-name", "", "ann", "other"), StatusIs(Code::kAlreadyExists, ""));
   EXPECT_EQ(Bytes().find("what-ann-saw"), std::string::npos);
-  EXPECT_NE(Bytes().find("what-bob-saw"), std::string::npos);
+  EXPECT_EQ(Bytes().find(std::string(AsChars(Sha256Of("the-request")))), std::string::npos);
+  book.reset();
+  EXPECT_EQ(Find(*Open(), "old-name"), "what-ann-saw");
+}
+
+TEST_F(DecisionBookTest, OneCallerLeavesRoomForOthers) {
+  auto book = *DecisionBook::Open({.path = folder_.File("decisions.sqlite"),
+                                   .keys = &answer_keys_,
+                                   .limits = {.bytes_max = 40'000},
+                                   .stepped = true},
+                                  clock_);
+  const auto answer = [&](const std::string& caller, int id) -> absl::Status {
+    const std::string name = std::to_string(id);
+    auto taken = book->Take({.model = "m", .caller = caller, .id = name}, Sha256Of(""), kServed);
+    if (!taken.ok()) return taken.status();
+    std::get<DecisionBook::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
+                                                .maker = "m",
+                                                .instance = kInstance,
+                                                .answer = std::string(600, 'x')});
+    return absl::OkStatus();
+  };
+  int kept = 0;
+  while (answer("shop", kept).ok()) ++kept;
+  EXPECT_EQ(kept, 10);  // of about 1000 bytes, the quarter of 40,000
+  EXPECT_THAT(answer("shop", kept),
+              StatusIs(Code::kResourceExhausted,
+                       "decision_id: this caller has as many named decisions as one may"));
+  EXPECT_THAT(answer("press", 0), IsOk());
+  // Also after a restart; and what has expired makes room.
+  book.reset();
+  book = *DecisionBook::Open({.path = folder_.File("decisions.sqlite"),
+                              .keys = &answer_keys_,
+                              .limits = {.bytes_max = 40'000},
+                              .stepped = true},
+                             clock_);
+  EXPECT_THAT(answer("shop", kept), StatusIs(Code::kResourceExhausted, "decision_id: this caller"));
+  EXPECT_THAT(answer("press", 1), IsOk());
+  clock_.Advance(absl::Hours(1));
+  EXPECT_THAT(answer("shop", kept), IsOk());
 }
 
 TEST_F(DecisionBookTest, ADamagedFileIsNamed) {
@@ -131,11 +269,14 @@ TEST_F(DecisionBookTest, ADamagedFileIsNamed) {
   std::fstream file(folder_.File("decisions.sqlite"),
                     std::ios::binary | std::ios::in | std::ios::out);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  file.seekp(static_cast<std::streamoff>(bytes.find("zzzz") + 5));
-  file.put('y');
+  // The pages of the rows are the last of the file, filled from their ends.
+  file.seekp(static_cast<std::streamoff>(bytes.size() - 50));
+  file.put(static_cast<char>(bytes[bytes.size() - 50] ^ 1));
   file.close();
   EXPECT_THAT(
-      DecisionBook::Open({.path = folder_.File("decisions.sqlite"), .stepped = true}, clock_),
+      DecisionBook::Open(
+          {.path = folder_.File("decisions.sqlite"), .keys = &answer_keys_, .stepped = true},
+          clock_),
       StatusIs(Code::kDataLoss, folder_.File("decisions.sqlite")));
 }
 

@@ -96,7 +96,8 @@ class DecisionsTest : public ::testing::Test {
   TokenCodec tokens_{*keys_};
   FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(WindowSpec("m"));
-  std::unique_ptr<DecisionBook> book_ = DecisionBook::Open({.bytes_max = 4000}, clock_).value();
+  std::unique_ptr<DecisionBook> book_ =
+      DecisionBook::Open({.limits = {.bytes_max = 4000, .caller_bytes_max = 4000}}, clock_).value();
   std::unique_ptr<Handlers> recommender_ =
       MakeRecommender({.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_,
                       clock_, book_.get());

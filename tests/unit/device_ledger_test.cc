@@ -115,13 +115,30 @@ TEST_F(LedgerTest, EventsUnderEveryPolicyCountForTheBound) {
 }
 
 TEST_F(LedgerTest, SingleDebitsStopAtTheBound) {
-  EXPECT_THAT(ledger_.DebitOne(*tables_, AccountOf(2)), IsOk());
+  EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1), IsOk());
   EXPECT_FALSE(ledger_.Exhausted("m", "u"));
-  EXPECT_THAT(ledger_.DebitOne(*tables_, AccountOf(2)), IsOk());
+  EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1), IsOk());
   EXPECT_TRUE(ledger_.Exhausted("m", "u"));
-  EXPECT_THAT(ledger_.DebitOne(*tables_, AccountOf(2)),
+  EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1),
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_EQ(Debited(), 2);
+}
+
+TEST_F(LedgerTest, SeveralEventsAreDebitedTogetherOrNotAtAll) {
+  EXPECT_THAT(ledger_.MayDebit(*tables_, AccountOf(5), 5), IsOk());
+  EXPECT_EQ(Debited(), 0);
+  EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(5), 3), IsOk());
+  for (const auto& status :
+       {ledger_.MayDebit(*tables_, AccountOf(5), 3), ledger_.Debit(*tables_, AccountOf(5), 3)}) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 "the user has 2 events left, and the decision is 3"));
+  }
+  EXPECT_EQ(Debited(), 3);
+  EXPECT_FALSE(ledger_.Exhausted("m", "u"));
+  EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(5), 2), IsOk());
+  EXPECT_TRUE(ledger_.Exhausted("m", "u"));
+  EXPECT_THAT(ledger_.MayDebit(*tables_, AccountOf(5), 1),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "the user's events are used up"));
 }
 
 TEST_F(LedgerTest, StartMarksUsersWithoutEvents) {

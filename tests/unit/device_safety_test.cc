@@ -241,9 +241,9 @@ TEST_F(DeviceSafetyTest, AnOlderCopyIsNoticedAndChargedToEveryUser) {
   // Users are charged what the copy cannot know of, whoever they are.
   With(*store, [](Tables& tables) {
     Ledger ledger;
-    EXPECT_THAT(ledger.DebitOne(tables, {"m", 1, "w", 7, 0}),
+    EXPECT_THAT(ledger.Debit(tables, {"m", 1, "w", 7, 0}, 1),
                 StatusIs(absl::StatusCode::kFailedPrecondition, "used up"));
-    EXPECT_THAT(ledger.DebitOne(tables, {"m", 1, "w", 8, 0}), IsOk());
+    EXPECT_THAT(ledger.Debit(tables, {"m", 1, "w", 8, 0}, 1), IsOk());
   });
   store.reset();
   EXPECT_FALSE(MustOpen()->rolled_back());  // it was dealt with

@@ -44,6 +44,17 @@ class FakeClient : public Client {
                    std::function<void(absl::StatusOr<Selection>)> done) override {
     Take(user, std::move(done));
   }
+  absl::StatusOr<Selection> SelectDeferred(std::string_view, const Arms&, Ranks) override {
+    return absl::UnimplementedError("");
+  }
+  absl::Status Activate(const Selection&) override { return absl::UnimplementedError(""); }
+  absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view, const Arms&, int) override {
+    return absl::UnimplementedError("");
+  }
+  void SelectSlotsAsync(std::string_view, const Arms&, int,
+                        std::function<void(absl::StatusOr<std::vector<Selection>>)> done) override {
+    done(absl::UnimplementedError(""));
+  }
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override {
     ++points;

@@ -61,7 +61,7 @@ class Device {
     row.features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ);
     row.opening.epoch = kEpoch;
     BANDANA_RETURN_IF_ERROR(store_->Run([&](device::Store::Transaction& transaction) {
-      return privatizer->Debit(transaction, kUser);
+      return privatizer->Debit(transaction, kUser, 1);
     }));
     BANDANA_RETURN_IF_ERROR(
         store_->Run([&](device::Store::Transaction& transaction) -> absl::Status {

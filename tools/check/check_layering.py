@@ -53,7 +53,7 @@ ALLOWED = {
     "server/service/connections": ["common/base", "server/service/access"],
     "server/service/tls": ["common/base"],
     "server/service/tokens": ["common/base", "common/random", "common/model/entries", "server/log"],
-    "server/service/decisions": ["common/base", "common/sqlite", "server/log"],
+    "server/service/decisions": ["common/base", "common/random", "common/sqlite", "server/log"],
     "server/service/transport": COMMON + ["server/service/access", "server/service/connections", "server/service/tokens"],
     # The way from what follows a model to what owns it.
     "server/service/owners": COMMON + ["common/model/entries", "server/models", "server/service/access", "server/service/connections",

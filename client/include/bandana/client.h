@@ -30,7 +30,7 @@ struct ModelInfo {
   bool local = false;          // rewards are randomized, or counted with noise, on this device
   bool local_context = false;  // features as well, and this device chooses the arm
   std::string link;            // of the expected reward: "linear" or "logistic"
-  double epsilon = 0;          // per event; 0 when non-private
+  double epsilon = 0;          // per event, so per slot; 0 when non-private
   double delta = 0;
   std::string guarantee;  // "proven", "published" or ""
   std::string mechanism;  // lower case, "" when non-private
@@ -144,7 +144,7 @@ enum class Delivery {
 };
 
 struct ClientStats {
-  std::uint64_t selections = 0;
+  std::uint64_t selections = 0;         // each slot is one
   std::uint64_t reports_queued = 0;     // handed to Report, or defaulted when a window closed
   std::uint64_t reports_defaulted = 0;  // those of them that took the default reward
   std::uint64_t reports_applied = 0;
@@ -170,7 +170,7 @@ struct ClientStats {
 struct PrivacySpent {
   double epsilon_event = 0;  // of any one event: the largest (parallel composition)
   double delta_event = 0;
-  std::uint64_t events = 0;   // debited, unused rests of lost blocks included
+  std::uint64_t events = 0;   // debited, one per slot, unused rests of lost blocks included
   std::uint64_t streams = 0;  // counters: streams debited; an event lies in one of them
   // All of the user's events together, at delta_event: events * epsilon for the randomizer;
   // group privacy of the events in a counter.
@@ -235,6 +235,48 @@ class Client {
   virtual void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
+  // As Select, of a decision that is not shown yet. It is nothing but the ranking until Activate:
+  // no event, nothing paid, and nothing is kept of it but its handle, which then also holds the
+  // features of the ranks where Select would have stored them. What is never activated is never
+  // reported. For local models with a reward window, which closes on this device. Errors also:
+  // FAILED_PRECONDITION another model, whose server closes the windows, or which has none.
+  virtual absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
+                                                   Ranks ranks = {}) = 0;
+  // Makes a deferred decision an event: it is paid for, its window opens now, and when it is over
+  // the decision is reported, reaction or not. Blocks until that is durable. Call it when the arm
+  // is shown, before anybody can react: it is seen that a decision was activated, and when, so it
+  // must never follow from a reaction. A repeat changes nothing, nor does a selection that is not
+  // deferred. Where it fails the decision is no event: do not show it, or ask again.
+  //
+  // Errors: INVALID_ARGUMENT not a selection of this client's model and store; FAILED_PRECONDITION
+  // the user's events are used up, the model has gone into another epoch or changed, or the
+  // decision is so old that its report would come after token_lifetime; RESOURCE_EXHAUSTED no place
+  // in the queue; UNAVAILABLE the store failed.
+  virtual absl::Status Activate(const Selection& selection) = 0;
+
+  // `slots` arms that are shown at once, each with a reward of its own: as many selections of one
+  // arm each, the best slot first, chosen by the server. Report takes each by itself.
+  //
+  // Each slot is an event, so the decision costs `slots` events of events_per_user_max. Their
+  // number is fixed here: every slot is reported, the default where no reaction came, and all of
+  // them at one time that no reaction moves. The loss of the whole decision is at most
+  // slots * ModelInfo::epsilon and slots * ModelInfo::delta. In a counter it is that of a group of
+  // `slots` events of one stream, slots^2 times the stream's rho. A single slot's reward is as
+  // private as that of any event.
+  //
+  // All of it is paid for and durable when the call returns, or nothing: where the user has fewer
+  // events left, nothing is sent or debited. Errors are those of Select; RESOURCE_EXHAUSTED also
+  // when fewer than `slots` events, or places in the queue, are left; INVALID_ARGUMENT also: slots
+  // not in [1, 16], more slots than arms, modes JOINT and LOCAL_CONTEXT, whose unit is the whole
+  // decision; FAILED_PRECONDITION also: a private model without a reward window, where nothing
+  // would report the slots that got no reaction.
+  virtual absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view user,
+                                                             const Arms& arms, int slots) = 0;
+  // The same without blocking.
+  virtual void SelectSlotsAsync(
+      std::string_view user, const Arms& arms, int slots,
+      std::function<void(absl::StatusOr<std::vector<Selection>>)> done) = 0;
+
   // The next action of a model of points (continuous actions): a point near the best one known,
   // drawn by the server. Report takes its reward like that of an arm. Deadline, retries and errors
   // are those of Select; also INVALID_ARGUMENT when the model ranks arms.
@@ -273,8 +315,9 @@ class Client {
   // kExpired).
   //
   // Errors: INVALID_ARGUMENT not a selection of this client's model and store, shown;
-  // FAILED_PRECONDITION the user's events or the counter's steps are used up, or the configuration
-  // of the model changed since Connect; RESOURCE_EXHAUSTED queue full and when_full is kDrop
+  // FAILED_PRECONDITION the user's events or the counter's steps are used up, the configuration of
+  // the model changed since Connect, or the decision is deferred and was not activated, which
+  // leaves nothing of the reaction; RESOURCE_EXHAUSTED queue full and when_full is kDrop
   // (counted); UNAVAILABLE store or entropy failed, and nothing was sent.
   virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
                               std::optional<int> shown = std::nullopt,

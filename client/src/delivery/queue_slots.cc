@@ -26,10 +26,10 @@ void QueueSlots::Acquire(ClientOptions::WhenFull when_full, Granted granted) {
   granted(std::move(status));
 }
 
-bool QueueSlots::TryAcquire() {
+bool QueueSlots::TryAcquire(std::int64_t count) {
   const std::lock_guard lock(mutex_);
-  if (closed_ || used_ >= capacity_) return false;
-  ++used_;
+  if (closed_ || used_ + count > capacity_) return false;
+  used_ += count;
   return true;
 }
 

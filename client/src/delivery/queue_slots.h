@@ -22,11 +22,14 @@ class QueueSlots {
   // under kDrop, or as many callers wait as there are slots. After Close: UNAVAILABLE. Callers
   // that wait are served in order, by the thread that releases.
   void Acquire(ClientOptions::WhenFull when_full, Granted granted);
-  // A slot now, or false.
-  bool TryAcquire();
+  // So many slots now, or none and false.
+  bool TryAcquire(std::int64_t count = 1);
   // For reports of an earlier run: takes `count` slots even beyond the capacity.
   void Force(std::int64_t count);
   void Release();
+  void Release(std::int64_t count) {
+    for (; count > 0; --count) Release();
+  }
   // Turns away everyone who waits and everyone who comes.
   void Close();
 

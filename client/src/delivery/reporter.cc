@@ -41,43 +41,102 @@ ReportRow Reporter::RowOf(const Handle& decision) const {
   row.token = decision.token;
   row.features = decision.features;
   ShowArm(decision.shown, decision.ranks, options_.dimension, row);
-  row.opening.epoch = services_.epoch->value();
+  row.opening.epoch = decision.deferral ? decision.deferral->epoch : services_.epoch->value();
   if (const auto window = WindowOf(decision.windows, decision.shown)) {
     AppendWindow(*window, row.opening.window);
   }
   return row;
 }
 
-absl::Status Reporter::Reserve() {
-  if (services_.pending->slots().TryAcquire()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the report queue is full: ", options_.queue_reports_max,
-                   " decisions are open or wait for the server"));
+absl::Status Reporter::Reserve(int events) {
+  if (services_.pending->slots().TryAcquire(events)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("the report queue is full: of its ",
+                                                   options_.queue_reports_max,
+                                                   " places fewer than ", events, " are free"));
 }
 
-void Reporter::Open(const Handle& decision, Queued opened) {
-  // Without entropy the report merely leaves without jitter.
+ReportRow Reporter::OpenRowOf(const Handle& decision, const WindowTimes& times) const {
+  ReportRow row = RowOf(decision);
+  row.state = ReportState::kOpen;
+  row.wake_at = row.due_at = times.leave;
+  row.opening.close = times.close;
+  row.opening.held =
+      services_.mechanism->Hold(std::nullopt, WindowOf(decision.windows, decision.shown));
+  return row;
+}
+
+void Reporter::Open(std::span<const Handle> decisions, Queued opened) {
+  // One jitter for all: which of them had a reaction moves none. Without entropy the reports merely
+  // leave without jitter.
   const WindowTimes times =
       ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
-  auto row = std::make_shared<ReportRow>(RowOf(decision));
-  row->state = ReportState::kOpen;
-  row->wake_at = row->due_at = times.leave;
-  row->opening.close = times.close;
-  row->opening.held =
-      services_.mechanism->Hold(std::nullopt, WindowOf(decision.windows, decision.shown));
+  auto rows = std::make_shared<std::vector<ReportRow>>();
+  for (const Handle& decision : decisions) rows->push_back(OpenRowOf(decision, times));
+  const int events = static_cast<int>(rows->size());
   services_.store->Enqueue(
-      [this, row](Store::Transaction& transaction) {
-        BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user));
-        transaction.tables.PutReport(*row);
+      [this, rows, events](Store::Transaction& transaction) {
+        BANDANA_RETURN_IF_ERROR(
+            services_.mechanism->Debit(transaction, rows->front().user, events));
+        for (const ReportRow& row : *rows) transaction.tables.PutReport(row);
         return absl::OkStatus();
       },
-      [this, due = times.leave, opened = std::move(opened)](absl::Status status) {
+      [this, events, due = times.leave, opened = std::move(opened)](absl::Status status) {
         if (status.ok()) {
           services_.timer->Expect(due);
         } else {
-          services_.pending->slots().Release();
+          CancelReservation(events);
         }
         opened(std::move(status));
+      });
+}
+
+void Reporter::Defer(Handle& decision) const {
+  decision.deferral = {.decided = services_.clock->Now(), .epoch = services_.epoch->value()};
+}
+
+absl::Status Reporter::MayActivate(const Deferral& deferral, const WindowTimes& times) const {
+  BANDANA_RETURN_IF_ERROR(services_.pending->refusal());
+  if (deferral.epoch != services_.epoch->value()) {
+    return FailedPrecondition("the model is in another epoch than it was at the decision");
+  }
+  // With the longest jitter: whether a decision can be activated follows from its age alone.
+  const absl::Time latest = times.close + kWindowGuard + WindowJitterMax(*options_.window);
+  if (latest + kWindowRetry < deferral.decided + options_.token_lifetime) return absl::OkStatus();
+  return FailedPrecondition("the decision is too old to be activated: its window and its report ",
+                            "must end within token_lifetime, ",
+                            absl::FormatDuration(options_.token_lifetime), ", of it");
+}
+
+void Reporter::Activate(const Handle& decision, Queued activated) {
+  // Without entropy the report merely leaves without jitter.
+  const WindowTimes times =
+      ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
+  if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
+  auto row = std::make_shared<ReportRow>(OpenRowOf(decision, times));
+  auto opened = std::make_shared<bool>(false);
+  services_.store->Enqueue(
+      [this, row, opened, times,
+       deferral = *decision.deferral](Store::Transaction& transaction) -> absl::Status {
+        Tables& tables = transaction.tables;
+        if (tables.FindReport(row->number)) return absl::OkStatus();  // a repeat
+        if (const auto before = ReleasedBefore(tables, row->number)) {
+          if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
+          return FailedPrecondition("the decision is too old to be activated: it is forgotten");
+        }
+        BANDANA_RETURN_IF_ERROR(MayActivate(deferral, times));
+        BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user, 1));
+        tables.PutReport(*row);
+        *opened = true;
+        return absl::OkStatus();
+      },
+      [this, opened, due = times.leave,
+       activated = std::move(activated)](const absl::Status& status) {
+        if (status.ok() && *opened) {
+          services_.timer->Expect(due);
+        } else {
+          CancelReservation(1);
+        }
+        activated(status);
       });
 }
 
@@ -146,8 +205,11 @@ absl::StatusOr<Release> Reporter::DrawAtOnce(Store::Transaction& transaction, Ca
 
 // A reaction overwrites what is held, and nothing else: when the report leaves, and all of it but
 // the draw, stands since the decision.
-Release Reporter::HoldInWindow(Store::Transaction& transaction, Call& call) const {
+absl::StatusOr<Release> Reporter::HoldInWindow(Store::Transaction& transaction, Call& call) const {
   auto row = transaction.tables.FindReport(call.handle.number);
+  if (!row && call.handle.deferral && !ReleasedBefore(transaction.tables, call.handle.number)) {
+    return FailedPrecondition("the decision is deferred, and is no event before Activate");
+  }
   if (!row) return Release::kTooLate;
   if (row->state != ReportState::kOpen || row->opening.reacted) return Release::kAlreadyDrawn;
   // By the clock, not by whether the timer has come to it.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,7 @@ class Reporter {
     RewardRange range;
     std::optional<absl::Duration> window;  // of private models: reports leave when it is over
     absl::Duration remember;               // how long a drawn decision is remembered
+    absl::Duration token_lifetime;
     ClientOptions::WhenFull when_full = ClientOptions::WhenFull::kBlock;
     int queue_reports_max = 10'000;
   };
@@ -63,12 +65,19 @@ class Reporter {
   // wait.
   void Start(int adopted, const std::map<StreamId, int>& waiting);
 
-  // With a window: takes a place in the queue for the next Select. Errors: RESOURCE_EXHAUSTED.
-  absl::Status Reserve();
-  void CancelReservation() { services_.pending->slots().Release(); }
-  // Debits one event and stores the open decision, with all that will be public of it and the
-  // default reward. Uses the reservation up, also when it fails.
-  void Open(const Handle& decision, Queued opened);
+  // With a window: takes a place in the queue for each event of the next Select, or none. Errors:
+  // RESOURCE_EXHAUSTED.
+  absl::Status Reserve(int events);
+  void CancelReservation(int events) { services_.pending->slots().Release(events); }
+  // Debits an event for each of the decisions, which are of one user and shown at once, and stores
+  // them open, with all that will be public of them and the default reward: all or none, on one
+  // schedule. Uses their reservation up, also when it fails.
+  void Open(std::span<const Handle> decisions, Queued opened);
+
+  // Makes a decision one that is deferred.
+  void Defer(Handle& decision) const;
+  // As Client::Activate, for a checked handle of a deferred decision.
+  void Activate(const Handle& decision, Queued activated);
 
   // As Client::ReportAsync, for a checked handle.
   void Report(Handle handle, std::optional<double> reward, Queued queued, Done done);
@@ -77,14 +86,20 @@ class Reporter {
 
  private:
   struct Call;
+  // Errors: FAILED_PRECONDITION the model has gone into another epoch; or the report would come
+  // when the server takes it no longer.
+  absl::Status MayActivate(const Deferral& deferral, const WindowTimes& times) const;
   using CallPtr = std::shared_ptr<Call>;
 
-  // The row of a decision, with all that is public of its report.
+  // The row of a decision, with all that is public of its report. One that was deferred has the
+  // epoch that it was made in.
   ReportRow RowOf(const Handle& decision) const;
+  // The same of one whose window is open.
+  ReportRow OpenRowOf(const Handle& decision, const WindowTimes& times) const;
   void EnqueueDraw(const CallPtr& call);
   absl::StatusOr<Release> Take(Store::Transaction& transaction, Call& call);
   absl::StatusOr<Release> DrawAtOnce(Store::Transaction& transaction, Call& call);
-  Release HoldInWindow(Store::Transaction& transaction, Call& call) const;
+  absl::StatusOr<Release> HoldInWindow(Store::Transaction& transaction, Call& call) const;
   void OnDrawn(const CallPtr& call, const absl::Status& status);
   void OnReleased(const CallPtr& call);
   void Answer(const CallPtr& call, const absl::Status& status, std::optional<Delivery> delivery);

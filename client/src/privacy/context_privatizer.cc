@@ -16,9 +16,16 @@ absl::StatusOr<std::unique_ptr<EventMechanism>> ContextPrivatizer::Create(Option
   return std::unique_ptr<EventMechanism>(new ContextPrivatizer(std::move(options), cost));
 }
 
-absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction,
-                                      const std::string& user) const {
-  return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
+absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction, const std::string& user,
+                                      int events) const {
+  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
+                                  static_cast<std::uint64_t>(events));
+}
+
+absl::Status ContextPrivatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+                                         int events) const {
+  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
+                                     static_cast<std::uint64_t>(events));
 }
 
 // PROOF: context_release begin

@@ -67,9 +67,13 @@ class EventMechanism {
   virtual SecretBytes Hold(std::optional<double> reward,
                            const std::optional<RewardRange>& window) const = 0;
 
-  // Debits one event of the user, for a draw in a later transaction. Errors: FAILED_PRECONDITION
-  // the user's events are used up.
-  virtual absl::Status Debit(Store::Transaction& transaction, const std::string& user) const = 0;
+  // Debits so many events of the user, all or none, for draws in later transactions. Errors:
+  // FAILED_PRECONDITION the user has fewer left.
+  virtual absl::Status Debit(Store::Transaction& transaction, const std::string& user,
+                             int events) const = 0;
+  // The error that Debit would have, and no debit.
+  virtual absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+                                int events) const = 0;
 
   // Draws the report of the decision `row` from `held` (made by Hold), once, and remembers that.
   // Reports of one event: writes the row, with the bytes that will be sent in row.report. Counters:

@@ -24,8 +24,16 @@ SecretBytes Privatizer::Hold(std::optional<double> reward,
 }
 // PROOF: centred_randomizer end
 
-absl::Status Privatizer::Debit(Store::Transaction& transaction, const std::string& user) const {
-  return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
+absl::Status Privatizer::Debit(Store::Transaction& transaction, const std::string& user,
+                               int events) const {
+  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
+                                  static_cast<std::uint64_t>(events));
+}
+
+absl::Status Privatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+                                  int events) const {
+  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
+                                     static_cast<std::uint64_t>(events));
 }
 
 absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transaction, ReportRow& row,

@@ -36,7 +36,10 @@ class Privatizer final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
+                     int events) const override;
+  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+                        int events) const override;
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 

@@ -22,7 +22,10 @@ class RawReports final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction&, const std::string&) const override {
+  absl::Status Debit(Store::Transaction&, const std::string&, int) const override {
+    return absl::OkStatus();
+  }
+  absl::Status MayDebit(Store::Transaction&, const std::string&, int) const override {
     return absl::OkStatus();
   }
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,

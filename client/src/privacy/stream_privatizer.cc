@@ -15,9 +15,16 @@ absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options
   return std::unique_ptr<EventMechanism>(new StreamPrivatizer(std::move(options), cost));
 }
 
-absl::Status StreamPrivatizer::Debit(Store::Transaction& transaction,
-                                     const std::string& user) const {
-  return transaction.ledger.DebitOne(transaction.tables, AccountOf(user));
+absl::Status StreamPrivatizer::Debit(Store::Transaction& transaction, const std::string& user,
+                                     int events) const {
+  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
+                                  static_cast<std::uint64_t>(events));
+}
+
+absl::Status StreamPrivatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+                                        int events) const {
+  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
+                                     static_cast<std::uint64_t>(events));
 }
 
 SecretBytes StreamPrivatizer::Hold(std::optional<double> reward,

@@ -41,7 +41,10 @@ class StreamPrivatizer final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override;
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
+                     int events) const override;
+  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+                        int events) const override;
   // Takes the step of the decision `row` (number, user, token, rank, epoch, features of the arm
   // shown) in the user's stream. Errors also: FAILED_PRECONDITION the model is in another epoch
   // than it was at the decision; DATA_LOSS, FAILED_PRECONDITION the stream's state does not fit.

@@ -138,6 +138,11 @@ class ServerRanker : public Ranker {
         auto request, MakeSelectRequest(spec().name, spec().dimension, user, offered, ranks));
     return Asking(std::move(request));
   }
+  absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) override {
+    BANDANA_ASSIGN_OR_RETURN(auto request,
+                             MakeSlotsRequest(spec().name, spec().dimension, user, arms, slots));
+    return Asking(std::move(request));
+  }
   absl::StatusOr<Run> PreparePoint(std::string_view user) override {
     BANDANA_ASSIGN_OR_RETURN(auto request, MakePointRequest(spec().name, user));
     return Asking(std::move(request));
@@ -197,9 +202,30 @@ class CountingRanker final : public ServerRanker {
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
+    return Keeping(
+        arms, [&](const Arms& offered) { return ServerRanker::Prepare(user, offered, ranks); });
+  }
+  absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) override {
+    return Keeping(arms, [&](const Arms& offered) {
+      return ServerRanker::PrepareSlots(user, offered, slots);
+    });
+  }
+  absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec()); }
+  absl::StatusOr<Run> PrepareHere(std::string_view, const Arms&, const Ranks&) override {
+    return FailedPrecondition("model ", spec().name,
+                              " counts on the device: its arms are ranked by Select");
+  }
+  bool HandleHasFeatures(const Handle& handle, bool) const override {
+    return !handle.token.empty();
+  }
+
+ private:
+  // What `prepare` makes of the arms as vectors, whose features the ranking then has.
+  template <typename Prepare>
+  absl::StatusOr<Run> Keeping(const Arms& arms, Prepare prepare) {
     ArmsAsVectors vectors;
     BANDANA_RETURN_IF_ERROR(vectors.Take(spec(), arms));
-    BANDANA_ASSIGN_OR_RETURN(const Run ask, ServerRanker::Prepare(user, vectors.arms(), ranks));
+    BANDANA_ASSIGN_OR_RETURN(const Run ask, prepare(vectors.arms()));
     if (vectors.arms().form != Arms::Form::kInline) {
       return FailedPrecondition("model ", spec().name,
                                 " counts on the device: arms must be inline or named");
@@ -217,14 +243,6 @@ class CountingRanker final : public ServerRanker {
         done(std::move(ranking));
       });
     });
-  }
-  absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec()); }
-  absl::StatusOr<Run> PrepareHere(std::string_view, const Arms&, const Ranks&) override {
-    return FailedPrecondition("model ", spec().name,
-                              " counts on the device: its arms are ranked by Select");
-  }
-  bool HandleHasFeatures(const Handle& handle, bool) const override {
-    return !handle.token.empty();
   }
 };
 
@@ -245,6 +263,9 @@ class ClockRanker final : public Ranker {
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
     return RankWith(spec_, user, arms, ranks, {clock_.Latest(), nullptr});
+  }
+  absl::StatusOr<Run> PrepareSlots(std::string_view, const Arms&, int) override {
+    return InvalidArgument("model ", spec_.name, " has no slots: its events have private contexts");
   }
   absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec_); }
   absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,

@@ -43,9 +43,10 @@ class Ranker {
   virtual absl::Status Start() { return absl::OkStatus(); }
   virtual void Close() {}
 
-  // As Client's Select, SelectPoint, SelectOnDevice and RefreshPosterior.
+  // As Client's Select, SelectSlots, SelectPoint, SelectOnDevice and RefreshPosterior.
   virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                                       const Ranks& ranks) = 0;
+  virtual absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) = 0;
   virtual absl::StatusOr<Run> PreparePoint(std::string_view user) = 0;
   virtual absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
                                           const Ranks& ranks) = 0;

@@ -67,6 +67,18 @@ std::string NameOf(const v1::ArmSet& arms, const v1::SelectResponse& response, i
   return response.arm_names_size() == 0 ? "" : response.arm_names(rank);
 }
 
+// One token for the ranks that were asked for, or fewer; or one for each slot, and all of them.
+bool HasItsTokens(const v1::SelectRequest& request, const v1::SelectResponse& response) {
+  const auto ranks = static_cast<std::uint32_t>(response.positions_size());
+  const auto& tokens = response.slot_tokens();
+  if (request.slots() == 0) {
+    return ranks >= 1 && ranks <= request.top_k() && tokens.empty() && !response.token().empty();
+  }
+  const auto is_token = [](const std::string& token) { return !token.empty(); };
+  return ranks == request.slots() && response.slot_tokens_size() == response.positions_size() &&
+         response.token().empty() && std::ranges::all_of(tokens, is_token);
+}
+
 }  // namespace
 
 absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model,
@@ -124,6 +136,19 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
   return request;
 }
 
+absl::StatusOr<v1::SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
+                                                   std::string_view user, const Arms& arms,
+                                                   int slots) {
+  if (slots < 1 || slots > kTopKMax) {
+    return InvalidArgument("slots must be in [1, ", kTopKMax, "], got ", slots);
+  }
+  BANDANA_ASSIGN_OR_RETURN(v1::SelectRequest request,
+                           MakeSelectRequest(model, dimension, user, arms, Ranks()));
+  request.clear_top_k();
+  request.set_slots(static_cast<std::uint32_t>(slots));
+  return request;
+}
+
 absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, int dimension,
                                             const std::optional<RewardRange>& range,
                                             v1::SelectResponse& response) {
@@ -132,17 +157,17 @@ absl::StatusOr<Ranking> ParseSelectResponse(const v1::SelectRequest& request, in
   const v1::ArmSet& offered = request.arms();
   const bool with_ids = !offered.has_inline_arms() && !offered.has_named_arms();
   const std::int64_t arms = ArmsOf(offered, dimension);
-  if (ranks < 1 || ranks > request.top_k() || response.scores_size() != ranks ||
+  if (!HasItsTokens(request, response) || response.scores_size() != ranks ||
       response.means_size() != ranks || response.widths_size() != ranks ||
       response.propensities_size() != ranks || response.arm_ids_size() != (with_ids ? ranks : 0) ||
       response.reward_windows_size() != (range ? 2 * ranks : 0) || response.point_size() != 0 ||
-      (response.arm_names_size() != 0 && response.arm_names_size() != ranks) ||
-      response.token().empty()) {
+      (response.arm_names_size() != 0 && response.arm_names_size() != ranks)) {
     return Internal("the server's selection does not fit the request");
   }
   Ranking ranking;
   ranking.posterior_version = response.posterior_version();
   ranking.token = std::move(*response.mutable_token());
+  ranking.slot_tokens.assign(response.slot_tokens().begin(), response.slot_tokens().end());
   ranking.notes.assign(response.notes().begin(), response.notes().end());
   ranking.arms.resize(ranks);
   for (int i = 0; i < ranks; ++i) {

@@ -25,9 +25,10 @@ struct Ranking {
   std::vector<RankedArm> arms;  // best first, 1 to top_k; none of a point
   std::vector<double> point;    // d, or none
   std::uint64_t posterior_version = 0;
-  std::string token;     // of the server's Select
-  std::string features;  // of every ranked arm, of a selection on the device
-  std::string windows;   // as Handle::windows
+  std::string token;                     // of the server's Select; none with slots
+  std::vector<std::string> slot_tokens;  // with slots, one per ranked arm
+  std::string features;                  // of every ranked arm, of a selection on the device
+  std::string windows;                   // as Handle::windows
   std::vector<std::string> notes;
   FieldCount count;  // of values that were encoded here
 };
@@ -36,6 +37,11 @@ struct Ranking {
 absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                     std::string_view user, const Arms& arms,
                                                     const Ranks& ranks);
+
+// The same for `slots` arms that are shown at once, each a decision of its own.
+absl::StatusOr<v1::SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
+                                                   std::string_view user, const Arms& arms,
+                                                   int slots);
 
 // The request for a point has no arms. Errors: INVALID_ARGUMENT user.
 absl::StatusOr<v1::SelectRequest> MakePointRequest(const std::string& model, std::string_view user);

@@ -11,15 +11,20 @@ namespace bandana::device {
 namespace {
 
 constexpr std::string_view kMark = "bdh3";
+constexpr std::string_view kDeferredMark = "bdd1";  // with when and in which epoch it was made
 constexpr std::size_t kWindowBytes = 2 * sizeof(double);
 constexpr std::size_t kIdentityBytes = 16;
 
 }  // namespace
 
 std::string Encode(const Handle& handle) {
-  std::string out(kMark);
+  std::string out(handle.deferral ? kDeferredMark : kMark);
   out.append(handle.identity);
   ByteWriter writer(out);
+  if (handle.deferral) {
+    writer.I64(absl::ToUnixMicros(handle.deferral->decided));
+    writer.U64(handle.deferral->epoch);
+  }
   writer.U64(static_cast<std::uint64_t>(handle.number));
   writer.U64(static_cast<std::uint64_t>(handle.policy));
   writer.U64(static_cast<std::uint64_t>(handle.ranks));
@@ -36,6 +41,10 @@ absl::StatusOr<Handle> DecodeHandle(std::string_view bytes) {
   const std::string_view mark = reader.Take(kMark.size());
   Handle handle;
   handle.identity = std::string(reader.Take(kIdentityBytes));
+  if (mark == kDeferredMark) {
+    const std::int64_t decided = reader.I64();
+    handle.deferral = {.decided = absl::FromUnixMicros(decided), .epoch = reader.U64()};
+  }
   handle.number = static_cast<DecisionNumber>(reader.U64());
   handle.policy = static_cast<PolicyId>(reader.U64());
   const std::uint64_t ranks = reader.U64();
@@ -44,7 +53,8 @@ absl::StatusOr<Handle> DecodeHandle(std::string_view bytes) {
   handle.token = std::string(reader.Block());
   handle.features = std::string(reader.Block());
   handle.windows = std::string(reader.Block());
-  if (mark != kMark || !reader.Done() || ranks < 1 || ranks > kTopKMax || shown >= ranks) {
+  const bool known = mark == kMark || mark == kDeferredMark;
+  if (!known || !reader.Done() || ranks < 1 || ranks > kTopKMax || shown >= ranks) {
     return InvalidArgument("selection.handle was not made by this SDK, or was changed");
   }
   handle.ranks = static_cast<int>(ranks);

@@ -2,15 +2,23 @@
 // application.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/src/store/tables.h"
 #include "common/mechanisms/reward_range.h"
 
 namespace bandana::device {
+
+// What a decision has that counts from its activation on. Until then its handle is all there is.
+struct Deferral {
+  absl::Time decided;
+  std::uint64_t epoch = 0;  // of the model
+};
 
 struct Handle {
   std::string identity;  // of the store, 16 bytes
@@ -20,12 +28,14 @@ struct Handle {
   int shown = 0;  // rank of the arm that the application shows, as it said in Select
   std::string user;
   // The server's token, or the packed arms of every rank (features.h) of a decision made on the
-  // device; both for a counter. None when the store holds the open decision.
+  // device; both for a counter. None when the store holds the open decision: with a reward window,
+  // unless it is deferred.
   std::string token;
   std::string features;
   // CENTRED_RANDOMIZER: low and high end of the window of every rank, ranks x 2 packed doubles, of
   // a decision made by the server.
   std::string windows;
+  std::optional<Deferral> deferral;
 };
 
 std::string Encode(const Handle& handle);

@@ -12,6 +12,11 @@ absl::Status UsedUp(const Account& account) {
                             account.events_max);
 }
 
+absl::Status TooFewLeft(const Account& account, std::uint64_t left, std::uint64_t events) {
+  return FailedPrecondition("the user has ", left, " events left, and the decision is ", events,
+                            ": events_per_user_max is ", account.events_max);
+}
+
 // events <= 64, and a cost beyond 2^56 units is an epsilon beyond 65536: it stays there.
 std::uint64_t SaturatingProduct(std::uint64_t cost, std::uint64_t events) {
   return std::min(cost, std::uint64_t{1} << 56) * events;
@@ -66,14 +71,21 @@ absl::StatusOr<Ledger::Grant> Ledger::Take(Tables& tables, const Account& accoun
   return Grant::kGranted;
 }
 
-absl::Status Ledger::DebitOne(Tables& tables, const Account& account) {
-  if (account.events_max > 0) {
-    const std::uint64_t debited = Debited(tables, account);
-    if (debited + 1 >= account.events_max) MarkExhausted(account.model, account.user);
-    if (debited >= account.events_max) return UsedUp(account);
+absl::Status Ledger::MayDebit(Tables& tables, const Account& account, std::uint64_t events) const {
+  if (account.events_max == 0) return absl::OkStatus();
+  const std::uint64_t debited = Debited(tables, account);
+  if (debited >= account.events_max) return UsedUp(account);
+  const std::uint64_t left = account.events_max - debited;
+  return events <= left ? absl::OkStatus() : TooFewLeft(account, left, events);
+}
+
+absl::Status Ledger::Debit(Tables& tables, const Account& account, std::uint64_t events) {
+  const absl::Status may = MayDebit(tables, account, events);
+  if (may.ok()) DebitEvents(tables, account, events);
+  if (account.events_max > 0 && Debited(tables, account) >= account.events_max) {
+    MarkExhausted(account.model, account.user);
   }
-  DebitEvents(tables, account, 1);
-  return absl::OkStatus();
+  return may;
 }
 
 void Ledger::DebitStream(Tables& tables, const Account& account, const StreamRow& stream,

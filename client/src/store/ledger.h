@@ -43,8 +43,11 @@ class Ledger {
   // Errors: FAILED_PRECONDITION the user's events are used up.
   absl::StatusOr<Grant> Take(Tables& tables, const Account& account);
 
-  // Debits one event in this transaction; the draw comes in a later one. Same errors.
-  absl::Status DebitOne(Tables& tables, const Account& account);
+  // Debits so many events in this transaction, all or none; their draws come in later ones. Errors:
+  // FAILED_PRECONDITION the user has fewer left.
+  absl::Status Debit(Tables& tables, const Account& account, std::uint64_t events);
+  // The error that Debit would have, and no debit.
+  absl::Status MayDebit(Tables& tables, const Account& account, std::uint64_t events) const;
 
   // Debits a whole counter stream in this transaction: rho of all its steps, in units of
   // PrivacyTotals::kUnit. The first draw comes in a later one, when IsDurable says so.

@@ -1,112 +1,141 @@
 #include "server/service/decisions/answer_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
-#include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "server/log/sqlite.h"
 #include "server/log/wal_check.h"
+#include "server/service/decisions/answer_rows.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
-constexpr char kSchema[] =
-    "BEGIN IMMEDIATE; PRAGMA user_version = 1;"
-    "CREATE TABLE answers(name BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID; COMMIT;";
+constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersionInClear = 1;
+constexpr char kTables[] =
+    "PRAGMA user_version = 2;"
+    "CREATE TABLE sealed_answers(number INTEGER PRIMARY KEY, key INTEGER NOT NULL, "
+    "answer BLOB NOT NULL);";
+constexpr char kPut[] = "INSERT OR REPLACE INTO sealed_answers VALUES(?, ?, ?)";
 
-// All fields, and the first 8 bytes of SHA-256 over the name and them.
-std::string Encode(const Sha256Digest& key, const NamedAnswer& answer) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.Fixed(answer.content);
-  out.I64(absl::ToUnixMicros(answer.until));
-  out.Block(answer.maker);
-  out.Fixed(answer.instance);
-  out.Fixed(answer.user);
-  out.Block(answer.answer);
-  const Sha256Digest check = Sha256Of(std::string(AsChars(key)) + bytes);
-  out.Fixed(std::span(check).first(8));
-  return bytes;
+absl::Status Put(SqliteStatement& put, const SealedRow& row) {
+  return put.Bind(1, row.number)
+      .Bind(2, std::int64_t{row.key})
+      .Bind(3, std::string_view(row.bytes))
+      .Run();
 }
 
-absl::StatusOr<NamedAnswer> Decode(const Sha256Digest& key, std::string_view bytes) {
-  constexpr std::size_t kCheckBytes = 8;
-  if (bytes.size() < kCheckBytes) return DataLoss("a named decision is truncated");
-  const std::string_view body = bytes.substr(0, bytes.size() - kCheckBytes);
-  const Sha256Digest check = Sha256Of(std::string(AsChars(key)) + std::string(body));
-  if (std::memcmp(check.data(), bytes.data() + body.size(), kCheckBytes) != 0) {
-    return DataLoss("a named decision has a wrong checksum");
-  }
-  NamedAnswer answer;
-  ByteReader in(body);
-  in.Fixed(answer.content);
-  answer.until = absl::FromUnixMicros(in.I64());
-  answer.maker = std::string(in.Block());
-  in.Fixed(answer.instance);
-  in.Fixed(answer.user);
-  answer.answer = std::string(in.Block());
-  if (!in.Done()) return DataLoss("a named decision has a wrong length");
-  return answer;
+absl::StatusOr<std::int64_t> VersionOf(SqliteConnection& connection) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection.Prepare("PRAGMA user_version"));
+  BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
+  return row ? version.Int(0) : -1;
 }
 
 }  // namespace
 
-absl::StatusOr<AnswerStore> AnswerStore::Open(const std::string& path) {
+std::size_t AnswerStore::DigestHash::operator()(const Sha256Digest& digest) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, digest.data(), sizeof hash);
+  return hash;
+}
+
+absl::StatusOr<AnswerStore> AnswerStore::Open(const std::string& path, const AnswerKeys& keys) {
   BANDANA_RETURN_IF_ERROR(CheckWal(path + "-wal"));
   BANDANA_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, ""));
   BANDANA_RETURN_IF_ERROR(connection.Exec("PRAGMA wal_autocheckpoint = 1000;"));
-  std::int64_t found = 0;
-  {
-    BANDANA_ASSIGN_OR_RETURN(SqliteStatement version, connection.Prepare("PRAGMA user_version"));
-    BANDANA_ASSIGN_OR_RETURN(const bool row, version.Step());
-    found = row ? version.Int(0) : -1;
+  AnswerStore store(std::move(connection), keys);
+  BANDANA_ASSIGN_OR_RETURN(const std::int64_t found, VersionOf(store.connection_));
+  if (found == 0) {
+    BANDANA_RETURN_IF_ERROR(store.Transaction([&] { return store.connection_.Exec(kTables); }));
+  } else if (found == kVersionInClear) {
+    BANDANA_RETURN_IF_ERROR(store.Transaction([&] { return store.SealFormerRows(); }));
+    BANDANA_RETURN_IF_ERROR(store.connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  } else if (found != kVersion) {
+    return DataLoss("tables of unknown version ", found);
   }
-  if (found == 0) BANDANA_RETURN_IF_ERROR(connection.Exec(kSchema));
-  if (found != 0 && found != kVersion) return DataLoss("tables of unknown version ", found);
-  return AnswerStore(std::move(connection));
+  return store;
+}
+
+absl::Status AnswerStore::SealFormerRows() {
+  BANDANA_RETURN_IF_ERROR(connection_.Exec(kTables));
+  {
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement put, connection_.Prepare(kPut));
+    BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
+                             connection_.Prepare("SELECT name, answer FROM answers"));
+    for (std::int64_t number = 1;; ++number) {
+      BANDANA_ASSIGN_OR_RETURN(const bool found, rows.Step());
+      if (!found) break;
+      BANDANA_ASSIGN_OR_RETURN(const OpenRow row, ReadFormerRow(rows.Blob(0), rows.Blob(1)));
+      BANDANA_ASSIGN_OR_RETURN(const SealedRow sealed,
+                               SealRow(*keys_, number, row.first, row.second));
+      BANDANA_RETURN_IF_ERROR(Put(put, sealed));
+    }
+  }
+  return connection_.Exec("DROP TABLE answers");
 }
 
 absl::Status AnswerStore::ForEach(const Row& row) {
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement rows,
-                           connection_.Prepare("SELECT name, answer FROM answers"));
+                           connection_.Prepare("SELECT number, key, answer FROM sealed_answers"));
   for (;;) {
     BANDANA_ASSIGN_OR_RETURN(const bool found, rows.Step());
     if (!found) return absl::OkStatus();
-    Sha256Digest key;
-    if (rows.Blob(0).size() != key.size()) return DataLoss("a named decision has a wrong name");
-    std::memcpy(key.data(), rows.Blob(0).data(), key.size());
-    BANDANA_ASSIGN_OR_RETURN(NamedAnswer answer, Decode(key, rows.Blob(1)));
-    row(key, std::move(answer));
+    const std::int64_t number = rows.Int(0);
+    next_ = std::max(next_, number + 1);
+    BANDANA_ASSIGN_OR_RETURN(std::optional<OpenRow> open,
+                             OpenSealedRow(*keys_, {.number = number,
+                                                    .key = static_cast<std::uint32_t>(rows.Int(1)),
+                                                    .bytes = std::string(rows.Blob(2))}));
+    if (!open) {
+      lost_.push_back(number);
+      continue;
+    }
+    if (!numbers_.emplace(open->first, number).second) {
+      return DataLoss("a named decision is there twice");
+    }
+    row(open->first, std::move(open->second));
   }
 }
 
-absl::Status AnswerStore::Write(const std::vector<AnswerChange>& changes) {
-  BANDANA_ASSIGN_OR_RETURN(SqliteStatement put,
-                           connection_.Prepare("INSERT OR REPLACE INTO answers VALUES(?, ?)"));
+absl::Status AnswerStore::Write(const std::vector<AnswerChange>& changes, RowNumbers& added) {
+  BANDANA_ASSIGN_OR_RETURN(SqliteStatement put, connection_.Prepare(kPut));
   BANDANA_ASSIGN_OR_RETURN(SqliteStatement remove,
-                           connection_.Prepare("DELETE FROM answers WHERE name = ?"));
+                           connection_.Prepare("DELETE FROM sealed_answers WHERE number = ?"));
+  for (const std::int64_t number : lost_) BANDANA_RETURN_IF_ERROR(remove.Bind(1, number).Run());
   for (const AnswerChange& change : changes) {
-    const std::span<const std::byte> key(change.key);
+    const auto known = numbers_.find(change.key);
     if (change.answer) {
-      const std::string bytes = Encode(change.key, *change.answer);
-      BANDANA_RETURN_IF_ERROR(put.Bind(1, key).Bind(2, std::string_view(bytes)).Run());
-    } else {
-      BANDANA_RETURN_IF_ERROR(remove.Bind(1, key).Run());
+      const std::int64_t number = known == numbers_.end() ? next_++ : known->second;
+      BANDANA_ASSIGN_OR_RETURN(const SealedRow row,
+                               SealRow(*keys_, number, change.key, *change.answer));
+      BANDANA_RETURN_IF_ERROR(Put(put, row));
+      added.emplace(change.key, number);
+    } else if (known != numbers_.end()) {
+      BANDANA_RETURN_IF_ERROR(remove.Bind(1, known->second).Run());
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status AnswerStore::Apply(const std::vector<AnswerChange>& changes, bool erase) {
+absl::Status AnswerStore::Transaction(const std::function<absl::Status()>& write) {
   BANDANA_RETURN_IF_ERROR(connection_.Exec("BEGIN IMMEDIATE"));
-  absl::Status done = Write(changes);
+  absl::Status done = write();
   if (done.ok()) done = connection_.Exec("COMMIT");
   // A failed rollback shows at the next BEGIN.
   if (!done.ok() && connection_.InTransaction()) connection_.Exec("ROLLBACK").IgnoreError();
-  BANDANA_RETURN_IF_ERROR(done);
+  return done;
+}
+
+absl::Status AnswerStore::Apply(const std::vector<AnswerChange>& changes, bool erase) {
+  RowNumbers added;
+  BANDANA_RETURN_IF_ERROR(Transaction([&] { return Write(changes, added); }));
+  lost_.clear();
+  for (const AnswerChange& change : changes) {
+    if (!change.answer) numbers_.erase(change.key);
+  }
+  numbers_.merge(added);
   return erase ? connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)") : absl::OkStatus();
 }
 

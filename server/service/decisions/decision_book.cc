@@ -18,7 +18,7 @@ namespace bandana::server {
 namespace {
 
 // What an entry costs beside its answer, at least.
-constexpr std::uint64_t kEntryBytes = 320;
+constexpr std::uint64_t kEntryBytes = 400;
 // Between two transactions: what comes meanwhile shares the next one's sync.
 constexpr auto kGroupTime = std::chrono::milliseconds(10);
 constexpr auto kRetryTime = std::chrono::seconds(1);
@@ -50,21 +50,22 @@ std::uint64_t BytesOf(const NamedAnswer& answer) {
 class DecisionBook::Body {
  public:
   Body(Options options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), bytes_max_(options_.bytes_max) {}
+      : options_(std::move(options)), clock_(clock), limits_(options_.limits) {}
   ~Body();
 
   absl::Status Load();
   absl::StatusOr<std::optional<std::string>> Take(const Sha256Digest& key,
                                                   const Sha256Digest& content,
+                                                  std::string_view caller,
                                                   const IsServed& is_served);
   std::optional<std::string> Find(const Sha256Digest& key);
   void Keep(const Sha256Digest& key, NamedAnswer answer);
   void GiveUp(const Sha256Digest& key);
   absl::Status ForgetUsers(const std::array<std::byte, 16>& instance,
                            std::span<const std::string> users);
-  void SetBytesMax(std::uint64_t bytes_max) {
+  void SetLimits(const Limits& limits) {
     const std::lock_guard lock(mutex_);
-    bytes_max_ = bytes_max;
+    limits_ = limits;
   }
   Figures figures() const;
 
@@ -81,6 +82,7 @@ class DecisionBook::Body {
   void Insert(const Sha256Digest& key, NamedAnswer answer);
   Entries::iterator Erase(Entries::iterator entry);
   void DropExpired(int most);
+  absl::Status CheckRoom(std::string_view caller);
   // Writes what waits, `lock` let go of meanwhile. Errors: of the store; it waits on then.
   absl::Status Write(std::unique_lock<std::mutex>& lock, bool erase);
 
@@ -97,7 +99,8 @@ class DecisionBook::Body {
   Expiries expiries_;
   std::unordered_set<Sha256Digest, DigestHash> claimed_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t bytes_max_;
+  std::unordered_map<Sha256Digest, std::uint64_t, DigestHash> bytes_of_;  // by caller
+  Limits limits_;
   std::uint64_t refused_ = 0;
   std::unordered_set<Sha256Digest, DigestHash> unwritten_;  // names that the file has otherwise
   bool stop_ = false;
@@ -115,7 +118,7 @@ DecisionBook::Body::~Body() {
 
 absl::Status DecisionBook::Body::Load() {
   if (options_.path.empty()) return absl::OkStatus();
-  absl::StatusOr<AnswerStore> store = AnswerStore::Open(options_.path);
+  absl::StatusOr<AnswerStore> store = AnswerStore::Open(options_.path, *options_.keys);
   if (!store.ok()) return Annotate(store.status(), options_.path);
   store_ = *std::move(store);
   const absl::Time now = clock_.Now();
@@ -134,12 +137,17 @@ absl::Status DecisionBook::Body::Load() {
 
 void DecisionBook::Body::Insert(const Sha256Digest& key, NamedAnswer answer) {
   bytes_ += BytesOf(answer);
+  bytes_of_[answer.caller] += BytesOf(answer);
   const auto expiry = expiries_.emplace(answer.until, key);
   entries_[key] = {std::move(answer), expiry};
 }
 
 DecisionBook::Body::Entries::iterator DecisionBook::Body::Erase(Entries::iterator entry) {
-  bytes_ -= BytesOf(entry->second.answer);
+  const NamedAnswer& answer = entry->second.answer;
+  bytes_ -= BytesOf(answer);
+  const auto of_caller = bytes_of_.find(answer.caller);
+  of_caller->second -= BytesOf(answer);
+  if (of_caller->second == 0) bytes_of_.erase(of_caller);
   expiries_.erase(entry->second.expiry);
   if (entry->second.stored) {
     unwritten_.insert(entry->first);
@@ -156,8 +164,25 @@ void DecisionBook::Body::DropExpired(int most) {
   }
 }
 
+absl::Status DecisionBook::Body::CheckRoom(std::string_view caller) {
+  constexpr char kServedWithout[] = "; decisions without an id are served";
+  if (bytes_ >= limits_.bytes_max) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("decision_id: as many named decisions are remembered as fit "
+                     "(limits.decision_ids_mib_max)",
+                     kServedWithout));
+  }
+  const auto own = bytes_of_.find(Sha256Of(caller));
+  if (own == bytes_of_.end() || own->second < limits_.caller_bytes_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("decision_id: this caller has as many named decisions as one may "
+                   "(a quarter of limits.decision_ids_mib_max)",
+                   kServedWithout));
+}
+
 absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256Digest& key,
                                                                     const Sha256Digest& content,
+                                                                    std::string_view caller,
                                                                     const IsServed& is_served) {
   const std::lock_guard lock(mutex_);
   DropExpired(kExpiredPerCall);
@@ -177,11 +202,9 @@ absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256
   if (claimed_.contains(key)) {
     return Unavailable("decision_id: is being answered at this moment; try again");
   }
-  if (bytes_ >= bytes_max_) {
+  if (absl::Status room = CheckRoom(caller); !room.ok()) {
     ++refused_;
-    return absl::ResourceExhaustedError(
-        "decision_id: as many named decisions are remembered as fit "
-        "(limits.decision_ids_mib_max); decisions without an id are served");
+    return room;
   }
   claimed_.insert(key);
   return std::nullopt;
@@ -270,7 +293,8 @@ void DecisionBook::Body::Run() {
 
 DecisionBook::Figures DecisionBook::Body::figures() const {
   const std::lock_guard lock(mutex_);
-  return {.ids = entries_.size(), .bytes = bytes_, .bytes_max = bytes_max_, .refused = refused_};
+  return {
+      .ids = entries_.size(), .bytes = bytes_, .bytes_max = limits_.bytes_max, .refused = refused_};
 }
 
 DecisionBook::DecisionBook(std::unique_ptr<Body> body) : body_(std::move(body)) {}
@@ -289,15 +313,17 @@ DecisionBook::Claim::~Claim() {
 
 void DecisionBook::Claim::Keep(NamedAnswer answer) {
   answer.content = content_;
+  answer.caller = caller_;
   std::exchange(book_, nullptr)->body_->Keep(key_, std::move(answer));
 }
 
 absl::StatusOr<std::variant<std::string, DecisionBook::Claim>> DecisionBook::Take(
     const DecisionName& name, const Sha256Digest& content, const IsServed& is_served) {
   const Sha256Digest key = KeyOf(name);
-  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> known, body_->Take(key, content, is_served));
+  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> known,
+                           body_->Take(key, content, name.caller, is_served));
   if (known) return *std::move(known);
-  return Claim(this, key, content);
+  return Claim(this, key, content, Sha256Of(name.caller));
 }
 
 std::optional<std::string> DecisionBook::Find(const DecisionName& name) {
@@ -309,7 +335,7 @@ absl::Status DecisionBook::ForgetUsers(const std::array<std::byte, 16>& instance
   return body_->ForgetUsers(instance, users);
 }
 
-void DecisionBook::SetBytesMax(std::uint64_t bytes_max) { body_->SetBytesMax(bytes_max); }
+void DecisionBook::SetLimits(const Limits& limits) { body_->SetLimits(limits); }
 
 DecisionBook::Figures DecisionBook::figures() const { return body_->figures(); }
 

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/sha256.h"
+#include "server/service/decisions/answer_keys.h"
 
 namespace bandana::server {
 
@@ -36,6 +37,7 @@ struct NamedAnswer {
   std::string maker;                     // the model that decided
   std::array<std::byte, 16> instance{};  // its instance
   Sha256Digest user{};                   // of its id
+  Sha256Digest caller{};                 // of the name of who asked; zeros: not known
   std::string answer;                    // the response, as it was sent
 };
 
@@ -50,14 +52,21 @@ using IsServed =
 // Threads: all methods are safe; only ForgetUsers waits for the disk.
 class DecisionBook {
  public:
+  // How much memory answers may take.
+  struct Limits {
+    std::uint64_t bytes_max = std::uint64_t{256} << 20;
+    // What one caller has named takes less than this, so that nobody fills the book for all.
+    std::uint64_t caller_bytes_max = bytes_max / 4;
+  };
   struct Options {
-    std::string path;                                    // "": in memory alone
-    std::uint64_t bytes_max = std::uint64_t{256} << 20;  // of memory
+    std::string path;                  // "": in memory alone
+    const AnswerKeys* keys = nullptr;  // seal what is in the file; needed with a path
+    Limits limits;
     bool stepped = false;  // no thread: whoever keeps an answer writes it
     std::function<void(const std::string&)> warn = [](const std::string&) {};
   };
-  // Reads what the file has. `clock` must outlive the book. Errors: DATA_LOSS a damaged file;
-  // UNAVAILABLE I/O.
+  // Reads what the file has, but for answers whose key is gone: their tokens are no longer good.
+  // `clock` and the keys must outlive the book. Errors: DATA_LOSS a damaged file; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<DecisionBook>> Open(Options options, const Clock& clock);
   ~DecisionBook();
   DecisionBook(const DecisionBook&) = delete;
@@ -67,24 +76,30 @@ class DecisionBook {
   class Claim {
    public:
     Claim(Claim&& other) noexcept
-        : book_(std::exchange(other.book_, nullptr)), key_(other.key_), content_(other.content_) {}
+        : book_(std::exchange(other.book_, nullptr)),
+          key_(other.key_),
+          content_(other.content_),
+          caller_(other.caller_) {}
     Claim& operator=(Claim&&) = delete;
     ~Claim();
-    // `answer.content` is filled in.
+    // `answer.content` and `answer.caller` are filled in.
     void Keep(NamedAnswer answer);
 
    private:
     friend class DecisionBook;
-    Claim(DecisionBook* book, const Sha256Digest& key, const Sha256Digest& content)
-        : book_(book), key_(key), content_(content) {}
+    Claim(DecisionBook* book, const Sha256Digest& key, const Sha256Digest& content,
+          const Sha256Digest& caller)
+        : book_(book), key_(key), content_(content), caller_(caller) {}
     DecisionBook* book_;
     Sha256Digest key_;
     Sha256Digest content_;
+    Sha256Digest caller_;
   };
 
   // The answer that was given under the name, or the claim to give one. One of a model that is not
   // served any more does not count. Errors: ALREADY_EXISTS the name is of another request;
-  // RESOURCE_EXHAUSTED no further name fits; UNAVAILABLE it is being answered at this moment.
+  // RESOURCE_EXHAUSTED no further name fits, or none of this caller; UNAVAILABLE it is being
+  // answered at this moment.
   absl::StatusOr<std::variant<std::string, Claim>> Take(const DecisionName& name,
                                                         const Sha256Digest& content,
                                                         const IsServed& is_served);
@@ -97,7 +112,7 @@ class DecisionBook {
                            std::span<const std::string> users);
 
   // For names from now on.
-  void SetBytesMax(std::uint64_t bytes_max);
+  void SetLimits(const Limits& limits);
 
   struct Figures {
     std::uint64_t ids = 0;

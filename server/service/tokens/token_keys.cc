@@ -46,7 +46,8 @@ absl::StatusOr<StoredKey> MakeKey(absl::Time now, const std::vector<StoredKey>& 
 
 std::shared_ptr<TokenKey> ToTokenKey(const StoredKey& stored) {
   static std::atomic<std::uint64_t> next_serial{1};
-  auto key = std::make_shared<TokenKey>(AeadKey(stored.secret));
+  auto key = std::make_shared<TokenKey>(AeadKey(stored.secret),
+                                        AeadKey::Derive(stored.secret, "bandana named answers 1"));
   key->id = stored.id;
   key->created = stored.created;
   key->serial = next_serial.fetch_add(1, std::memory_order_relaxed);
@@ -87,6 +88,8 @@ class TokenKeys::Impl {
   }
 
   std::shared_ptr<const TokenKey> Find(std::uint32_t id) const { return FindIn(*ring_.load(), id); }
+
+  std::shared_ptr<const TokenKey> Present() const { return ring_.load()->sealing; }
 
   absl::Status Maintain() {
     absl::Status status = Upkeep();
@@ -270,6 +273,7 @@ absl::StatusOr<std::shared_ptr<const TokenKey>> TokenKeys::TakeSealingKey() {
   return impl_->TakeSealingKey();
 }
 std::shared_ptr<const TokenKey> TokenKeys::Find(std::uint32_t id) const { return impl_->Find(id); }
+std::shared_ptr<const TokenKey> TokenKeys::Present() const { return impl_->Present(); }
 absl::Status TokenKeys::Maintain() { return impl_->Maintain(); }
 absl::Status TokenKeys::status() const { return impl_->status(); }
 

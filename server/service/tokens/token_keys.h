@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +22,13 @@ namespace bandana::server {
 
 // One key of tokens. Not copyable.
 struct TokenKey {
-  explicit TokenKey(AeadKey key) : secret(std::move(key)) {}
+  TokenKey(AeadKey key, std::optional<AeadKey> of_answers)
+      : secret(std::move(key)), answers(std::move(of_answers)) {}
 
   std::uint32_t id = 0;  // in clear in every token
   const AeadKey secret;
+  // Derived from it: seals answers that are kept in a file. Nothing when OpenSSL failed.
+  const std::optional<AeadKey> answers;
   absl::Time created;
   std::uint64_t serial = 0;  // unique in this process: what per-thread cipher caches go by
   mutable std::atomic<std::int64_t> seals_left{0};  // tokens this process may still seal with it
@@ -74,6 +78,8 @@ class TokenKeys {
   absl::StatusOr<std::shared_ptr<const TokenKey>> TakeSealingKey();
   // The key of this id, or nullptr.
   std::shared_ptr<const TokenKey> Find(std::uint32_t id) const;
+  // The key that seals at present, for what is derived from it: no token may be sealed with it.
+  std::shared_ptr<const TokenKey> Present() const;
 
   // One round of upkeep: follow the file, rotate by age or count, drop what is too old, reserve.
   absl::Status Maintain();

@@ -34,8 +34,13 @@ class WatchedMechanism final : public EventMechanism {
                    const std::optional<RewardRange>& window) const override {
     return own_->Hold(reward, window);
   }
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user) const override {
-    return own_->Debit(transaction, user);
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
+                     int events) const override {
+    return own_->Debit(transaction, user, events);
+  }
+  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+                        int events) const override {
+    return own_->MayDebit(transaction, user, events);
   }
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held,

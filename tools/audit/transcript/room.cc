@@ -10,6 +10,7 @@
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/model_page.h"
 #include "server/ops/observation/status_page.h"
+#include "server/service/answer_keys_of_tokens.h"
 #include "server/service/transport/call_log.h"
 
 namespace bandana::audit {
@@ -80,10 +81,12 @@ absl::Status Room::Start() {
   BANDANA_ASSIGN_OR_RETURN(keys_, server::TokenKeys::Open(keys, *options_.clock));
   tokens_ = std::make_unique<server::TokenCodec>(*keys_);
   BANDANA_ASSIGN_OR_RETURN(models_, OpenModels());
+  answer_keys_ = std::make_unique<server::AnswerKeysOfTokens>(*keys_);
   BANDANA_ASSIGN_OR_RETURN(
-      book_,
-      server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite", .stepped = true},
-                                 *options_.clock));
+      book_, server::DecisionBook::Open({.path = options_.folder + "/decisions.sqlite",
+                                         .keys = answer_keys_.get(),
+                                         .stepped = true},
+                                        *options_.clock));
   recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
                                          *options_.clock, book_.get());
   for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));

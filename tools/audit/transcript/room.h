@@ -74,6 +74,7 @@ class Room {
   std::unique_ptr<server::TokenKeys> keys_;
   std::unique_ptr<server::TokenCodec> tokens_;
   std::unique_ptr<server::ModelRegistry> models_;
+  std::unique_ptr<server::AnswerKeys> answer_keys_;
   std::unique_ptr<server::DecisionBook> book_;
   std::unique_ptr<server::Handlers> recommender_;
   server::Metrics metrics_;

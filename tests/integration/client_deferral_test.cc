@@ -1,0 +1,247 @@
+// Decisions that count from their activation on: before it they are nothing but a ranking.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bandana/client.h"
+#include "client/src/seams.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_recommender.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bandana::device {
+namespace {
+
+using ::bandana::testing::ContextModelSpec;
+using ::bandana::testing::CounterModelSpec;
+using ::bandana::testing::Eventually;
+using ::bandana::testing::FakeClock;
+using ::bandana::testing::FakeRecommender;
+using ::bandana::testing::IsOk;
+using ::bandana::testing::LocalSpec;
+using ::bandana::testing::RawSpec;
+using ::bandana::testing::StatusIs;
+using ::bandana::testing::TempDir;
+using ::bandana::testing::WindowSpec;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Code = absl::StatusCode;
+
+const std::vector<double> kArms = {1, 0, 0, 1};
+constexpr absl::Duration kWindow = absl::Seconds(80);
+// Close, guard and the longest jitter.
+constexpr absl::Duration kLeft = absl::Seconds(80 + 10 + 1);
+
+PublicSpec Windowed(PublicSpec spec) {
+  spec.one_per_decision = false;
+  spec.reward_window = RewardWindowSpec{kWindow, 0.0};
+  return spec;
+}
+
+class ClientDeferralTest : public ::testing::Test {
+ protected:
+  ClientDeferralTest() : server_(WindowSpec(kWindow, 0.0)) {}
+
+  std::unique_ptr<Client> MustConnect() {
+    auto store = DeviceStore::Open(folder_.File("device.db"));
+    EXPECT_THAT(store, IsOk());
+    ClientOptions options;
+    options.target = server_.target();
+    options.model = "fake";
+    options.policy = PrivacyPolicy::AcceptAnything();
+    options.backoff_min = absl::Milliseconds(1);
+    options.backoff_max = absl::Milliseconds(20);
+    Seams seams;
+    seams.clock = &clock_;
+    seams.recheck = absl::Milliseconds(2);
+    auto client = Connect(options, *store, seams);
+    EXPECT_THAT(client, IsOk());
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+  static Selection Defer(Client& client) {
+    auto selection = client.SelectDeferred("u", Arms::Inline(kArms));
+    EXPECT_THAT(selection, IsOk());
+    return selection.value_or(Selection());
+  }
+  // Long enough for several rechecks of the timer.
+  static void LetTheTimerLook() { absl::SleepFor(absl::Milliseconds(30)); }
+
+  TempDir folder_;
+  FakeRecommender server_;
+  FakeClock clock_;
+};
+
+TEST_F(ClientDeferralTest, CountsFromActivationOn) {
+  const auto client = MustConnect();
+  const Selection shown = Defer(*client);
+  Defer(*client);  // never shown
+  EXPECT_THAT(server_.selects(), SizeIs(2));
+  v1::SelectRequest sent;
+  ASSERT_TRUE(sent.ParseFromString(server_.selects()[0]));
+  EXPECT_FALSE(sent.deferred());  // the server knows of none
+  EXPECT_EQ(client->Spent("u")->events, 0);
+  EXPECT_EQ(client->Stats().reports_pending, 0);
+  clock_.Advance(absl::Hours(1));
+  LetTheTimerLook();
+  EXPECT_THAT(server_.deliveries(), IsEmpty());
+
+  ASSERT_THAT(client->Activate(shown), IsOk());
+  EXPECT_EQ(client->Spent("u")->events, 1);
+  EXPECT_EQ(client->Stats().reports_pending, 1);
+  clock_.Advance(kWindow - absl::Seconds(1));
+  ASSERT_THAT(client->Report(shown, 1.0), IsOk());
+  LetTheTimerLook();
+  EXPECT_THAT(server_.deliveries(), IsEmpty());
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+  EXPECT_EQ(server_.applied_reports()[0].token(), "token-1");
+  EXPECT_EQ(client->Stats().reports_defaulted, 0);
+  EXPECT_EQ(client->Spent("u")->events, 1);
+}
+
+TEST_F(ClientDeferralTest, AReactionNeitherActivatesNorIsKept) {
+  const auto client = MustConnect();
+  const Selection selection = Defer(*client);
+  EXPECT_THAT(client->Report(selection, 1.0),
+              StatusIs(Code::kFailedPrecondition, "the decision is deferred"));
+  clock_.Advance(kLeft);
+  LetTheTimerLook();
+  EXPECT_THAT(server_.deliveries(), IsEmpty());
+  EXPECT_EQ(client->Spent("u")->events, 0);
+  // From then on it is a decision like any other: without a reaction the default is drawn.
+  ASSERT_THAT(client->Activate(selection), IsOk());
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+  EXPECT_EQ(client->Stats().reports_defaulted, 1);
+}
+
+TEST_F(ClientDeferralTest, ARepeatedActivationChangesNothing) {
+  Selection selection;
+  {
+    const auto client = MustConnect();
+    selection = Defer(*client);
+    ASSERT_THAT(client->Activate(selection), IsOk());
+    clock_.Advance(absl::Seconds(60));
+    ASSERT_THAT(client->Activate(selection), IsOk());
+    EXPECT_EQ(client->Stats().reports_pending, 1);
+  }
+  const auto client = MustConnect();
+  ASSERT_THAT(client->Activate(selection), IsOk());
+  clock_.Advance(kLeft - absl::Seconds(60));  // since the first
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+  ASSERT_THAT(client->Activate(selection), IsOk());
+  clock_.Advance(kLeft);
+  LetTheTimerLook();
+  EXPECT_THAT(server_.deliveries(), SizeIs(1));
+  EXPECT_EQ(client->Stats().reports_pending, 0);
+  EXPECT_EQ(client->Spent("u")->events, 1);
+}
+
+TEST_F(ClientDeferralTest, CanBeActivatedAfterARestart) {
+  Selection selection;
+  {
+    const auto client = MustConnect();
+    selection = Defer(*client);
+  }
+  const auto client = MustConnect();
+  ASSERT_THAT(client->Activate(selection), IsOk());
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+}
+
+TEST_F(ClientDeferralTest, WhatTheServerWouldNotTakeIsNotActivated) {
+  const auto client = MustConnect();
+  const Selection old = Defer(*client);
+  clock_.Advance(absl::Hours(24) - kLeft - absl::Seconds(11));  // token_lifetime, retry
+  ASSERT_THAT(client->Activate(Defer(*client)), IsOk());
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_THAT(client->Activate(old),
+              StatusIs(Code::kFailedPrecondition, "the decision is too old to be activated"));
+  EXPECT_EQ(client->Spent("u")->events, 1);
+  EXPECT_EQ(client->Stats().reports_pending, 1);
+}
+
+TEST_F(ClientDeferralTest, AnActivationIsPaidOrRefused) {
+  PublicSpec spec = WindowSpec(kWindow, 0.0);
+  spec.events_per_user_max = 1;
+  server_.SetSpec(spec);
+  const auto client = MustConnect();
+  const Selection first = Defer(*client);
+  const Selection second = Defer(*client);
+  ASSERT_THAT(client->Activate(second), IsOk());
+  EXPECT_THAT(client->Activate(first),
+              StatusIs(Code::kFailedPrecondition, "the user's events are used up"));
+  EXPECT_EQ(client->Spent("u")->events, 1);
+  EXPECT_EQ(client->Stats().reports_pending, 1);
+  EXPECT_THAT(client->Report(first, 1.0), StatusIs(Code::kFailedPrecondition, "the decision is"));
+}
+
+TEST_F(ClientDeferralTest, AnotherEpochEndsIt) {
+  PublicSpec spec = Windowed(CounterModelSpec());
+  server_.SetSpec(spec);
+  Selection selection;
+  {
+    const auto client = MustConnect();
+    selection = Defer(*client);
+  }
+  server_.SetEpoch(2);
+  const auto client = MustConnect();
+  EXPECT_THAT(client->Activate(selection), StatusIs(Code::kFailedPrecondition, "the model is in"));
+  EXPECT_EQ(client->Spent("u")->events, 0);
+}
+
+TEST_F(ClientDeferralTest, WorksWithCountersAndPrivateContexts) {
+  server_.SetSpec(Windowed(CounterModelSpec()));
+  {
+    const auto client = MustConnect();
+    ASSERT_THAT(client->Activate(Defer(*client)), IsOk());
+    clock_.Advance(kLeft);
+    ASSERT_TRUE(Eventually([&] {
+      const auto streams = server_.streams();
+      return streams.size() == 1 && streams.begin()->second.step == 1;
+    }));
+  }
+  v1::GetPosteriorResponse posterior;
+  posterior.set_version(1);
+  posterior.add_alphas(0);
+  for (const double mean : {0.5, 0.25}) posterior.add_means(mean);
+  for (const double entry : {1.0, 0.0, 1.0}) posterior.add_covariances(entry);
+  server_.SetPosterior(posterior);
+  server_.SetSpec(Windowed(ContextModelSpec()));
+  const auto client = MustConnect();
+  const auto before = server_.selects().size();
+  ASSERT_TRUE(Eventually([&] { return client->SelectDeferred("u", Arms::Inline(kArms)).ok(); }));
+  ASSERT_THAT(client->Activate(Defer(*client)), IsOk());
+  EXPECT_EQ(server_.selects().size(), before);
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return server_.applied_contexts().size() == 1; }));
+}
+
+TEST_F(ClientDeferralTest, IsRefusedWhereNoWindowClosesHere) {
+  PublicSpec central = WindowSpec(kWindow, 0.0);
+  central.mode = v1::CENTRAL_REWARD;
+  central.reward_window->grace = absl::Seconds(20);
+  const std::pair<PublicSpec, const char*> refused[] = {
+      {central, "the reward windows of model fake are closed by its server"},
+      {LocalSpec(), "model fake has no reward window"},
+      {RawSpec(), "model fake has no reward window"}};
+  for (const auto& [spec, why] : refused) {
+    server_.SetSpec(spec);
+    const auto client = MustConnect();
+    EXPECT_THAT(client->SelectDeferred("u", Arms::Inline(kArms)),
+                StatusIs(Code::kFailedPrecondition, why));
+    EXPECT_THAT(server_.selects(), IsEmpty());
+  }
+  // A selection that is not deferred counts already.
+  server_.SetSpec(RawSpec());
+  const auto client = MustConnect();
+  EXPECT_THAT(client->Activate(*client->Select("u", Arms::Inline(kArms))), IsOk());
+}
+
+}  // namespace
+}  // namespace bandana::device
