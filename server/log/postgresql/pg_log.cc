@@ -16,6 +16,8 @@
 #include "server/log/log_state.h"
 #include "server/log/postgresql/pg_batch.h"
 #include "server/log/postgresql/pg_lease.h"
+#include "server/log/postgresql/pg_pool.h"
+#include "server/log/postgresql/pg_reading.h"
 #include "server/log/postgresql/pg_tables.h"
 
 namespace bandana::server {
@@ -480,40 +482,23 @@ class PgLog final : public UpdateLog {
         std::min(end.sequence, sequence + static_cast<std::uint64_t>(entries_max));
     const int batches = std::clamp(entries_max / kEntriesPerBatch, 1, kBatchesRead);
     const std::lock_guard lock(reader_mutex_);
-    std::optional<LogPosition> at;
-    if (after != nullptr) at = *after;
-    while (sequence < through) {
-      BANDANA_ASSIGN_OR_RETURN(
-          const PgResult rows,
-          RunReader(kRead, {PgValue::Bytes(options_.id), Number(sequence), PgValue::Int(batches)}));
-      if (rows.rows() == 0) return DataLoss("log entry ", sequence + 1, " is missing");
-      for (int row = 0; row < rows.rows() && sequence < through; ++row) {
-        BANDANA_ASSIGN_OR_RETURN(const StoredBatch batch, DecodeBatchRow(rows, row));
-        if (batch.first > sequence + 1) return DataLoss("log entry ", sequence + 1, " is missing");
-        LogPosition here{.sequence = batch.first - 1, .hash = batch.hash_before};
-        for (const std::string& record : batch.records) {
-          if (at && here.sequence == at->sequence && here.hash != at->hash) {
-            return DataLoss("log entry ", here.sequence + 1, " does not continue the running hash");
-          }
-          here = {.sequence = here.sequence + 1, .hash = ChainHash(here.hash, record)};
-          if (here.sequence <= sequence) continue;
-          if (here.sequence > through) break;
-          at = here;
-          sequence = here.sequence;
-          LogEntry& entry = out.emplace_back(LogEntry{here, record});
-          if (batch.key != 0) {
-            absl::StatusOr<std::string> plain = seal_->Open(batch.key, record);
-            if (!plain.ok()) {
-              out.pop_back();
-              return Annotate(plain.status(), absl::StrCat("log entry ", here.sequence));
-            }
-            entry.record = *std::move(plain);
-          }
-        }
-      }
+    PgReading reading(sequence, after, through, end, seal_.get(), out);
+    absl::Status read;
+    while (read.ok() && !reading.done()) {
+      read = ReadBatches(reading.has_all() ? 1 : batches, reading);
     }
-    if (at && at->sequence == end.sequence && *at != end) {
-      return DataLoss("log entry ", end.sequence, " differs from the log's stored end");
+    if (!read.ok()) reading.DropUnconfirmed();
+    return read;
+  }
+  // Requires reader_mutex_.
+  absl::Status ReadBatches(int batches, PgReading& reading) const {
+    BANDANA_ASSIGN_OR_RETURN(const PgResult rows,
+                             RunReader(kRead, {PgValue::Bytes(options_.id), Number(reading.from()),
+                                               PgValue::Int(batches)}));
+    if (rows.rows() == 0) return DataLoss("log entry ", reading.from() + 1, " is missing");
+    for (int row = 0; !reading.done() && row < rows.rows(); ++row) {
+      BANDANA_ASSIGN_OR_RETURN(const StoredBatch batch, DecodeBatchRow(rows, row));
+      BANDANA_RETURN_IF_ERROR(reading.Take(batch));
     }
     return absl::OkStatus();
   }
@@ -560,34 +545,29 @@ class PgLog final : public UpdateLog {
   bool erase_ = false;
 };
 
-// Whoever opens, makes or removes a log has nothing to find out.
-absl::Status Plain(const absl::Status& status) {
-  return absl::IsUnknown(status) ? absl::UnavailableError(status.message()) : status;
-}
-
 }  // namespace
 
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start) {
   const auto connection = Connect(options.server);
-  if (!connection.ok()) return Plain(connection.status());
+  if (!connection.ok()) return WithoutUnknown(connection.status());
   const PgValue id = PgValue::Bytes(options.id);
   const absl::Status removed = (*connection)->Run(kRemove, {id}).status();
-  if (!removed.ok()) return Plain(removed);
+  if (!removed.ok()) return WithoutUnknown(removed);
   const PgValues made = {id, Number(start.sequence), HashValue(start.hash),
                          PgValue::Int(INT64_MIN)};
-  return Plain((*connection)->Run(kCreate, made).status());
+  return WithoutUnknown((*connection)->Run(kCreate, made).status());
 }
 
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options) {
   auto log = std::make_unique<PgLog>(options);
-  BANDANA_RETURN_IF_ERROR(Plain(log->Open()));
+  BANDANA_RETURN_IF_ERROR(WithoutUnknown(log->Open()));
   return log;
 }
 
 absl::Status RemovePgLog(const PgLogOptions& options) {
   const auto connection = Connect(options.server);
-  if (!connection.ok()) return Plain(connection.status());
-  return Plain((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
+  if (!connection.ok()) return WithoutUnknown(connection.status());
+  return WithoutUnknown((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
 }
 
 }  // namespace bandana::server
