@@ -24,6 +24,8 @@ bandana_test(NAME state_conformance_test SRCS fault/state_conformance_test.cc su
   support/postgres_server.cc DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
 bandana_test(NAME postgres_model_test SRCS fault/postgres_model_test.cc support/fault_proxy.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
+bandana_test(NAME postgres_users_test SRCS fault/postgres_users_test.cc support/postgres_server.cc
+  DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME postgres_restore_test SRCS fault/postgres_restore_test.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
 if(BANDANA_BUILD_TESTS)

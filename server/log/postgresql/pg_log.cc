@@ -29,6 +29,7 @@ constexpr int kEntriesPerBatch = 16;  // that a reader expects
 constexpr std::size_t kTailBytesMax = 16 << 20;
 constexpr int kBatchesDropped = 256;  // in one transaction
 constexpr std::uint64_t kBatchesPerKey = 256;
+constexpr absl::Duration kErasingPatience = absl::Minutes(10);
 
 constexpr char kCreate[] =
     "INSERT INTO bandana.logs VALUES"
@@ -464,11 +465,18 @@ class PgLog final : public UpdateLog {
     return true;
   }
 
-  // Rows that were dropped stand in their pages until they are swept out.
+  // Rows that were dropped stand in their pages until they are swept out, and their bytes until the
+  // pages are written again. Sealed records are nothing without their keys; plain ones, and the
+  // keys, go to fresh files.
   absl::StatusOr<bool> FinishErasing() {
     if (!erase_) return false;
-    BANDANA_RETURN_IF_ERROR(Reconnect());
-    const absl::Status swept = writer_->Exec("VACUUM bandana.batches, bandana.seal_keys");
+    PgOptions patient = options_.server;
+    patient.patience = kErasingPatience;
+    const auto connection = Connect(patient);
+    if (!connection.ok()) return Unknown(connection.status());
+    const absl::Status swept = (*connection)
+                                   ->Exec(seal_ == nullptr ? "VACUUM FULL bandana.batches"
+                                                           : "VACUUM FULL bandana.seal_keys");
     if (!swept.ok()) return Unknown(swept);
     erase_ = false;
     return false;
