@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace bandana {
@@ -41,10 +42,14 @@ absl::Status Internal(const Args&... args) {
   return absl::InternalError(absl::StrCat(args...));
 }
 
-// The same code with `context: ` before the message; OK stays OK.
+// The same code and payloads with `context: ` before the message; OK stays OK.
 inline absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));
+  absl::Status annotated(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    annotated.SetPayload(url, payload);
+  });
+  return annotated;
 }
 
 }  // namespace bandana

@@ -28,6 +28,13 @@ bandana_test(NAME cluster_test SRCS fault/cluster_test.cc support/fault_proxy.cc
   DEPS ${model_deps} bandana::test_server gRPC::grpc++ LABELS fault TIMEOUT 600)
 bandana_test(NAME postgres_model_test SRCS fault/postgres_model_test.cc support/fault_proxy.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
+bandana_test(NAME postgres_users_test SRCS fault/postgres_users_test.cc support/postgres_server.cc
+  DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
+bandana_test(NAME postgres_restore_test SRCS fault/postgres_restore_test.cc support/postgres_server.cc
+  DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
+if(BANDANA_BUILD_TESTS)
+  add_dependencies(postgres_restore_test bandana-ctl)
+endif()
 bandana_test(NAME log_engine_test SRCS unit/log_engine_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
   LABELS property TIMEOUT 300)

@@ -14,9 +14,7 @@
 #include "common/base/file.h"
 #include "server/log/log_engine.h"
 #include "server/log/log_reader.h"
-#include "server/log/postgresql/pg_engine.h"
-#include "tests/support/fault_proxy.h"
-#include "tests/support/postgres_server.h"
+#include "tests/support/shared_postgres.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -37,25 +35,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 namespace fs = std::filesystem;
-
-// One for all tests of this program.
-PostgresServer& Postgres() {
-  static auto* const server = new PostgresServer;
-  return *server;
-}
-
-std::string KeyFile(const TempDir& folder) {
-  std::string path = folder.File("key");
-  EXPECT_THAT(WriteFileDurably(path, std::string(64, 'a'), 0600), IsOk());
-  return path;
-}
-
-PgSettings SettingsFor(const std::string& connection, const std::string& holder = "one") {
-  return {.connection = connection,
-          .holder = holder,
-          .lease = absl::Milliseconds(900),
-          .patience = absl::Seconds(2)};
-}
 
 struct EngineKind {
   const char* name;
@@ -255,10 +234,6 @@ class PostgresTest : public ::testing::Test {
     proxy_ = FaultProxy::Start(Postgres().address());
     engine_ = MakePgEngine(SettingsFor(Through(*proxy_)));
     ASSERT_THAT(engine_->Create(folder_.path(), {}), IsOk());
-  }
-  static std::string Through(const FaultProxy& proxy) {
-    const std::string address = proxy.address();
-    return Postgres().connection(std::stoi(address.substr(address.find(':') + 1)));
   }
   absl::StatusOr<std::unique_ptr<UpdateLog>> Open(const std::string& holder = "one") {
     if (holder == "one") return engine_->Open(folder_.path(), {});

@@ -15,10 +15,8 @@
 #include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "server/log/log_engine.h"
-#include "server/log/postgresql/pg_engine.h"
 #include "server/log/state/state_store.h"
-#include "tests/support/fault_proxy.h"
-#include "tests/support/postgres_server.h"
+#include "tests/support/shared_postgres.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
@@ -48,25 +46,6 @@ using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
 using Rows = std::map<std::string, std::string>;
-
-// One for all tests of this program.
-PostgresServer& Postgres() {
-  static auto* const server = new PostgresServer;
-  return *server;
-}
-
-std::string KeyFile(const TempDir& folder, char digit = 'a') {
-  std::string path = folder.File(std::string("key") + digit);
-  EXPECT_THAT(WriteFileDurably(path, std::string(64, digit), 0600), IsOk());
-  return path;
-}
-
-PgSettings SettingsFor(const std::string& connection, const std::string& holder = "one") {
-  return {.connection = connection,
-          .holder = holder,
-          .lease = absl::Milliseconds(900),
-          .patience = absl::Seconds(1)};
-}
 
 std::string LongText(std::size_t bytes, std::uint64_t seed) {
   TestRng rng(seed);
@@ -387,9 +366,7 @@ class PostgresStateTest : public ::testing::Test {
       GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
     }
     proxy_ = FaultProxy::Start(Postgres().address());
-    const std::string address = proxy_->address();
-    const int port = std::stoi(address.substr(address.find(':') + 1));
-    PgSettings settings = SettingsFor(Postgres().connection(port));
+    PgSettings settings = SettingsFor(Through(*proxy_));
     settings.key_file = KeyFile(keys_);
     engine_ = MakePgEngine(settings);
     settings.connection = Postgres().connection();

@@ -73,6 +73,17 @@ TEST(Status, AnnotateKeepsTheCode) {
             DataLoss("model a: bad checksum").ToString());
 }
 
+TEST(Status, AnnotateKeepsWhatTheStatusCarries) {
+  absl::Status status = DataLoss("bad checksum");
+  status.SetPayload("one", absl::Cord("first"));
+  status.SetPayload("other", absl::Cord());
+  const absl::Status annotated = Annotate(status, "model a");
+  EXPECT_EQ(annotated.message(), "model a: bad checksum");
+  EXPECT_EQ(annotated.GetPayload("one"), absl::Cord("first"));
+  EXPECT_EQ(annotated.GetPayload("other"), absl::Cord());
+  EXPECT_FALSE(annotated.GetPayload("none").has_value());
+}
+
 TEST(Status, StringViewsConvertBothWays) {
   const std::string_view text("a\0b", 3);
   EXPECT_EQ(ToStd(ToAbsl(text)), text);

@@ -16,6 +16,7 @@
 #include "server/log/log_state.h"
 #include "server/log/postgresql/pg_batch.h"
 #include "server/log/postgresql/pg_lease.h"
+#include "server/log/postgresql/pg_pool.h"
 #include "server/log/postgresql/pg_reader.h"
 #include "server/log/postgresql/pg_tables.h"
 
@@ -26,6 +27,7 @@ namespace {
 constexpr std::size_t kTailBytesMax = 16 << 20;
 constexpr int kBatchesDropped = 256;  // in one transaction
 constexpr std::uint64_t kBatchesPerKey = 256;
+constexpr absl::Duration kErasingPatience = absl::Minutes(10);
 
 constexpr char kCreate[] =
     "INSERT INTO bandana.logs VALUES"
@@ -445,11 +447,18 @@ class PgLog final : public UpdateLog {
     return true;
   }
 
-  // Rows that were dropped stand in their pages until they are swept out.
+  // Rows that were dropped stand in their pages until they are swept out, and their bytes until the
+  // pages are written again. Sealed records are nothing without their keys; plain ones, and the
+  // keys, go to fresh files.
   absl::StatusOr<bool> FinishErasing() {
     if (!erase_) return false;
-    BANDANA_RETURN_IF_ERROR(Reconnect());
-    const absl::Status swept = writer_->Exec("VACUUM bandana.batches, bandana.seal_keys");
+    PgOptions patient = options_.server;
+    patient.patience = kErasingPatience;
+    const auto connection = Connect(patient);
+    if (!connection.ok()) return Unknown(connection.status());
+    const absl::Status swept = (*connection)
+                                   ->Exec(seal_ == nullptr ? "VACUUM FULL bandana.batches"
+                                                           : "VACUUM FULL bandana.seal_keys");
     if (!swept.ok()) return Unknown(swept);
     erase_ = false;
     return false;
@@ -481,11 +490,6 @@ class PgLog final : public UpdateLog {
   bool erase_ = false;
 };
 
-// Whoever opens, makes or removes a log has nothing to find out.
-absl::Status Plain(const absl::Status& status) {
-  return absl::IsUnknown(status) ? absl::UnavailableError(status.message()) : status;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options) {
@@ -498,25 +502,25 @@ absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options) {
 
 absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start) {
   const auto connection = Connect(options.server);
-  if (!connection.ok()) return Plain(connection.status());
+  if (!connection.ok()) return WithoutUnknown(connection.status());
   const PgValue id = PgValue::Bytes(options.id);
   const absl::Status removed = (*connection)->Run(kRemove, {id}).status();
-  if (!removed.ok()) return Plain(removed);
+  if (!removed.ok()) return WithoutUnknown(removed);
   const PgValues made = {id, Number(start.sequence), HashValue(start.hash),
                          PgValue::Int(INT64_MIN)};
-  return Plain((*connection)->Run(kCreate, made).status());
+  return WithoutUnknown((*connection)->Run(kCreate, made).status());
 }
 
 absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options) {
   auto log = std::make_unique<PgLog>(options);
-  BANDANA_RETURN_IF_ERROR(Plain(log->Open()));
+  BANDANA_RETURN_IF_ERROR(WithoutUnknown(log->Open()));
   return log;
 }
 
 absl::Status RemovePgLog(const PgLogOptions& options) {
   const auto connection = Connect(options.server);
-  if (!connection.ok()) return Plain(connection.status());
-  return Plain((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
+  if (!connection.ok()) return WithoutUnknown(connection.status());
+  return WithoutUnknown((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
 }
 
 }  // namespace bandana::server

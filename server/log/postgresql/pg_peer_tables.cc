@@ -1,6 +1,7 @@
 #include "server/log/postgresql/pg_peer_tables.h"
 
 #include "common/base/status.h"
+#include "server/log/postgresql/pg_schema.h"
 #include "server/log/postgresql/pg_state_tables.h"
 
 namespace bandana::server {
@@ -31,18 +32,9 @@ constexpr char kVersionOf[] = "SELECT version FROM bandana.peer_version";
 
 absl::Status EnsurePeerTables(PgConnection& connection) {
   BANDANA_RETURN_IF_ERROR(EnsureStateTables(connection));
-  BANDANA_ASSIGN_OR_RETURN(const PgResult found, connection.Run(kFind, {}));
-  if (found.Bytes(0, 0) != std::string_view("\1", 1)) {
-    const absl::Status made = connection.Exec(kMake);
-    // A transaction that failed must not stay open.
-    if (!made.ok()) connection.Exec("ROLLBACK").IgnoreError();
-    if (!made.ok()) return Annotate(made, "making the tables of servers");
-  }
-  BANDANA_ASSIGN_OR_RETURN(const PgResult row, connection.Run(kVersionOf, {}));
-  const std::int64_t version = row.rows() == 1 ? row.Int(0, 0) : 0;
-  if (version == kVersion) return absl::OkStatus();
-  return FailedPrecondition("PostgreSQL: the tables of servers in schema bandana have version ",
-                            version, ", this server needs ", kVersion);
+  return EnsurePart(
+      connection,
+      {.what = "servers", .make = kMake, .find = kFind, .version = kVersionOf, .needed = kVersion});
 }
 
 }  // namespace bandana::server

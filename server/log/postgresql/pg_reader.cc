@@ -1,11 +1,9 @@
 #include "server/log/postgresql/pg_reader.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "common/base/status.h"
-#include "server/log/log_state.h"
 #include "server/log/postgresql/pg_batch.h"
 
 namespace bandana::server {
@@ -16,10 +14,6 @@ constexpr int kEntriesPerBatch = 16;  // that a reader expects
 
 constexpr char kKeys[] = "SELECT id, wrapped FROM bandana.seal_keys WHERE log = $1";
 
-absl::Status Missing(std::uint64_t sequence) {
-  return DataLoss("log entry ", sequence, " is missing");
-}
-
 }  // namespace
 
 absl::Status PgReader::Read(std::uint64_t sequence, const LogPosition* after,
@@ -29,51 +23,36 @@ absl::Status PgReader::Read(std::uint64_t sequence, const LogPosition* after,
       std::min(end.sequence, sequence + static_cast<std::uint64_t>(entries_max));
   const int batches = std::clamp(entries_max / kEntriesPerBatch, 1, kBatchesRead);
   const std::lock_guard lock(mutex_);
-  std::optional<LogPosition> at;
-  if (after != nullptr) at = *after;
-  while (sequence < through) {
-    BANDANA_ASSIGN_OR_RETURN(
-        const PgResult rows,
-        Run(kReadBatches, {PgValue::Bytes(id_), PgValue::Int(static_cast<std::int64_t>(sequence)),
-                           PgValue::Int(batches)}));
-    if (rows.rows() == 0) return Missing(sequence + 1);
-    for (int row = 0; row < rows.rows() && sequence < through; ++row) {
-      BANDANA_ASSIGN_OR_RETURN(const StoredBatch batch, DecodeBatchRow(rows, row));
-      if (batch.first > sequence + 1) return Missing(sequence + 1);
-      LogPosition here{.sequence = batch.first - 1, .hash = batch.hash_before};
-      for (const std::string& record : batch.records) {
-        if (at && here.sequence == at->sequence && here.hash != at->hash) {
-          return DataLoss("log entry ", here.sequence + 1, " does not continue the running hash");
-        }
-        here = {.sequence = here.sequence + 1, .hash = ChainHash(here.hash, record)};
-        if (here.sequence <= sequence) continue;
-        if (here.sequence > through) break;
-        at = here;
-        sequence = here.sequence;
-        LogEntry& entry = out.emplace_back(LogEntry{here, record});
-        if (batch.key == 0) continue;
-        absl::StatusOr<std::string> plain = Open(batch.key, record);
-        if (!plain.ok()) {
-          out.pop_back();
-          return Annotate(plain.status(), absl::StrCat("log entry ", here.sequence));
-        }
-        entry.record = *std::move(plain);
-      }
-    }
+  PgReading reading(sequence, after, through, end, seal_, out);
+  absl::Status read;
+  while (read.ok() && !reading.done()) {
+    read = ReadBatches(reading.has_all() ? 1 : batches, reading);
   }
-  if (at && at->sequence == end.sequence && *at != end) {
-    return DataLoss("log entry ", end.sequence, " differs from the log's stored end");
+  if (!read.ok()) reading.DropUnconfirmed();
+  return read;
+}
+
+absl::Status PgReader::ReadBatches(int batches, PgReading& reading) const {
+  const auto from = static_cast<std::int64_t>(reading.from());
+  BANDANA_ASSIGN_OR_RETURN(
+      const PgResult rows,
+      Run(kReadBatches, {PgValue::Bytes(id_), PgValue::Int(from), PgValue::Int(batches)}));
+  if (rows.rows() == 0) return DataLoss("log entry ", from + 1, " is missing");
+  for (int row = 0; !reading.done() && row < rows.rows(); ++row) {
+    BANDANA_ASSIGN_OR_RETURN(const StoredBatch batch, DecodeBatchRow(rows, row));
+    BANDANA_RETURN_IF_ERROR(HaveKey(batch.key));
+    BANDANA_RETURN_IF_ERROR(reading.Take(batch));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> PgReader::Open(std::int64_t key, const std::string& record) const {
+absl::Status PgReader::HaveKey(std::int64_t key) const {
+  if (key == 0) return absl::OkStatus();
   if (seal_ == nullptr) {
     return FailedPrecondition("log.postgresql.key_file: the log is sealed, and no key is given");
   }
   // The owner takes a new key from time to time.
-  if (!seal_->Has(key)) BANDANA_RETURN_IF_ERROR(TakeKeys().status());
-  return seal_->Open(key, record);
+  return seal_->Has(key) ? absl::OkStatus() : TakeKeys().status();
 }
 
 absl::StatusOr<PgResult> PgReader::Run(const char* sql, const PgValues& values) const {

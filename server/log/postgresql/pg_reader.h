@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/model/entries/log_entry.h"
 #include "server/log/postgresql/pg_connection.h"
+#include "server/log/postgresql/pg_reading.h"
 #include "server/log/postgresql/pg_seal.h"
 
 namespace bandana::server {
@@ -37,7 +38,8 @@ class PgReader {
   // Requires mutex_. What only reads may be asked again.
   absl::StatusOr<PgResult> Run(const char* sql, const PgValues& values) const;
   absl::StatusOr<std::int64_t> TakeKeys() const;
-  absl::StatusOr<std::string> Open(std::int64_t key, const std::string& record) const;
+  absl::Status ReadBatches(int batches, PgReading& reading) const;
+  absl::Status HaveKey(std::int64_t key) const;
 
   const PgOptions server_;
   const std::string id_;

@@ -1,12 +1,11 @@
 #include "server/log/postgresql/pg_state_tables.h"
 
 #include "common/base/status.h"
+#include "server/log/postgresql/pg_schema.h"
 #include "server/log/postgresql/pg_tables.h"
 
 namespace bandana::server {
 namespace {
-
-constexpr std::int64_t kVersion = 1;
 
 constexpr char kMake[] = R"sql(
 BEGIN;
@@ -83,25 +82,17 @@ INSERT INTO bandana.state_version(version) VALUES (1) ON CONFLICT DO NOTHING;
 COMMIT;
 )sql";
 
-constexpr char kFind[] = "SELECT to_regclass('bandana.state_version') IS NOT NULL";
-constexpr char kVersionOf[] = "SELECT version FROM bandana.state_version";
+constexpr PgSchemaPart kPart = {.what = "states",
+                                .make = kMake,
+                                .find = "SELECT to_regclass('bandana.state_version') IS NOT NULL",
+                                .version = "SELECT version FROM bandana.state_version",
+                                .needed = 1};
 
 }  // namespace
 
 absl::Status EnsureStateTables(PgConnection& connection) {
   BANDANA_RETURN_IF_ERROR(EnsureTables(connection));
-  BANDANA_ASSIGN_OR_RETURN(const PgResult found, connection.Run(kFind, {}));
-  if (found.Bytes(0, 0) != std::string_view("\1", 1)) {
-    const absl::Status made = connection.Exec(kMake);
-    // A transaction that failed must not stay open.
-    if (!made.ok()) connection.Exec("ROLLBACK").IgnoreError();
-    if (!made.ok()) return Annotate(made, "making the tables of states");
-  }
-  BANDANA_ASSIGN_OR_RETURN(const PgResult row, connection.Run(kVersionOf, {}));
-  const std::int64_t version = row.rows() == 1 ? row.Int(0, 0) : 0;
-  if (version == kVersion) return absl::OkStatus();
-  return FailedPrecondition("PostgreSQL: the tables of states in schema bandana have version ",
-                            version, ", this server needs ", kVersion);
+  return EnsurePart(connection, kPart);
 }
 
 }  // namespace bandana::server

@@ -105,6 +105,7 @@ class Restorer {
     BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state_));
     const absl::StatusOr<Identity> identity = ParseIdentity(text);
     const auto log = OpenLog(OldEngine(), folder_);
+    if (absl::IsUnavailable(log.status())) return log.status();
     if (!identity.ok() || !log.ok() || (*log)->trimmed() > 0) {
       return DataLoss("model ", spec_.public_spec.name,
                       ": no checkpoint is sound, and the log does not begin at entry 1");
@@ -139,6 +140,8 @@ class Restorer {
     result_.through = checkpoint_.state.position.sequence;
     values_ = checkpoint_.former;
     const auto log = OpenLog(OldEngine(), folder_);
+    // One that is away, or another server's, is not lost.
+    if (absl::IsUnavailable(log.status())) return log.status();
     if (!log.ok()) {
       Note(log.status());
       return ChargeForLostEntries(path);

@@ -40,7 +40,7 @@ struct Restored {
 // have been among them. The old folder is moved to data_dir/set_aside, unchanged but for a torn
 // tail. Nobody else may have the folder open. Errors: DATA_LOSS nothing sound to begin from;
 // INVALID_ARGUMENT the state is of another configuration; FAILED_PRECONDITION a key is missing;
-// UNAVAILABLE I/O: the old folder is where it was.
+// UNAVAILABLE I/O, or the log belongs to another server: the old folder is where it was.
 absl::StatusOr<Restored> RestoreModelFolder(const ModelSpec& spec, const RestoreOptions& options);
 
 }  // namespace bandana::server
