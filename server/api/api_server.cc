@@ -56,6 +56,7 @@ class Api final : public ApiServer, private HttpService {
         origins_(std::make_shared<const Origins>(options.allowed_origins,
                                                  IsLoopbackListener(options.listen))),
         document_(OpenApiDocument(kVersion)),
+        tls_(options.tls != nullptr),
         calls_({.gatekeeper = options.gatekeeper,
                 .observer = options.observer,
                 .log = options.log,
@@ -102,6 +103,13 @@ class Api final : public ApiServer, private HttpService {
 
  private:
   void Handle(HttpCall http, AnswerHttp answer) override {
+    // Under TLS a browser has compared the name with the certificate's.
+    if (!tls_ && !origins_->AllowsHost(http)) {
+      return answer(
+          ErrorAnswer(absl::PermissionDeniedError("host: the listener is on a loopback address, "
+                                                  "and is asked under another name that is not "
+                                                  "one of api.allowed_origins")));
+    }
     if (Origins::IsPreflight(http)) return answer(origins_->AnswerPreflight(http));
     if (!origins_->Allows(http)) {
       return answer(
@@ -226,6 +234,7 @@ class Api final : public ApiServer, private HttpService {
   Handlers& handlers_;
   const std::shared_ptr<const Origins> origins_;
   const std::string document_;
+  const bool tls_;
   const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
   ApiCalls calls_;
   Personalizer face_;

@@ -1,11 +1,12 @@
 #include "server/api/origins.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "common/base/address.h"
 #include "common/base/status.h"
+#include "server/service/connections/host_name.h"
 
 namespace bandana::server {
 namespace {
@@ -17,12 +18,6 @@ std::string_view HostOf(std::string_view origin) {
     if (origin.starts_with(scheme)) return origin.substr(scheme.size());
   }
   return "";
-}
-
-bool IsLoopbackHost(std::string_view host) {
-  const bool has_port = host.rfind(':') != std::string_view::npos && !host.ends_with(']');
-  const auto address = ParseAddress(has_port ? std::string(host) : std::string(host) + ":80");
-  return address.ok() && IsLoopback(*address);
 }
 
 }  // namespace
@@ -39,6 +34,15 @@ Origins::Origins(std::vector<std::string> allowed, bool loopback)
     : allowed_(std::move(allowed)),
       all_(std::ranges::find(allowed_, "*") != allowed_.end()),
       loopback_(loopback) {}
+
+bool Origins::AllowsHost(const HttpCall& call) const {
+  const std::string host = absl::AsciiStrToLower(ToAbsl(call.Header("host")));
+  // No browser leaves the host out.
+  if (!loopback_ || all_ || host.empty() || IsLoopbackHost(host)) return true;
+  return std::ranges::any_of(allowed_, [name = NameOfHost(host)](const std::string& origin) {
+    return NameOfHost(HostOf(origin)) == name;
+  });
+}
 
 bool Origins::Allows(const HttpCall& call) const {
   const std::string_view origin = call.Header("origin");

@@ -16,6 +16,10 @@ class Origins {
   // that somebody has let point here.
   Origins(std::vector<std::string> allowed, bool loopback);
 
+  // Whether the call asks for a name that is the listener's. On a loopback address: a loopback name
+  // or address, or the name of an allowed origin. A page whose own name was let point here asks
+  // under that name, and a GET of it has no origin.
+  bool AllowsHost(const HttpCall& call) const;
   // Whether the call comes from no page, or from one that may call. A browser sends calls of any
   // page, and asks only afterwards who may read the answer.
   bool Allows(const HttpCall& call) const;

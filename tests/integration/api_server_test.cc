@@ -380,6 +380,22 @@ TEST_F(ApiServerTest, PagesOfNamedOriginsMayCall) {
       403);
 }
 
+TEST_F(ApiServerTest, OnLoopbackOtherHostNamesAreRefused) {
+  options_.allowed_origins = {"https://shop.example"};
+  Start();
+  for (const char* path : {"/v1/models/news", "/openapi.json", "/nowhere"}) {
+    Said(Send({.method = "GET", .path = path, .host = "evil.example:7073"}), 403,
+         "PERMISSION_DENIED");
+  }
+  const std::size_t before = handlers_.selects().size();
+  Said(Send({.path = "/v1/models/news:select", .body = kSelectBody, .host = "evil.example"}), 403,
+       "PERMISSION_DENIED");
+  EXPECT_EQ(handlers_.selects().size(), before);
+  for (const char* host : {"localhost", "shop.example"}) {
+    EXPECT_EQ(Send({.method = "GET", .path = "/v1/models/news", .host = host}).status, 200);
+  }
+}
+
 TEST_F(ApiServerTest, GrpcWebAnswersWithTrailers) {
   Start();
   v1::SelectRequest request;

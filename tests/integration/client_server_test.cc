@@ -116,6 +116,28 @@ TEST_F(ClientServerTest, WindowsCloseWithAReportOrTheDefault) {
   EXPECT_EQ(Stats("window").reports_applied(), 10);
 }
 
+TEST_F(ClientServerTest, EachSlotIsAnEventAndADeferredDecisionFromItsActivationOn) {
+  const auto client = MustConnect("window");
+  ASSERT_NE(client, nullptr);
+  const auto slots = client->SelectSlots("u", Arms::Inline(kArms), 2);
+  ASSERT_THAT(slots, IsOk());
+  ASSERT_EQ(slots->size(), 2);
+  EXPECT_NE((*slots)[0].arms[0].position, (*slots)[1].arms[0].position);
+  ASSERT_THAT(client->Report((*slots)[1], 1.0), IsOk());
+  EXPECT_THAT(client->SelectSlots("u", Arms::Inline(kArms), 3),
+              StatusIs(absl::StatusCode::kInvalidArgument, "slots: must be at most"));
+  const auto shown = client->SelectDeferred("u", Arms::Inline(kArms));
+  ASSERT_THAT(shown, IsOk());
+  ASSERT_THAT(client->SelectDeferred("u", Arms::Inline(kArms)), IsOk());  // never shown
+  ASSERT_THAT(client->Activate(*shown), IsOk());
+  for (int i = 0; i < 1000 && client->Stats().reports_applied < 3; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(client->Stats().reports_applied, 3);
+  EXPECT_EQ(client->Spent("u")->events, 3);
+  EXPECT_EQ(Stats("window").reports_applied(), 3);
+}
+
 TEST_F(ClientServerTest, DeviceRanksAsTheServerDoes) {
   const auto client = MustConnect("raw");
   ASSERT_NE(client, nullptr);

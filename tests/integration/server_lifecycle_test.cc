@@ -260,6 +260,11 @@ TEST(Pages, AnswerGetAndHeadOnly) {
   EXPECT_EQ(HttpRequest(http, "/nonsense").status, 404);
   EXPECT_EQ(HttpRequest(http, "/../etc/passwd").status, 404);
   EXPECT_EQ(HttpRequest(http, "/", "POST").status, 405);
+  // A page whose own name was let point here.
+  const auto other = testing::Send(http, {.method = "GET", .path = "/", .host = "evil.example"});
+  EXPECT_EQ(other.status, 403);
+  EXPECT_THAT(other.body, Not(HasSubstr("plain")));
+  EXPECT_EQ(testing::Send(http, {.method = "GET", .path = "/", .host = "localhost"}).status, 200);
   EXPECT_NE(HttpRequest(http, "/" + std::string(100'000, 'x')).status, 200);
   EXPECT_EQ(HttpRequest(http, "/healthz").status, 200);
 }

@@ -18,7 +18,8 @@ HttpResult Send(const std::string& address, const HttpSent& sent) {
   ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &peer.sin_addr);
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return result;
-  std::string request = sent.method + " " + sent.path + " HTTP/1.1\r\nHost: " + address + "\r\n";
+  std::string request = sent.method + " " + sent.path +
+                        " HTTP/1.1\r\nHost: " + (sent.host.empty() ? address : sent.host) + "\r\n";
   for (const std::string& header : sent.headers) request += header + "\r\n";
   if (!sent.body.empty()) {
     request += "Content-Length: " + std::to_string(sent.body.size()) + "\r\n";

@@ -17,6 +17,7 @@ struct HttpSent {
   std::string path;
   std::vector<std::string> headers = {};  // lines without their end; length and host are added
   std::string body = {};
+  std::string host = {};  // "": the address
 };
 // One request and its answer, over a connection of its own.
 HttpResult Send(const std::string& address, const HttpSent& sent);

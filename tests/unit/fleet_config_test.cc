@@ -5,10 +5,12 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bandana/v1/config.pb.h"
 #include "common/base/file.h"
+#include "common/design/mode.h"
 #include "common/design/model_spec.h"
 #include "common/wire/users_tsv.h"
 #include "tests/support/status_matchers.h"
@@ -27,9 +29,10 @@ using ::testing::ElementsAre;
 // Writes the configuration of the environment and parses every model as a server would.
 std::map<std::string, ModelSpec> WriteAndParse(const std::string& spec,
                                                const std::vector<std::string>& assignments,
-                                               const TempDir& folder = TempDir()) {
+                                               const TempDir& folder = TempDir(),
+                                               const std::string& policy = "") {
   const auto environment = *MakeEnvironment(spec, *Settings::Parse(assignments), 1);
-  EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path()), IsOk());
+  EXPECT_THAT(WriteServerConfig(*environment, "test", folder.path(), policy), IsOk());
   v1::ServerConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       *ReadFile(folder.File("server.textproto"), 1 << 20), &config));
@@ -66,6 +69,28 @@ TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
     EXPECT_EQ(models.at("ldp-colin").public_spec.mode, v1::LOCAL_REWARD);
     EXPECT_TRUE(models.at("ldp-colin").public_spec.one_per_decision);
     EXPECT_EQ(models.at("ldp-colin").public_spec.guarantee, "proven");
+  }
+}
+
+TEST(FleetConfigTest, APolicyIsOfTheModelsThatMayHaveOne) {
+  const std::pair<const char*, std::vector<std::string>> worlds[] = {
+      {"synthetic", {"users=7"}},
+      {"sphere", {}},
+      {"mab", {}},
+      {"crowd", {"users=300", "levels=2", "dimension=4"}}};
+  for (const auto& [spec, settings] : worlds) {
+    const auto models =
+        WriteAndParse(spec, settings, TempDir(), "uniform_mix { uniform_share: 0.1 }");
+    for (const auto& [name, model] : models) {
+      const bool arms = name.find("mab") != std::string::npos;
+      const bool may = ModeOf(model.public_spec.mode).no_policy.empty() && !arms;
+      EXPECT_EQ(model.policy != nullptr, may) << spec << " " << name;
+    }
+  }
+  const auto environment = *MakeEnvironment("sphere", *Settings::Parse({}), 1);
+  for (const char* bad : {"thompson", "greedy {}", " "}) {
+    EXPECT_THAT(WriteServerConfig(*environment, "test", TempDir().path(), bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, "policy: must be"));
   }
 }
 

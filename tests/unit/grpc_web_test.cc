@@ -117,6 +117,22 @@ TEST(Origins, OnLoopbackOnlyItsOwnNamesAreTheListenersOwn) {
   EXPECT_TRUE(Origins({}, false).Allows(From("http://shop.example", "shop.example")));
 }
 
+// A GET of a page whose own name points here has no origin: the host tells.
+TEST(Origins, OnLoopbackOtherNamesAreNotAnswered) {
+  const Origins some({"https://shop.example", "http://app.example:8080"}, /*loopback=*/true);
+  for (const char* own : {"localhost", "LocalHost:7073", "127.0.0.1:7073", "127.8.9.1", "[::1]",
+                          "[::1]:7073", "shop.example", "Shop.Example:7073", "app.example", ""}) {
+    EXPECT_TRUE(some.AllowsHost(From("", own))) << own;
+  }
+  for (const char* other : {"evil.example", "evil.example:7073", "localhost.evil.example",
+                            "127.0.0.1.evil.example:7073", "shop.example.evil.example", "10.0.0.1",
+                            "[::2]:7073", ":7073", "a shop.example"}) {
+    EXPECT_FALSE(some.AllowsHost(From("", other))) << other;
+  }
+  EXPECT_TRUE(Origins({"*"}, true).AllowsHost(From("", "evil.example")));
+  EXPECT_TRUE(Origins({}, false).AllowsHost(From("", "api.example")));
+}
+
 TEST(Origins, AreWrittenAsBrowsersDo) {
   for (const char* good : {"https://shop.example", "http://localhost:8080", "http://[::1]:80"}) {
     EXPECT_TRUE(IsOrigin(good)) << good;

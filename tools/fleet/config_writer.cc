@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,8 +38,10 @@ constexpr double kAlpha = 0.3;
 
 class ConfigBuilder {
  public:
-  explicit ConfigBuilder(const Environment& environment)
+  // `policy`: of the models that may have one.
+  ConfigBuilder(const Environment& environment, std::optional<v1::SelectionPolicy> policy)
       : info_(environment.info()),
+        policy_(std::move(policy)),
         points_(environment.points()),
         known_users_(environment.known_users()),
         influence_(environment.Influence()),
@@ -109,6 +112,7 @@ class ConfigBuilder {
     model.set_prior_stddev(std::sqrt(prior_variance));
     model.mutable_exploration()->set_alpha(kAlpha);
     model.set_mode(v1::NON_PRIVATE);
+    if (policy_) *model.mutable_policy() = *policy_;
     return model;
   }
 
@@ -147,6 +151,7 @@ class ConfigBuilder {
     for (const std::string& group : LevelNames(*known_users_)) effects.add_user_groups(group);
     effects.set_users_file(kUsersFile);
     effects.set_users_max(info_.users);
+    if (policy_) *model.mutable_policy() = *policy_;
     return model;
   }
 
@@ -154,6 +159,7 @@ class ConfigBuilder {
   void AddSparse() {
     v1::ModelConfig& model = AddModel("fliphat", SharedVariance());
     model.mutable_sparse();
+    model.clear_policy();
     model.clear_exploration();
     model.set_mode(v1::JOINT);
     model.mutable_privacy()->set_epsilon(kStandardEpsilon);
@@ -163,9 +169,15 @@ class ConfigBuilder {
 
   // The classical bandit, over the arms' numbers.
   void AddArms() {
-    AddModel("mab", SharedVariance()).mutable_arms();
-    AddLocal(AddModel("ldp-mab", SharedVariance()), kStandardEpsilon).mutable_arms();
-    AddLocal(AddModel("ldp-mab-klucb", SharedVariance()), kStandardEpsilon)
+    const auto add = [this](std::string_view name) -> v1::ModelConfig& {
+      v1::ModelConfig& model = AddModel(name, SharedVariance());
+      model.clear_policy();  // arms have their own
+      model.mutable_arms();
+      return model;
+    };
+    add("mab");
+    AddLocal(add("ldp-mab"), kStandardEpsilon);
+    AddLocal(add("ldp-mab-klucb"), kStandardEpsilon)
         .mutable_arms()
         ->set_policy(v1::ArmsFamily::KL_UCB);
   }
@@ -215,6 +227,7 @@ class ConfigBuilder {
   // Contexts and rewards are private, by noise that the devices add.
   v1::ModelConfig& AddContexts(v1::ModelConfig& model) {
     AddLocal(model, kStandardEpsilon).set_mode(v1::LOCAL_CONTEXT);
+    model.clear_policy();
     return model;
   }
 
@@ -226,6 +239,7 @@ class ConfigBuilder {
   // Contexts and rewards are private, by a counter that the server runs.
   v1::ModelConfig& AddJoint(v1::ModelConfig& model) {
     model.set_mode(v1::JOINT);
+    model.clear_policy();
     v1::Privacy& privacy = *model.mutable_privacy();
     privacy.set_epsilon(1);
     privacy.set_delta(kStandardDelta);
@@ -238,6 +252,7 @@ class ConfigBuilder {
   // One counter over all users, its noise shaped across them.
   v1::ModelConfig& AddShaped(v1::ModelConfig& model) {
     model.set_mode(v1::CENTRAL_REWARD);
+    model.clear_policy();
     v1::Privacy& privacy = *model.mutable_privacy();
     privacy.set_epsilon(kStandardEpsilon);
     privacy.set_delta(kStandardDelta);
@@ -247,6 +262,7 @@ class ConfigBuilder {
   }
 
   const EnvironmentInfo& info_;
+  const std::optional<v1::SelectionPolicy> policy_;
   const PointRewards* const points_;
   const KnownUsers* const known_users_;
   const std::vector<double> influence_;
@@ -290,7 +306,14 @@ absl::Status WriteKnownUsers(const Environment& environment, const std::string& 
 }  // namespace
 
 absl::Status WriteServerConfig(const Environment& environment, const std::string& command,
-                               const std::string& folder) {
+                               const std::string& folder, const std::string& policy) {
+  std::optional<v1::SelectionPolicy> rule;
+  if (!policy.empty() && (!google::protobuf::TextFormat::ParseFromString(policy, &rule.emplace()) ||
+                          rule->rule_case() == v1::SelectionPolicy::RULE_NOT_SET)) {
+    return InvalidArgument(
+        "policy: must be uniform_mix, thompson, softmax or inverse_gap in text form, such as "
+        "'softmax { temperature: 0.1 }'");
+  }
   const EnvironmentInfo& info = environment.info();
   if (info.form == ArmForm::kCatalogue) {
     return InvalidArgument(
@@ -303,7 +326,8 @@ absl::Status WriteServerConfig(const Environment& environment, const std::string
                            ": use --set dimension=N");
   }
   std::string text;
-  if (!google::protobuf::TextFormat::PrintToString(ConfigBuilder(environment).Build(), &text)) {
+  if (!google::protobuf::TextFormat::PrintToString(
+          ConfigBuilder(environment, std::move(rule)).Build(), &text)) {
     return Internal("the configuration cannot be printed");
   }
   text = absl::StrCat(

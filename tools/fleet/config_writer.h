@@ -17,9 +17,11 @@ namespace bandana {
 // ldp-linucb-reward, effects with its local private forms, colin and goblin over the groups of one
 // level, with their graphs, DIR/users.tsv (each user's groups) and DIR/edges.txt (friends, for
 // bandana-import graph). `command` is quoted in a comment at the
-// top. Errors: INVALID_ARGUMENT what no server hosts (a dimension above its limit), or a recorded
-// data set, whose configuration bandana-import writes; UNAVAILABLE I/O.
+// top. `policy`: how models choose their arms that may say so, a SelectionPolicy in text form such
+// as `softmax { temperature: 0.1 }`; "": by UCB. Errors: INVALID_ARGUMENT a policy that does not
+// parse; what no server hosts (a dimension above its limit), or a recorded data set, whose
+// configuration bandana-import writes; UNAVAILABLE I/O.
 absl::Status WriteServerConfig(const Environment& environment, const std::string& command,
-                               const std::string& folder);
+                               const std::string& folder, const std::string& policy = "");
 
 }  // namespace bandana

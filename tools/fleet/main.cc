@@ -54,6 +54,9 @@ ABSL_FLAG(absl::Duration, reconnect_timeout, absl::Seconds(30),
 ABSL_FLAG(bool, progress, false, "show progress on stderr although it is not a terminal");
 ABSL_FLAG(std::string, write_config, "",
           "write the environment's server.textproto and its graphs into this folder and exit");
+ABSL_FLAG(std::string, policy, "",
+          "with --write_config: how models choose their arms, in text form, such as 'softmax { "
+          "temperature: 0.1 }'");
 
 namespace bandana {
 namespace {
@@ -62,6 +65,7 @@ constexpr char kUsage[] =
     R"(Simulates users with known preferences against a running bandana-server and measures regret and latency.
 
   bandana-fleet --environment ENV [--users N] [--set key=value]... --write_config DIR
+                [--policy 'thompson {}']
   bandana-server --config DIR/server.textproto
   bandana-fleet --target ADDR --model NAME --environment ENV --rounds T [--users N] [--set key=value]...
                 [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
@@ -241,8 +245,12 @@ absl::StatusOr<int> WriteConfigOrRun(const std::vector<std::string>& settings,
   BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<Environment> environment,
                            EnvironmentFromFlags(settings));
   const std::string folder = absl::GetFlag(FLAGS_write_config);
+  if (folder.empty() && !absl::GetFlag(FLAGS_policy).empty()) {
+    return InvalidArgument("--policy goes with --write_config: a policy is the model's");
+  }
   if (folder.empty()) return RunFleet(*environment, settings);
-  BANDANA_RETURN_IF_ERROR(WriteServerConfig(*environment, command, folder));
+  BANDANA_RETURN_IF_ERROR(
+      WriteServerConfig(*environment, command, folder, absl::GetFlag(FLAGS_policy)));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "server/service/connections/host_name.h"
 
 namespace bandana::server {
 namespace {
@@ -22,6 +23,8 @@ const char* ReasonOf(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
@@ -89,13 +92,21 @@ class CivetServer final : public HttpServer {
     const auto& self = *static_cast<CivetServer*>(request->user_data);
     const std::string_view method = request->request_method;
     HttpResponse response{.status = 405, .body = "only GET and HEAD\n"};
-    if (method == "GET" || method == "HEAD") {
+    if (!self.IsAskedByItsName(mg_get_header(connection, "Host"))) {
+      response = {.status = 403, .body = "ask under localhost or a loopback address\n"};
+    } else if (method == "GET" || method == "HEAD") {
       // The library's threads have stacks of 100 KiB, which a page of many models can use up.
       const auto answer = [&] { return self.handler_(request->local_uri); };
       response = std::async(std::launch::async, answer).get();
     }
     Write(connection, response, method != "HEAD");
     return response.status;
+  }
+
+  // On a loopback address a page of another name must not read what is here. No browser leaves the
+  // host out.
+  bool IsAskedByItsName(const char* host) const {
+    return !IsLoopback(address_) || host == nullptr || IsLoopbackHost(host);
   }
 
   // Keeps the first message, which is why mg_start failed if it did. Later ones are about clients
