@@ -10,7 +10,7 @@ namespace {
 constexpr absl::Duration kLogWait = absl::Minutes(10);  // of a decision for its place in the log
 
 constexpr std::string_view kClosedOnDevice =
-    "the model's reward windows close on the device; its decisions cannot be deferred";
+    "the model's reward windows close on the device: its decisions are deferred there, by the SDK";
 constexpr std::string_view kNoWindow =
     "the model has no reporting.reward_window: a decision counts when its report comes, and one "
     "that is not shown is not reported";

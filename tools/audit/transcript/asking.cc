@@ -1,7 +1,9 @@
 #include "tools/audit/transcript/asking.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tools/audit/transcript/scenario.h"
@@ -46,6 +48,24 @@ class Point final : public Asking {
   void Add(const Choice&, v1::SelectRequest&) const override {}
   void Select(Client& client, const Choice& choice, Selected done) const override {
     client.SelectPointAsync(UserOf(choice), std::move(done));
+  }
+};
+
+// One of its two slots has the scenario's reaction, the other never any.
+class SlotsOfSdk final : public Asking {
+ public:
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    request.set_slots(2);
+    request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(choice.features.begin(),
+                                                                           choice.features.end());
+  }
+  void Select(Client& client, const Choice& choice, Selected done) const override {
+    client.SelectSlotsAsync(UserOf(choice), Arms::Inline(choice.features), 2,
+                            [reacted = static_cast<std::size_t>(choice.number % 2),
+                             done = std::move(done)](absl::StatusOr<std::vector<Selection>> slots) {
+                              if (!slots.ok()) return done(slots.status());
+                              done(std::move((*slots)[reacted]));
+                            });
   }
 };
 
@@ -98,6 +118,10 @@ const Asking& AsksInline() {
 }
 const Asking& AsksCatalogue() {
   static const Catalogue asking;
+  return asking;
+}
+const Asking& AsksSlotsOfSdk() {
+  static const SlotsOfSdk asking;
   return asking;
 }
 const Asking& AsksSlots() {

@@ -33,6 +33,8 @@ const Asking& AsksInline();
 const Asking& AsksCatalogue();
 // For a point to play.
 const Asking& AsksPoint();
+// By the SDK, for two slots.
+const Asking& AsksSlotsOfSdk();
 // Named, for two slots that the caller fills by itself. Without the SDK.
 const Asking& AsksSlots();
 // Named and deferred, with the caller's own arm shown. Without the SDK.

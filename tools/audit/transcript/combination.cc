@@ -158,6 +158,24 @@ constexpr Model kNamed[] = {
      AsksDeferred},
 };
 
+// The SDK's slots, which local modes have with a window alone.
+constexpr Model kSlotsOfSdk[] = {
+    {"one-bit-slots",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 0.5 mechanism: REWARD_RANDOMIZER "
+     "events_per_user_max: 11 } ",
+     AsksSlotsOfSdk},
+    {"centred-slots",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } ",
+     AsksSlotsOfSdk},
+    {"blt-slots",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
+     "COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } ",
+     AsksSlotsOfSdk},
+    {"central-slots",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksSlotsOfSdk},
+};
+
 std::string ModeOf(const Model& model) {
   const std::string_view text = model.text;
   const std::size_t at = text.find("mode: ") + 6;
@@ -187,6 +205,7 @@ std::vector<Combination> MakeCombinations() {
     for (const Model& model : kEffectsOnDevice) all.push_back(Through(model, window, false));
   }
   for (const Model& model : kNamed) all.push_back(Through(model, /*window=*/true, /*raw=*/true));
+  for (const Model& model : kSlotsOfSdk) all.push_back(Through(model, /*window=*/true, false));
   return all;
 }
 

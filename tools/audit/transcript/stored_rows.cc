@@ -59,7 +59,7 @@ absl::Status RecordDatabase(const fs::path& path, const std::string& name, bool 
   BANDANA_ASSIGN_OR_RETURN(const auto database, device::Database::Open(path.string()));
   BANDANA_RETURN_IF_ERROR(database->Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
   BANDANA_ASSIGN_OR_RETURN(const auto tables, TablesOf(*database));
-  SealedColumns sealed = {"cells.value", "state.value"};
+  SealedColumns sealed = {"cells.value", "state.value", "sealed_answers.answer"};
   if (blobs_are_raw) sealed.merge(AllBlobs(tables));
   return RecordRows(*database, sealed, name, out);
 }
