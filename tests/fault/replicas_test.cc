@@ -214,6 +214,13 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   ASSERT_THAT(published, IsOk());
   EXPECT_TRUE(published->known);
   EXPECT_EQ(published->position.sequence, two.model()->posterior()->version());
+  // It was away, and its record is of before the owner's checkpoint.
+  two.registry.reset();
+  for (int i = 201; i <= 240; ++i) ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
+  ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+  two = Start("two", kCentral);
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  EXPECT_TRUE(Same(*one.model(), *two.model()));
   const std::vector<double> released = NodeOf(*one.model()->posterior(), 0).mean;
   one.registry.reset();
   ASSERT_TRUE(Eventually([&] { return two.owns(); }));

@@ -85,12 +85,12 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
   }
   // With a window and without; central modes through the SDK and without.
   const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
-      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 22},
-      {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 8},
-      {{v1::LOCAL_REWARD, v1::COUNTER}, 8},
+      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 23},
+      {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 9},
+      {{v1::LOCAL_REWARD, v1::COUNTER}, 9},
       {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 6},
       {{v1::LOCAL_CONTEXT, v1::JOINT_GAUSSIAN}, 2},
-      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 16},
+      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 17},
       {{v1::CENTRAL_REWARD, v1::COUNTER}, 16},
       {{v1::CENTRAL_REWARD, v1::SHAPED_COUNTER}, 4},
       {{v1::CENTRAL_REWARD, v1::POOLED_COUNTER}, 4},

@@ -113,9 +113,10 @@ absl::Status MarkNeedsEpoch(absl::Status status) {
 bool IsNeedsEpoch(const absl::Status& status) { return status.GetPayload(kNeedsEpoch).has_value(); }
 
 PublishedCheck::PublishedCheck(const LogPosition& published, const LogPosition& start,
-                               const LogPosition& published_at_start)
+                               const LogPosition& published_at_start, bool apart)
     : published_(published) {
   if (published.sequence == 0 || published.sequence > start.sequence) return;
+  if (apart && published.sequence < start.sequence) return;
   // Not after the checkpoint: at it, or what it had seen published.
   if (published != start && published != published_at_start) {
     start_ = OtherHistory(published.sequence);

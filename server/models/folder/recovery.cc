@@ -260,7 +260,7 @@ absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text
 // From the checkpoint on, every entry of the log. `counters_stored`: with the log. Returns whether
 // the log is the one that this machine has published.
 absl::StatusOr<absl::Status> ReadState(std::optional<Checkpoint> start, const LogReader& log,
-                                       bool counters_stored, const Published& published,
+                                       bool counters_stored, const Published& published, bool apart,
                                        UserIndex& users, Counters& counters, Recovered& recovered) {
   std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
@@ -278,7 +278,7 @@ absl::StatusOr<absl::Status> ReadState(std::optional<Checkpoint> start, const Lo
                       recovered.state.fading.steps());
   recovered.published = published.position;
   const PublishedCheck check(published.position, recovered.state.position,
-                             start ? start->published : LogPosition{});
+                             start ? start->published : LogPosition{}, apart);
   absl::Status same = check.Begin();
   BANDANA_RETURN_IF_ERROR(Replay(log, check, users, sink, recovered, same));
   if (same.ok()) same = PublishedCheck::Compare(published, recovered.state);
@@ -321,9 +321,9 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   }
   BANDANA_ASSIGN_OR_RETURN(const Published published,
                            ReadPublished(folder, recovered.stored.instance));
-  BANDANA_ASSIGN_OR_RETURN(
-      absl::Status same, ReadState(std::move(start), log, !log.counters().empty(), published, users,
-                                   counters, recovered));
+  BANDANA_ASSIGN_OR_RETURN(absl::Status same,
+                           ReadState(std::move(start), log, !log.counters().empty(), published,
+                                     options.log->apart(), users, counters, recovered));
   const bool draws = recovered.path->draws_noise() && options.log->apart();
   if (draws && !published.known && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;
@@ -357,12 +357,11 @@ absl::StatusOr<Recovered> RecoverFollowed(const ModelSpec& spec, const std::stri
                            ReadPublished(folder, recovered.stored.instance));
   BANDANA_ASSIGN_OR_RETURN(absl::Status same,
                            ReadState(std::move(start), log, /*counters_stored=*/false, published,
-                                     users, counters, recovered));
-  if (!recovered.path->draws_noise())
-    return same.ok() ? absl::StatusOr<Recovered>(std::move(recovered)) : same;
-  if (!published.known && !vouched && log.last().sequence > 0) same = NothingKnown();
-  if (!same.ok()) return NeedsEpoch(ToStd(same.message()));
-  return recovered;
+                                     /*apart=*/true, users, counters, recovered));
+  const bool draws = recovered.path->draws_noise();
+  if (draws && !published.known && !vouched && log.last().sequence > 0) same = NothingKnown();
+  if (same.ok()) return recovered;
+  return draws ? NeedsEpoch(ToStd(same.message())) : same;
 }
 
 }  // namespace bandana::server

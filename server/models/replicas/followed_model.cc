@@ -116,19 +116,22 @@ absl::Status FollowedModel::StartLoop(Recovered recovered) {
 }
 
 void FollowedModel::See(const SharedModel& seen) {
+  // The store was put back: what was followed since is of another history.
+  must_reopen_ = must_reopen_ || seen.last.sequence < log_->last().sequence;
+  if (must_reopen_) return;
   log_->Advance(seen.last, seen.trimmed);
   loop_->Committed(seen.last.sequence);
   owner_.store(std::make_shared<const std::string>(seen.owned ? seen.owner : std::string()));
   if (seen.stored.versions.arms != versions_.arms) {
     const absl::Status taken = arms_->TakeOver();
     if (!taken.ok()) warn_(absl::StrCat("arms of the owner: ", taken.message()));
-    tables_failed_ = tables_failed_ || absl::IsDataLoss(taken);
+    must_reopen_ = must_reopen_ || absl::IsDataLoss(taken);
     if (taken.ok()) versions_.arms = seen.stored.versions.arms;
   }
   if (seen.stored.versions.users != versions_.users) {
     absl::StatusOr<std::shared_ptr<const UserTable>> users = OpenUsers();
     if (!users.ok()) warn_(absl::StrCat("users of the owner: ", users.status().message()));
-    tables_failed_ = tables_failed_ || absl::IsDataLoss(users.status());
+    must_reopen_ = must_reopen_ || absl::IsDataLoss(users.status());
     if (users.ok()) {
       user_groups_.store(*std::move(users));
       versions_.users = seen.stored.versions.users;

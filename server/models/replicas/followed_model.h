@@ -49,7 +49,7 @@ class FollowedModel final : public HostedModel {
   void See(const SharedModel& seen);
   // Whether it must be opened anew to go on: it fell behind what the log still has, or the model
   // was changed. Selections go on meanwhile.
-  bool Stale() const { return !loop_->status().ok() || tables_failed_; }
+  bool Stale() const { return !loop_->status().ok() || must_reopen_; }
   // The state of what is applied, encoded as a checkpoint. Errors: as ApplyLoop::Capture.
   absl::StatusOr<std::string> Capture();
   // Since what is served was all that the log held.
@@ -141,7 +141,7 @@ class FollowedModel final : public HostedModel {
   std::unique_ptr<ApplyLoop> loop_;
 
   StateVersions versions_;  // that the tables have
-  std::atomic<bool> tables_failed_{false};
+  std::atomic<bool> must_reopen_{false};
   std::atomic<bool> retired_{false};
   SharedCell<const std::string> owner_;
   mutable std::mutex mutex_;  // for what follows
