@@ -93,14 +93,28 @@ class ReplicasTest : public ::testing::Test {
   static std::uint64_t Durable(const HostedModel& model) { return model.Stats().log_sequence(); }
   // Waits until the two show the same version; whether it is the same posterior. What is released
   // is the same bit for bit; what is computed from it depends on where the computing began.
-  static bool Same(const HostedModel& a, const HostedModel& b) {
+  static bool Same(const Replica& one, const Replica& two) {
+    // A follower that falls behind is replaced.
+    std::shared_ptr<HostedModel> a, b;
+    std::shared_ptr<const ServedPosterior> shown_a, shown_b;
     if (!Eventually([&] {
-          return a.posterior()->version() == b.posterior()->version() &&
-                 a.Stats().applied_sequence() == a.Stats().log_sequence();
+          a = one.model();
+          b = two.model();
+          const v1::GetStatsResponse stats = a->Stats();
+          shown_a = a->posterior();
+          shown_b = b->posterior();
+          return stats.applied_sequence() == stats.log_sequence() &&
+                 shown_a->version() == shown_b->version();
         })) {
+      for (const auto& model : {a, b}) {
+        std::printf("version %d, health %s, stats %s\n",
+                    static_cast<int>(model->posterior()->version()),
+                    std::string(model->Health().message()).c_str(),
+                    model->Stats().ShortDebugString().c_str());
+      }
       return false;
     }
-    const NodePosterior of_a = NodeOf(*a.posterior(), 0), of_b = NodeOf(*b.posterior(), 0);
+    const NodePosterior of_a = NodeOf(*shown_a, 0), of_b = NodeOf(*shown_b, 0);
     for (std::size_t i = 0; i < of_a.mean.size(); ++i) {
       if (std::abs(of_a.mean[i] - of_b.mean[i]) > 1e-12) return false;
     }
@@ -154,11 +168,11 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   for (int i = 101; i <= 150; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
   Replica two = Start("two");
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
   EXPECT_EQ(two.model()->instance(), one.model()->instance());
   // What comes after.
   for (int i = 151; i <= 300; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
   EXPECT_TRUE(HasStateOf(one, two));
   const server::CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
   v1::PutArmsResponse put;
@@ -183,7 +197,7 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   one = Start("one");
   ASSERT_TRUE(Eventually([&] { return one.follows() || one.owns(); }));
   ASSERT_TRUE(Eventually([&] { return Durable(*one.model()) == Durable(*two.model()); }));
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
 }
 
 TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
@@ -197,14 +211,14 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   }
   Replica two = Start("two", kCentral);
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
   for (int i = 61; i <= 120; ++i) {
     ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
     if (i == 90) {
       ASSERT_THAT(one.model()->Checkpoint(), IsOk());
     }
   }
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
   EXPECT_TRUE(HasStateOf(one, two));
   EXPECT_EQ(one.model()->Ledger().user().epsilon_zcdp(),
             two.model()->Ledger().user().epsilon_zcdp());
@@ -220,7 +234,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   ASSERT_THAT(one.model()->Checkpoint(), IsOk());
   two = Start("two", kCentral);
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
-  EXPECT_TRUE(Same(*one.model(), *two.model()));
+  EXPECT_TRUE(Same(one, two));
   const std::vector<double> released = NodeOf(*one.model()->posterior(), 0).mean;
   one.registry.reset();
   ASSERT_TRUE(Eventually([&] { return two.owns(); }));
@@ -379,7 +393,7 @@ TEST_F(ReplicasTest, AFencedOwnerFollows) {
   ASSERT_TRUE(Eventually([&] { return follower.follows(); }));
   ASSERT_EQ(Report(*owner.model(), 2, 1), v1::APPLIED);
   EXPECT_EQ(Report(*owner.model(), 1, 1), v1::DUPLICATE);
-  EXPECT_TRUE(Same(*owner.model(), *follower.model()));
+  EXPECT_TRUE(Same(owner, follower));
 }
 
 // The database goes away and comes back: selections go on everywhere.
@@ -388,7 +402,7 @@ TEST_F(ReplicasTest, SelectsWithoutTheDatabase) {
   Replica two = Start("two");
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
   ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
-  ASSERT_TRUE(Same(*one.model(), *two.model()));
+  ASSERT_TRUE(Same(one, two));
   database_->Kill();
   absl::SleepFor(absl::Seconds(1));
   for (const Replica* replica : {&one, &two}) {
