@@ -241,7 +241,7 @@ absl::Status Registry::Replace(const std::string& name,
                                absl::StatusOr<std::shared_ptr<HostedModel>> model) {
   std::optional<Entry> entry = EntryOf(name);
   if (!entry) return absl::OkStatus();
-  const absl::Status opened = model.status();
+  absl::Status opened = model.status();
   entry->model = model.ok() ? *std::move(model) : nullptr;
   entry->retired = false;
   entry->why = opened;

@@ -294,6 +294,10 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
         break;
       }
     }
+    for (const auto& member : members_) {
+      ASSERT_TRUE(member->process->process().Running()) << member->name << " ended by itself:\n"
+                                                        << member->process->process().err();
+    }
     std::fprintf(stderr, "cycle %d of %d: acknowledged %d and %d\n", cycle + 1, Cycles(),
                  static_cast<int>(acknowledged_["plain"]),
                  static_cast<int>(acknowledged_["central"]));
