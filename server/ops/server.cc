@@ -162,8 +162,11 @@ class RunningServer final : public Server {
     call_lines_.Flush();
     absl::Status first;
     for (const auto& model : registry_->List()) {
-      first.Update(Annotate(model->Checkpoint().status(),
-                            absl::StrCat("checkpoint of model ", model->spec().public_spec.name)));
+      const absl::Status written = model->Checkpoint().status();
+      // Another server owns the model by now, and writes them.
+      if (absl::IsAborted(written)) continue;
+      first.Update(
+          Annotate(written, absl::StrCat("checkpoint of model ", model->spec().public_spec.name)));
     }
     return first;
   }
