@@ -3,6 +3,7 @@
 The page's Content-Security-Policy holds for the page, not for what a test evaluates."""
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -26,9 +27,12 @@ class Chromium:
         self._answers, answers = os.pipe()
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                  "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"]
-        # The protocol is spoken on descriptors 3 and 4.
-        self._process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "sh", path, *flags],
-                                         pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # The protocol is spoken on descriptors 3 and 4; the copies are above both, so that neither is overwritten.
+        inside = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (commands, answers)]
+        self._process = subprocess.Popen([path, *flags], close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                         preexec_fn=lambda: [os.dup2(end, place) for end, place in zip(inside, (3, 4))])
+        for end in inside:
+            os.close(end)
         os.close(commands)
         os.close(answers)
         self._buffer = b""
