@@ -95,7 +95,7 @@ void ApiCall::Started() {
   }
 }
 
-void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, CallDone done) {
+void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, const CallDone& done) {
   if (hushed_ && !calls_.handlers_.HushesReports(exchange->model())) SetHushed(false);
   Started();
   if (absl::Status allowed = exchange->AllowModels(caller_); !allowed.ok()) return done(allowed);

@@ -102,7 +102,7 @@ class ApiCall {
 
   // Checks the models that the request names, and runs the handler. `done` is called once, on any
   // thread; it must hold the call. Requires that it came in.
-  void Run(const std::shared_ptr<Exchange>& exchange, CallDone done);
+  void Run(const std::shared_ptr<Exchange>& exchange, const CallDone& done);
   // Tells observer and log. Call once; without it the destructor does, with CANCELLED.
   CallEnd End(const absl::Status& status);
   ~ApiCall();

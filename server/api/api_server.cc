@@ -125,10 +125,10 @@ class Api final : public ApiServer, private HttpService {
         answer(std::move(out));
       };
     }
-    Dispatch(std::move(http), std::move(answer));
+    Dispatch(http, std::move(answer));
   }
 
-  void Dispatch(HttpCall http, AnswerHttp answer) {
+  void Dispatch(const HttpCall& http, AnswerHttp answer) {
     const bool reads = http.method == "GET" || http.method == "HEAD";
     if (const auto form = WebFormOf(http.Header("content-type")); form && http.method == "POST") {
       return WebCall(http, *form, std::move(answer));

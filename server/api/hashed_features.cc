@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "nlohmann/json.hpp"
@@ -44,7 +45,7 @@ class Reader {
   absl::Status Read(const std::string& name, const Json& value) {
     if (value.is_object()) {
       for (const auto& [key, inner] : value.items()) {
-        BANDANA_RETURN_IF_ERROR(Read(name.empty() ? key : name + "." + key, inner));
+        BANDANA_RETURN_IF_ERROR(Read(name.empty() ? key : absl::StrCat(name, ".", key), inner));
       }
       return absl::OkStatus();
     }

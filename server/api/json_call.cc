@@ -111,7 +111,7 @@ std::string WithPlainNumbers(std::string_view text) {
 }
 
 std::string WithoutOddRewards(std::string_view text) {
-  const std::string plain = WithPlainNumbers(text);
+  std::string plain = WithPlainNumbers(text);
   absl::StatusOr<Json> json = ParseJson(plain, {.depth_max = kJsonDepthMax});
   if (!json.ok() || !json->is_object()) return plain;
   const auto outcomes = json->find("outcomes");

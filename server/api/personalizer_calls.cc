@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -135,7 +136,7 @@ void CollectValues(const Json& list, std::map<std::string, Json>& values) {
         continue;
       }
       for (const auto& [field, inner] : value.items()) {
-        put(name + "_" + field, inner);
+        put(absl::StrCat(name, "_", field), inner);
         put(field, inner);
       }
     }

@@ -164,7 +164,7 @@ Registry::Jobs Registry::RolesDue(const StoreView& view) {
   for (const auto& [name, entry] : *models) {
     const bool followed = entry.model != nullptr && entry.model->owner().has_value();
     if (!followed || entry.configured || SharedIn(view, name) != nullptr) continue;
-    jobs.emplace_back(name, [this, name] { return LetGo(name); });
+    jobs.emplace_back(name, [this, name = name] { return LetGo(name); });
   }
   const absl::Time now = clock_.Now();
   if (now >= aliases_at_ + kRetryInterval) {

@@ -21,17 +21,17 @@ struct Row {
 };
 
 // Both have the form of a row's call.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
+// NOLINTBEGIN(performance-unnecessary-value-param)
 void RefuseReport(Recipients& to, const v1::ReportRequest&, int, TokenCodec&, v1::ReportResponse&,
                   Finish finish) {
   finish(FailedPrecondition("model is ", v1::Mode_Name(to.first().spec().public_spec.mode),
                             ": rewards are randomized on the device and sent by Submit"));
 }
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void RefuseSubmit(Recipients&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
                   Finish finish) {
   finish(FailedPrecondition("model is not LOCAL_REWARD: send its rewards by Report"));
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 void Contexts(Recipients& to, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
               v1::SubmitResponse& response, Finish finish) {

@@ -356,7 +356,7 @@ class Audit {
         BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, server::ParseStoredConfig(one));
         BANDANA_RETURN_IF_ERROR(models->AddConfigured(std::move(spec)));
       }
-      const absl::Status moved = Move(move, *models);
+      absl::Status moved = Move(move, *models);
       if (!moved.ok() && !absl::IsNotFound(moved)) return moved;
       for (const auto& model : models->List()) model->Step();
     }

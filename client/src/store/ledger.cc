@@ -80,7 +80,7 @@ absl::Status Ledger::MayDebit(Tables& tables, const Account& account, std::uint6
 }
 
 absl::Status Ledger::Debit(Tables& tables, const Account& account, std::uint64_t events) {
-  const absl::Status may = MayDebit(tables, account, events);
+  absl::Status may = MayDebit(tables, account, events);
   if (may.ok()) DebitEvents(tables, account, events);
   if (account.events_max > 0 && Debited(tables, account) >= account.events_max) {
     MarkExhausted(account.model, account.user);

@@ -122,10 +122,10 @@ class PgEngine final : public LogEngine {
   }
   absl::Status Publish(const std::string& folder, bool replace) const override {
     BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
-    const absl::Status named = pool_
-                                   ->Run(kName, {PgValue::Bytes(id), PgValue::Text(NameOf(folder)),
-                                                 PgValue::Int(replace ? 1 : 0)})
-                                   .status();
+    absl::Status named = pool_
+                             ->Run(kName, {PgValue::Bytes(id), PgValue::Text(NameOf(folder)),
+                                           PgValue::Int(replace ? 1 : 0)})
+                             .status();
     if (SqlStateOf(named) != "23505") return named;
     return absl::AlreadyExistsError(
         absl::StrCat("PostgreSQL has a model ", NameOf(folder), " of another server"));
@@ -139,6 +139,7 @@ class PgEngine final : public LogEngine {
     BANDANA_ASSIGN_OR_RETURN(const PgResult rows,
                              pool_->Run(kModels, {PgValue::Text(kConfigFile)}));
     std::vector<StoredModel> models;
+    models.reserve(static_cast<std::size_t>(rows.rows()));
     for (int row = 0; row < rows.rows(); ++row) {
       models.push_back(
           {.name = std::string(rows.Bytes(row, 0)),

@@ -207,6 +207,7 @@ absl::Status PgState::Look(
 absl::StatusOr<std::vector<std::string>> PgState::Files() const {
   BANDANA_ASSIGN_OR_RETURN(const PgResult rows, pool_->Run(kNames, {PgValue::Bytes(log_)}));
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(rows.rows()));
   for (int row = 0; row < rows.rows(); ++row) names.emplace_back(rows.Bytes(row, 0));
   return names;
 }

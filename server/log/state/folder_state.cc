@@ -110,7 +110,7 @@ std::shared_ptr<StateStore> StateInFolder(std::string folder) {
 TablePlace SqliteTableAt(TableKind kind, std::string path) {
   return {.where = path,
           .exists = [path] { return Exists(path); },
-          .open = [kind, path] { return OpenSqliteTable(kind, path); }};
+          .open = [kind, path = std::move(path)] { return OpenSqliteTable(kind, path); }};
 }
 
 }  // namespace bandana::server

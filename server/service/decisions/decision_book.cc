@@ -262,7 +262,7 @@ absl::Status DecisionBook::Body::Write(std::unique_lock<std::mutex>& lock, bool 
     }
   }
   lock.unlock();
-  const absl::Status written = store_->Apply(changes, erase);
+  absl::Status written = store_->Apply(changes, erase);
   lock.lock();
   if (written.ok()) return written;
   for (const AnswerChange& change : changes) unwritten_.insert(change.key);
