@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -175,8 +176,9 @@ class ClusterTest : public ::testing::Test {
     return absl::Now() - start;
   }
   // Compares what every replica shows of the central model with what any has shown of the same
-  // version before.
-  void SeeReleases() {
+  // version before. The versions shown now.
+  std::vector<std::uint64_t> SeeReleases() {
+    std::vector<std::uint64_t> versions;
     for (const auto& member : members_) {
       const auto stubs = member->Get();
       if (stubs == nullptr) continue;
@@ -186,6 +188,7 @@ class ClusterTest : public ::testing::Test {
       request.set_model("central");
       v1::GetPosteriorResponse response;
       if (!stubs->recommender->GetPosterior(&context, request, &response).ok()) continue;
+      versions.push_back(response.version());
       const std::vector<double> means(response.means().begin(), response.means().end());
       const std::lock_guard lock(seen_mutex_);
       const auto [seen, fresh] = seen_.emplace(response.version(), means);
@@ -193,6 +196,21 @@ class ClusterTest : public ::testing::Test {
         if (std::abs(means[i] - seen->second[i]) > 1e-9) ++histories_;
       }
     }
+    return versions;
+  }
+  // Whether all living members show one version of the central model before long.
+  bool ShowTheSame() {
+    for (const absl::Time give_up = absl::Now() + absl::Seconds(30); absl::Now() < give_up;) {
+      const std::vector<std::uint64_t> versions = SeeReleases();
+      const auto living = std::ranges::count_if(
+          members_, [](const auto& member) { return member->Get() != nullptr; });
+      if (std::ssize(versions) == living &&
+          std::ranges::adjacent_find(versions, std::not_equal_to<>()) == versions.end()) {
+        return true;
+      }
+      absl::SleepFor(absl::Milliseconds(50));
+    }
+    return false;
   }
   // The primary dies, the standby takes its place, and another one follows at the dead one's port.
   void FailOver() {
@@ -214,6 +232,71 @@ class ClusterTest : public ::testing::Test {
   std::map<std::uint64_t, std::vector<double>> seen_;  // of the central model, by version
   std::atomic<int> histories_{0};                      // a version was shown with other means
 };
+
+// The primary dies between its own commit and the standby's answer, and comes back with an entry
+// that the standby lacks. A release of that entry would be of a history that the failover ends.
+TEST_F(ClusterTest, ShowsNothingThatTheStandbyLacks) {
+  constexpr char kLast[] =
+      "SELECT l.last_sequence FROM bandana.logs l JOIN bandana.states s ON s.log = l.id"
+      " WHERE s.name = 'central'";
+  constexpr int kReports = 3;
+  TestRng rng(11);
+  for (int i = 0; i < kReports; ++i) AwaitReport("central", rng);
+  ASSERT_TRUE(ShowTheSame());
+  const std::uint64_t shown = SeeReleases().at(0);
+  v1::SelectResponse selected;
+  ASSERT_TRUE(SelectSurely("central", rng, selected));
+  const int found = OwnerOf("central");
+  ASSERT_GE(found, 0);
+  Member& owner = *members_[static_cast<std::size_t>(found)];
+
+  const std::int64_t last = primary_->Number(kLast);
+  standby_->Kill();
+  {
+    grpc::ClientContext context;
+    SetDeadline(context, 1500);
+    v1::ReportRequest request;
+    request.set_model("central");
+    v1::Outcome& outcome = *request.add_outcomes();
+    outcome.set_token(selected.token());
+    outcome.set_reward(1);
+    v1::ReportResponse response;
+    EXPECT_FALSE(owner.Get()->recommender->Report(&context, request, &response).ok());
+  }
+  EXPECT_THAT(SeeReleases(), ::testing::Each(shown));  // of the owner, too
+  owner.Put(nullptr);
+  owner.process->Kill();
+  primary_->Kill();
+  primary_->Start();
+  ASSERT_GT(primary_->Number(kLast), last);
+
+  // Whoever looks sees the entry, and may neither show it nor own the model.
+  for (const absl::Time end = absl::Now() + absl::Seconds(4); absl::Now() < end;
+       absl::SleepFor(absl::Milliseconds(50))) {
+    const std::vector<std::uint64_t> versions = SeeReleases();
+    ASSERT_EQ(std::ssize(versions), kServers - 1);
+    ASSERT_THAT(versions, ::testing::Each(shown));
+    ASSERT_EQ(OwnerOf("central"), -1);
+  }
+
+  primary_->Kill();
+  standby_->Start();
+  standby_->Promote();
+  std::swap(primary_, standby_);
+  std::swap(proxies_[0], proxies_[1]);
+  EXPECT_EQ(ReportSurely("central", selected.token(), rng), v1::APPLIED);
+  StartMember(owner);
+  EXPECT_TRUE(ShowTheSame());
+  EXPECT_THAT(SeeReleases(), ::testing::Each(::testing::Gt(shown)));
+  EXPECT_EQ(histories_, 0);
+  v1::GetStatsRequest request;
+  request.set_model("central");
+  v1::GetStatsResponse stats;
+  grpc::ClientContext context;
+  SetDeadline(context, 5000);
+  EXPECT_TRUE(owner.Get()->admin->GetStats(&context, request, &stats).ok());
+  EXPECT_EQ(stats.reports_applied(), kReports + 1u);
+}
 
 TEST_F(ClusterTest, LosesAndDoublesNothing) {
   const std::vector<std::string> models = {"plain", "central"};

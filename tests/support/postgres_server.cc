@@ -146,8 +146,12 @@ void PostgresServer::Restore() {
   Run(command);
 }
 
+std::int64_t PostgresServer::Number(const std::string& query) {
+  return std::stoll(Run(Psql("bandana", query)));
+}
+
 int PostgresServer::Count(const std::string& table) {
-  return std::stoi(Run(Psql("bandana", "SELECT count(*) FROM " + table)));
+  return static_cast<int>(Number("SELECT count(*) FROM " + table));
 }
 
 std::vector<std::string> PostgresServer::Psql(const std::string& database,

@@ -2,6 +2,7 @@
 // chose.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ class PostgresServer {
   // Keeps what the database `bandana` holds (pg_dump), and puts it back to what was kept.
   void Dump();
   void Restore();
+  // The answer of a query for one number in the database `bandana`, as the superuser.
+  std::int64_t Number(const std::string& query);
   // How many rows a table of the database `bandana` has.
   int Count(const std::string& table);
 
