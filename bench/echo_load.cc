@@ -15,8 +15,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr double kWarmUpSeconds = 0.2;
-
 void DieUnlessOk(const grpc::Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "echo_ratio: call failed: %d %s\n", status.error_code(),
@@ -67,7 +65,7 @@ LoadResult Run(const std::vector<Request>& requests, double seconds, Start start
     DieUnlessOk(call.status);
     const SteadyClock::time_point now = SteadyClock::now();
     if (measured_from == SteadyClock::time_point{}) {
-      if (Seconds(now - begin) >= kWarmUpSeconds) measured_from = now;
+      if (Seconds(now - begin) >= LoadClient::kWarmUpSeconds) measured_from = now;
     } else if (elapsed == 0) {
       latencies.push_back(Seconds(now - call.begin) * 1e6);
       if (Seconds(now - measured_from) >= seconds) elapsed = Seconds(now - measured_from);

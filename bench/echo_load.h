@@ -19,6 +19,7 @@ struct LoadResult {
 class LoadClient {
  public:
   static constexpr int kInFlight = 64;
+  static constexpr double kWarmUpSeconds = 0.2;
 
   explicit LoadClient(const std::string& address);
   ~LoadClient();

@@ -7,22 +7,14 @@
 // UNAVAILABLE is counted, and not repeated. The memory at the start is taken after ten seconds. The
 // ratio is the p99 of the selections' latency in the last tenth of the time over that in the first.
 // The last line is `reports=N unavailable=N rss_mib_start=N rss_mib_end=N select_p99_ratio=X`.
-#include <fcntl.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -33,24 +25,19 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
-#include "bandana/v1/admin.grpc.pb.h"
 #include "bandana/v1/recommender.grpc.pb.h"
-#include "common/base/check.h"
+#include "bench/server_child.h"
 
 ABSL_FLAG(double, rate, 10'000, "decisions, and as many reports, per second");
 ABSL_FLAG(int, seconds, 1800, "of load");
 ABSL_FLAG(int, window_seconds, 0, "reward window of the model; 0: one report per decision");
 ABSL_FLAG(int, threads, 4, "that call");
 
-extern char** environ;
-
 namespace bandana::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kDimension = 25;
-constexpr int kArms = 25;
 constexpr int kBatch = 64;  // decisions in a call
 constexpr int kWarmUpSeconds = 10;
 constexpr int kProgressSeconds = 10;
@@ -59,101 +46,14 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// bandana-server beside this program, on free ports, with a folder of its own.
-class ServerUnderLoad {
- public:
-  ServerUnderLoad() {
-    char folder[] = "/tmp/bandana-endurance-XXXXXX";
-    BANDANA_CHECK(mkdtemp(folder) != nullptr);
-    folder_ = folder;
-    const int window = absl::GetFlag(FLAGS_window_seconds);
-    const std::string reporting =
-        window == 0 ? ""
-                    : absl::StrCat("reporting { reward_window { duration { seconds: ", window,
-                                   " } default_reward: 0 } }");
-    std::ofstream(folder_ + "/server.textproto")
-        << "models { name: 'm' dimension: " << kDimension << " mode: NON_PRIVATE shared {} "
-        << reporting << " }\n";
-    const std::string program =
-        (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bandana-server").string();
-    std::string arguments[] = {program, absl::StrCat("--config=", folder_, "/server.textproto"),
-                               absl::StrCat("--data_dir=", folder_, "/data"),
-                               "--listen=127.0.0.1:0", "--http_listen=127.0.0.1:0"};
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    const std::string out = folder_ + "/ready";
-    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_CREAT | O_WRONLY, 0600);
-    BANDANA_CHECK(posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) ==
-                  0);
-    posix_spawn_file_actions_destroy(&actions);
-    for (int i = 0; i < 300 && address_.empty(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      ReadAddress(out);
-    }
-    if (address_.empty()) std::fprintf(stderr, "the server was not ready\n");
-    BANDANA_CHECK(!address_.empty());
-  }
-  ~ServerUnderLoad() {
-    kill(pid_, SIGTERM);
-    waitpid(pid_, nullptr, 0);
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  }
-
-  const std::string& address() const { return address_; }
-  int RssMib() const {
-    std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
-    for (std::string line; std::getline(status, line);) {
-      int kib = 0;
-      if (std::sscanf(line.c_str(), "VmRSS: %d kB", &kib) == 1) return kib / 1024;
-    }
-    return 0;
-  }
-
- private:
-  void ReadAddress(const std::string& path) {
-    std::ifstream in(path);
-    std::string line;
-    if (!std::getline(in, line) || in.eof()) return;  // not whole yet
-    const std::string key = "listen=";
-    const std::size_t at = line.find(key);
-    if (at == std::string::npos) return;
-    address_ = line.substr(at + key.size(), line.find(' ', at) - at - key.size());
-  }
-
-  std::string folder_;
-  std::string address_;
-  pid_t pid_ = -1;
-};
-
-void PutArms(const std::shared_ptr<grpc::Channel>& channel) {
-  const auto admin = v1::Admin::NewStub(channel);
-  grpc::ClientContext context;
-  v1::PutArmsResponse response;
-  const auto writer = admin->PutArms(&context, &response);
-  v1::PutArmsRequest request;
-  request.set_model("m");
-  request.set_last(true);
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> normal;
-  for (int arm = 0; arm < kArms; ++arm) {
-    v1::Arm& out = *request.add_arms();
-    out.set_id(static_cast<std::uint32_t>(arm));
-    std::vector<double> features(kDimension);
-    double square = 0;
-    for (double& x : features) {
-      x = normal(random);
-      square += x * x;
-    }
-    for (const double x : features) out.add_features(x / std::sqrt(square));
-  }
-  BANDANA_CHECK(writer->Write(request) && writer->WritesDone());
-  const grpc::Status done = writer->Finish();
-  if (!done.ok()) std::fprintf(stderr, "%s\n", done.error_message().c_str());
-  BANDANA_CHECK(done.ok());
+std::string Config() {
+  const int window = absl::GetFlag(FLAGS_window_seconds);
+  const std::string reporting =
+      window == 0 ? ""
+                  : absl::StrCat("reporting { reward_window { duration { seconds: ", window,
+                                 " } default_reward: 0 } }");
+  return absl::StrCat("models { name: 'm' dimension: 25 mode: NON_PRIVATE shared {} ", reporting,
+                      " }\n");
 }
 
 struct Totals {
@@ -259,8 +159,8 @@ void Call(const std::string& address, int thread, Load& load) {
 }
 
 int Run() {
-  const ServerUnderLoad server;
-  PutArms(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  const ServerChild server(Config());
+  PutUnitArms(server.address());
   const int threads = absl::GetFlag(FLAGS_threads);
   Load load;
   load.seconds = absl::GetFlag(FLAGS_seconds);

@@ -1,0 +1,131 @@
+#include "bench/server_child.h"
+
+#include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bandana/v1/admin.grpc.pb.h"
+#include "common/base/check.h"
+
+extern char** environ;
+
+namespace bandana::bench {
+namespace {
+
+constexpr int kDimension = 25;
+constexpr int kArms = 25;
+
+}  // namespace
+
+ServerChild::ServerChild(const std::string& config) {
+  char folder[] = "/tmp/bandana-bench-XXXXXX";
+  BANDANA_CHECK(mkdtemp(folder) != nullptr);
+  folder_ = folder;
+  std::ofstream(folder_ + "/server.textproto") << config;
+  const std::string program =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bandana-server").string();
+  std::string arguments[] = {program, absl::StrCat("--config=", folder_, "/server.textproto"),
+                             absl::StrCat("--data_dir=", folder_, "/data"), "--listen=127.0.0.1:0",
+                             "--http_listen=127.0.0.1:0"};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const std::string out = folder_ + "/ready";
+  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_CREAT | O_WRONLY, 0600);
+  BANDANA_CHECK(posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  for (int i = 0; i < 300 && address_.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ReadAddress(out);
+  }
+  if (address_.empty()) std::fprintf(stderr, "the server was not ready\n");
+  BANDANA_CHECK(!address_.empty());
+}
+
+ServerChild::~ServerChild() {
+  kill(pid_, SIGTERM);
+  waitpid(pid_, nullptr, 0);
+  std::error_code error;
+  std::filesystem::remove_all(folder_, error);
+}
+
+int ServerChild::RssMib() const {
+  std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    int kib = 0;
+    if (std::sscanf(line.c_str(), "VmRSS: %d kB", &kib) == 1) return kib / 1024;
+  }
+  return 0;
+}
+
+double ServerChild::CpuSeconds() const {
+  std::ifstream stat(absl::StrCat("/proc/", pid_, "/stat"));
+  std::string line;
+  std::getline(stat, line);
+  // After the name in parentheses: the state, ten numbers, and the ticks of user and system.
+  unsigned long user = 0, system = 0;
+  const std::size_t end = line.rfind(')');
+  BANDANA_CHECK(end != std::string::npos &&
+                std::sscanf(line.c_str() + end + 1,
+                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                            &system) == 2);
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+void ServerChild::ReadAddress(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  if (!std::getline(in, line) || in.eof()) return;  // not whole yet
+  const std::string key = "listen=";
+  const std::size_t at = line.find(key);
+  if (at == std::string::npos) return;
+  address_ = line.substr(at + key.size(), line.find(' ', at) - at - key.size());
+}
+
+void PutUnitArms(const std::string& address) {
+  const auto admin =
+      v1::Admin::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::PutArmsResponse response;
+  const auto writer = admin->PutArms(&context, &response);
+  v1::PutArmsRequest request;
+  request.set_model("m");
+  request.set_last(true);
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  for (int arm = 0; arm < kArms; ++arm) {
+    v1::Arm& out = *request.add_arms();
+    out.set_id(static_cast<std::uint32_t>(arm));
+    std::vector<double> features(kDimension);
+    double square = 0;
+    for (double& x : features) {
+      x = normal(random);
+      square += x * x;
+    }
+    for (const double x : features) out.add_features(x / std::sqrt(square));
+  }
+  BANDANA_CHECK(writer->Write(request) && writer->WritesDone());
+  const grpc::Status done = writer->Finish();
+  if (!done.ok()) std::fprintf(stderr, "%s\n", done.error_message().c_str());
+  BANDANA_CHECK(done.ok());
+}
+
+}  // namespace bandana::bench

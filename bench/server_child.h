@@ -1,0 +1,35 @@
+// bandana-server beside this program, on free ports, with a folder of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace bandana::bench {
+
+// Threads: not thread-safe. Aborts the program when the server does not come up.
+class ServerChild {
+ public:
+  // `config`: text of a ServerConfig.
+  explicit ServerChild(const std::string& config);
+  ~ServerChild();
+  ServerChild(const ServerChild&) = delete;
+  ServerChild& operator=(const ServerChild&) = delete;
+
+  const std::string& address() const { return address_; }  // 127.0.0.1:PORT
+  int RssMib() const;
+  // Processor time of all its threads so far.
+  double CpuSeconds() const;
+
+ private:
+  void ReadAddress(const std::string& path);
+
+  std::string folder_;
+  std::string address_;
+  pid_t pid_ = -1;
+};
+
+// 25 directions as the arms 0 to 24 of the catalogue of model `m`, which has 25 features.
+void PutUnitArms(const std::string& address);
+
+}  // namespace bandana::bench
