@@ -87,6 +87,7 @@ class Registry final : public ModelRegistry {
 
   std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) override;
   void Recover() override;
+  std::vector<std::string> Others() const override;
   void Leave() override;
   absl::Status MayUpdate(std::string_view name) const override;
   absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) override;
@@ -286,6 +287,7 @@ class Registry final : public ModelRegistry {
   std::mutex watch_mutex_;             // for watch_
   std::unique_ptr<StoreWatch> watch_;  // null: they do not
   std::atomic<bool> leaving_{false};
+  SharedCell<const std::vector<std::string>> others_;  // null: none was seen yet
   std::mutex watching_mutex_;
   std::condition_variable watching_changed_;
   bool stop_watching_ = false;

@@ -94,6 +94,8 @@ class ModelRegistry {
   // pass (UNAVAILABLE).
   virtual void Recover() {}
   virtual void SetModelsMax(int /*models_max*/) {}
+  // Where the other servers of the store were reached just now.
+  virtual std::vector<std::string> Others() const { return {}; }
   // This server is about to end: other servers of the store need not count on it, and it takes no
   // further models over. Those that it owns it gives up when it ends.
   virtual void Leave() {}

@@ -111,6 +111,11 @@ void Registry::Leave() {
   if (watch_ != nullptr) watch_->Leave();
 }
 
+std::vector<std::string> Registry::Others() const {
+  const auto others = others_.load();
+  return others == nullptr ? std::vector<std::string>() : *others;
+}
+
 void Registry::Watch() {
   std::unique_lock lock(watching_mutex_);
   while (!watching_changed_.wait_for(lock, kLookInterval, [this] { return stop_watching_; })) {
@@ -134,6 +139,9 @@ void Registry::WatchOnce() {
   }
   if (away_) Warn("", "other servers are in sight again");
   away_ = false;
+  std::vector<std::string> others = (*view)->servers;
+  std::erase(others, address_);
+  others_.store(std::make_shared<const std::vector<std::string>>(std::move(others)));
   const auto models = models_.load();
   for (const SharedModel& shared : (*view)->models) {
     const auto known = models->find(shared.stored.name);

@@ -79,7 +79,8 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
   admin_ = std::make_unique<AdminService>(served.registry, std::move(served.admin));
   peer_ = std::make_unique<PeerService>(
       served.registry, served.tokens,
-      PeerService::Options{.gatekeeper = gatekeeper_.get(), .conduct = conduct});
+      PeerService::Options{
+          .gatekeeper = gatekeeper_.get(), .book = &served.book, .conduct = conduct});
   GrpcServerOptions options;
   options.listen = listen_;
   options.acceptor = acceptor_;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bandana/internal/peer.grpc.pb.h"
 #include "bandana/v1/admin.grpc.pb.h"
+#include "common/base/sha256.h"
 #include "tests/integration/owners_harness.h"
 #include "tests/support/model_harness.h"
 
@@ -18,6 +20,7 @@ using ::bandana::testing::FakeModel;
 using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::OwnersTest;
 using ::bandana::testing::SpecOf;
+using ::testing::HasSubstr;
 
 constexpr grpc::StatusCode kUnavailable = grpc::StatusCode::UNAVAILABLE;
 
@@ -109,6 +112,53 @@ TEST_F(OwnersAdminTest, TheOwnerAnswersUnaryCalls) {
   v1::ExportUserResponse user;
   const grpc::Status unknown = Ask(&v1::Admin::Stub::ExportUser, user, nobody);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(OwnersAdminTest, EveryServerForgetsWhatItAnsweredADeletedUser) {
+  const auto answer = [&](DecisionBook& book, const std::string& user) {
+    auto taken = book.Take({.model = "m", .caller = "shop", .id = user}, Sha256Of(""),
+                           [](std::string_view, const auto&) { return true; });
+    std::get<DecisionBook::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
+                                                .maker = "m",
+                                                .instance = near().instance(),
+                                                .user = Sha256Of(user),
+                                                .answer = "what " + user + " saw"});
+  };
+  for (DecisionBook* const book : {near_book_.get(), far_book_.get()}) {
+    answer(*book, "ann");
+    answer(*book, "bob");
+  }
+  near_.SetOthers({peers_->address()});
+  v1::DeleteUsersRequest request;
+  request.add_ids("ann");
+  v1::DeleteUsersResponse response;
+  ASSERT_TRUE(Ask(&v1::Admin::Stub::DeleteUsers, response, request).ok());
+  for (DecisionBook* const book : {near_book_.get(), far_book_.get()}) {
+    EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "ann"}), std::nullopt);
+    EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "bob"}), "what bob saw");
+  }
+
+  // One that is seen and does not answer: nothing is deleted, and the caller knows.
+  near_.SetOthers({"127.0.0.1:1"});
+  const grpc::Status failed = Ask(&v1::Admin::Stub::DeleteUsers, response, request);
+  EXPECT_EQ(failed.error_code(), kUnavailable);
+  EXPECT_THAT(failed.error_message(), HasSubstr("another server has not forgotten"));
+}
+
+TEST_F(OwnersAdminTest, OnlyAPeerHasDecisionsForgotten) {
+  const auto stub = internal::Peer::NewStub(
+      grpc::CreateChannel(peers_->address(), grpc::InsecureChannelCredentials()));
+  const auto forget = [&](const std::string& instance, bool peer) {
+    grpc::ClientContext context;
+    if (peer) peers_->owners().Authorize(context);
+    internal::ForgetRequest request;
+    request.set_instance(instance);
+    internal::ForgetResponse response;
+    return stub->Forget(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(forget(std::string(16, 'i'), true), grpc::StatusCode::OK);
+  EXPECT_EQ(forget("short", true), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(forget(std::string(16, 'i'), false), grpc::StatusCode::UNAUTHENTICATED);
 }
 
 TEST_F(OwnersAdminTest, TheOwnerChangesAndDeletesItsModel) {

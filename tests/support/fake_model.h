@@ -277,6 +277,8 @@ class FakeRegistry final : public server::ModelRegistry {
     std::lock_guard lock(mutex_);
     aliases_[name] = std::move(bound);
   }
+  void SetOthers(std::vector<std::string> addresses) { others_ = std::move(addresses); }
+  std::vector<std::string> Others() const override { return others_; }
   // From now on the model is absent, as one that is being opened.
   void TakeAway(const std::string& name) {
     std::lock_guard lock(mutex_);
@@ -328,6 +330,7 @@ class FakeRegistry final : public server::ModelRegistry {
   }
 
  private:
+  std::vector<std::string> others_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeModel>> models_;
   std::map<std::string, std::shared_ptr<const server::BoundAlias>> aliases_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bandana/internal/peer.pb.h"
 #include "bandana/v1/admin.grpc.pb.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
@@ -103,6 +104,7 @@ class AdminService::Impl final : public v1::Admin::Service {
       const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
       BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
       BANDANA_RETURN_IF_ERROR(Forget(request->model(), ids));
+      BANDANA_RETURN_IF_ERROR(HaveForgotten(request->model(), ids));
       return Answer(visit, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
         return WithModel(request->model(), [&](HostedModel& model) {
           return Assign(model.DeleteUsers(ids), *response);
@@ -342,6 +344,20 @@ class AdminService::Impl final : public v1::Admin::Service {
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
     if (options_.book == nullptr || model == nullptr) return absl::OkStatus();
     return options_.book->ForgetUsers(model->instance(), users);
+  }
+
+  // Has the other servers of the store do the same. One that is down keeps what it has, sealed,
+  // until it is of no use.
+  absl::Status HaveForgotten(const std::string& name, const std::vector<std::string>& users) const {
+    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    if (options_.owners == nullptr || model == nullptr) return absl::OkStatus();
+    internal::ForgetRequest request;
+    request.set_instance(model->instance().data(), model->instance().size());
+    *request.mutable_users() = {users.begin(), users.end()};
+    for (const std::string& other : registry_.Others()) {
+      BANDANA_RETURN_IF_ERROR(options_.owners->Forget(other, request));
+    }
+    return absl::OkStatus();
   }
 
   // The configuration of a request, which may name no files.

@@ -202,6 +202,20 @@ void OwnerChannels::Record(const std::string& owner, const internal::RecordReque
   body_->Record(owner, request);
 }
 
+absl::Status OwnerChannels::Forget(const std::string& server,
+                                   const internal::ForgetRequest& request) {
+  const std::shared_ptr<Ways> ways = body_->WaysTo(server);
+  grpc::ClientContext context;
+  Authorize(context);
+  context.set_deadline(absl::ToChronoTime(absl::Now() + body_->options().patience));
+  internal::ForgetResponse response;
+  const grpc::Status status = ways->decisions->Forget(&context, request, &response);
+  if (status.ok()) return absl::OkStatus();
+  return Unavailable(
+      "another server has not forgotten what it answered these users; nothing is deleted yet, try "
+      "again");
+}
+
 std::shared_ptr<v1::Admin::StubInterface> OwnerChannels::Admin(const std::string& owner) {
   return owner.empty() ? nullptr : body_->WaysTo(owner)->admin;
 }

@@ -1,4 +1,5 @@
-// Ways to the owners of models that this server follows: gRPC channels by address, kept.
+// Ways to the other servers of a store, owners of what is followed here above all: gRPC channels by
+// address, kept.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ class Status;
 
 namespace bandana::server {
 
-// Threads: all methods are safe, and wait for nobody; one thread takes the answers. A call's
-// messages must live until its Finish, which is called once, on that thread or at once.
+// Threads: all methods are safe, and but for Forget wait for nobody; one thread takes the answers.
+// A call's messages must live until its Finish, which is called once, on that thread or at once.
 //
 // The owner's own errors are passed on. UNAVAILABLE, in the same words each time: nobody owns the
 // model, or the owner does not answer, or does not take this server for one of its peers.
@@ -48,6 +49,10 @@ class OwnerChannels {
   // Sends decisions on a connection of their own, so that they never wait behind a report. What is
   // lost is lost, also beyond decisions_max: of such a decision nothing is learnt.
   void Record(const std::string& owner, const internal::RecordRequest& request);
+
+  // Has another server forget named decisions, and waits for it. Errors: UNAVAILABLE it does not
+  // answer, or could not.
+  absl::Status Forget(const std::string& server, const internal::ForgetRequest& request);
 
   // For calls that may wait. nullptr: nobody owns the model.
   std::shared_ptr<v1::Admin::StubInterface> Admin(const std::string& owner);

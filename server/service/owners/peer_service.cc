@@ -2,7 +2,9 @@
 
 #include <grpcpp/server_context.h>
 
+#include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace bandana::server {
 namespace {
 
 constexpr char kRecord[] = "bandana.internal.Peer/Record";
+constexpr char kForget[] = "bandana.internal.Peer/Forget";
 
 absl::Status RecordOne(HostedModel& model, TokenCodec& tokens,
                        const internal::RecordedDecision& decision) {
@@ -40,17 +43,27 @@ class PeerService::Impl final : public internal::Peer::Service {
 
   grpc::Status Record(grpc::ServerContext* context, const internal::RecordRequest* request,
                       internal::RecordResponse*) override {
-    absl::Status status = Admit(*context);
+    absl::Status status = Admit(*context, kRecord);
     if (status.ok()) status = Take(*request);
+    return ToGrpc(status);
+  }
+  grpc::Status Forget(grpc::ServerContext* context, const internal::ForgetRequest* request,
+                      internal::ForgetResponse*) override {
+    absl::Status status = Admit(*context, kForget);
+    if (status.ok()) status = Drop(*request);
+    return ToGrpc(status);
+  }
+
+ private:
+  static grpc::Status ToGrpc(const absl::Status& status) {
     if (status.ok()) return grpc::Status::OK;
     return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
   }
 
- private:
-  absl::Status Admit(const grpc::ServerContext& context) {
+  absl::Status Admit(const grpc::ServerContext& context, const char* rpc) {
     options_.conduct(context.peer(), Conduct::kArrived);
     if (options_.gatekeeper == nullptr) return absl::OkStatus();
-    absl::Status status = options_.gatekeeper->Admit(context, FindRule(kRecord)).status;
+    absl::Status status = options_.gatekeeper->Admit(context, FindRule(rpc)).status;
     if (absl::IsUnauthenticated(status)) options_.conduct(context.peer(), Conduct::kRefused);
     return status;
   }
@@ -64,6 +77,16 @@ class PeerService::Impl final : public internal::Peer::Service {
       BANDANA_RETURN_IF_ERROR(RecordOne(*model, tokens_, decision));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Drop(const internal::ForgetRequest& request) {
+    InstanceId instance{};
+    if (request.instance().size() != instance.size()) {
+      return InvalidArgument("instance: must have ", instance.size(), " bytes");
+    }
+    if (options_.book == nullptr) return absl::OkStatus();
+    std::memcpy(instance.data(), request.instance().data(), instance.size());
+    return options_.book->ForgetUsers(instance, {request.users().begin(), request.users().end()});
   }
 
   ModelRegistry& registry_;

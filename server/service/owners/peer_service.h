@@ -1,4 +1,4 @@
-// bandana.internal.Peer: what the servers of one store hand to a model's owner.
+// bandana.internal.Peer: what the servers of one store say to one another.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "server/models/registry.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/conduct.h"
+#include "server/service/decisions/decision_book.h"
 #include "server/service/tokens/token.h"
 
 namespace grpc {
@@ -22,10 +23,14 @@ namespace bandana::server {
 // is not owned here, or cannot take a decision now; INVALID_ARGUMENT a decision without slots, or a
 // token that does not open; FAILED_PRECONDITION one of another instance. Decisions before the one
 // that is wrong are taken.
+//
+// Forget, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
+// bytes; those of DecisionBook::ForgetUsers.
 class PeerService {
  public:
   struct Options {
     Gatekeeper* gatekeeper = nullptr;  // null: everybody is a peer
+    DecisionBook* book = nullptr;      // null: this server keeps no named decisions
     // Told of each call: see Acceptor::Report.
     std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
                                                                                Conduct) {};
