@@ -86,7 +86,8 @@ class PeerService::Impl final : public internal::Peer::Service {
     }
     if (options_.book == nullptr) return absl::OkStatus();
     std::memcpy(instance.data(), request.instance().data(), instance.size());
-    return options_.book->ForgetUsers(instance, {request.users().begin(), request.users().end()});
+    const std::vector<std::string> users(request.users().begin(), request.users().end());
+    return options_.book->ForgetUsers(instance, users);
   }
 
   ModelRegistry& registry_;
