@@ -298,6 +298,16 @@ TEST_F(ClusterTest, ShowsNothingThatTheStandbyLacks) {
   EXPECT_EQ(stats.reports_applied(), kReports + 1u);
 }
 
+TEST_F(ClusterTest, ForgetsServersThatAreLongGone) {
+  primary_->Sql(
+      "INSERT INTO bandana.servers VALUES ('192.0.2.1:1', clock_timestamp() - interval '25 hours'),"
+      " ('192.0.2.2:1', clock_timestamp() - interval '23 hours')");
+  members_[0]->Put(nullptr);
+  members_[0]->process->Kill();
+  StartMember(*members_[0]);
+  EXPECT_EQ(primary_->Count("bandana.servers WHERE address LIKE '192.0.2.%'"), 1);
+}
+
 TEST_F(ClusterTest, LosesAndDoublesNothing) {
   const std::vector<std::string> models = {"plain", "central"};
   for (const std::string& model : models) acknowledged_[model] = 0;

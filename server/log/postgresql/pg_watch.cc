@@ -31,6 +31,9 @@ constexpr char kServe[] =
     "INSERT INTO bandana.served VALUES ($1, $2, $3)"
     " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address"
     " WHERE bandana.served.term <= excluded.term";
+// Of servers that were killed and came back elsewhere.
+constexpr char kSweep[] =
+    "DELETE FROM bandana.servers WHERE seen < clock_timestamp() - interval '1 day'";
 constexpr char kLeave[] = "DELETE FROM bandana.servers WHERE address = $1";
 
 class PgWatch final : public StoreWatch {
@@ -82,6 +85,7 @@ class PgWatch final : public StoreWatch {
       absl::StatusOr<std::unique_ptr<PgConnection>> opened = PgConnection::Open(server_);
       if (!opened.ok()) return WithoutUnknown(opened.status());
       BANDANA_RETURN_IF_ERROR(WithoutUnknown(EnsurePeerTables(**opened)));
+      BANDANA_RETURN_IF_ERROR(WithoutUnknown((*opened)->Run(kSweep, {}).status()));
       connection_ = *std::move(opened);
     }
     absl::StatusOr<PgResult> result = connection_->Run(sql, values);
