@@ -123,7 +123,7 @@ UserNode::Parts UserNode::PartsOf(int dimension) const {
   const std::size_t k = rows_;
   Parts parts;
   const auto take = [&](std::size_t size) {
-    double* const at = data_.get() + parts.size;
+    double* const at = data_ == nullptr ? nullptr : data_.get() + parts.size;
     parts.size += size;
     return at;
   };

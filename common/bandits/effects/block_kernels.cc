@@ -1,6 +1,7 @@
 #include "common/bandits/effects/block_kernels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/base/target_clones.h"
 
@@ -13,13 +14,15 @@ constexpr std::size_t kLanes = kBlockLanes;
 // they are passed does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 using Vec = float __attribute__((vector_size(kLanes * sizeof(float))));
-using VecInMemory =
-    float __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
 
 #define BANDANA_INLINE inline __attribute__((always_inline))
 
-BANDANA_INLINE Vec Load(const float* p) { return *reinterpret_cast<const VecInMemory*>(p); }
-BANDANA_INLINE void Store(float* p, const Vec& v) { *reinterpret_cast<VecInMemory*>(p) = v; }
+BANDANA_INLINE Vec Load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+BANDANA_INLINE void Store(float* p, const Vec& v) { std::memcpy(p, &v, sizeof v); }
 
 BANDANA_INLINE float Total(const Vec& v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
