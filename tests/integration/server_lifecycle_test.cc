@@ -108,7 +108,7 @@ TEST(Server, RefusesAPortThatIsTaken) {
 }
 
 // UBSan's vptr check opens a pipe to look at an object, and takes what it cannot look at for none.
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(BANDANA_SANITIZED) || defined(_GLIBCXX_TSAN)  // ThreadSanitizer comes without it
 // gRPC's own listener is deaf for good after one connection too many.
 TEST(Server, OutlivesRunningOutOfDescriptors) {
   const TempDir folder;
