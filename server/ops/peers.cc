@@ -80,7 +80,10 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
   peer_ = std::make_unique<PeerService>(
       served.registry, served.tokens,
       PeerService::Options{
-          .gatekeeper = gatekeeper_.get(), .book = &served.book, .conduct = conduct});
+          .gatekeeper = gatekeeper_.get(),
+          .forget = [&book = served.book](const auto& instance,
+                                          auto users) { return book.ForgetUsers(instance, users); },
+          .conduct = conduct});
   GrpcServerOptions options;
   options.listen = listen_;
   options.acceptor = acceptor_;

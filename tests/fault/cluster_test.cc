@@ -263,7 +263,7 @@ TEST_F(ClusterTest, ShowsNothingThatTheStandbyLacks) {
     v1::ReportResponse response;
     EXPECT_FALSE(owner.Get()->recommender->Report(&context, request, &response).ok());
   }
-  EXPECT_THAT(SeeReleases(), ::testing::Each(shown));  // of the owner, too
+  EXPECT_THAT(SeeReleases(), ::testing::Each(shown));  // also of the owner
   owner.Put(nullptr);
   owner.process->Kill();
   primary_->Kill();

@@ -31,7 +31,7 @@ constexpr char kServe[] =
     "INSERT INTO bandana.served VALUES ($1, $2, $3)"
     " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address"
     " WHERE bandana.served.term <= excluded.term";
-// Of servers that were killed and came back elsewhere.
+// A server that was killed and came back elsewhere has left its row.
 constexpr char kSweep[] =
     "DELETE FROM bandana.servers WHERE seen < clock_timestamp() - interval '1 day'";
 constexpr char kLeave[] = "DELETE FROM bandana.servers WHERE address = $1";

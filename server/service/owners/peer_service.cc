@@ -84,10 +84,9 @@ class PeerService::Impl final : public internal::Peer::Service {
     if (request.instance().size() != instance.size()) {
       return InvalidArgument("instance: must have ", instance.size(), " bytes");
     }
-    if (options_.book == nullptr) return absl::OkStatus();
     std::memcpy(instance.data(), request.instance().data(), instance.size());
     const std::vector<std::string> users(request.users().begin(), request.users().end());
-    return options_.book->ForgetUsers(instance, users);
+    return options_.forget(instance, users);
   }
 
   ModelRegistry& registry_;

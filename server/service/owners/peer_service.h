@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "absl/status/status.h"
+#include "common/design/instance_id.h"
 #include "server/models/registry.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/conduct.h"
-#include "server/service/decisions/decision_book.h"
 #include "server/service/tokens/token.h"
 
 namespace grpc {
@@ -25,12 +27,15 @@ namespace bandana::server {
 // that is wrong are taken.
 //
 // Forget, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
-// bytes; those of DecisionBook::ForgetUsers.
+// bytes; those of Options::forget.
 class PeerService {
  public:
   struct Options {
     Gatekeeper* gatekeeper = nullptr;  // null: everybody is a peer
-    DecisionBook* book = nullptr;      // null: this server keeps no named decisions
+    // Forgets what was decided by name for these users of an instance of a model
+    // (DecisionBook::ForgetUsers).
+    std::function<absl::Status(const InstanceId& instance, std::span<const std::string> users)>
+        forget;
     // Told of each call: see Acceptor::Report.
     std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
                                                                                Conduct) {};
