@@ -277,8 +277,14 @@ class FakeRegistry final : public server::ModelRegistry {
     std::lock_guard lock(mutex_);
     aliases_[name] = std::move(bound);
   }
-  void SetOthers(std::vector<std::string> addresses) { others_ = std::move(addresses); }
-  std::vector<std::string> Others() const override { return others_; }
+  void SetOthers(std::vector<std::string> addresses) {
+    std::lock_guard lock(mutex_);
+    others_ = std::move(addresses);
+  }
+  std::vector<std::string> Others() const override {
+    std::lock_guard lock(mutex_);
+    return others_;
+  }
   // From now on the model is absent, as one that is being opened.
   void TakeAway(const std::string& name) {
     std::lock_guard lock(mutex_);
@@ -330,11 +336,11 @@ class FakeRegistry final : public server::ModelRegistry {
   }
 
  private:
-  std::vector<std::string> others_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeModel>> models_;
   std::map<std::string, std::shared_ptr<const server::BoundAlias>> aliases_;
   std::vector<server::AbsentModel> absent_;
+  std::vector<std::string> others_;
 };
 
 // A non-private model without graph: dimension d, features clipped to norm 1.

@@ -116,17 +116,16 @@ class OwnerChannels::Body {
     return ways_.emplace(address, std::make_shared<Ways>(address, options_.ca_pem)).first->second;
   }
 
-  // Makes a call of a new one: `prepare` gives its reader.
+  // Makes a call of a new one: `prepare` gives its reader. All under the mutex, which the queue's
+  // thread takes before it frees the call: it may be answered before Finish has returned.
   template <typename Made, typename Prepare>
   void Start(std::unique_ptr<Made> call, Prepare prepare) {
     Authorize(call->context);
     call->context.set_deadline(absl::ToChronoTime(absl::Now() + options_.patience));
+    const std::lock_guard lock(mutex_);
     call->reader = prepare(&call->context, &queue_);
     Made* const made = call.release();  // the queue's thread frees it
-    {
-      const std::lock_guard lock(mutex_);
-      calls_.insert(made);
-    }
+    calls_.insert(made);
     made->reader->StartCall();
     made->reader->Finish(&made->response, &made->status, static_cast<Call*>(made));
   }
