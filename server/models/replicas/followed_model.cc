@@ -210,7 +210,10 @@ v1::GetLedgerResponse FollowedModel::Ledger() const {
 
 absl::Status FollowedModel::Health() const {
   if (retired_) return absl::UnknownError("the owner's log is not followed now");
-  BANDANA_RETURN_IF_ERROR(loop_->status());
+  // A database that was away for a moment: the model is opened anew (Stale).
+  const absl::Status followed = loop_->status();
+  if (absl::IsUnavailable(followed)) return absl::UnknownError(followed.message());
+  BANDANA_RETURN_IF_ERROR(followed);
   {
     const std::lock_guard lock(mutex_);
     const absl::Duration away = clock_.Now() - seen_at_;
