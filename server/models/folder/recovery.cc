@@ -257,11 +257,11 @@ absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text
   return former;
 }
 
-// From the checkpoint on, every entry of the log. `counters_stored`: with the log. Returns whether
-// the log is the one that this machine has published.
-absl::StatusOr<absl::Status> ReadState(std::optional<Checkpoint> start, const LogReader& log,
-                                       bool counters_stored, const Published& published, bool apart,
-                                       UserIndex& users, Counters& counters, Recovered& recovered) {
+// From the checkpoint on, every entry of the log. `counters_stored`: with the log. `same`: whether
+// the log is the one that this machine has published; an error of reading says nothing of that.
+absl::Status ReadState(std::optional<Checkpoint> start, const LogReader& log, bool counters_stored,
+                       const Published& published, bool apart, UserIndex& users, Counters& counters,
+                       Recovered& recovered, absl::Status& same) {
   std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
     for (const std::string& user : start->users) users.Restore(user);
@@ -279,11 +279,11 @@ absl::StatusOr<absl::Status> ReadState(std::optional<Checkpoint> start, const Lo
   recovered.published = published.position;
   const PublishedCheck check(published.position, recovered.state.position,
                              start ? start->published : LogPosition{}, apart);
-  absl::Status same = check.Begin();
+  same = check.Begin();
   BANDANA_RETURN_IF_ERROR(Replay(log, check, users, sink, recovered, same));
   if (same.ok()) same = PublishedCheck::Compare(published, recovered.state);
   recovered.statistics = sink.Take();
-  return same;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -321,9 +321,9 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
   }
   BANDANA_ASSIGN_OR_RETURN(const Published published,
                            ReadPublished(folder, recovered.stored.instance));
-  BANDANA_ASSIGN_OR_RETURN(absl::Status same,
-                           ReadState(std::move(start), log, !log.counters().empty(), published,
-                                     options.log->apart(), users, counters, recovered));
+  absl::Status same;
+  BANDANA_RETURN_IF_ERROR(ReadState(std::move(start), log, !log.counters().empty(), published,
+                                    options.log->apart(), users, counters, recovered, same));
   const bool draws = recovered.path->draws_noise() && options.log->apart();
   if (draws && !published.known && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;
@@ -355,9 +355,9 @@ absl::StatusOr<Recovered> RecoverFollowed(const ModelSpec& spec, const std::stri
   recovered.checkpoint_sequence = start ? start->state.position.sequence : 0;
   BANDANA_ASSIGN_OR_RETURN(const Published published,
                            ReadPublished(folder, recovered.stored.instance));
-  BANDANA_ASSIGN_OR_RETURN(absl::Status same,
-                           ReadState(std::move(start), log, /*counters_stored=*/false, published,
-                                     /*apart=*/true, users, counters, recovered));
+  absl::Status same;
+  BANDANA_RETURN_IF_ERROR(ReadState(std::move(start), log, /*counters_stored=*/false, published,
+                                    /*apart=*/true, users, counters, recovered, same));
   const bool draws = recovered.path->draws_noise();
   if (draws && !published.known && !vouched && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;
