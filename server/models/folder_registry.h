@@ -303,6 +303,7 @@ class Registry final : public ModelRegistry {
     std::string handed_to;                    // it was given up for this server
     absl::Time tried = absl::InfinitePast();  // what had failed
     std::int64_t files = 0;                   // StateVersions::files that was looked at
+    std::int64_t word_of = 0;                 // term of the owner whose word was asked for
     // Whether what failed may be tried again now.
     bool MayTry(absl::Time now) {
       if (now < tried + absl::Seconds(1)) return false;

@@ -48,6 +48,9 @@ const SharedModel* Registry::SharedIn(const StoreView& view, std::string_view na
 absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
   const std::lock_guard lock(watch_mutex_);
   BANDANA_ASSIGN_OR_RETURN(StoreView view, watch_->Look());
+  std::vector<std::string> others = view.servers;
+  std::erase(others, address_);
+  others_.store(std::make_shared<const std::vector<std::string>>(std::move(others)));
   return std::make_shared<const StoreView>(std::move(view));
 }
 
@@ -139,9 +142,6 @@ void Registry::WatchOnce() {
   }
   if (away_) Warn("", "other servers are in sight again");
   away_ = false;
-  std::vector<std::string> others = (*view)->servers;
-  std::erase(others, address_);
-  others_.store(std::make_shared<const std::vector<std::string>>(std::move(others)));
   const auto models = models_.load();
   for (const SharedModel& shared : (*view)->models) {
     const auto known = models->find(shared.stored.name);
@@ -198,9 +198,12 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   }
   const std::optional<Entry> entry = EntryOf(name);
   if (!entry || entry->model == nullptr) {
-    const bool passes =
-        entry ? Passing(entry->why) && !entry->opening : shared.stored.made_at_run_time;
+    // A server without a record of releases takes the word of an owner, which may serve only now.
+    const bool vouched = shared.owned && !shared.owner.empty() && turn.word_of != shared.term;
+    const bool passes = entry ? (Passing(entry->why) || vouched) && !entry->opening
+                              : shared.stored.made_at_run_time;
     if (!passes || !turn.MayTry(now)) return;
+    if (vouched) turn.word_of = shared.term;
     jobs.emplace_back(name, [this, name] { return TakeIn(name); });
     return;
   }

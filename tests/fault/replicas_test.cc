@@ -419,5 +419,47 @@ TEST_F(ReplicasTest, SelectsWithoutTheDatabase) {
   }));
 }
 
+// It knows of no release, and comes before the owner has said that it serves.
+TEST_F(ReplicasTest, ANewServerWaitsForTheOwnersWord) {
+  Replica one = Start("one", kCentral);
+  ASSERT_TRUE(one.owns());
+  ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
+  Replica two = Start("two", kCentral);
+  EXPECT_TRUE(Eventually([&] { return two.model() != nullptr; }));
+  EXPECT_TRUE(Same(one, two));
+}
+
+// What the follower reads the log by is cut off, and what it looks by is not.
+TEST_F(ReplicasTest, AFollowerThatCannotReadIsNotLost) {
+  Replica one = Start("one", kCentral);
+  ASSERT_TRUE(one.owns());
+  ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
+  constexpr char kHave[] =
+      "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE usename = 'bandana'";
+  const std::int64_t of_one = database_->Number(kHave);
+  Replica two = Start("two", kCentral);
+  ASSERT_TRUE(Eventually([&] { return two.follows(); }));
+  ASSERT_TRUE(Same(one, two));
+  const std::uint64_t shown = two.model()->posterior()->version();
+  database_->Sql("ALTER ROLE bandana CONNECTION LIMIT 0");
+  const std::int64_t cut = database_->Number(
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'bandana'"
+      " AND query NOT LIKE '%bandana.servers%' AND pid > " +
+      std::to_string(of_one));
+  ASSERT_GE(cut, 1);
+  ASSERT_EQ(Report(*one.model(), 2, 1), v1::APPLIED);
+  // UNKNOWN: it passes. Anything else would end a server all of whose models say so.
+  for (const absl::Time end = absl::Now() + absl::Seconds(2); absl::Now() < end;
+       absl::SleepFor(absl::Milliseconds(5))) {
+    ASSERT_NE(two.model(), nullptr);
+    const absl::Status health = two.model()->Health();
+    ASSERT_TRUE(health.ok() || absl::IsUnknown(health)) << health;
+    EXPECT_EQ(two.model()->posterior()->version(), shown);
+  }
+  EXPECT_TRUE(absl::IsUnknown(two.model()->Health()));
+  database_->Sql("ALTER ROLE bandana CONNECTION LIMIT -1");
+  EXPECT_TRUE(Same(one, two));
+}
+
 }  // namespace
 }  // namespace bandana::testing
