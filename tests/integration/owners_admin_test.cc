@@ -138,7 +138,7 @@ TEST_F(OwnersAdminTest, EveryServerForgetsWhatItAnsweredADeletedUser) {
     EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "bob"}), "what bob saw");
   }
 
-  // One that is seen and does not answer: nothing is deleted, and the caller knows.
+  // One that is seen and does not answer: no user is deleted, and the caller knows.
   near_.SetOthers({"127.0.0.1:1"});
   const grpc::Status failed = Ask(&v1::Admin::Stub::DeleteUsers, response, request);
   EXPECT_EQ(failed.error_code(), kUnavailable);

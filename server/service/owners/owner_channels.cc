@@ -211,7 +211,7 @@ absl::Status OwnerChannels::Forget(const std::string& server,
   const grpc::Status status = ways->decisions->Forget(&context, request, &response);
   if (status.ok()) return absl::OkStatus();
   return Unavailable(
-      "another server has not forgotten what it answered these users; nothing is deleted yet, try "
+      "another server has not forgotten what it answered these users; no user is deleted yet, try "
       "again");
 }
 
