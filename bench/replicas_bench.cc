@@ -1,8 +1,8 @@
 // Selections per second of one process by itself, of one server on PostgreSQL, and of two that
 // share it, in one run, turn by turn: machines are noisy, ratios hold.
-//   ./dev cluster --replicas 1 &      # prints where PostgreSQL is
+//   ./dev cluster --replicas 1 &      # prints where PostgreSQL and its key file are
 //   ./dev bench replicas --connection "host=127.0.0.1 port=P dbname=bandana user=bandana"
-//     [--seconds 15]
+//     --key_file F [--seconds 15]
 // The model has 25 features and 25 arms; each server has a client, 64 selections in flight.
 // Clients, servers and database share the processors, so that two servers are no faster than one
 // where one takes them all: the processor time of the servers per selection says what a replica
@@ -24,6 +24,7 @@
 #include "bench/server_child.h"
 
 ABSL_FLAG(std::string, connection, "", "to PostgreSQL, as log.postgresql.connection");
+ABSL_FLAG(std::string, key_file, "", "log.postgresql.key_file of the servers of that database");
 ABSL_FLAG(double, seconds, 15, "of each figure");
 
 namespace bandana::bench {
@@ -39,8 +40,8 @@ constexpr char kModel[] =
 
 std::string Replica(int number) {
   return absl::StrCat("log { postgresql { connection: \"", absl::GetFlag(FLAGS_connection),
-                      "\" server: 'bench-", getpid(), "-", number,
-                      "' } } peers { listen: '127.0.0.1:0' } ", kModel);
+                      "\" key_file: '", absl::GetFlag(FLAGS_key_file), "' server: 'bench-",
+                      getpid(), "-", number, "' } } peers { listen: '127.0.0.1:0' } ", kModel);
 }
 
 struct Figures {
@@ -80,8 +81,10 @@ void Add(const Figures& more, Figures& sum) {
 }
 
 int Main() {
-  if (absl::GetFlag(FLAGS_connection).empty()) {
-    std::fprintf(stderr, "--connection: is required; `./dev cluster --replicas 1` starts one\n");
+  if (absl::GetFlag(FLAGS_connection).empty() || absl::GetFlag(FLAGS_key_file).empty()) {
+    std::fprintf(stderr,
+                 "--connection and --key_file: are required; `./dev cluster --replicas 1` prints "
+                 "them\n");
     return 2;
   }
   const double seconds = absl::GetFlag(FLAGS_seconds) / kTurns;

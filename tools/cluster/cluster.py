@@ -149,7 +149,8 @@ def main():
         cluster = Cluster(folder)
         try:
             primary, standby = cluster.database()
-            print(f"postgresql primary=127.0.0.1:{primary} standby=127.0.0.1:{standby} user=bandana", flush=True)
+            print(f"postgresql primary=127.0.0.1:{primary} standby=127.0.0.1:{standby} user=bandana "
+                  f"key_file={folder}/key", flush=True)
             connection = (f"host=127.0.0.1,127.0.0.1 port={primary},{standby} dbname=bandana user=bandana "
                           "target_session_attrs=read-write")
             for number in range(options.replicas):
