@@ -43,6 +43,7 @@ class Registry final : public ModelRegistry {
         free_bytes_(options.free_bytes),
         address_(options.address),
         hand_decision_(options.hand_decision),
+        owner_gone_(options.owner_gone),
         open_(options.open),
         clock_(clock),
         alias_store_(options.data_dir, std::move(shared)) {
@@ -215,6 +216,8 @@ class Registry final : public ModelRegistry {
   void Watch();
   void WatchOnce();
   // What is to be done about roles, as the view is. Of the watching thread.
+  // Tells of those that own nothing any more.
+  void SeeOwners(const StoreView& view);
   Jobs RolesDue(const StoreView& view);
   void AddRoleJob(const SharedModel& shared, std::span<const std::string> servers, Jobs& jobs);
   // Whether the model that another server owned is this one's turn now.
@@ -266,6 +269,7 @@ class Registry final : public ModelRegistry {
   const FreeBytesOf free_bytes_;
   const std::string address_;  // of this server, for the others; empty: there are none
   const HandDecision hand_decision_;
+  const OwnerGone owner_gone_;
   const decltype(Options::open) open_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_
@@ -295,6 +299,7 @@ class Registry final : public ModelRegistry {
   // The watching thread alone uses what follows.
   std::future<void> changing_;
   bool away_ = false;
+  std::set<std::string> owners_;  // where the owners of models were reached at the last look
   absl::Time aliases_at_ = absl::InfinitePast();
   struct Turn {
     absl::Time free_since = absl::InfiniteFuture();  // nobody owns it

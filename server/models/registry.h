@@ -23,6 +23,7 @@ namespace bandana::server {
 
 using HandDecision = std::function<void(const std::string& owner, const std::string& model,
                                         std::span<const Decision> slots)>;
+using OwnerGone = std::function<void(const std::string& owner)>;
 
 // A model that is not served: one that could not be opened, or is being opened.
 struct AbsentModel {
@@ -57,6 +58,9 @@ class ModelRegistry {
     // Takes the slots of a decision for the model, to be recorded by its owner at this address.
     // Waits for nobody; what is lost is lost.
     HandDecision hand_decision;
+    // Told of a server at this address that owned models and owns none any more: it may have
+    // frozen. Waits for nobody. May be null.
+    OwnerGone owner_gone;
     // What opens a model. For bandana-audit, which watches what a model does.
     std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,

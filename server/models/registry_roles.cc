@@ -154,6 +154,7 @@ void Registry::WatchOnce() {
       watch_->Serve(shared.stored.log, shared.term).IgnoreError();  // again at the next look
     }
   }
+  SeeOwners(**view);
   if (busy) return;
   Jobs jobs = RolesDue(**view);
   if (jobs.empty()) return;
@@ -163,6 +164,17 @@ void Registry::WatchOnce() {
       Warn(failed.name, std::string(failed.why.message()));
     }
   });
+}
+
+void Registry::SeeOwners(const StoreView& view) {
+  std::set<std::string> now;
+  for (const SharedModel& shared : view.models) {
+    if (shared.owned && !shared.owner.empty()) now.insert(shared.owner);
+  }
+  for (const std::string& former : owners_) {
+    if (!now.contains(former) && owner_gone_) owner_gone_(former);
+  }
+  owners_ = std::move(now);
 }
 
 Registry::Jobs Registry::RolesDue(const StoreView& view) {

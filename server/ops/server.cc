@@ -203,6 +203,7 @@ class RunningServer final : public Server {
                                      std::span<const Decision> slots) {
         HandDecisionTo(peers_->owners(), *tokens_, owner, model, slots);
       };
+      options.owner_gone = [this](const std::string& owner) { peers_->owners().GiveUp(owner); };
     }
     options.warn = [](std::string_view model, const std::string& message) {
       model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);

@@ -224,6 +224,19 @@ class ClusterTest : public ::testing::Test {
     }
     return true;
   }
+  // Until reports of both models are taken again.
+  void TakeOver(const char* after, TestRng& rng) {
+    const double seconds =
+        absl::ToDoubleSeconds(std::max(AwaitReport("plain", rng), AwaitReport("central", rng)));
+    takeovers_.push_back(seconds);
+    std::fprintf(stderr, "owner %s: %.2f s\n", after, seconds);
+    if (seconds < 5) return;
+    for (const auto& member : members_) {
+      const std::string said = member->process->process().err();
+      std::fprintf(stderr, "%s: ...%s\n", member->name.c_str(),
+                   said.substr(said.size() - std::min<std::size_t>(said.size(), 4000)).c_str());
+    }
+  }
   // The primary dies, the standby takes its place, and another one follows at the dead one's port.
   void FailOver() {
     const int port = primary_->port();
@@ -242,6 +255,7 @@ class ClusterTest : public ::testing::Test {
   std::map<std::string, std::atomic<std::uint64_t>> acknowledged_;
   std::mutex seen_mutex_;
   std::map<std::uint64_t, std::vector<double>> seen_;  // of the central model, by version
+  std::vector<double> takeovers_;                      // seconds
   std::atomic<int> histories_{0};                      // a version was shown with other means
 };
 
@@ -350,7 +364,6 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
     }
   });
   TestRng rng(7);
-  std::vector<double> takeovers;  // seconds
   using Mode = FaultProxy::Mode;
   for (int cycle = 0; cycle < Cycles(); ++cycle) {
     absl::SleepFor(absl::Milliseconds(300 + rng.Index(500)));
@@ -360,8 +373,7 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
       case 0: {  // killed
         owner.Put(nullptr);
         owner.process->Kill();
-        takeovers.push_back(absl::ToDoubleSeconds(
-            std::max(AwaitReport("plain", rng), AwaitReport("central", rng))));
+        TakeOver("killed", rng);
         StartMember(owner);
         break;
       }
@@ -369,8 +381,7 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
         owner.process->process().Signal(SIGSTOP);
         const auto stubs = owner.Get();
         owner.Put(nullptr);
-        takeovers.push_back(absl::ToDoubleSeconds(
-            std::max(AwaitReport("plain", rng), AwaitReport("central", rng))));
+        TakeOver("frozen", rng);
         owner.process->process().Signal(SIGCONT);
         owner.Put(stubs);
         break;
@@ -386,8 +397,7 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
       case 3: {  // stopped
         EXPECT_EQ(owner.process->Terminate(), 0);
         owner.Put(nullptr);
-        takeovers.push_back(absl::ToDoubleSeconds(
-            std::max(AwaitReport("plain", rng), AwaitReport("central", rng))));
+        TakeOver("stopped", rng);
         StartMember(owner);
         break;
       }
@@ -423,15 +433,15 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
                 static_cast<int>(acknowledged_[model]), static_cast<int>(stats.reports_applied()));
     EXPECT_EQ(stats.reports_applied(), acknowledged_[model]) << model;
   }
-  std::ranges::sort(takeovers);
+  std::ranges::sort(takeovers_);
   std::printf(
       "cycles %d, selections %d, failed %d, unanswered reports %d, versions seen %d, second "
       "histories %d\n",
       Cycles(), static_cast<int>(selections), static_cast<int>(failed_selections),
       static_cast<int>(unanswered), static_cast<int>(seen_.size()), static_cast<int>(histories_));
-  if (!takeovers.empty()) {
-    std::printf("takeovers %d: p50 %.2f s, p99 %.2f s\n", static_cast<int>(takeovers.size()),
-                takeovers[takeovers.size() / 2], takeovers[takeovers.size() * 99 / 100]);
+  if (!takeovers_.empty()) {
+    std::printf("takeovers %d: p50 %.2f s, p99 %.2f s\n", static_cast<int>(takeovers_.size()),
+                takeovers_[takeovers_.size() / 2], takeovers_[takeovers_.size() * 99 / 100]);
   }
   EXPECT_EQ(failed_selections, 0u);
   EXPECT_EQ(unanswered, 0u);

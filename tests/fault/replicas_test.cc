@@ -74,6 +74,10 @@ class ReplicasTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       handed_.push_back(owner + " " + model + " " + std::to_string(slots.size()));
     };
+    options.owner_gone = [this](const std::string& owner) {
+      const std::lock_guard lock(mutex_);
+      gone_.push_back(owner);
+    };
     options.warn = [name](std::string_view model, const std::string& message) {
       std::printf("%s %s: %s\n", name.c_str(), std::string(model).c_str(), message.c_str());
     };
@@ -138,6 +142,7 @@ class ReplicasTest : public ::testing::Test {
   TempDir folder_;
   std::unique_ptr<PostgresServer> database_;
   std::mutex mutex_;
+  std::vector<std::string> gone_;
   std::vector<std::string> handed_;
 };
 
@@ -190,6 +195,10 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   const std::uint64_t durable = Durable(*one.model());
   one.registry.reset();  // gives its log back
   ASSERT_TRUE(Eventually([&] { return two.owns(); }));
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_THAT(gone_, ::testing::Contains("one:1"));
+  }
   EXPECT_EQ(Durable(*two.model()), durable);
   EXPECT_EQ(Report(*two.model(), 300, 1), v1::DUPLICATE);
   EXPECT_EQ(Report(*two.model(), 301, 1), v1::APPLIED);

@@ -417,6 +417,19 @@ TEST_F(PostgresStateTest, AFormerOwnerChangesNothing) {
   EXPECT_THAT((*direct_->OpenState(folder(), true))->Write("a", "x"), fenced);
 }
 
+// A server that freezes in the middle of a change keeps nobody waiting for long.
+TEST_F(PostgresStateTest, AnOwnerThatStandsStillIsNotWaitedFor) {
+  const auto next = *direct_->OpenState(folder(), true);
+  auto former = *state_->Table(TableKind::kArms).open();
+  const auto frozen = [&](RowVisit) {
+    absl::Status taken = absl::UnavailableError("");
+    for (int i = 0; i < 5 && absl::IsUnavailable(taken); ++i) taken = next->Own(2);
+    return taken;
+  };
+  EXPECT_THAT(former->Change({.put = RowSource(frozen)}), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(next->Write("a", "x"), IsOk());
+}
+
 // A connection that is lost at any point of a change: it took place or not, and a repeat is safe.
 TEST_F(PostgresStateTest, WhatBecameOfAChangeIsFoundOut) {
   using Mode = FaultProxy::Mode;

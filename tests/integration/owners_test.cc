@@ -362,6 +362,25 @@ TEST_F(HandedReportsTest, DecisionsDoNotWaitBehindReports) {
   }));
 }
 
+// An owner that froze has lost its models: nobody waits for it any longer.
+TEST_F(HandedReportsTest, NobodyWaitsForAnOwnerThatIsGone) {
+  Model(far_, "m").HoldReports();
+  const v1::ReportRequest request = ReportOf("m", {Token("m")});
+  std::atomic<int> finished = 0;
+  absl::Status answer;
+  recommender_->Report(request, reported_, [&](absl::Status status) {
+    answer = std::move(status);
+    ++finished;
+  });
+  ASSERT_TRUE(Eventually([&] { return Model(far_, "m").held() == 1; }));
+  peers_->owners().GiveUp("192.0.2.1:1");
+  EXPECT_EQ(finished, 0);
+  peers_->owners().GiveUp(peers_->address());
+  ASSERT_TRUE(Eventually([&] { return finished == 1; }));
+  EXPECT_THAT(answer, StatusIs(Code::kUnavailable, kAway));
+  Model(far_, "m").ReleaseReports();
+}
+
 TEST_F(HandedReportsTest, SlotsAreRecordedTogetherByTheOwnerAlone) {
   std::vector<Decision> slots(2, tokens_.Open(Token("m")).value());
   slots[1].id[0] ^= std::byte{1};

@@ -20,6 +20,9 @@ constexpr std::size_t kPageBytes = std::size_t{1} << 20;
 constexpr std::size_t kContentIdBytes = 16;
 constexpr int kReadsMax = 4;  // of a file that its owner replaces meanwhile
 
+// A change holds rows that whoever takes the model over must have. One whose server stands still
+// between two statements is given up before the shortest lease (2 s) runs out.
+constexpr char kBegin[] = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1000";
 constexpr char kMakeState[] =
     "INSERT INTO bandana.states SELECT id, NULL, 0, 0, 0 FROM bandana.logs WHERE id = $1"
     " ON CONFLICT DO NOTHING";
@@ -132,7 +135,7 @@ absl::Status PgState::Change(const Body& body) {
 
 absl::Status PgState::Try(const Body& body) {
   BANDANA_ASSIGN_OR_RETURN(PgPool::Lent connection, pool_->Take());
-  absl::Status done = connection->Exec("BEGIN");
+  absl::Status done = connection->Exec(kBegin);
   if (done.ok()) {
     done = connection
                ->Run(kChange, {PgValue::Bytes(log_), PgValue::Int(term()), PgValue::Int(version_)})

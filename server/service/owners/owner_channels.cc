@@ -65,13 +65,17 @@ struct Call {
   virtual ~Call() = default;
   // The answer is there, or there will be none.
   virtual void Done() = 0;
+  std::string waits_for;  // the address of the owner that a caller waits for; empty: nobody waits
   grpc::ClientContext context;
   grpc::Status status;
 };
 
 template <typename Response>
 struct HandedCall final : Call {
-  HandedCall(Response& into, Finish then) : response(into), finish(std::move(then)) {}
+  HandedCall(const std::string& owner, Response& into, Finish then)
+      : response(into), finish(std::move(then)) {
+    waits_for = owner;
+  }
   void Done() override { finish(OwnerChannels::StatusOf(status)); }
   Response& response;
   const Finish finish;
@@ -135,10 +139,17 @@ class OwnerChannels::Body {
             Prepare prepare) {
     if (owner.empty()) return finish(OwnerAway());
     const std::shared_ptr<Ways> ways = WaysTo(owner);
-    Start(std::make_unique<HandedCall<Response>>(response, std::move(finish)),
+    Start(std::make_unique<HandedCall<Response>>(owner, response, std::move(finish)),
           [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
             return (ways->reports.get()->*prepare)(context, request, queue);
           });
+  }
+
+  void GiveUp(const std::string& owner) {
+    const std::lock_guard lock(mutex_);
+    for (Call* const call : calls_) {
+      if (call->waits_for == owner) call->context.TryCancel();
+    }
   }
 
   void Record(const std::string& owner, const internal::RecordRequest& request) {
@@ -196,6 +207,8 @@ void OwnerChannels::Hand(const std::string& owner, const v1::SubmitRequest& requ
   body_->Hand(owner, request, response, std::move(finish),
               &v1::Recommender::Stub::PrepareAsyncSubmit);
 }
+
+void OwnerChannels::GiveUp(const std::string& owner) { body_->GiveUp(owner); }
 
 void OwnerChannels::Record(const std::string& owner, const internal::RecordRequest& request) {
   body_->Record(owner, request);

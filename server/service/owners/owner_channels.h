@@ -46,6 +46,9 @@ class OwnerChannels {
   void Hand(const std::string& owner, const v1::SubmitRequest& request,
             v1::SubmitResponse& response, Finish finish);
 
+  // Gives up the calls that were handed to an address: who is there may have frozen.
+  void GiveUp(const std::string& owner);
+
   // Sends decisions on a connection of their own, so that they never wait behind a report. What is
   // lost is lost, also beyond decisions_max: of such a decision nothing is learnt.
   void Record(const std::string& owner, const internal::RecordRequest& request);
