@@ -289,7 +289,8 @@ def check_access(stack):
     assert refused.returncode == 1, refused
     stranger = stack.start_load("private", rounds=1, token=None)
     assert stranger.wait(60) == 1, "a caller without a token was served"
-    assert "needs a bearer token" in processes.read(stack.path("fleet-private.log"))
+    said = processes.read(stack.path("fleet-private.log"))
+    assert "needs a bearer token" in said, said
     for name in SERVERS:
         assert stack.run_admin(name, "models", "list").returncode == 0
         # The listener for the other server has its own token, which no client has.
