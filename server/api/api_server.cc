@@ -6,19 +6,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "common/base/address.h"
 #include "common/base/status.h"
-#include "common/base/version.h"
-#include "server/api/answers.h"
-#include "server/api/api_calls.h"
-#include "server/api/grpc_web.h"
+#include "server/api/door.h"
 #include "server/api/http_front.h"
-#include "server/api/json_call.h"
-#include "server/api/openapi.h"
-#include "server/api/origins.h"
-#include "server/api/personalizer.h"
-#include "server/api/raw_rewards.h"
-#include "server/api/routes.h"
 
 namespace bandana::server {
 namespace {
@@ -27,45 +17,13 @@ namespace {
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(1);
 
-Credentials CredentialsOf(const HttpCall& http) {
-  Credentials credentials;
-  for (const HttpHeader& header : http.headers) {
-    if (header.name == "authorization") credentials.authorization.emplace_back(header.value);
-  }
-  for (const std::string& subject : http.subjects) credentials.subjects.emplace_back(subject);
-  return credentials;
-}
-
-bool IsLoopbackListener(const std::string& listen) {
-  const auto address = ParseAddress(listen);
-  return address.ok() && IsLoopback(*address);
-}
-
-HttpAnswer MethodNotAllowed(std::string_view allowed) {
-  HttpAnswer answer = ErrorAnswer(
-      absl::UnimplementedError(absl::StrCat("this path takes ", ToAbsl(allowed), " alone")));
-  answer.status = 405;
-  answer.headers.push_back({"allow", std::string(allowed)});
-  return answer;
-}
-
-class Api final : public ApiServer, private HttpService {
+class Api final : public ApiServer {
  public:
   Api(const ApiServerOptions& options, Handlers& handlers)
       : handlers_(handlers),
-        origins_(std::make_shared<const Origins>(options.allowed_origins,
-                                                 IsLoopbackListener(options.listen))),
-        document_(OpenApiDocument(kVersion)),
-        tls_(options.tls != nullptr),
-        calls_({.gatekeeper = options.gatekeeper,
-                .observer = options.observer,
-                .log = options.log,
-                .calls_in_flight_max = options.calls_in_flight_max,
-                .conduct = [this](const std::string& peer,
-                                  Conduct conduct) { front_->Report(peer, conduct); },
-                .tells_all = options.tls != nullptr},
-               handlers),
-        face_(options.personalizer, calls_) {}
+        door_(options, handlers,
+              [this](const std::string& peer, Conduct conduct) { front_->Report(peer, conduct); }) {
+  }
   ~Api() override { Shutdown(absl::InfinitePast()); }
 
   absl::Status Serve(const ApiServerOptions& options) {
@@ -77,13 +35,13 @@ class Api final : public ApiServer, private HttpService {
     front.body_bytes_max = static_cast<std::size_t>(options.body_bytes_max);
     front.bodies_bytes_max = std::max(front.bodies_bytes_max, 4 * front.body_bytes_max);
     // Calls may come before Start has returned.
-    BANDANA_ASSIGN_OR_RETURN(front_, HttpFront::Bind(front, *this));
+    BANDANA_ASSIGN_OR_RETURN(front_, HttpFront::Bind(front, door_));
     front_->Start();
     return absl::OkStatus();
   }
 
   const std::string& address() const override { return front_->address(); }
-  int calls_shown() const override { return calls_.shown_in_flight(); }
+  int calls_shown() const override { return door_.calls().shown_in_flight(); }
   std::optional<ConnectionStats> connections() const override {
     if (handlers_.HushesReports("")) return std::nullopt;
     return front_->connections();
@@ -92,152 +50,19 @@ class Api final : public ApiServer, private HttpService {
   void Shutdown(absl::Time deadline) override {
     const std::lock_guard lock(shutdown_mutex_);
     if (front_ == nullptr || std::exchange(down_, true)) return;
-    calls_.Refuse();
+    ApiCalls& calls = door_.calls();
+    calls.Refuse();
     front_->SetDraining();
-    while (calls_.in_flight() > 0 && absl::Now() < deadline) absl::SleepFor(kPollInterval);
-    calls_.Close();
+    while (calls.in_flight() > 0 && absl::Now() < deadline) absl::SleepFor(kPollInterval);
+    calls.Close();
     const absl::Time flushed = std::max(deadline, absl::Now() + kFlushGrace);
     while (front_->is_writing() && absl::Now() < flushed) absl::SleepFor(kPollInterval);
     front_->Stop();
   }
 
  private:
-  void Handle(HttpCall http, AnswerHttp answer) override {
-    // Under TLS a browser has compared the name with the certificate's.
-    if (!tls_ && !origins_->AllowsHost(http)) {
-      return answer(
-          ErrorAnswer(absl::PermissionDeniedError("host: the listener is on a loopback address, "
-                                                  "and is asked under another name that is not "
-                                                  "one of api.allowed_origins")));
-    }
-    if (Origins::IsPreflight(http)) return answer(origins_->AnswerPreflight(http));
-    if (!origins_->Allows(http)) {
-      return answer(
-          ErrorAnswer(absl::PermissionDeniedError("origin: is not one of api.allowed_origins")));
-    }
-    HttpCall page;  // what Open looks at
-    if (const std::string_view origin = http.Header("origin"); !origin.empty()) {
-      page.headers.push_back({"origin", std::string(origin)});
-      // A call may be answered on a thread that is not waited for at the end.
-      answer = [origins = origins_, page = std::move(page),
-                answer = std::move(answer)](HttpAnswer out) {
-        origins->Open(page, out);
-        answer(std::move(out));
-      };
-    }
-    Dispatch(http, std::move(answer));
-  }
-
-  void Dispatch(const HttpCall& http, AnswerHttp answer) {
-    const bool reads = http.method == "GET" || http.method == "HEAD";
-    if (const auto form = WebFormOf(http.Header("content-type")); form && http.method == "POST") {
-      return WebCall(http, *form, std::move(answer));
-    }
-    if (http.path == "/openapi.json") {
-      return answer(reads ? JsonAnswer(200, document_) : MethodNotAllowed("GET"));
-    }
-    if (Personalizer::Has(http.path)) return face_.Handle(http, std::move(answer));
-    const std::optional<Route> route = FindRoute(http.path);
-    if (!route) {
-      return answer(ErrorAnswer(NotFound("no such path; /openapi.json lists those of models")));
-    }
-    if (route->method == "GET" ? !reads : http.method != route->method) {
-      return answer(MethodNotAllowed(route->method));
-    }
-    JsonCall(http, *route, std::move(answer));
-  }
-
-  void JsonCall(const HttpCall& http, const Route& route, AnswerHttp answer) {
-    const std::shared_ptr<ApiCall> call =
-        calls_.Begin(*route.rpc, http, route.model, CredentialsOf(http));
-    if (!call->status().ok()) return answer(ErrorAnswer(call->End(call->status())));
-    const std::shared_ptr<Exchange> exchange = route.rpc->make_exchange();
-    if (const absl::Status read = ReadJson(http, route, *call, *exchange); !read.ok()) {
-      return answer(ErrorAnswer(call->End(read)));
-    }
-    call->Run(exchange, [call, exchange, answer = std::move(answer)](const absl::Status& status) {
-      if (!status.ok()) return answer(ErrorAnswer(call->End(status)));
-      absl::StatusOr<std::string> text = ToJson(exchange->response());
-      const CallEnd end = call->End(text.status());
-      if (!text.ok()) return answer(ErrorAnswer(end));
-      HttpAnswer out = JsonAnswer(200, *std::move(text));
-      AddCallHeaders(end, out);
-      answer(std::move(out));
-    });
-  }
-
-  // Errors: of FromJson; PERMISSION_DENIED; FAILED_PRECONDITION a raw reward for a model that takes
-  // none.
-  absl::Status ReadJson(const HttpCall& http, const Route& route, const ApiCall& call,
-                        Exchange& exchange) {
-    BANDANA_RETURN_IF_ERROR(AuthorizeModel(call.caller(), route.model));
-    std::string_view body = http.body;
-    std::string mended;
-    if (route.rpc == &report_rpc_) {
-      BANDANA_ASSIGN_OR_RETURN(const RawRewardRule* const rule,
-                               RuleForReports(handlers_, route.model));
-      if (rule->any_counts) body = mended = WithoutOddRewards(body);
-    }
-    BANDANA_RETURN_IF_ERROR(FromJson(body, exchange.request()));
-    return exchange.NameModel(route.model);
-  }
-
-  void WebCall(const HttpCall& http, WebForm form, AnswerHttp answer) {
-    const Rpc* const rpc = FindGrpcWebRpc(http.path);
-    if (rpc == nullptr) {
-      return answer(WebError({.status = absl::UnimplementedError("no such method")}, form));
-    }
-    const std::shared_ptr<ApiCall> call = calls_.Begin(*rpc, http, "", CredentialsOf(http));
-    if (!call->status().ok()) return answer(WebError(call->End(call->status()), form));
-    const std::shared_ptr<Exchange> exchange = rpc->make_exchange();
-    if (const absl::Status read = ReadWeb(http.body, form, exchange->request()); !read.ok()) {
-      return answer(WebError(call->End(read), form));
-    }
-    call->Run(
-        exchange, [call, exchange, form, answer = std::move(answer)](const absl::Status& status) {
-          const std::string message = status.ok() ? exchange->response().SerializeAsString() : "";
-          const CallEnd end = call->End(status);
-          answer(status.ok() ? WebAnswer(message, form) : WebError(end, form));
-        });
-  }
-
-  static absl::Status ReadWeb(std::string_view body, WebForm form,
-                              google::protobuf::Message& request) {
-    BANDANA_ASSIGN_OR_RETURN(const std::string message, ReadWebMessage(body, form));
-    if (message.size() > std::size_t{kHotMessageBytesMax}) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("request is larger than ", kHotMessageBytesMax, " bytes"));
-    }
-    if (request.ParseFromString(message)) return absl::OkStatus();
-    return InvalidArgument("request: not a ", request.GetDescriptor()->full_name());
-  }
-
-  HttpAnswer Refusal(int status, const HttpCall& head) override {
-    absl::Status why = InvalidArgument("request: is no HTTP/1.1");
-    if (status == 413) {
-      front_->Report(head.peer, Conduct::kRefused);
-      why = absl::ResourceExhaustedError("request: the body is larger than api.body_bytes_max");
-      const std::optional<Route> route = FindRoute(head.path);
-      const Rpc* const rpc = route ? route->rpc : FindGrpcWebRpc(head.path);
-      if (rpc != nullptr) calls_.NoteTooLarge(*rpc, route ? route->model : "");
-    } else if (status == 431) {
-      why = absl::ResourceExhaustedError("request: its head is longer than 16384 bytes");
-    } else if (status == 503) {
-      why = Unavailable("too much is being sent at a time");
-    }
-    HttpAnswer answer = ErrorAnswer(why);
-    answer.status = status;
-    if (origins_->Allows(head)) origins_->Open(head, answer);
-    return answer;
-  }
-
   Handlers& handlers_;
-  const std::shared_ptr<const Origins> origins_;
-  const std::string document_;
-  const bool tls_;
-  const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
-  ApiCalls calls_;
-  Personalizer face_;
+  Door door_;
   std::mutex shutdown_mutex_;
   bool down_ = false;
   std::unique_ptr<HttpFront> front_;

@@ -87,7 +87,7 @@ ALLOWED = {
     "tools/published": BASICS,
     # What a device sends; models that are opened again; both sides in worlds that are compared.
     "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/src*", "server/log",
-                                            "server/service*", "server/ops*"],
+                                            "server/service*", "server/ops*", "server/api"],
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
     "tools/lab": TOOLS + CORE + ["tools/published"],  # the served state machine over a log in memory
     "tools": TOOLS,

@@ -158,6 +158,18 @@ constexpr Model kNamed[] = {
      AsksDeferred},
 };
 
+// Callers who send JSON.
+constexpr Model kByHttp[] = {
+    {"randomizer",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects",
+     "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"joint-blt",
+     "shared {} mode: JOINT reward_min: -1 reward_max: 1 privacy { epsilon: 1 delta: 1e-6 "
+     "mechanism: COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } "},
+};
+
 // The SDK's slots, which local modes have with a window alone.
 constexpr Model kSlotsOfSdk[] = {
     {"one-bit-slots",
@@ -193,6 +205,12 @@ Combination Through(const Model& model, bool window, bool raw) {
           .asking = &model.asking()};
 }
 
+Combination ByHttp(Combination combination) {
+  absl::StrAppend(&combination.name, " http");
+  combination.by_http = true;
+  return combination;
+}
+
 std::vector<Combination> MakeCombinations() {
   std::vector<Combination> all;
   for (const bool window : {true, false}) {
@@ -206,6 +224,10 @@ std::vector<Combination> MakeCombinations() {
   }
   for (const Model& model : kNamed) all.push_back(Through(model, /*window=*/true, /*raw=*/true));
   for (const Model& model : kSlotsOfSdk) all.push_back(Through(model, /*window=*/true, false));
+  for (const bool window : {true, false}) {
+    for (const Model& model : kByHttp) all.push_back(ByHttp(Through(model, window, /*raw=*/true)));
+  }
+  for (const Model& model : kNamed) all.push_back(ByHttp(Through(model, /*window=*/true, true)));
   return all;
 }
 

@@ -15,6 +15,7 @@ struct Combination {
   std::string model;        // ModelConfig in text form, but for `reporting` and `token_lifetime`
   bool window = true;       // else one_per_decision
   bool raw_caller = false;  // central modes: reports at the click, without the SDK
+  bool by_http = false;     // its callers come by HTTP and JSON
   bool on_device = false;   // SelectOnDevice instead of Select
   int catalogue_arms = 0;   // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();

@@ -12,6 +12,7 @@
 #include "server/ops/observation/status_page.h"
 #include "server/service/answer_keys_of_tokens.h"
 #include "server/service/transport/call_log.h"
+#include "tools/audit/transcript/http_caller.h"
 
 namespace bandana::audit {
 
@@ -71,7 +72,27 @@ absl::StatusOr<std::unique_ptr<Room>> Room::Open(const RoomOptions& options, Rec
 
 Room::Room(const RoomOptions& options, Recorder& recorder)
     : options_(options), recorder_(recorder), started_(options.clock->Now()) {}
-Room::~Room() = default;
+Room::~Room() {
+  if (door_ != nullptr) door_->calls().Close();
+}
+
+// What the door tells observers of its calls, with times that no machine decides.
+class Room::Witness final : public server::CallObserver, public server::CallLog {
+ public:
+  explicit Witness(Room& room) : room_(room) {}
+  void OnStart(const server::Rpc& rpc, absl::Duration /*waited*/) override {
+    room_.metrics_.OnStart(rpc, kWait);
+  }
+  void OnCall(const server::Rpc& rpc, int code, absl::Duration /*duration*/) override {
+    room_.metrics_.OnCall(rpc, code, kWait + kWork);
+  }
+  void Write(const server::CallRecord& record) override {
+    room_.WriteLine(record.method, record.status_code);
+  }
+
+ private:
+  Room& room_;
+};
 
 absl::Status Room::Start() {
   BANDANA_RETURN_IF_ERROR(MakeFolders(options_.folder));
@@ -89,6 +110,14 @@ absl::Status Room::Start() {
                                         *options_.clock));
   recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
                                          *options_.clock, book_.get());
+  if (options_.by_http) {
+    witness_ = std::make_unique<Witness>(*this);
+    server::ApiServerOptions door;
+    door.observer = witness_.get();
+    door.log = witness_.get();
+    door_ = std::make_unique<server::Door>(door, *recommender_,
+                                           [](const std::string&, server::Conduct) {});
+  }
   for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));
   Step();
   return absl::OkStatus();
@@ -147,6 +176,14 @@ void Room::Step() {
 template <typename Request, typename Response>
 void Room::Call(const Request& request, std::function<void(absl::Status, Response&)> done) {
   auto response = std::make_shared<Response>();
+  if (door_ != nullptr) {
+    CallByHttp(*door_, RpcOf(request), options_.asked, request, *response,
+               [response, done = std::move(done)](absl::Status status) {
+                 if (!status.ok()) response->Clear();
+                 done(std::move(status), *response);
+               });
+    return Step();
+  }
   const auto finish = [this, &rpc = RpcOf(request), response,
                        done = std::move(done)](const absl::Status& status) {
     Count(rpc, status);
@@ -193,9 +230,13 @@ void Room::Count(const server::Rpc& rpc, const absl::Status& status) {
   const int code = status.raw_code();
   metrics_.OnStart(rpc, kWait);
   metrics_.OnCall(rpc, code, kWait + kWork);
+  WriteLine(rpc.method(), code);
+}
+
+void Room::WriteLine(std::string_view method, int code) {
   if (!server::HasLine(code, kWait + kWork)) return;
   server::CallRecord record;
-  record.method = rpc.method();
+  record.method = method;
   record.caller = "anonymous";
   record.status_code = code;
   record.duration = kWait + kWork;
@@ -231,7 +272,8 @@ void Room::RecordReadings() {
   }
   const server::ServerView view = View();
   metrics_.Tick(view);
-  history_.Tick(view, metrics_.Totals(), 0, options_.clock->Now());
+  history_.Tick(view, metrics_.Totals(), door_ == nullptr ? 0 : door_->calls().shown_in_flight(),
+                options_.clock->Now());
 }
 
 void Room::RecordPages() {

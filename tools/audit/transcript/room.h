@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/noise_binding.h"
+#include "server/api/door.h"
 #include "server/models/registry.h"
 #include "server/ops/observation/history.h"
 #include "server/ops/observation/metrics.h"
@@ -30,6 +31,7 @@ struct RoomOptions {
   std::string folder;                // made when missing
   const Clock* clock = nullptr;
   int catalogue_arms = 0;                 // arms 0 to one less are in the catalogue
+  bool by_http = false;                   // callers come by HTTP and JSON
   const NoiseBinding* binding = nullptr;  // of central models
   const Mutant* mutant = nullptr;
 };
@@ -67,6 +69,7 @@ class Room {
   void RecordReadingsOf(const server::HostedModel& model);
   bool ObservesHushed() const;
   void Count(const server::Rpc& rpc, const absl::Status& status);
+  void WriteLine(std::string_view method, int code);
   server::ServerView View();
 
   const RoomOptions options_;
@@ -77,6 +80,9 @@ class Room {
   std::unique_ptr<server::AnswerKeys> answer_keys_;
   std::unique_ptr<server::DecisionBook> book_;
   std::unique_ptr<server::Handlers> recommender_;
+  class Witness;
+  std::unique_ptr<Witness> witness_;    // of the door
+  std::unique_ptr<server::Door> door_;  // null: nobody comes by HTTP
   server::Metrics metrics_;
   server::History history_;
   server::PosteriorAges ages_;

@@ -129,6 +129,7 @@ class World {
                                          .folder = server_folder_,
                                          .clock = &server_clock_,
                                          .catalogue_arms = scenario_.combination->catalogue_arms,
+                                         .by_http = scenario_.combination->by_http,
                                          .binding = &binding_,
                                          .mutant = options_.mutant},
                                         *recorder_));

@@ -1,0 +1,50 @@
+// What the HTTP door answers: JSON, gRPC-Web, the face of Personalizer and its own description. It
+// knows no sockets.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/api/api_calls.h"
+#include "server/api/api_server.h"
+#include "server/api/grpc_web.h"
+#include "server/api/http_front.h"
+#include "server/api/origins.h"
+#include "server/api/personalizer.h"
+#include "server/api/routes.h"
+
+namespace bandana::server {
+
+// Threads: all methods are safe.
+class Door final : public HttpService {
+ public:
+  // `conduct`: as ApiCalls::Options. `handlers` must outlive it.
+  Door(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
+
+  void Handle(HttpCall http, AnswerHttp answer) override;
+  HttpAnswer Refusal(int status, const HttpCall& head) override;
+
+  ApiCalls& calls() { return calls_; }
+  const ApiCalls& calls() const { return calls_; }
+
+ private:
+  void Dispatch(const HttpCall& http, AnswerHttp answer);
+  void JsonCall(const HttpCall& http, const Route& route, AnswerHttp answer);
+  // Errors: of FromJson; PERMISSION_DENIED; FAILED_PRECONDITION a raw reward for a model that takes
+  // none.
+  absl::Status ReadJson(const HttpCall& http, const Route& route, const ApiCall& call,
+                        Exchange& exchange);
+  void WebCall(const HttpCall& http, WebForm form, AnswerHttp answer);
+
+  Handlers& handlers_;
+  const ConductSink conduct_;
+  const std::shared_ptr<const Origins> origins_;
+  const std::string document_;
+  const bool tls_;
+  const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
+  ApiCalls calls_;
+  Personalizer face_;
+};
+
+}  // namespace bandana::server
