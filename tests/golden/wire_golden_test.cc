@@ -3,6 +3,7 @@
 // servers. `wire_golden_test --write=FOLDER` records today's. What is stored stays as it is:
 // messages of later versions are recorded beside it.
 #include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "client/src/seams.h"
 #include "common/base/file.h"
 #include "server/models/registry.h"
+#include "server/service/decisions/decision_book.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token_keys.h"
 #include "server/service/transport/grpc_server.h"
@@ -41,8 +43,9 @@ struct Conversation {
   std::string name;     // a folder beside wire
   int methods = 0;      // that are called
   int submits = 0;      // at least
-  std::string stocked;  // the model with a catalogue
+  std::string stocked;  // the model with a catalogue; empty: there is none
   std::vector<std::string> configs;
+  std::vector<Exchange> calls;  // requests that no device makes, without answers
 };
 
 Conversation With(Conversation conversation) {
@@ -91,6 +94,66 @@ Conversation Effects() {
        }});
 }
 
+template <typename Request>
+Exchange Asking(const std::string& method, const std::string& json) {
+  Request request;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &request).ok()) << json;
+  return {method, request.model(), request.SerializeAsString(), ""};
+}
+
+constexpr char kShop[] =
+    " features { bias: true"
+    "  context { name: 'device' categorical { values: 'phone' values: 'desk' } }"
+    "  arm { name: 'price' numeric { low: 0 high: 100 } }"
+    "  arm { name: 'tags' set { values: 'news' values: 'sport' } } }";
+
+// Contexts and arms by name, and decisions by the caller's ids.
+Conversation Named() {
+  Conversation named{
+      .name = "wire_named",
+      .methods = 7,
+      .submits = 3,
+      .configs = {
+          absl::StrCat("name: 'shop' mode: NON_PRIVATE shared {} reporting { one_per_decision: true"
+                       " }",
+                       kShop),
+          absl::StrCat("name: 'private-shop' mode: LOCAL_REWARD shared {}"
+                       " privacy { epsilon: 1 mechanism: CENTRED_RANDOMIZER }"
+                       " reporting { one_per_decision: true }",
+                       kShop),
+          absl::StrCat(
+              "name: 'feed' mode: NON_PRIVATE shared {} refresh_interval {}"
+              " reporting { reward_window { duration { seconds: 60 } default_reward: 0 } }",
+              kShop),
+      }};
+  const auto select = [](const std::string& more) {
+    return Asking<v1::SelectRequest>(
+        "Select",
+        absl::StrCat(R"({"model": "feed", "user": "ann", "context": {"device": "phone"}, "arms": )"
+                     R"({"named_arms": {"arms": [)"
+                     R"({"id": "a", "features": {"price": 3, "tags": ["news"]}}, )"
+                     R"({"id": "b", "features": {"price": 120, "tags": ["sport", "art"]}}]}}, )",
+                     more, "}"));
+  };
+  const auto report = [](const std::string& outcomes) {
+    return Asking<v1::ReportRequest>(
+        "Report", absl::StrCat(R"({"model": "feed", "outcomes": [)", outcomes, "]}"));
+  };
+  named.calls = {
+      select(R"("decision_id": "one", "top_k": 2, "explain": true)"),
+      select(R"("decision_id": "one", "top_k": 2, "explain": true)"),
+      report(R"({"decision_id": "one", "reward": 1, "shown": 1})"),
+      select(R"("decision_id": "later", "deferred": true)"),
+      Asking<v1::ActivateRequest>("Activate", R"({"model": "feed", "decision_ids": ["later"]})"),
+      report(R"({"decision_id": "later", "reward": 0.5})"),
+      select(R"("decision_id": "page", "slots": 2)"),
+      report(R"({"decision_id": "page", "slot": 1, "reward": 1}, )"
+             R"({"decision_id": "page", "slot": 0})"),
+      select(R"("learn": false)"),
+  };
+  return named;
+}
+
 std::string FolderOf(const Conversation& conversation) {
   return absl::StrCat(BANDANA_WIRE_DIR "/../", conversation.name);
 }
@@ -106,7 +169,8 @@ struct Server {
       const absl::Status added = registry->AddConfigured(SpecOf(config));
       EXPECT_THAT(added, IsOk());
     }
-    recommender = server::MakeRecommender({}, *registry, *tokens, clock);
+    book = *server::DecisionBook::Open({}, clock);
+    recommender = server::MakeRecommender({}, *registry, *tokens, clock, book.get());
   }
   // All that was reported is learnt: equal conversations meet equal posteriors.
   void Settle() const {
@@ -121,6 +185,7 @@ struct Server {
   std::unique_ptr<server::TokenKeys> keys;
   std::unique_ptr<server::TokenCodec> tokens;
   std::unique_ptr<server::ModelRegistry> registry;
+  std::unique_ptr<server::DecisionBook> book;
   std::unique_ptr<server::Handlers> recommender;
 };
 
@@ -147,6 +212,10 @@ class Device {
     const std::vector<double> features = {0.6, 0.8, 1, 0};
     const std::vector<std::uint32_t> ids = {7, 9};
     const std::vector<std::string> tags = {"news"};
+    const Features context = Features().Text("device", "phone");
+    const std::vector<NamedArm> named = {
+        {"a", Features().Number("price", 3).Texts("tags", {"news"})},
+        {"b", Features().Number("price", 30).Texts("tags", {"sport"})}};
     int reports = 0;
     const auto report = [&](const absl::StatusOr<Selection>& selection, double reward) {
       ASSERT_THAT(selection, IsOk());
@@ -162,6 +231,8 @@ class Device {
         report((*client)->Select("ann", Arms::Query({})), reward);
       } else if (model == "effects") {
         report((*client)->Select("ann", Arms::Inline(features, ids), 2), reward);
+      } else if (IsShop(model)) {
+        report((*client)->Select("ann", Arms::Named(named).In(context), 2), reward);
       } else {
         report((*client)->Select("ann", Arms::Inline(features), 2), reward);
       }
@@ -178,10 +249,16 @@ class Device {
       ASSERT_THAT((*client)->RefreshPosterior("ann"), IsOk());
       report((*client)->SelectOnDevice("ann", Arms::Inline(features, ids), 1), 0.5);
     }
+    if (model == "private-shop") {
+      ASSERT_THAT((*client)->RefreshPosterior("ann"), IsOk());
+      report((*client)->SelectOnDevice("ann", Arms::Named(named).In(context), 1), 0.5);
+    }
     EXPECT_EQ((*client)->Stats().reports_applied, reports);
   }
 
  private:
+  static bool IsShop(const std::string& model) { return absl::EndsWith(model, "shop"); }
+
   const Clock& clock_;
   const TempDir folder_;
   std::unique_ptr<server::GrpcServer> server_;
@@ -196,6 +273,23 @@ std::vector<std::string> ModelsOf(const Conversation& conversation) {
   return names;
 }
 
+// All that devices and other callers say.
+void Talk(const Conversation& conversation, server::Handlers& handlers, const Clock& clock,
+          const std::function<void()>& settle) {
+  Device device(handlers, clock);
+  for (const std::string& model : ModelsOf(conversation)) {
+    const auto asks = [&](const Exchange& call) { return call.model == model; };
+    if (std::none_of(conversation.calls.begin(), conversation.calls.end(), asks)) {
+      device.Use(model, settle);
+    }
+  }
+  for (const Exchange& call : conversation.calls) {
+    SCOPED_TRACE(call.method);
+    ASSERT_THAT(Replay(call, handlers), IsOk());
+    settle();
+  }
+}
+
 std::vector<Exchange> Stored(const Conversation& conversation) {
   return ParseConversation(*ReadFile(FolderOf(conversation) + "/conversation.txt", 1 << 20));
 }
@@ -208,22 +302,16 @@ void Write(const Conversation& conversation) {
   {
     const Server made(conversation, folder, clock);
     v1::PutArmsResponse response;
-    ASSERT_THAT(
-        made.registry->Find(conversation.stocked)
-            ->PutArms(std::vector<server::CatalogueArm>{{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}},
-                      &response),
-        IsOk());
+    const std::vector<server::CatalogueArm> arms = {{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}};
+    if (!conversation.stocked.empty()) {
+      ASSERT_THAT(made.registry->Find(conversation.stocked)->PutArms(arms, &response), IsOk());
+    }
   }
   const TempDir copy;
   fs::copy(folder, copy.File("server"), fs::copy_options::recursive);
   const Server server(conversation, copy.File("server"), clock);
   Recorder recorder(*server.recommender);
-  {
-    Device device(recorder, clock);
-    for (const std::string& model : ModelsOf(conversation)) {
-      device.Use(model, [&] { server.Settle(); });
-    }
-  }
+  Talk(conversation, recorder, clock, [&] { server.Settle(); });
   std::set<std::string> methods;
   for (const Exchange& exchange : recorder.exchanges()) methods.insert(exchange.method);
   EXPECT_EQ(methods.size(), conversation.methods);
@@ -235,11 +323,12 @@ void Write(const Conversation& conversation) {
 TEST(WireWriter, TodaysConversationsOnRequest) {
   Write(Reports());
   Write(Effects());
+  Write(Named());
 }
 
 class WireTest : public ::testing::TestWithParam<Conversation> {};
 
-INSTANTIATE_TEST_SUITE_P(All, WireTest, ::testing::Values(Reports(), Effects()),
+INSTANTIATE_TEST_SUITE_P(All, WireTest, ::testing::Values(Reports(), Effects(), Named()),
                          [](const auto& info) { return info.param.name; });
 
 // Fields that depend on when something was asked.
@@ -280,8 +369,7 @@ TEST_P(WireTest, AnEarlierServerIsUnderstood) {
   const std::vector<Exchange> stored = Stored(GetParam());
   Playback earlier(stored);
   Recorder recorder(earlier);
-  Device device(recorder, clock);
-  for (const std::string& model : ModelsOf(GetParam())) device.Use(model, [] {});
+  Talk(GetParam(), recorder, clock, [] {});
   // What it is sent: the hash and the tokens that it gave, under the names that it knows.
   const auto count = [](const std::vector<Exchange>& exchanges) {
     std::map<std::string, int> calls;
