@@ -11,7 +11,9 @@
 //   restart_seconds          from opening the folder until the model serves
 // The lines before it have the same of learning, beside the checkpoints that the model writes by
 // itself, the memory after the restart, and how long decisions and learning take at a fixed rate of
-// reports, without checkpoints and while one is written after another. Times are wall times.
+// reports, without checkpoints and while one is written after another; then how long an export and
+// an import into another registry take, and whether the copy's scores are the same bit for bit.
+// Times are wall times.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -40,6 +42,7 @@
 #include "common/base/clock.h"
 #include "common/planner/served_config.h"
 #include "server/models/hosted_model.h"
+#include "server/models/registry.h"
 
 ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law; users_max of the model");
 ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
@@ -128,6 +131,31 @@ struct Waits {
   double lag_ms = 0;     // p99 of the time from the log to the posterior
 };
 
+// Scores 25 arms for users in an order without a pattern.
+class Scorer {
+ public:
+  explicit Scorer(int users) : users_(users) {
+    for (std::size_t i = 0; i < features_.size(); ++i) {
+      features_[i] = 0.01 * static_cast<double>(i % 17);
+    }
+    for (std::size_t arm = 0; arm < kArms; ++arm) arms_.push_back(&features_[arm * d_]);
+  }
+  const ArmScores& Score(const HostedModel& model, unsigned number) {
+    const auto node = model.ResolveUser(absl::StrCat("user-", number * 2654435761u % users_));
+    model.posterior()->Score({.node = node.value_or(-1)}, {.features = arms_}, scratch_, scores_);
+    return scores_;
+  }
+
+ private:
+  static constexpr std::size_t kArms = 25;
+  const std::size_t d_ = static_cast<std::size_t>(absl::GetFlag(FLAGS_dimension));
+  const unsigned users_;
+  std::vector<double> features_ = std::vector<double>(kArms * d_);
+  std::vector<const double*> arms_;
+  NodePosterior scratch_;
+  ArmScores scores_;
+};
+
 // Decisions and learning while reports come at the rate.
 class Timing {
  public:
@@ -141,22 +169,12 @@ class Timing {
   }
 
  private:
-  static constexpr int kArms = 25;
-
   void Select(int users) {
-    const std::size_t d = absl::GetFlag(FLAGS_dimension);
-    std::vector<double> features(kArms * d);
-    for (std::size_t i = 0; i < features.size(); ++i)
-      features[i] = 0.01 * static_cast<double>(i % 17);
-    std::vector<const double*> arms;
-    for (int arm = 0; arm < kArms; ++arm) arms.push_back(features.data() + arm * d);
-    NodePosterior scratch;
-    ArmScores scores;
+    Scorer scorer(users);
     for (unsigned i = 1; !stop_; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const auto start = Clock::now();
-      const auto node = model_.ResolveUser(absl::StrCat("user-", i * 2654435761u % users));
-      model_.posterior()->Score({.node = node.value_or(-1)}, {.features = arms}, scratch, scores);
+      scorer.Score(model_, i);
       select_us_.push_back(1e6 * SecondsSince(start));
     }
   }
@@ -189,6 +207,41 @@ Waits TimeDecisions(HostedModel& model, ZipfEvents& events, const Reporter::Comp
     return SecondsSince(start) >= absl::GetFlag(FLAGS_seconds);
   });
   return timing.Stop();
+}
+
+// Exports the model from file to file into a registry of its own.
+void TimeCopy(HostedModel& model, int users) {
+  constexpr unsigned kCompared = 20'000;
+  auto start = Clock::now();
+  auto exported = model.ExportToFile();
+  BANDANA_CHECK(exported.ok());
+  const double export_seconds = SecondsSince(start);
+  const std::string folder = absl::StrCat("/tmp/bandana-users-copy-", getpid());
+  {
+    auto registry =
+        server::ModelRegistry::Open({.data_dir = folder, .models_max = 1}, SystemClock());
+    BANDANA_CHECK(registry.ok());
+    start = Clock::now();
+    const auto map = exported->file.Map();
+    BANDANA_CHECK(map.ok());
+    const auto copy = (*registry)->Import("copy", map->bytes(), &exported->header);
+    BANDANA_CHECK(copy.ok());
+    const double import_seconds = SecondsSince(start);
+    Scorer of_model(users), of_copy(users);
+    unsigned different = 0;
+    for (unsigned i = 1; i <= kCompared; ++i) {
+      const ArmScores& a = of_model.Score(model, i);
+      const ArmScores& b = of_copy.Score(**copy, i);
+      if (a.means != b.means || a.widths != b.widths) ++different;
+    }
+    std::printf(
+        "export of %.0f MiB in %.1f s, import in %.1f s: %d users; scores of 25 arms for %u of "
+        "them: %u different\n",
+        static_cast<double>(map->bytes().size()) / (1 << 20), export_seconds, import_seconds,
+        (*copy)->posterior()->nodes(), kCompared, different);
+    BANDANA_CHECK(different == 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 int Main() {
@@ -264,6 +317,7 @@ int Main() {
   malloc_trim(0);
   std::printf("%d users after the restart, %.0f MiB; at most, since the beginning, %.0f\n",
               model->posterior()->nodes(), ResidentMib(), PeakMib());
+  TimeCopy(*model, users);
   model.reset();
   if (is_mine) std::filesystem::remove_all(folder);
   std::printf("rss_mib=%.0f checkpoint_stall_ms_max=%.0f restart_seconds=%.1f\n", rss, stall,
