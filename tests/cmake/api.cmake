@@ -17,9 +17,11 @@ if(BANDANA_BUILD_TESTS)
   add_test(NAME api_browser_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/api_browser_test.py
     $<TARGET_FILE:bandana-server>)
   set_tests_properties(api_browser_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
-  # Microsoft's client of Personalizer, unchanged: `npm ci` of tests/personalizer put it into the build folder (./dev setup --full).
-  add_test(NAME personalizer_client_test COMMAND Python3::Interpreter
-    ${CMAKE_CURRENT_SOURCE_DIR}/personalizer/personalizer_client_test.py $<TARGET_FILE:bandana-server>
-    ${PROJECT_SOURCE_DIR}/build/personalizer)
-  set_tests_properties(personalizer_client_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # Microsoft's client of Personalizer, unchanged, and a checker of OpenAPI documents: `npm ci` of tests/npm put them into the
+  # build folder (./dev setup --full).
+  foreach(test personalizer_client_test openapi_document_test)
+    add_test(NAME ${test} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/npm/${test}.py $<TARGET_FILE:bandana-server>
+      ${PROJECT_SOURCE_DIR}/build/npm)
+    set_tests_properties(${test} PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
+  endforeach()
 endif()

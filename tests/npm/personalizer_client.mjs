@@ -1,4 +1,4 @@
-// A session of Microsoft's client with a server: `node client.mjs MODULES ENDPOINT KEY TASK`. Prints one object of JSON.
+// A session of Microsoft's client with a server: `node personalizer_client.mjs MODULES ENDPOINT KEY TASK`. Prints one object of JSON.
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 

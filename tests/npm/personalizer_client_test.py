@@ -84,7 +84,7 @@ class Checks:
 
 
 def by_client(server, modules, task):
-    out = subprocess.run(["node", f"{HERE}/client.mjs", modules, server.endpoint, KEY, task], check=True, capture_output=True, text=True)
+    out = subprocess.run(["node", f"{HERE}/personalizer_client.mjs", modules, server.endpoint, KEY, task], check=True, capture_output=True, text=True)
     return json.loads(out.stdout.splitlines()[-1])
 
 
