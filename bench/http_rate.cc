@@ -1,13 +1,15 @@
 // How many selections per second a server's door for HTTP answers: connections that stay open, one
-// call in flight on each. `http_rate --target HOST:PORT --model NAME --arms N --dimension D`.
+// call in flight on each; and what callers of gRPC notice of it.
+//   ./dev bench http_rate [--seconds 5] [--connections 4]
+// Starts a server of its own. gRPC's caller asks 500 times per second, in turns alone and beside
+// that load. The last line is `http_per_second=N grpc_p99_us=X grpc_p99_beside_http_us=Y`.
 #include <arpa/inet.h>
+#include <grpcpp/grpcpp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,17 +19,25 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "bandana/v1/recommender.grpc.pb.h"
+#include "bench/measure.h"
+#include "bench/server_child.h"
+#include "common/base/check.h"
 
-ABSL_FLAG(std::string, target, "127.0.0.1:7073", "IPv4 address and port of api_listen");
-ABSL_FLAG(std::string, model, "bench", "model that is asked");
-ABSL_FLAG(std::string, token, "", "bearer token; empty: none");
 ABSL_FLAG(int, arms, 25, "arms of a request");
-ABSL_FLAG(int, dimension, 25, "features of an arm");
-ABSL_FLAG(int, connections, 4, "calls in flight");
-ABSL_FLAG(double, seconds, 5, "how long");
+ABSL_FLAG(int, connections, 4, "calls in flight by HTTP");
+ABSL_FLAG(double, seconds, 5, "of each kind of load, in all");
 
+namespace bandana::bench {
 namespace {
+
+constexpr int kTurns = 5;
+constexpr int kDimension = 25;
+constexpr double kGrpcPerSecond = 500;
+constexpr char kConfig[] =
+    "api_listen: '127.0.0.1:0' models { name: 'm' dimension: 25 mode: NON_PRIVATE shared {} }";
 
 int Connect(const std::string& target) {
   const std::size_t colon = target.rfind(':');
@@ -42,23 +52,21 @@ int Connect(const std::string& target) {
   return fd;
 }
 
-std::string Request() {
-  std::string features;
-  const int arms = absl::GetFlag(FLAGS_arms);
-  const int dimension = absl::GetFlag(FLAGS_dimension);
-  for (int i = 0; i < arms * dimension; ++i) {
-    absl::StrAppend(&features, i == 0 ? "" : ",", 0.01 * ((i * 37) % 19 - 9));
+// Features of all arms, row by row.
+std::vector<double> ArmFeatures() {
+  std::vector<double> features;
+  for (int i = 0; i < absl::GetFlag(FLAGS_arms) * kDimension; ++i) {
+    features.push_back(0.01 * ((i * 37) % 19 - 9));
   }
+  return features;
+}
+
+std::string HttpRequest() {
   const std::string body =
-      absl::StrCat("{\"user\":\"ann\",\"arms\":{\"inlineArms\":{\"features\":[", features, "]}}}");
-  std::string head =
-      absl::StrCat("POST /v1/models/", absl::GetFlag(FLAGS_model),
-                   ":select HTTP/1.1\r\nHost: bench\r\nContent-Length: ", body.size(),
-                   "\r\nContent-Type: application/json\r\n");
-  if (const std::string token = absl::GetFlag(FLAGS_token); !token.empty()) {
-    absl::StrAppend(&head, "Authorization: Bearer ", token, "\r\n");
-  }
-  return head + "\r\n" + body;
+      absl::StrCat("{\"user\":\"ann\",\"arms\":{\"inlineArms\":{\"features\":[",
+                   absl::StrJoin(ArmFeatures(), ","), "]}}}");
+  return absl::StrCat("POST /v1/models/m:select HTTP/1.1\r\nHost: localhost\r\nContent-Length: ",
+                      body.size(), "\r\nContent-Type: application/json\r\n\r\n", body);
 }
 
 // The status of the next answer; 0: the connection is over.
@@ -81,46 +89,87 @@ int ReadAnswer(int fd, std::string& buffer) {
   }
 }
 
-}  // namespace
+// Latencies in microseconds.
+using Latencies = std::vector<double>;
 
-int main(int argc, char** argv) {
-  absl::ParseCommandLine(argc, argv);
-  const std::string request = Request();
-  const absl::Time end = absl::Now() + absl::Seconds(absl::GetFlag(FLAGS_seconds));
-  std::atomic<int> failed{0};
-  std::vector<std::vector<double>> micros(
-      static_cast<std::size_t>(absl::GetFlag(FLAGS_connections)));
+// Several connections, for some time. Aborts the program when an answer is not 200.
+Latencies AskByHttp(const std::string& target, absl::Duration time) {
+  const std::string request = HttpRequest();
+  const absl::Time end = absl::Now() + time;
+  std::vector<Latencies> micros(static_cast<std::size_t>(absl::GetFlag(FLAGS_connections)));
   std::vector<std::thread> threads;
-  const absl::Time start = absl::Now();
-  for (auto& mine : micros) {
+  for (Latencies& mine : micros) {
     threads.emplace_back([&] {
-      const int fd = Connect(absl::GetFlag(FLAGS_target));
+      const int fd = Connect(target);
       std::string buffer;
       while (absl::Now() < end) {
         const absl::Time sent = absl::Now();
-        if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) <= 0 ||
-            ReadAnswer(fd, buffer) != 200) {
-          ++failed;
-          break;
-        }
+        BANDANA_CHECK(::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+                      static_cast<ssize_t>(request.size()));
+        BANDANA_CHECK(ReadAnswer(fd, buffer) == 200);
         mine.push_back(absl::ToDoubleMicroseconds(absl::Now() - sent));
       }
       ::close(fd);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  std::vector<double> all;
-  for (const auto& mine : micros) all.insert(all.end(), mine.begin(), mine.end());
-  std::sort(all.begin(), all.end());
-  const auto quantile = [&](double q) {
-    return all.empty() ? 0 : all[static_cast<std::size_t>(q * static_cast<double>(all.size() - 1))];
-  };
+  Latencies all;
+  for (const Latencies& mine : micros) all.insert(all.end(), mine.begin(), mine.end());
+  return all;
+}
+
+// At a fixed rate, so that a slow answer delays none of those after it more than it must.
+Latencies AskByGrpc(v1::Recommender::Stub& stub, absl::Duration time) {
+  v1::SelectRequest request;
+  request.set_model("m");
+  request.set_user("bob");
+  const std::vector<double> features = ArmFeatures();
+  request.mutable_arms()->mutable_inline_arms()->mutable_features()->Add(features.begin(),
+                                                                         features.end());
+  Latencies micros;
+  const absl::Time start = absl::Now();
+  for (absl::Time due = start; due < start + time; due += absl::Seconds(1 / kGrpcPerSecond)) {
+    absl::SleepFor(due - absl::Now());
+    grpc::ClientContext context;
+    v1::SelectResponse response;
+    const absl::Time sent = absl::Now();
+    BANDANA_CHECK(stub.Select(&context, request, &response).ok());
+    micros.push_back(absl::ToDoubleMicroseconds(absl::Now() - sent));
+  }
+  return micros;
+}
+
+void Add(const Latencies& from, Latencies& to) { to.insert(to.end(), from.begin(), from.end()); }
+
+int Main() {
+  const ServerChild server(kConfig);
+  const auto stub = v1::Recommender::NewStub(
+      grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  const absl::Duration time = absl::Seconds(absl::GetFlag(FLAGS_seconds)) / kTurns;
+  Latencies http, alone, beside;
+  AskByGrpc(*stub, absl::Milliseconds(200));
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Add(AskByGrpc(*stub, time), alone);
+    std::thread load([&] { Add(AskByHttp(server.api_address(), time), http); });
+    Add(AskByGrpc(*stub, time), beside);
+    load.join();
+  }
   std::printf(
-      "%d arms of %d features, %zu bytes a request, %d in flight: %.0f selections/s, p50 %.0f us, "
-      "p99 %.0f us, %d failed\n",
-      absl::GetFlag(FLAGS_arms), absl::GetFlag(FLAGS_dimension), request.size(),
-      absl::GetFlag(FLAGS_connections), static_cast<double>(all.size()) / seconds, quantile(0.5),
-      quantile(0.99), failed.load());
-  return failed.load() == 0 && !all.empty() ? 0 : 1;
+      "by HTTP: %d arms of %d features, %zu bytes a request, %d in flight: p50 %.0f us, p99 "
+      "%.0f us\nby gRPC: p50 %.0f us alone, %.0f us beside\n",
+      absl::GetFlag(FLAGS_arms), kDimension, HttpRequest().size(), absl::GetFlag(FLAGS_connections),
+      Percentile(http, 0.5), Percentile(http, 0.99), Percentile(alone, 0.5),
+      Percentile(beside, 0.5));
+  std::printf("http_per_second=%.0f grpc_p99_us=%.0f grpc_p99_beside_http_us=%.0f\n",
+              static_cast<double>(http.size()) / absl::GetFlag(FLAGS_seconds),
+              Percentile(alone, 0.99), Percentile(beside, 0.99));
+  return 0;
+}
+
+}  // namespace
+}  // namespace bandana::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return bandana::bench::Main();
 }

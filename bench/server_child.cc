@@ -31,6 +31,14 @@ namespace {
 constexpr int kDimension = 25;
 constexpr int kArms = 25;
 
+// The value of a key in the ready line; empty: it has none.
+std::string ValueOf(const std::string& key, const std::string& line) {
+  const std::size_t at = line.find(" " + key);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + 1 + key.size();
+  return line.substr(begin, line.find(' ', begin) - begin);
+}
+
 }  // namespace
 
 ServerChild::ServerChild(const std::string& config) {
@@ -54,7 +62,7 @@ ServerChild::ServerChild(const std::string& config) {
   posix_spawn_file_actions_destroy(&actions);
   for (int i = 0; i < 300 && address_.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    ReadAddress(out);
+    ReadAddresses(out);
   }
   if (address_.empty()) std::fprintf(stderr, "the server was not ready\n");
   BANDANA_CHECK(!address_.empty());
@@ -90,14 +98,12 @@ double ServerChild::CpuSeconds() const {
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-void ServerChild::ReadAddress(const std::string& path) {
+void ServerChild::ReadAddresses(const std::string& path) {
   std::ifstream in(path);
   std::string line;
   if (!std::getline(in, line) || in.eof()) return;  // not whole yet
-  const std::string key = "listen=";
-  const std::size_t at = line.find(key);
-  if (at == std::string::npos) return;
-  address_ = line.substr(at + key.size(), line.find(' ', at) - at - key.size());
+  address_ = ValueOf("listen=", line);
+  api_address_ = ValueOf("api=", line);
 }
 
 void PutUnitArms(const std::string& address) {

@@ -17,15 +17,18 @@ class ServerChild {
   ServerChild& operator=(const ServerChild&) = delete;
 
   const std::string& address() const { return address_; }  // 127.0.0.1:PORT
+  // The same of `api_listen`; empty: the configuration has none.
+  const std::string& api_address() const { return api_address_; }
   int RssMib() const;
   // Processor time of all its threads so far.
   double CpuSeconds() const;
 
  private:
-  void ReadAddress(const std::string& path);
+  void ReadAddresses(const std::string& path);
 
   std::string folder_;
   std::string address_;
+  std::string api_address_;
   pid_t pid_ = -1;
 };
 

@@ -310,6 +310,32 @@ TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
   EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
 }
 
+// What was reported inside a window is held by the store, not by the owner: the next owner closes
+// the window with it.
+TEST_F(ReplicasTest, HeldReactionsSurviveATakeover) {
+  const char* const window =
+      "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {} reward_stddev: 1"
+      " prior_stddev: 1 reporting { reward_window { duration { seconds: 4 } default_reward: 0 } }";
+  Replica one = Start("one", window);
+  Replica two = Start("two", window);
+  ASSERT_TRUE(Eventually([&] { return two.follows() && two.model()->owner() == "one:1"; }));
+  std::vector<Decision> decisions;
+  for (int i = 1; i <= 8; ++i) {
+    decisions.push_back(DecisionOf(*one.model(), SystemClock(), i, {0.6, 0.8}));
+    ASSERT_THAT(one.model()->RecordDecision(decisions.back()), IsOk());
+  }
+  ASSERT_EQ(CodeOf(ReportOne(*one.model(), decisions[0], 1)), v1::APPLIED);
+  one.registry.reset();
+  ASSERT_TRUE(Eventually([&] { return two.owns(); }));
+  ASSERT_EQ(CodeOf(ReportOne(*two.model(), decisions[1], 1)), v1::APPLIED);
+  EXPECT_EQ(NodeOf(*two.model()->posterior(), 0).mean, std::vector<double>(2, 0.0));
+  // (I + 8 x x')^-1 2 x, at x of length 1.
+  EXPECT_TRUE(Eventually([&] {
+    const std::vector<double> mean = NodeOf(*two.model()->posterior(), 0).mean;
+    return std::abs(mean[0] * 0.6 + mean[1] * 0.8 - 2 / 9.0) < 1e-9;
+  }));
+}
+
 // Two models that differ in one reaction, inside its window: a follower shows the same of both.
 TEST_F(ReplicasTest, AFollowerSaysNothingOfOpenWindows) {
   const auto config = [](const char* name) {
