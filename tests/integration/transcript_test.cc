@@ -83,18 +83,19 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
     EXPECT_EQ(!combination.window, p.one_per_decision) << combination.name;
     ++covered[{p.mode, p.mechanism}];
   }
-  // With a window and without; central modes through the SDK and without.
+  // With a window and without; central modes through the SDK and without; some by HTTP, and some
+  // with a server that follows.
   const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
-      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 23},
+      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 25},
       {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 9},
-      {{v1::LOCAL_REWARD, v1::COUNTER}, 9},
-      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 6},
+      {{v1::LOCAL_REWARD, v1::COUNTER}, 11},
+      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 8},
       {{v1::LOCAL_CONTEXT, v1::JOINT_GAUSSIAN}, 2},
-      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 17},
-      {{v1::CENTRAL_REWARD, v1::COUNTER}, 16},
+      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 27},
+      {{v1::CENTRAL_REWARD, v1::COUNTER}, 18},
       {{v1::CENTRAL_REWARD, v1::SHAPED_COUNTER}, 4},
       {{v1::CENTRAL_REWARD, v1::POOLED_COUNTER}, 4},
-      {{v1::JOINT, v1::COUNTER}, 9},
+      {{v1::JOINT, v1::COUNTER}, 14},
       {{v1::JOINT, v1::SPARSE_RELEASE}, 4}};
   EXPECT_EQ(covered, least);
 }

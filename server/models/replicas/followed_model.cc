@@ -39,13 +39,13 @@ FollowedModel::FollowedModel(ModelSpec spec, std::string folder, const Clock& cl
       complete_at_(clock.Now()),
       seen_at_(complete_at_) {}
 
-absl::StatusOr<std::shared_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spec,
+absl::StatusOr<std::unique_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spec,
                                                                    const std::string& folder,
                                                                    const Clock& clock,
                                                                    const FollowOptions& options,
                                                                    const SharedModel& seen) {
   const std::string name = spec.public_spec.name;
-  std::shared_ptr<FollowedModel> model(new FollowedModel(std::move(spec), folder, clock, options));
+  std::unique_ptr<FollowedModel> model(new FollowedModel(std::move(spec), folder, clock, options));
   const absl::Status started = model->Start(seen);
   if (started.ok()) return model;
   const absl::Status named = Annotate(started, absl::StrCat("model ", name));
@@ -111,7 +111,7 @@ absl::Status FollowedModel::StartLoop(Recovered recovered) {
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_,
                                       options_.hosted.tick_max, options_.hosted.rebuild_entries,
                                       std::move(learner), std::move(start), std::move(hooks));
-  loop_->Begin();
+  if (!options_.hosted.stepped) loop_->Begin();
   return absl::OkStatus();
 }
 

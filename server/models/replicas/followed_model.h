@@ -38,7 +38,7 @@ class FollowedModel final : public HostedModel {
   // the log ends. Errors: as HostedModel::Open; UNAVAILABLE the model is not complete yet;
   // NeedsEpoch as for an owner, but where an owner serves the model this machine takes its word for
   // a log of which it has no record.
-  static absl::StatusOr<std::shared_ptr<FollowedModel>> Open(ModelSpec spec,
+  static absl::StatusOr<std::unique_ptr<FollowedModel>> Open(ModelSpec spec,
                                                              const std::string& folder,
                                                              const Clock& clock,
                                                              const FollowOptions& options,
@@ -80,6 +80,9 @@ class FollowedModel final : public HostedModel {
   // UNKNOWN while the store does not answer; why the log can be followed no further.
   absl::Status Health() const override;
   std::vector<LastingRefusal> Refusals() const override;
+  void Step() override {
+    if (options_.hosted.stepped) loop_->Step();
+  }
   // What was followed stays readable.
   void Retire() override {
     retired_ = true;

@@ -158,6 +158,27 @@ constexpr Model kNamed[] = {
      AsksDeferred},
 };
 
+// Models that a second server follows.
+constexpr Model kFollowed[] = {
+    {"one-bit",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 0.5 mechanism: REWARD_RANDOMIZER } "},
+    {"blt",
+     "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
+     "counter { kind: BLT horizon: 32 steps_max: 128 } } "},
+    {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
+    {"randomizer",
+     "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects",
+     "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"blt",
+     "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
+     "counter { kind: BLT horizon: 32 steps_max: 128 } } "},
+    {"joint-blt",
+     "shared {} mode: JOINT reward_min: -1 reward_max: 1 privacy { epsilon: 1 delta: 1e-6 "
+     "mechanism: COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } "},
+};
+
 // Callers who send JSON.
 constexpr Model kByHttp[] = {
     {"randomizer",
@@ -205,6 +226,12 @@ Combination Through(const Model& model, bool window, bool raw) {
           .asking = &model.asking()};
 }
 
+Combination ByFollower(Combination combination) {
+  absl::StrAppend(&combination.name, " follower");
+  combination.by_follower = true;
+  return combination;
+}
+
 Combination ByHttp(Combination combination) {
   absl::StrAppend(&combination.name, " http");
   combination.by_http = true;
@@ -228,6 +255,12 @@ std::vector<Combination> MakeCombinations() {
     for (const Model& model : kByHttp) all.push_back(ByHttp(Through(model, window, /*raw=*/true)));
   }
   for (const Model& model : kNamed) all.push_back(ByHttp(Through(model, /*window=*/true, true)));
+  for (const Model& model : kFollowed) {
+    const bool central = ModeOf(model) == "CENTRAL_REWARD" || ModeOf(model) == "JOINT";
+    for (const bool window : {true, false}) {
+      all.push_back(ByFollower(Through(model, window, /*raw=*/central)));
+    }
+  }
   return all;
 }
 

@@ -11,13 +11,14 @@
 namespace bandana::audit {
 
 struct Combination {
-  std::string name;         // `LOCAL_REWARD one-bit window sdk`
-  std::string model;        // ModelConfig in text form, but for `reporting` and `token_lifetime`
-  bool window = true;       // else one_per_decision
-  bool raw_caller = false;  // central modes: reports at the click, without the SDK
-  bool by_http = false;     // its callers come by HTTP and JSON
-  bool on_device = false;   // SelectOnDevice instead of Select
-  int catalogue_arms = 0;   // the server's catalogue has arms 0 to one less
+  std::string name;          // `LOCAL_REWARD one-bit window sdk`
+  std::string model;         // ModelConfig in text form, but for `reporting` and `token_lifetime`
+  bool window = true;        // else one_per_decision
+  bool raw_caller = false;   // central modes: reports at the click, without the SDK
+  bool by_http = false;      // its callers come by HTTP and JSON
+  bool by_follower = false;  // a second server follows the first, and answers what reads
+  bool on_device = false;    // SelectOnDevice instead of Select
+  int catalogue_arms = 0;    // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();
 };
 

@@ -120,12 +120,34 @@ absl::Status Room::Start() {
   }
   for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));
   Step();
+  // Aliases are the first server's alone here.
+  if (options_.by_follower && options_.other == nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(follower_, Follower::Open({.store = store_,
+                                                        .owner = models_.get(),
+                                                        .folder = options_.folder + "/follower",
+                                                        .noise_key_file = NoiseKeyFile(),
+                                                        .tokens = tokens_.get(),
+                                                        .book = book_.get(),
+                                                        .clock = options_.clock,
+                                                        .binding = options_.binding}));
+    follower_->Step();
+  }
   return absl::OkStatus();
 }
 
+std::string Room::NoiseKeyFile() const {
+  return options_.by_follower ? options_.folder + "/noise_key.hex" : "";
+}
+
 absl::StatusOr<std::unique_ptr<server::ModelRegistry>> Room::OpenModels() const {
-  server::ModelRegistry::Options options{
-      .data_dir = options_.folder, .models_max = 2, .stepped = true};
+  if (options_.by_follower) {
+    BANDANA_RETURN_IF_ERROR(WriteFileDurably(NoiseKeyFile(), std::string(64, '7'), 0600));
+  }
+  server::ModelRegistry::Options options{.data_dir = options_.folder,
+                                         .models_max = 2,
+                                         .log = store_,
+                                         .noise_key_file = NoiseKeyFile(),
+                                         .stepped = true};
   options.open = [options = options_](ModelSpec spec, const std::string& folder, const Clock& clock,
                                       server::HostedModelOptions model)
       -> absl::StatusOr<std::unique_ptr<server::HostedModel>> {
@@ -171,6 +193,7 @@ std::optional<std::uint64_t> Room::EpochShown() const {
 
 void Room::Step() {
   for (const auto& model : models()) model->Step();
+  if (follower_ != nullptr) follower_->Step();
 }
 
 template <typename Request, typename Response>
@@ -195,7 +218,8 @@ void Room::Call(const Request& request, std::function<void(absl::Status, Respons
     Handle(*recommender_, *kept, *response,
            [kept, finish](absl::Status status) { finish(status); });
   } else {
-    finish(Handle(*recommender_, request, *response));
+    server::Handlers& reads = follower_ == nullptr ? *recommender_ : follower_->handlers();
+    finish(Handle(reads, request, *response));
   }
   Step();
 }
@@ -244,12 +268,12 @@ void Room::WriteLine(std::string_view method, int code) {
   recorder_.Text(Observer::kOthers, "call log", server::CallLine(record));
 }
 
-server::ServerView Room::View() {
+server::ServerView Room::View(server::ModelRegistry& registry, server::PosteriorAges& ages) {
   server::ServerView view;
   view.version = "audit";
   view.started = started_;
-  view.models = server::ViewModels(*models_);
-  ages_.See(view.models, options_.clock->Now());
+  view.models = server::ViewModels(registry);
+  ages.See(view.models, options_.clock->Now());
   return view;
 }
 
@@ -262,6 +286,9 @@ void Room::RecordReadingsOf(const server::HostedModel& model) {
 
 void Room::RecordReadings() {
   for (const auto& model : models()) RecordReadingsOf(*model);
+  if (follower_ != nullptr) {
+    for (const auto& model : follower_->registry().List()) RecordReadingsOf(*model);
+  }
   recorder_.Number(Observer::kOthers, "serving",
                    static_cast<int>(recommender_->ServingOf(options_.asked)));
   for (const AliasSpec& alias : models_->ListAliases()) {
@@ -270,14 +297,14 @@ void Room::RecordReadings() {
   for (const std::string& trouble : models_->AliasTroubles()) {
     recorder_.Text(Observer::kOthers, "trouble of an alias", trouble);
   }
-  const server::ServerView view = View();
+  const server::ServerView view = View(*models_, ages_);
   metrics_.Tick(view);
   history_.Tick(view, metrics_.Totals(), door_ == nullptr ? 0 : door_->calls().shown_in_flight(),
                 options_.clock->Now());
 }
 
-void Room::RecordPages() {
-  const server::ServerView view = View();
+void Room::RecordPagesOf(server::ModelRegistry& registry, server::PosteriorAges& ages) {
+  const server::ServerView view = View(registry, ages);
   recorder_.Lines(Observer::kOthers, "metrics", metrics_.Render(view, {}));
   recorder_.Lines(
       Observer::kOthers, "status page",
@@ -287,6 +314,11 @@ void Room::RecordPages() {
         Observer::kOthers, "model page",
         server::ModelPage(model, history_.Recent(), history_.Hour(), options_.clock->Now()));
   }
+}
+
+void Room::RecordPages() {
+  RecordPagesOf(*models_, ages_);
+  if (follower_ != nullptr) RecordPagesOf(follower_->registry(), follower_ages_);
   for (const auto& model : models()) {
     const auto exported = model->Export();
     recorder_.Text(Observer::kOthers, "Export",

@@ -19,6 +19,7 @@
 #include "server/ops/observation/posterior_ages.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token_keys.h"
+#include "tools/audit/transcript/follower.h"
 #include "tools/audit/transcript/mutants.h"
 #include "tools/audit/transcript/recorder.h"
 
@@ -32,6 +33,7 @@ struct RoomOptions {
   const Clock* clock = nullptr;
   int catalogue_arms = 0;                 // arms 0 to one less are in the catalogue
   bool by_http = false;                   // callers come by HTTP and JSON
+  bool by_follower = false;               // what reads is answered by a second server
   const NoiseBinding* binding = nullptr;  // of central models
   const Mutant* mutant = nullptr;
 };
@@ -65,12 +67,15 @@ class Room {
   Room(const RoomOptions& options, Recorder& recorder);
   absl::Status Start();
   absl::StatusOr<std::unique_ptr<server::ModelRegistry>> OpenModels() const;
+  // The key of both servers; empty: there is one, which makes its own.
+  std::string NoiseKeyFile() const;
   absl::Status PutArms(server::HostedModel& model) const;
   void RecordReadingsOf(const server::HostedModel& model);
   bool ObservesHushed() const;
   void Count(const server::Rpc& rpc, const absl::Status& status);
   void WriteLine(std::string_view method, int code);
-  server::ServerView View();
+  void RecordPagesOf(server::ModelRegistry& registry, server::PosteriorAges& ages);
+  server::ServerView View(server::ModelRegistry& registry, server::PosteriorAges& ages);
 
   const RoomOptions options_;
   Recorder& recorder_;
@@ -83,9 +88,12 @@ class Room {
   class Witness;
   std::unique_ptr<Witness> witness_;    // of the door
   std::unique_ptr<server::Door> door_;  // null: nobody comes by HTTP
+  const std::shared_ptr<SharedLogs> store_ = std::make_shared<SharedLogs>();
+  std::unique_ptr<Follower> follower_;  // null: nobody follows
   server::Metrics metrics_;
   server::History history_;
   server::PosteriorAges ages_;
+  server::PosteriorAges follower_ages_;
   absl::Time started_;
   int lines_ = 0;
 };

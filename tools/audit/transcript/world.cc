@@ -130,6 +130,7 @@ class World {
                                          .clock = &server_clock_,
                                          .catalogue_arms = scenario_.combination->catalogue_arms,
                                          .by_http = scenario_.combination->by_http,
+                                         .by_follower = scenario_.combination->by_follower,
                                          .binding = &binding_,
                                          .mutant = options_.mutant},
                                         *recorder_));
