@@ -34,8 +34,7 @@ class OwnersLog final : public UpdateLog {
     return log_->Trim(through, entries_max);
   }
   void EraseTrimmed() override { log_->EraseTrimmed(); }
-  absl::Status ForEachId(
-      const std::function<void(const RememberedId&)>& visit) const override {
+  absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const override {
     return log_->ForEachId(visit);
   }
   absl::Status ForEachChunk(
