@@ -44,6 +44,7 @@ class Registry final : public ModelRegistry {
         address_(options.address),
         hand_decision_(options.hand_decision),
         owner_gone_(options.owner_gone),
+        owner_reached_(options.owner_reached),
         open_(options.open),
         clock_(clock),
         alias_store_(options.data_dir, std::move(shared)) {
@@ -270,6 +271,7 @@ class Registry final : public ModelRegistry {
   const std::string address_;  // of this server, for the others; empty: there are none
   const HandDecision hand_decision_;
   const OwnerGone owner_gone_;
+  const OwnerReached owner_reached_;
   const decltype(Options::open) open_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_

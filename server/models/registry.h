@@ -24,6 +24,7 @@ namespace bandana::server {
 using HandDecision = std::function<void(const std::string& owner, const std::string& model,
                                         std::span<const Decision> slots)>;
 using OwnerGone = std::function<void(const std::string& owner)>;
+using OwnerReached = std::function<bool(const std::string& owner)>;
 
 // A model that is not served: one that could not be opened, or is being opened.
 struct AbsentModel {
@@ -61,6 +62,9 @@ class ModelRegistry {
     // Told of a server at this address that owned models and owns none any more: it may have
     // frozen. Waits for nobody. May be null.
     OwnerGone owner_gone;
+    // Whether there is a connection to the server at this address, which owns models; where there
+    // is none, one is made. Asked often, waits for nobody. Null: there always is.
+    OwnerReached owner_reached;
     // What opens a model. For bandana-audit, which watches what a model does.
     std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,

@@ -148,7 +148,8 @@ void Registry::WatchOnce() {
     if (known == models->end() || known->second.model == nullptr) continue;
     HostedModel& model = *known->second.model;
     if (FollowedModel* const followed = FollowedOf(&model)) {
-      followed->See(shared);
+      const bool reached = shared.owner.empty() || !owner_reached_ || owner_reached_(shared.owner);
+      followed->See(shared, reached);
     } else if (model.term() == shared.term && shared.owner != address_) {
       const std::lock_guard lock(watch_mutex_);
       watch_->Serve(shared.stored.log, shared.term).IgnoreError();  // again at the next look

@@ -203,6 +203,9 @@ class RunningServer final : public Server {
                                      std::span<const Decision> slots) {
         HandDecisionTo(peers_->owners(), *tokens_, owner, model, slots);
       };
+      options.owner_reached = [this](const std::string& owner) {
+        return peers_->owners().Reaches(owner);
+      };
       options.owner_gone = [this](const std::string& owner) { peers_->owners().GiveUp(owner); };
     }
     options.warn = [](std::string_view model, const std::string& message) {

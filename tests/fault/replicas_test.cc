@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -74,6 +75,7 @@ class ReplicasTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       handed_.push_back(owner + " " + model + " " + std::to_string(slots.size()));
     };
+    options.owner_reached = [this](const std::string&) { return reached_.load(); };
     options.owner_gone = [this](const std::string& owner) {
       const std::lock_guard lock(mutex_);
       gone_.push_back(owner);
@@ -143,6 +145,7 @@ class ReplicasTest : public ::testing::Test {
   std::unique_ptr<PostgresServer> database_;
   std::mutex mutex_;
   std::vector<std::string> gone_;
+  std::atomic<bool> reached_{true};  // followers have a connection to owners
   std::vector<std::string> handed_;
 };
 
@@ -207,6 +210,22 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   ASSERT_TRUE(Eventually([&] { return one.follows() || one.owns(); }));
   ASSERT_TRUE(Eventually([&] { return Durable(*one.model()) == Durable(*two.model()); }));
   EXPECT_TRUE(Same(one, two));
+}
+
+// The store is there, and the owner; but reports that come to a follower do not get to it.
+TEST_F(ReplicasTest, AFollowerSaysThatItDoesNotReachTheOwner) {
+  Replica one = Start("one");
+  Replica two = Start("two");
+  ASSERT_TRUE(Eventually([&] { return two.follows() && two.model()->owner() == "one:1"; }));
+  EXPECT_THAT(two.model()->Health(), IsOk());
+  reached_ = false;
+  ASSERT_TRUE(Eventually([&] { return !two.model()->Health().ok(); }));
+  EXPECT_THAT(two.model()->Health(),
+              StatusIs(absl::StatusCode::kUnknown, "owner at one:1 cannot be reached for "));
+  EXPECT_THAT(two.model()->Refusals(), ::testing::SizeIs(1));
+  EXPECT_THAT(one.model()->Health(), IsOk());
+  reached_ = true;
+  EXPECT_TRUE(Eventually([&] { return two.model()->Health().ok(); }));
 }
 
 TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {

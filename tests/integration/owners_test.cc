@@ -362,6 +362,15 @@ TEST_F(HandedReportsTest, DecisionsDoNotWaitBehindReports) {
   }));
 }
 
+TEST_F(HandedReportsTest, ItIsSeenWhoIsReached) {
+  OwnerChannels& owners = peers_->owners();
+  const std::string address = peers_->address();
+  EXPECT_TRUE(Eventually([&] { return owners.Reaches(address); }));
+  EXPECT_FALSE(owners.Reaches("127.0.0.1:1"));
+  peers_->Shutdown(absl::InfinitePast());
+  EXPECT_TRUE(Eventually([&] { return !owners.Reaches(address); }));
+}
+
 // An owner that froze has lost its models: nobody waits for it any longer.
 TEST_F(HandedReportsTest, NobodyWaitsForAnOwnerThatIsGone) {
   Model(far_, "m").HoldReports();

@@ -37,7 +37,8 @@ std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLi
                         "free space on the disk: reports are taken again by themselves"});
   } else if (absl::IsUnknown(health)) {
     refusals.push_back({RefusalReason::kLog, std::string(health.message()),
-                        "see to the database: reports are taken again by themselves"});
+                        "see to the database, or the network between servers: reports are "
+                        "taken again by themselves"});
   } else if (absl::IsAborted(health)) {
     refusals.push_back({RefusalReason::kLog, std::string(health.message()),
                         "report to the server that owns the model; a restart claims it again"});

@@ -37,7 +37,8 @@ FollowedModel::FollowedModel(ModelSpec spec, std::string folder, const Clock& cl
       warn_(options.hosted.warn ? options.hosted.warn : [](const std::string&) {}),
       owner_(std::make_shared<const std::string>()),
       complete_at_(clock.Now()),
-      seen_at_(complete_at_) {}
+      seen_at_(complete_at_),
+      reached_at_(complete_at_) {}
 
 absl::StatusOr<std::unique_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spec,
                                                                    const std::string& folder,
@@ -78,7 +79,7 @@ absl::Status FollowedModel::Start(const SharedModel& seen) {
   BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const UserTable> users, OpenUsers());
   user_groups_.store(std::move(users));
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
-  See(seen);
+  See(seen, /*owner_reached=*/true);
   return absl::OkStatus();
 }
 
@@ -115,7 +116,7 @@ absl::Status FollowedModel::StartLoop(Recovered recovered) {
   return absl::OkStatus();
 }
 
-void FollowedModel::See(const SharedModel& seen) {
+void FollowedModel::See(const SharedModel& seen, bool owner_reached) {
   // The store was put back: what was followed since is of another history.
   must_reopen_ = must_reopen_ || seen.last.sequence < log_->last().sequence;
   if (must_reopen_) return;
@@ -142,6 +143,7 @@ void FollowedModel::See(const SharedModel& seen) {
   const std::lock_guard lock(mutex_);
   seen_at_ = now;
   if (complete) complete_at_ = now;
+  if (owner_reached) reached_at_ = now;
   orphan_ = !seen.owned || seen.owner.empty();
 }
 
@@ -222,6 +224,11 @@ absl::Status FollowedModel::Health() const {
                                              absl::ToInt64Seconds(away), " s"));
     }
     if (orphan_) return absl::UnknownError("no server owns the model");
+    if (const absl::Duration unreached = clock_.Now() - reached_at_; unreached > kAwayAfter) {
+      return absl::UnknownError(absl::StrCat("the model's owner at ", *owner_.load(),
+                                             " cannot be reached for ",
+                                             absl::ToInt64Seconds(unreached), " s"));
+    }
   }
   return loop_->withheld();
 }

@@ -45,8 +45,8 @@ class FollowedModel final : public HostedModel {
                                                              const SharedModel& seen);
   ~FollowedModel() override { StopLoop(); }
 
-  // What a look at the store says now.
-  void See(const SharedModel& seen);
+  // What a look at the store says now, and whether there is a connection to the owner.
+  void See(const SharedModel& seen, bool owner_reached);
   // Whether it must be opened anew to go on: it fell behind what the log still has, or the model
   // was changed. Selections go on meanwhile.
   bool Stale() const { return !loop_->status().ok() || must_reopen_; }
@@ -77,7 +77,8 @@ class FollowedModel final : public HostedModel {
   v1::GetStatsResponse Stats() const override;
   std::vector<EffectLook> Look(std::size_t count) const override;
   v1::GetLedgerResponse Ledger() const override;
-  // UNKNOWN while the store does not answer; why the log can be followed no further.
+  // UNKNOWN while the store does not answer, or the owner, to whom reports go; why the log can be
+  // followed no further.
   absl::Status Health() const override;
   std::vector<LastingRefusal> Refusals() const override;
   void Step() override {
@@ -150,7 +151,8 @@ class FollowedModel final : public HostedModel {
   mutable std::mutex mutex_;  // for what follows
   absl::Time complete_at_;    // when it last had all that the log held
   absl::Time seen_at_;
-  bool orphan_ = false;  // nobody owns the model
+  absl::Time reached_at_;  // the owner, or there was none
+  bool orphan_ = false;    // nobody owns the model
 };
 
 }  // namespace bandana::server

@@ -52,9 +52,11 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::st
 // The ways to one address.
 struct Ways {
   Ways(const std::string& address, const std::string& ca_pem)
-      : reports(v1::Recommender::NewStub(Connect(address, ca_pem))),
+      : channel(Connect(address, ca_pem)),
+        reports(v1::Recommender::NewStub(channel)),
         decisions(internal::Peer::NewStub(Connect(address, ca_pem))),
         admin(v1::Admin::NewStub(Connect(address, ca_pem))) {}
+  const std::shared_ptr<grpc::Channel> channel;  // of reports
   const std::unique_ptr<v1::Recommender::Stub> reports;
   const std::unique_ptr<internal::Peer::Stub> decisions;
   const std::shared_ptr<v1::Admin::Stub> admin;
@@ -206,6 +208,10 @@ void OwnerChannels::Hand(const std::string& owner, const v1::SubmitRequest& requ
                          v1::SubmitResponse& response, Finish finish) {
   body_->Hand(owner, request, response, std::move(finish),
               &v1::Recommender::Stub::PrepareAsyncSubmit);
+}
+
+bool OwnerChannels::Reaches(const std::string& server) {
+  return body_->WaysTo(server)->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
 }
 
 void OwnerChannels::GiveUp(const std::string& owner) { body_->GiveUp(owner); }

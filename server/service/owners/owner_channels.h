@@ -46,6 +46,8 @@ class OwnerChannels {
   void Hand(const std::string& owner, const v1::SubmitRequest& request,
             v1::SubmitResponse& response, Finish finish);
 
+  // Whether there is a connection to a server; where there is none, one is made.
+  bool Reaches(const std::string& server);
   // Gives up the calls that were handed to an address: who is there may have frozen.
   void GiveUp(const std::string& owner);
 

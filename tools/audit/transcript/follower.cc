@@ -66,7 +66,7 @@ void Follower::Step() {
   if (!Current()) BANDANA_CHECK(Start().ok());
   for (const Followed& followed : followed_) {
     const auto seen = options_.store->Look(followed.folder);
-    if (seen.ok()) followed.model->See(*seen);
+    if (seen.ok()) followed.model->See(*seen, /*owner_reached=*/true);
     followed.model->Step();
   }
 }
