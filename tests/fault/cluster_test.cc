@@ -168,6 +168,23 @@ class ClusterTest : public ::testing::Test {
     }
     return -1;
   }
+  // What the owner says, whoever is asked: calls are UNAVAILABLE while a model is handed over.
+  v1::GetStatsResponse StatsOfOwner(const std::string& model, TestRng& rng) {
+    v1::GetStatsRequest request;
+    request.set_model(model);
+    v1::GetStatsResponse stats;
+    const absl::Time give_up = absl::Now() + absl::Seconds(30);
+    bool good = false;
+    for (; !good && absl::Now() < give_up; absl::SleepFor(absl::Milliseconds(50))) {
+      const auto stubs = members_[rng.Index(kServers)]->Get();
+      grpc::ClientContext context;
+      SetDeadline(context, 3000);
+      good = stubs != nullptr && stubs->admin->GetStats(&context, request, &stats).ok() &&
+             !stats.has_follower();
+    }
+    EXPECT_TRUE(good) << model;
+    return stats;
+  }
   // Time until a report is taken again.
   absl::Duration AwaitReport(const std::string& model, TestRng& rng) {
     const absl::Time start = absl::Now();
@@ -312,13 +329,7 @@ TEST_F(ClusterTest, ShowsNothingThatTheStandbyLacks) {
   EXPECT_TRUE(ShowTheWholeLog());
   EXPECT_THAT(SeeReleases(), ::testing::Each(::testing::Gt(shown)));
   EXPECT_EQ(histories_, 0);
-  v1::GetStatsRequest request;
-  request.set_model("central");
-  v1::GetStatsResponse stats;
-  grpc::ClientContext context;
-  SetDeadline(context, 5000);
-  EXPECT_TRUE(owner.Get()->admin->GetStats(&context, request, &stats).ok());
-  EXPECT_EQ(stats.reports_applied(), kReports + 1u);
+  EXPECT_EQ(StatsOfOwner("central", rng).reports_applied(), kReports + 1u);
 }
 
 TEST_F(ClusterTest, ForgetsServersThatAreLongGone) {
@@ -417,18 +428,7 @@ TEST_F(ClusterTest, LosesAndDoublesNothing) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   for (const std::string& model : models) {
-    v1::GetStatsRequest request;
-    request.set_model(model);
-    v1::GetStatsResponse stats;
-    const absl::Time give_up = absl::Now() + absl::Seconds(30);
-    for (bool good = false; !good && absl::Now() < give_up;
-         absl::SleepFor(absl::Milliseconds(50))) {
-      const auto stubs = members_[rng.Index(kServers)]->Get();
-      grpc::ClientContext context;
-      SetDeadline(context, 3000);
-      good = stubs != nullptr && stubs->admin->GetStats(&context, request, &stats).ok() &&
-             !stats.has_follower();
-    }
+    const v1::GetStatsResponse stats = StatsOfOwner(model, rng);
     std::printf("%s: acknowledged %d, in the log %d\n", model.c_str(),
                 static_cast<int>(acknowledged_[model]), static_cast<int>(stats.reports_applied()));
     EXPECT_EQ(stats.reports_applied(), acknowledged_[model]) << model;
