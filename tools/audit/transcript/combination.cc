@@ -159,13 +159,15 @@ constexpr Model kNamed[] = {
 };
 
 // Models that a second server follows.
-constexpr Model kFollowed[] = {
+constexpr Model kFollowedLocal[] = {
     {"one-bit",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 0.5 mechanism: REWARD_RANDOMIZER } "},
     {"blt",
      "independent {} mode: LOCAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
      "counter { kind: BLT horizon: 32 steps_max: 128 } } "},
     {"privunit", "shared {} mode: LOCAL_CONTEXT privacy { epsilon: 2 mechanism: PRIVUNIT } "},
+};
+constexpr Model kFollowedCentral[] = {
     {"randomizer",
      "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"effects",
@@ -255,10 +257,12 @@ std::vector<Combination> MakeCombinations() {
     for (const Model& model : kByHttp) all.push_back(ByHttp(Through(model, window, /*raw=*/true)));
   }
   for (const Model& model : kNamed) all.push_back(ByHttp(Through(model, /*window=*/true, true)));
-  for (const Model& model : kFollowed) {
-    const bool central = ModeOf(model) == "CENTRAL_REWARD" || ModeOf(model) == "JOINT";
-    for (const bool window : {true, false}) {
-      all.push_back(ByFollower(Through(model, window, /*raw=*/central)));
+  for (const bool window : {true, false}) {
+    for (const Model& model : kFollowedLocal) {
+      all.push_back(ByFollower(Through(model, window, /*raw=*/false)));
+    }
+    for (const Model& model : kFollowedCentral) {
+      all.push_back(ByFollower(Through(model, window, /*raw=*/true)));
     }
   }
   return all;
