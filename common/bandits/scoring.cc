@@ -63,11 +63,16 @@ void ScoreArms(const NodePosterior& posterior, std::span<const double* const> ar
 }
 
 void FinishScores(double alpha, ArmScores& scores) {
-  scores.scores.resize(scores.means.size());
-  for (std::size_t a = 0; a < scores.means.size(); ++a) {
+  const std::size_t n = scores.means.size();
+  scores.scores.resize(n);
+  // Through pointers that the loop cannot change: several arms at a time.
+  const double* const means = scores.means.data();
+  double* const widths = scores.widths.data();
+  double* const out = scores.scores.data();
+  for (std::size_t a = 0; a < n; ++a) {
     // x' K x is >= 0 but for rounding.
-    scores.widths[a] = std::sqrt(std::max(0.0, scores.widths[a]));
-    scores.scores[a] = scores.means[a] + alpha * scores.widths[a];
+    widths[a] = std::sqrt(std::max(0.0, widths[a]));
+    out[a] = means[a] + alpha * widths[a];
   }
 }
 
