@@ -180,8 +180,6 @@ class SqliteLog final : public UpdateLog {
   }
 
   absl::Status Append(const LogBatch& batch) override {
-    BANDANA_ASSIGN_OR_RETURN(const bool finish_checkpoint, checkpointer_->TakeBulkDone());
-    if (finish_checkpoint) BANDANA_RETURN_IF_ERROR(CheckpointPass(writer_));
     LogState next = state_;
     next.counters = batch.counters;
     return Transaction(next, [&] { return AppendRows(batch, next); });
@@ -432,6 +430,8 @@ class SqliteLog final : public UpdateLog {
   // it.
   template <typename Body>
   absl::Status Transaction(LogState& next, const Body& body) {
+    BANDANA_ASSIGN_OR_RETURN(const bool finish_checkpoint, checkpointer_->TakeBulkDone());
+    if (finish_checkpoint) BANDANA_RETURN_IF_ERROR(CheckpointPass(writer_));
     BANDANA_RETURN_IF_ERROR(MakeCurrent());
     BANDANA_RETURN_IF_ERROR(begin_.Run());
     absl::Status done = body();
