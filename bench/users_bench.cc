@@ -5,9 +5,9 @@
 // `rss_mib=N checkpoint_stall_ms_max=N restart_seconds=N`:
 //   rss_mib                  resident memory once all events are in the posterior and a checkpoint,
 //                            and none is being written
-//   checkpoint_stall_ms_max  the longest time between two versions of the posterior while a
-//                            checkpoint is written and reports come without a pause: as long, what
-//                            was reported stayed without effect
+//   checkpoint_stall_ms_max  the longest time between two versions of the posterior while
+//                            checkpoints are written, --checkpoints of them, and reports come
+//                            without a pause: as long, what was reported stayed without effect
 //   restart_seconds          from opening the folder until the model serves
 // The lines before it have the same of learning, beside the checkpoints that the model writes by
 // itself, the memory after the restart, and how long decisions and learning take at a fixed rate of
@@ -49,6 +49,7 @@ ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
 ABSL_FLAG(int, dimension, 25, "of the features");
 ABSL_FLAG(std::int64_t, checkpoint_events, 0,
           "events between two checkpoints that the model writes by itself; 0: its default");
+ABSL_FLAG(int, checkpoints, 1, "written one after another beside reports without a pause");
 ABSL_FLAG(double, rate, 5000, "reports per second beside which decisions are timed");
 ABSL_FLAG(double, seconds, 15, "for which they are, without and with checkpoints");
 ABSL_FLAG(std::string, folder, "",
@@ -209,6 +210,33 @@ Waits TimeDecisions(HostedModel& model, ZipfEvents& events, const Reporter::Comp
   return timing.Stop();
 }
 
+// The longest standstill in milliseconds while one checkpoint is written.
+double StallBesideCheckpoint(HostedModel& model, ZipfEvents& events,
+                             const Reporter::Complete& of_user) {
+  const auto start = Clock::now();
+  std::atomic<bool> written = false;
+  Watch watch(model);
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::thread writer([&] {
+    const auto response = model.Checkpoint();
+    BANDANA_CHECK(response.ok());
+    bytes = response->bytes();
+    seconds = SecondsSince(start);
+    written = true;
+  });
+  Reporter(model, events, of_user).Run([&](std::int64_t) { return written.load(); });
+  writer.join();
+  const double stall = watch.Stop();
+  WaitApplied(model);
+  std::printf(
+      "checkpoint of %.0f MiB in %.1f s beside reports, standstill %.0f ms, %.0f MiB resident "
+      "afterwards\n",
+      static_cast<double>(bytes) / (1 << 20), seconds, stall, ResidentMib());
+  std::fflush(stdout);
+  return stall;
+}
+
 // Exports the model from file to file into a registry of its own.
 void TimeCopy(HostedModel& model, int users) {
   constexpr unsigned kCompared = 20'000;
@@ -279,24 +307,9 @@ int Main() {
   std::printf("%.0f MiB before the first, %.0f at most, %.0f after, %.0f bytes per user\n", before,
               most, rss, (rss - before) * (1 << 20) / std::max(1, model->posterior()->nodes()));
 
-  start = Clock::now();
-  std::atomic<bool> written = false;
-  Watch checkpointing(*model);
-  std::uint64_t bytes = 0;
-  double checkpoint = 0;
-  std::thread writer([&] {
-    const auto response = model->Checkpoint();
-    BANDANA_CHECK(response.ok());
-    bytes = response->bytes();
-    checkpoint = SecondsSince(start);
-    written = true;
-  });
-  Reporter(*model, events, of_user).Run([&](std::int64_t) { return written.load(); });
-  writer.join();
-  const double stall = checkpointing.Stop();
-  WaitApplied(*model);
-  std::printf("checkpoint of %.0f MiB in %.1f s beside reports, %.0f MiB resident afterwards\n",
-              static_cast<double>(bytes) / (1 << 20), checkpoint, ResidentMib());
+  double stall = 0;
+  for (int i = 0; i < absl::GetFlag(FLAGS_checkpoints); ++i)
+    stall = std::max(stall, StallBesideCheckpoint(*model, events, of_user));
   const Waits plain = TimeDecisions(*model, events, of_user, users);
   std::atomic<bool> timed = false;
   std::thread checkpoints([&] {

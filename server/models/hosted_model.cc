@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
@@ -65,9 +67,10 @@ absl::Status Model::Start() {
   BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   log_ = std::move(recovered.log);
   state_ = std::move(recovered.store);
-  checkpoints_ = std::make_unique<CheckpointStore>(
-      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min),
-      warn_);
+  CheckpointStore::Options storing =
+      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min);
+  storing.after_piece = [this](std::size_t bytes) { PaceCheckpoint(bytes); };
+  checkpoints_ = std::make_unique<CheckpointStore>(std::move(storing), warn_);
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
   instance_ = recovered.stored.instance;
@@ -360,6 +363,20 @@ absl::StatusOr<std::uint64_t> Model::OpenEpoch() {
   }
 }
 
+std::unique_lock<std::mutex> Model::LockCheckpoints() {
+  ++checkpoints_awaited_;
+  std::unique_lock lock(checkpoint_mutex_);
+  --checkpoints_awaited_;
+  return lock;
+}
+
+void Model::PaceCheckpoint(std::size_t bytes) {
+  if (options_.stepped || checkpoints_awaited_ > 0) return;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  absl::SleepFor(checkpoint_pace_.WaitAfter(bytes, log_->last().sequence,
+                                            absl::UnixEpoch() + absl::FromChrono(now)));
+}
+
 absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captured) {
   std::size_t size = 0;
   const ByteSource checkpoint = [&](const ByteSink& sink) {
@@ -369,7 +386,7 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
       return sink(bytes);
     });
   };
-  std::lock_guard lock(checkpoint_mutex_);
+  const auto lock = LockCheckpoints();
   // One that was taken before a deletion must not come back after it.
   if (captured.sequence() < newest_checkpoint_) return size;
   newest_checkpoint_ = captured.sequence();
@@ -440,16 +457,10 @@ v1::GetStatsResponse Model::Stats() const {
   v1::GetStatsResponse stats;
   FillCounters(counters_.Get(), stats);
   values_.FillStats(stats);
-  // Read newest-derived first: a later counter never appears smaller than one derived from it.
-  stats.set_posterior_version(loop_->posterior()->version());
-  stats.set_applied_sequence(loop_->applied());
-  stats.set_log_sequence(log_->last().sequence);
+  FillProgress(*loop_, *log_, stats);
   stats.set_epoch(gate_->epoch());
-  stats.set_nodes(static_cast<std::uint32_t>(loop_->nodes()));
   stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
   stats.set_decisions_open(gate_->ids());
-  stats.set_grams_repaired(loop_->grams_repaired());
-  if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
   user_groups_->FillStats(stats);
   FillEffects(spec_, effects_.get(), freed_before_, stats);
   FillRefusals(Refusals(), stats);
@@ -471,8 +482,7 @@ absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
   auto model = std::make_unique<Model>(std::move(spec), folder, clock, options);
   const absl::Status started = model->Start();
   if (started.ok()) return model;
-  const absl::Status named = Annotate(started, absl::StrCat("model ", name));
-  return IsNeedsEpoch(started) ? MarkNeedsEpoch(named) : named;
+  return Annotate(started, absl::StrCat("model ", name));
 }
 
 }  // namespace bandana::server

@@ -28,6 +28,7 @@
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/effect_names.h"
+#include "server/models/folder/checkpoint_pace.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
@@ -178,6 +179,7 @@ class Model final : public HostedModel {
                                                    std::span<const Admission> verdicts);
   void StopLoop() {
     if (loop_ != nullptr) loop_->Stop();
+    ++checkpoints_awaited_;
     if (checkpoint_task_.valid()) checkpoint_task_.wait();
     if (freeing_task_.valid()) freeing_task_.wait();
   }
@@ -200,6 +202,9 @@ class Model final : public HostedModel {
   bool TakeFreeing(absl::Time now);
   void Free(absl::Time now);
   // Encodes and writes it, and trims the log. Returns its length.
+  std::unique_lock<std::mutex> LockCheckpoints();
+  // After so many bytes of one are written.
+  void PaceCheckpoint(std::size_t bytes);
   absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
@@ -247,8 +252,10 @@ class Model final : public HostedModel {
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
 
-  std::mutex deletions_;         // one at a time
-  std::mutex checkpoint_mutex_;  // for checkpoints_ and newest_checkpoint_
+  std::mutex deletions_;                     // one at a time
+  std::atomic<int> checkpoints_awaited_{0};  // by so many: none takes its time
+  std::mutex checkpoint_mutex_;              // for what follows
+  CheckpointPace checkpoint_pace_;
   std::unique_ptr<CheckpointStore> checkpoints_;
   std::uint64_t newest_checkpoint_ = 0;  // written by this process
   std::atomic<bool> checkpoint_running_{false};

@@ -23,6 +23,15 @@ void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats) {
   }
 }
 
+void FillProgress(const ApplyLoop& loop, const LogReader& log, v1::GetStatsResponse& stats) {
+  stats.set_posterior_version(loop.posterior()->version());
+  stats.set_applied_sequence(loop.applied());
+  stats.set_log_sequence(log.last().sequence);
+  stats.set_nodes(static_cast<std::uint32_t>(loop.nodes()));
+  stats.set_grams_repaired(loop.grams_repaired());
+  if (const auto arm = loop.best_arm()) stats.set_best_arm(*arm);
+}
+
 void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,
                  v1::GetStatsResponse& stats) {
   if (effects == nullptr) return;

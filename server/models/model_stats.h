@@ -11,7 +11,9 @@
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/ledger.h"
+#include "server/log/update_log.h"
 #include "server/models/admission/refusals.h"
+#include "server/models/apply_loop.h"
 
 namespace bandana::server {
 
@@ -22,6 +24,10 @@ void FillCounters(const Counters::Values& values, v1::GetStatsResponse& stats);
 // freed when it was opened.
 void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,
                  v1::GetStatsResponse& stats);
+
+// Fills what the loop and its log say. Read newest-derived first: a later figure never appears
+// smaller than one derived from it.
+void FillProgress(const ApplyLoop& loop, const LogReader& log, v1::GetStatsResponse& stats);
 
 void FillRefusals(const std::vector<LastingRefusal>& refusals, v1::GetStatsResponse& stats);
 

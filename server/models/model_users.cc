@@ -70,7 +70,7 @@ absl::Status Model::EraseForgotten() {
     BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
     const ByteSource checkpoint = [&](const ByteSink& sink) { return captured->Encode(sink); };
     sequence = captured->sequence();
-    const std::lock_guard lock(checkpoint_mutex_);
+    const auto lock = LockCheckpoints();
     if (sequence < newest_checkpoint_) continue;  // a newer one was written meanwhile
     newest_checkpoint_ = sequence;
     BANDANA_RETURN_IF_ERROR(checkpoints_->WriteAlone(sequence, checkpoint).status());

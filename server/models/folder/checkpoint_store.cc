@@ -162,11 +162,16 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
 
 absl::Status CheckpointStore::WriteFile(const CheckpointFile& file,
                                         const ByteSource& content) const {
-  if (options_.seal == nullptr) return state_->Write(NameOf(file), content);
-  const ByteSource sealed = [&](const ByteSink& sink) {
-    return options_.seal->Seal(content, SystemBits(), sink);
+  const ByteSource written = [&](const ByteSink& sink) {
+    const ByteSink observed = [&](std::string_view piece) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(sink(piece));
+      if (options_.after_piece) options_.after_piece(piece.size());
+      return absl::OkStatus();
+    };
+    return options_.seal == nullptr ? content(observed)
+                                    : options_.seal->Seal(content, SystemBits(), observed);
   };
-  return state_->Write(NameOf(file), sealed);
+  return state_->Write(NameOf(file), written);
 }
 
 absl::Status CheckpointStore::WriteWhole(std::uint64_t sequence, const ByteSource& checkpoint,

@@ -99,13 +99,10 @@ absl::StatusOr<Published> ReadPublished(const std::string& folder,
 }
 
 absl::Status NeedsEpoch(std::string_view why) {
-  return MarkNeedsEpoch(FailedPrecondition(
+  absl::Status status = FailedPrecondition(
       ToAbsl(why),
       "; `bandana-ctl epoch open` charges every user once more, opens a new epoch and goes on from "
-      "what the database holds"));
-}
-
-absl::Status MarkNeedsEpoch(absl::Status status) {
+      "what the database holds");
   status.SetPayload(kNeedsEpoch, absl::Cord());
   return status;
 }

@@ -36,9 +36,8 @@ absl::StatusOr<Published> ReadPublished(const std::string& folder,
 // The model does not open because the store was put back to the past, or because nobody on this
 // machine knows what it has published: opening an epoch is the way out (ModelRegistry::OpenEpoch).
 absl::Status NeedsEpoch(std::string_view why);
+// True also where the status was annotated.
 bool IsNeedsEpoch(const absl::Status& status);
-// The same status, of which IsNeedsEpoch is true.
-absl::Status MarkNeedsEpoch(absl::Status status);
 
 // Compares the log with what was published, entry by entry as it is read.
 class PublishedCheck {

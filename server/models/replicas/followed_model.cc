@@ -49,8 +49,7 @@ absl::StatusOr<std::unique_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spe
   std::unique_ptr<FollowedModel> model(new FollowedModel(std::move(spec), folder, clock, options));
   const absl::Status started = model->Start(seen);
   if (started.ok()) return model;
-  const absl::Status named = Annotate(started, absl::StrCat("model ", name));
-  return IsNeedsEpoch(started) ? MarkNeedsEpoch(named) : named;
+  return Annotate(started, absl::StrCat("model ", name));
 }
 
 absl::Status FollowedModel::Start(const SharedModel& seen) {
@@ -176,15 +175,9 @@ v1::GetStatsResponse FollowedModel::Stats() const {
   v1::GetStatsResponse stats;
   FillCounters(counters_.Get(), stats);
   values_.FillStats(stats);
-  // Read newest-derived first, as the owner's.
-  stats.set_posterior_version(loop_->posterior()->version());
-  stats.set_applied_sequence(loop_->applied());
-  stats.set_log_sequence(log_->last().sequence);
+  FillProgress(*loop_, *log_, stats);
   stats.set_epoch(loop_->epoch());
-  stats.set_nodes(static_cast<std::uint32_t>(loop_->nodes()));
   stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
-  stats.set_grams_repaired(loop_->grams_repaired());
-  if (const auto arm = loop_->best_arm()) stats.set_best_arm(*arm);
   user_groups_.load()->FillStats(stats);
   FillEffects(spec_, effects_.get(), /*freed_before=*/0, stats);
   FillRefusals(Refusals(), stats);
