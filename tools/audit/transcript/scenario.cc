@@ -170,9 +170,29 @@ void AddAliasMoves(std::uint64_t seed, Scenario& scenario) {
   scenario.steps = std::move(steps);
 }
 
-// One in so many seeds of a combination is asked for by an alias.
+// The target's user is deleted while the window is open, after one of the reactions. Drawn apart,
+// as above.
+void AddDeletion(std::uint64_t seed, Scenario& scenario) {
+  WorldRandom random(seed * 0x9e3779b97f4a7c15 + 31);
+  const Choice& target = scenario.choices[scenario.target];
+  double reacted = 2;
+  for (const auto& reaction : target.reactions) {
+    if (reaction) reacted = std::min(reacted, reaction->at);
+  }
+  const double moment = reacted + random.Unit() * std::max(0.0, 0.98 - reacted);
+  absl::Duration left = scenario.window * moment;
+  auto step = scenario.steps.begin();
+  while (step->act != Act::kSelect || step->choice != scenario.target) ++step;
+  for (++step; step != scenario.steps.end() && step->after <= left; ++step) left -= step->after;
+  if (step != scenario.steps.end()) step->after -= left;
+  scenario.steps.insert(
+      step, {.after = left, .act = Act::kDelete, .amount = (target.user + 0.5) / kUsers});
+}
+
+// One in so many seeds of a combination is asked for by an alias, one has its deletion.
 constexpr std::uint64_t kSeedsPerAlias = 3;
 constexpr std::uint64_t kAliasAt = 1;
+constexpr std::uint64_t kDeletionAt = 2;
 
 // One in so many seeds of a combination with windows is a burst: it takes as long as ten others.
 constexpr std::uint64_t kSeedsPerBurst = 20;
@@ -206,6 +226,8 @@ Scenario ScenarioOf(std::uint64_t seed) {
     MakeBurst(random, scenario);
   } else if (round % kSeedsPerAlias == kAliasAt) {
     AddAliasMoves(seed, scenario);
+  } else if (round % kSeedsPerAlias == kDeletionAt) {
+    AddDeletion(seed, scenario);
   }
   for (std::size_t i = 0; i < scenario.choices.size(); ++i) {
     scenario.choices[i].number = static_cast<int>(i);
