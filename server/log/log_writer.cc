@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/model/entries/records.h"
 
 namespace bandana::server {
 
@@ -32,7 +33,10 @@ void LogWriter::Close(const absl::Status& why) {
 
 absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done, Notice notice) {
   std::size_t bytes = 0;
-  for (const std::string& record : records) bytes += record.size();
+  for (const std::string& record : records) {
+    BANDANA_RETURN_IF_ERROR(CheckKind(record));
+    bytes += record.size();
+  }
   Request request{std::move(records), std::move(done), bytes, notice};
   {
     std::lock_guard lock(mutex_);
@@ -57,6 +61,16 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
   }
   changed_.notify_one();
   return absl::OkStatus();
+}
+
+absl::Status LogWriter::CheckKind(std::string_view record) const {
+  if (options_.kind_read == nullptr) return absl::OkStatus();
+  const int kind = EntryKindOf(record);
+  const int read = options_.kind_read->load(std::memory_order_relaxed);
+  if (kind <= read) return absl::OkStatus();
+  return Unavailable("this needs a log entry of kind ", kind,
+                     ", and a server of an earlier version that shares the log reads kinds up to ",
+                     read, ": update that server, or stop it");
 }
 
 void LogWriter::TrimThrough(std::uint64_t sequence) {
@@ -202,8 +216,14 @@ void LogWriter::Write(Requests group) {
   if (store) {
     stored_at_ = now;
     batch_.counters = gate_.EncodeCounters();
+    // What the gate has added is asked as well.
+    for (const NewRecord& record : batch_.records) status.Update(CheckKind(record.bytes));
     const auto append = [this] { return log_.Append(batch_); };
-    status = Note(Settle(append(), group, append));
+    if (status.ok()) {
+      status = Note(Settle(append(), group, append));
+    } else {
+      LetGo(group);
+    }
   }
   if (status.ok()) {
     gate_.Commit(log_.last(), store);
@@ -211,6 +231,12 @@ void LogWriter::Write(Requests group) {
     gate_.Rollback();
   }
   Finish(std::move(group), verdicts_, status);
+}
+
+void LogWriter::LetGo(Requests& group) {
+  for (Request& request : group) {
+    if (!request.done) request.done = [](const absl::Status&, std::span<const Admission>) {};
+  }
 }
 
 void LogWriter::TrimSlice() {

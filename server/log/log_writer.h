@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -82,7 +84,10 @@ class LogWriter {
     absl::Duration patience = absl::Seconds(2);  // with a transaction of unknown outcome
     absl::Duration find_out_interval = absl::Milliseconds(200);
     int trim_entries = 512;  // deleted in one transaction
-    bool stepped = false;    // no thread: Step does the work, on its caller's
+    // The greatest kind of entry that every server of the log reads (EntryKindOf); null: there is
+    // this one alone.
+    std::shared_ptr<const std::atomic<int>> kind_read;
+    bool stepped = false;  // no thread: Step does the work, on its caller's
   };
   LogWriter(UpdateLog& log, AppendGate& gate, const Options& options);
   // Completes what is queued, then stops.
@@ -92,8 +97,8 @@ class LogWriter {
 
   // Queues the records of one call; they stay together in one transaction. `done` is called once,
   // on the writer's thread, when all that was admitted is durable. Without `done` the records wait
-  // through a full disk instead of failing. Errors: UNAVAILABLE queue full, or the log has failed;
-  // then `done` is not called.
+  // through a full disk instead of failing. Errors: UNAVAILABLE queue full, the log has failed, or
+  // another server of the log could not read them; then `done` is not called.
   absl::Status Submit(std::vector<std::string> records, AppendDone done,
                       Notice notice = Notice::kOpen);
 
@@ -145,6 +150,8 @@ class LogWriter {
 
   Load& LoadOf(Notice notice) { return queued_[static_cast<std::size_t>(notice)]; }
   void Run();
+  // Errors: UNAVAILABLE another server of the log could not read it.
+  absl::Status CheckKind(std::string_view record) const;
   // False when the writer shall stop.
   bool WaitForWork();
   // Whether there is work, but for what waits for space. Requires mutex_.
@@ -156,6 +163,8 @@ class LogWriter {
   void Finish();
   Requests TakeGroup();
   void Write(Requests group);
+  // Records without a caller do not wait for what may last: they would hold up all that comes.
+  static void LetGo(Requests& group);
   void TrimSlice();
   // What became of a change of the log that was answered with `status`. Where that is not known it
   // is found out, however long it takes, and the change is made `again` where it was not; after a

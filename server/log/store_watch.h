@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/model/entries/log_entry.h"
+#include "common/model/entries/records.h"
 #include "server/log/state/state_store.h"
 #include "server/log/update_log.h"
 
@@ -27,6 +28,10 @@ struct SharedModel {
 struct StoreView {
   std::vector<SharedModel> models;   // by name
   std::vector<std::string> servers;  // addresses of those that were there just now, in order
+  // The greatest kind of log entry that they all read, and those of the last minute; and where that
+  // is less than this version reads, a server that reads no greater one.
+  int kind_read = kEntryKindRead;
+  std::string reads_least;
 };
 
 // Not thread-safe.

@@ -15,6 +15,9 @@ constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 // pauses is applied in the same blocks by whoever reads it.
 constexpr std::uint64_t kBlockEntries = 64;
 
+// Before an entry of the clock that the log did not take is tried again.
+constexpr absl::Duration kAppendRetry = absl::Milliseconds(100);
+
 // Between two attempts to make a position durable as published.
 constexpr absl::Duration kPublishRetry = absl::Seconds(1);
 
@@ -296,7 +299,9 @@ absl::Status ApplyLoop::Publish() {
 void ApplyLoop::AppendDue(absl::Time now, absl::Time due, const Record& record, ClockEntry& entry) {
   if (due > now || now < entry.not_before || entry.in_flight.exchange(true)) return;
   entry.not_before = now + tick_min_;
-  hooks_.append(Encode(record), [&entry] { entry.in_flight = false; });
+  if (hooks_.append(Encode(record), [&entry] { entry.in_flight = false; }).ok()) return;
+  entry.in_flight = false;
+  entry.not_before = now + std::max(tick_min_, kAppendRetry);
 }
 
 void ApplyLoop::Tick() {

@@ -35,8 +35,8 @@ class ApplyLoop {
   using Captured = std::shared_ptr<const FrozenCheckpoint>;
   // Called on the loop's thread; none may block.
   struct Hooks {
-    // Appends an entry of the clock; `done` is called when it is durable or has failed.
-    std::function<void(std::string record, std::function<void()> done)> append;
+    // Appends an entry of the clock; where OK, `done` is called when it is durable or has failed.
+    std::function<absl::Status(std::string record, std::function<void()> done)> append;
     std::function<absl::Time()> forget_due;  // when the oldest ids are over
     std::function<void(absl::Time now)>
         clock;  // at each look at the clock, for what is not the loop's

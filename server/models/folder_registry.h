@@ -294,6 +294,10 @@ class Registry final : public ModelRegistry {
   std::unique_ptr<StoreWatch> watch_;  // null: they do not
   std::atomic<bool> leaving_{false};
   SharedCell<const std::vector<std::string>> others_;  // null: none was seen yet
+  // StoreView's, as it was seen last.
+  const std::shared_ptr<std::atomic<int>> kind_read_ =
+      std::make_shared<std::atomic<int>>(kEntryKindRead);
+  std::string reads_least_;  // StoreView's, under watch_mutex_
   std::mutex watching_mutex_;
   std::condition_variable watching_changed_;
   bool stop_watching_ = false;

@@ -136,9 +136,7 @@ absl::Status Model::StartLoop(Recovered recovered) {
       path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
   ApplyLoop::Hooks hooks;
   hooks.append = [this](std::string record, std::function<void()> done) {
-    const absl::Status queued =
-        writer_->Submit({std::move(record)}, [done](const absl::Status&, auto) { done(); });
-    if (!queued.ok()) done();  // tried again at the next tick
+    return writer_->Submit({std::move(record)}, [done](const absl::Status&, auto) { done(); });
   };
   hooks.forget_due = [this] { return gate_->forget_due(); };
   hooks.clock = [this](absl::Time now) { LookAtEffects(now); };
@@ -172,6 +170,7 @@ absl::Status Model::StartLoop(Recovered recovered) {
   // Its thread tells the loop what it commits, the first time within a second: after it.
   LogWriter::Options writing;
   writing.stepped = options_.stepped;
+  writing.kind_read = options_.kind_read;
   writer_ = std::make_unique<LogWriter>(*log_, *gate_, writing);
   if (!options_.stepped) loop_->Begin();
   return absl::OkStatus();

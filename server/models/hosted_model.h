@@ -2,6 +2,7 @@
 // service room talks to nothing else; everything here is transport-free.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,6 +61,8 @@ struct HostedModelOptions {
   // much as some 6000 events in blocks. It goes on beside the loop, and is taken half of them
   // later.
   std::uint64_t rebuild_entries = 1 << 17;
+  // LogWriter::Options.
+  std::shared_ptr<const std::atomic<int>> kind_read;
   // What the noise of a central model is a function of; such a model does not open without.
   std::shared_ptr<const NoiseKey> noise_key;
   // What checkpoints are sealed with; null: not sealed. Files sealed before do not open without.

@@ -183,6 +183,7 @@ absl::StatusOr<HostedModelOptions> Registry::ModelOptions(const ModelSpec& spec,
     Warn(name, message);
   };
   options.free_bytes = free_bytes_;
+  options.kind_read = kind_read_;
   BANDANA_ASSIGN_OR_RETURN(options.noise_key, KeyFor(spec));
   return options;
 }

@@ -51,6 +51,17 @@ absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
   std::vector<std::string> others = view.servers;
   std::erase(others, address_);
   others_.store(std::make_shared<const std::vector<std::string>>(std::move(others)));
+  kind_read_->store(view.kind_read);
+  if (reads_least_ != view.reads_least) {
+    reads_least_ = view.reads_least;
+    Warn("",
+         view.reads_least.empty()
+             ? std::string("every server reads what this version writes again")
+             : absl::StrCat("server ", view.reads_least, " reads log entries of kinds up to ",
+                            view.kind_read, ", this version writes kinds up to ", kEntryKindRead,
+                            ": what needs others waits until that server is "
+                            "updated or gone"));
+  }
   return std::make_shared<const StoreView>(std::move(view));
 }
 

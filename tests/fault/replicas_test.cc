@@ -80,7 +80,9 @@ class ReplicasTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       gone_.push_back(owner);
     };
-    options.warn = [name](std::string_view model, const std::string& message) {
+    options.warn = [this, name](std::string_view model, const std::string& message) {
+      const std::lock_guard lock(mutex_);
+      warnings_.push_back(name + ": " + message);
       std::printf("%s %s: %s\n", name.c_str(), std::string(model).c_str(), message.c_str());
     };
     auto registry = ModelRegistry::Open(options, SystemClock());
@@ -145,6 +147,7 @@ class ReplicasTest : public ::testing::Test {
   std::unique_ptr<PostgresServer> database_;
   std::mutex mutex_;
   std::vector<std::string> gone_;
+  std::vector<std::string> warnings_;
   std::atomic<bool> reached_{true};  // followers have a connection to owners
   std::vector<std::string> handed_;
 };
@@ -513,6 +516,50 @@ TEST_F(ReplicasTest, AFollowerThatCannotReadIsNotLost) {
   EXPECT_TRUE(absl::IsUnknown(two.model()->Health()));
   database_->Sql("ALTER ROLE bandana CONNECTION LIMIT -1");
   EXPECT_TRUE(Same(one, two));
+}
+
+// A server of an earlier version is there, which cannot read what makes a model forget.
+TEST_F(ReplicasTest, WritesNothingThatAnotherServerCannotRead) {
+  Replica one = Start("one", nullptr);
+  ASSERT_TRUE(Eventually([&] {
+    return database_->Number("SELECT (to_regclass('bandana.servers') IS NOT NULL)::int") == 1;
+  }));
+  ASSERT_TRUE(Eventually([&] { return database_->Count("bandana.servers") == 1; }));
+  database_->Sql(
+      "INSERT INTO bandana.servers(address, seen, reads, told)"
+      " SELECT 'old:1', t, " +
+      std::to_string(kEntryKindRead - 1) + ", t FROM (SELECT now() + interval '1h' AS t) t");
+  const std::string forgets = std::string(kPlain) + " half_life { seconds: 115200 }";
+  ASSERT_THAT(one.registry->AddConfigured(SpecOf(forgets.c_str())), IsOk());
+  ASSERT_TRUE(one.owns());
+  ASSERT_EQ(Report(*one.model(), 1, 1), v1::APPLIED);
+  absl::SleepFor(absl::Milliseconds(1500));  // longer than the model's thread ever sleeps
+  EXPECT_EQ(Durable(*one.model()), 1u);
+  database_->Sql("DELETE FROM bandana.servers WHERE address = 'old:1'");
+  EXPECT_TRUE(Eventually([&] { return Durable(*one.model()) == 2; }));
+  const std::lock_guard lock(mutex_);
+  EXPECT_THAT(warnings_, ::testing::Contains(::testing::HasSubstr("server old:1 reads")));
+  EXPECT_THAT(warnings_, ::testing::Contains(::testing::HasSubstr("every server reads")));
+}
+
+TEST_F(ReplicasTest, KnowsServersThatDoNotSayWhatTheyRead) {
+  database_->Sql(
+      "CREATE SCHEMA bandana AUTHORIZATION bandana; SET ROLE bandana;"
+      "CREATE TABLE bandana.peer_version(one bool PRIMARY KEY DEFAULT true, version bigint);"
+      "INSERT INTO bandana.peer_version(version) VALUES (1);"
+      "CREATE TABLE bandana.servers(address text PRIMARY KEY, seen timestamptz NOT NULL);"
+      "INSERT INTO bandana.servers VALUES ('old:1', now() + interval '1h')");
+  Replica one = Start("one");
+  ASSERT_TRUE(Eventually([&] { return one.owns(); }));
+  EXPECT_EQ(database_->Count("bandana.servers WHERE told IS NULL"), 1);
+  EXPECT_EQ(database_->Count("bandana.servers WHERE told = seen"), 1);
+  const server::StoreView view = *one.log->Watch("another:1")->Look();
+  EXPECT_EQ(view.kind_read, kEntryKindOfTheSilent);
+  // One from before the columns comes back at the address of a newer one.
+  database_->Sql(
+      "INSERT INTO bandana.servers VALUES ('old:2', now() + interval '1h', 5, now())"
+      " ON CONFLICT DO NOTHING");
+  EXPECT_EQ(one.log->Watch("another:1")->Look()->kind_read, kEntryKindOfTheSilent);
 }
 
 }  // namespace

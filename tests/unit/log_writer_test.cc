@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "common/base/status.h"
+#include "common/model/entries/records.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
@@ -210,6 +211,26 @@ TEST_F(LogWriterTest, EntriesThatARecordNeedsGoBeforeItInItsTransaction) {
   EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("a", "debit", "pay b")));
 }
 
+TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {
+  const auto read = std::make_shared<std::atomic<int>>(kEntryKindRead - 1);
+  Start({.idle_interval = absl::Milliseconds(20), .kind_read = read});
+  const std::string fade = Encode(FadeRecord{absl::UnixEpoch(), absl::Hours(2)});
+  EXPECT_THAT(Submit({"a", fade}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "a server of an earlier version"));
+  EXPECT_THAT(Submit({"a"}).get().status, IsOk());
+  // What the gate adds.
+  *read = 'd';
+  EXPECT_THAT(Submit({"pay b"}).get().status, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(gate_.rollbacks, 1);
+  // Nobody waits for it: it is let go, and does not hold up what comes.
+  ASSERT_THAT(writer_->Submit({"pay c"}, nullptr), IsOk());
+  while (gate_.rollbacks < 2) std::this_thread::yield();
+  *read = 'z';
+  EXPECT_THAT(Submit({"pay b", fade}).get().status, IsOk());
+  EXPECT_THAT(log_.transactions(),
+              ElementsAre(ElementsAre("a"), ElementsAre("debit", "pay b", fade)));
+}
+
 TEST_F(LogWriterTest, WhatWaitsGoesTogetherUpToTheGroupLimit) {
   Start({.group_records_max = 3});
   log_.Hold(true);
@@ -295,8 +316,8 @@ TEST_F(LogWriterTest, AnyOtherFailureIsForGood) {
   EXPECT_THAT(log_.transactions(), IsEmpty());
 }
 
-constexpr LogWriter::Options kHasty = {.patience = absl::Hours(1),
-                                       .find_out_interval = absl::Milliseconds(2)};
+const LogWriter::Options kHasty = {.patience = absl::Hours(1),
+                                   .find_out_interval = absl::Milliseconds(2)};
 
 TEST_F(LogWriterTest, ATransactionOfUnknownOutcomeThatIsDurableIsNotSentAgain) {
   Start(kHasty);

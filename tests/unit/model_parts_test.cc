@@ -182,6 +182,8 @@ TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
     ASSERT_THAT(decoded, IsOk());
     EXPECT_EQ(decoded->index(), record.index());
     EXPECT_EQ(Encode(*decoded), bytes);
+    EXPECT_GT(EntryKindOf(bytes), 0);
+    EXPECT_LE(EntryKindOf(bytes), kEntryKindRead);
   }
 }
 

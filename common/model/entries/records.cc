@@ -472,6 +472,25 @@ std::string Encode(const Record& record) {
   return bytes;
 }
 
+int EntryKindOf(std::string_view record) {
+  const std::string_view bytes = Unsalted(record);
+  const int type = bytes.size() < 2 ? 0 : static_cast<std::uint8_t>(bytes[1]);
+  switch (type) {
+    case kReport:
+    case kKeyedReport:
+    case kDeferredReport:
+      return kKeyedShown;  // where it says of another arm than the first
+    case kDeleteRequest:
+      return kDelete;
+    case kOpening:
+      return kKeyedDecision;
+    case kTime:
+      return kClose;
+    default:
+      return type;
+  }
+}
+
 std::string Salted(const EntrySalt& salt, std::string_view record) {
   std::string bytes;
   bytes.reserve(kSaltedHeadBytes + record.size());
@@ -489,6 +508,10 @@ absl::StatusOr<Record> Decode(std::string_view entry, int dimension) {
   const std::uint8_t version = in.U8();
   const std::uint8_t type = in.U8();
   const bool known = type >= kFormerDecision && type <= kLast && type != kSalted;
+  if (in.ok() && version == kVersion && type > kLast) {
+    return DataLoss("log record of type ", type,
+                    ", which this version does not know: a later one wrote it");
+  }
   if (!in.ok() || version != kVersion || !known) {
     return DataLoss("log record of unknown version ", version, " or type ", type);
   }

@@ -213,6 +213,15 @@ inline constexpr std::uint8_t kReportKind = 2;  // of context reports
 // Times are stored to the nanosecond: give times that ToUnixNanos can hold.
 std::string Encode(const Record& record);
 
+// Each kind of entry has a number, and a version reads those up to a greatest one. A server that
+// shares logs tells the others its own, and writes no greater one than all of them read.
+inline constexpr int kEntryKindRead = 23;
+// What versions read that shared logs and did not tell. It never changes.
+inline constexpr int kEntryKindOfTheSilent = 23;
+
+// The kind of an encoded entry. Of a request: the greatest kind that it may become.
+int EntryKindOf(std::string_view record);
+
 // The encoded record with random bytes before it: they are part of the entry, and nobody reads
 // them.
 using EntrySalt = std::array<std::byte, 16>;

@@ -17,6 +17,11 @@ CREATE TABLE IF NOT EXISTS bandana.peer_version(
 -- A row per server that is there. It is rewritten some times a second.
 CREATE TABLE IF NOT EXISTS bandana.servers(
   address text PRIMARY KEY, seen timestamptz NOT NULL) WITH (fillfactor = 20);
+-- The greatest kind of log entry that it reads, and when it said so: where that is not when it was
+-- seen, another version has the address now, one from before these columns.
+SET LOCAL lock_timeout = '200ms';  -- servers that are there wait meanwhile
+ALTER TABLE bandana.servers ADD COLUMN IF NOT EXISTS reads bigint,
+  ADD COLUMN IF NOT EXISTS told timestamptz;
 -- Where the owner of a log is reached, once it serves the model under its term.
 CREATE TABLE IF NOT EXISTS bandana.served(
   log bytea PRIMARY KEY REFERENCES bandana.logs ON DELETE CASCADE, term bigint NOT NULL,
@@ -25,7 +30,10 @@ INSERT INTO bandana.peer_version(version) VALUES (1) ON CONFLICT DO NOTHING;
 COMMIT;
 )sql";
 
-constexpr char kFind[] = "SELECT to_regclass('bandana.peer_version') IS NOT NULL";
+// The version stays 1: the version before can go on beside this one.
+constexpr char kFind[] =
+    "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('bandana.servers')"
+    " AND attname = 'told') AND to_regclass('bandana.peer_version') IS NOT NULL";
 constexpr char kVersionOf[] = "SELECT version FROM bandana.peer_version";
 
 }  // namespace

@@ -22,11 +22,14 @@ constexpr char kModels[] =
     " WHERE s.name IS NOT NULL ORDER BY s.name";
 // A commit of its own, after the look: when it is confirmed, so is everything that was seen.
 constexpr char kHere[] =
-    "INSERT INTO bandana.servers VALUES ($1, clock_timestamp())"
-    " ON CONFLICT (address) DO UPDATE SET seen = excluded.seen";
+    "INSERT INTO bandana.servers(address, seen, reads, told)"
+    " SELECT $1::text, t, $2::bigint, t FROM clock_timestamp() AS t ON CONFLICT (address) DO UPDATE"
+    " SET seen = excluded.seen, reads = excluded.reads, told = excluded.told";
+// One that froze is asked what it reads a while longer: it may come back.
 constexpr char kServers[] =
-    "SELECT address FROM bandana.servers WHERE seen > clock_timestamp() - interval '2 seconds'"
-    " ORDER BY address";
+    "SELECT address, CASE WHEN told = seen THEN reads ELSE $1::bigint END,"
+    " (seen > clock_timestamp() - interval '2 seconds')::int::bigint"
+    " FROM bandana.servers WHERE seen > clock_timestamp() - interval '1 minute' ORDER BY address";
 constexpr char kServe[] =
     "INSERT INTO bandana.served VALUES ($1, $2, $3)"
     " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address"
@@ -62,9 +65,18 @@ class PgWatch final : public StoreWatch {
       model.mine = model.owned && models.Int(row, 12) != 0;
       model.trimmed = static_cast<std::uint64_t>(models.Int(row, 11));
     }
-    BANDANA_RETURN_IF_ERROR(Run(kHere, {PgValue::Text(address_)}).status());
-    BANDANA_ASSIGN_OR_RETURN(const PgResult servers, Run(kServers, {}));
-    for (int row = 0; row < servers.rows(); ++row) view.servers.emplace_back(servers.Bytes(row, 0));
+    BANDANA_RETURN_IF_ERROR(
+        Run(kHere, {PgValue::Text(address_), PgValue::Int(kEntryKindRead)}).status());
+    BANDANA_ASSIGN_OR_RETURN(const PgResult servers,
+                             Run(kServers, {PgValue::Int(kEntryKindOfTheSilent)}));
+    for (int row = 0; row < servers.rows(); ++row) {
+      const std::string address(servers.Bytes(row, 0));
+      if (servers.Int(row, 2) != 0) view.servers.push_back(address);
+      const auto reads = static_cast<int>(servers.Int(row, 1));
+      if (reads >= view.kind_read) continue;
+      view.kind_read = reads;
+      view.reads_least = address;
+    }
     return view;
   }
 

@@ -95,7 +95,10 @@ absl::Status FollowedModel::StartLoop(Recovered recovered) {
       path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
   // The owner appends what the clock asks for, and writes checkpoints.
   ApplyLoop::Hooks hooks;
-  hooks.append = [](const std::string&, const std::function<void()>& done) { done(); };
+  hooks.append = [](const std::string&, const std::function<void()>& done) {
+    done();
+    return absl::OkStatus();
+  };
   hooks.forget_due = [] { return absl::InfiniteFuture(); };
   hooks.counters = [] { return std::string(); };
   hooks.checkpoint_wanted = [] { return false; };
