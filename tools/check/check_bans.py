@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks what no reader should have to look for: banned calls, doors into private types, stale marks, long files."""
+"""Checks what no reader should have to look for: banned calls, doors into private types, stale marks, long files, tests
+that no build file names."""
 
 import datetime
+import os
 import re
 import sys
 
@@ -103,8 +105,15 @@ def friend_problems(root):
     return found
 
 
+def unbuilt_tests(root):
+    """Tests that nobody builds: they would never fail."""
+    built = "".join(source_tree.read(root, path) for path in source_tree.files(root, [".cmake", "CMakeLists.txt"]))
+    stems = {path: os.path.basename(path)[:-3] for path in source_tree.files(root, ["_test.cc"])}
+    return [f"{path}: no build file names it" for path, stem in stems.items() if not re.search(rf"\b{stem}\b", built)]
+
+
 def check(root, today):
-    problems = friend_problems(root)
+    problems = friend_problems(root) + unbuilt_tests(root)
     for path in source_tree.files(root, [".h", ".cc", ".proto", ".cmake", "CMakeLists.txt", ".py", ".sh"]):
         if path.startswith("tools/check/"):
             continue  # names what it bans

@@ -123,6 +123,12 @@ class BansTest(Tree):
             self.assertEqual(len(found), 1, (path, name, found))
             self.assertIn(path + ":2", found[0])
 
+    def test_every_test_is_built(self):
+        self.write("tests/cmake/a.cmake", "bandana_test(NAME a_test SRCS unit/a_test.cc)\n")
+        self.assertEqual(self.problems("tests/unit/a_test.cc", "int x;\n"), [])
+        self.assertEqual(self.problems("tests/unit/another_a_test.cc", "int x;\n"),
+                         ["tests/unit/another_a_test.cc: no build file names it"])
+
     def test_headers(self):
         self.assertEqual(len(self.problems("common/a.h", "int x;\n")), 1)
         self.assertEqual(len(self.problems("common/a.h", "#pragma once\nusing namespace std;\n")), 1)
