@@ -17,6 +17,7 @@ bandana_test(NAME deferred_decisions_test SRCS unit/deferred_decisions_test.cc D
 bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME sqlite_trim_test SRCS unit/sqlite_trim_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME log_erasure_test SRCS unit/log_erasure_test.cc DEPS ${model_deps})
 bandana_test(NAME log_conformance_test SRCS fault/log_conformance_test.cc support/fault_proxy.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
@@ -48,6 +49,7 @@ bandana_test(NAME event_path_test SRCS unit/event_path_test.cc DEPS ${model_deps
 bandana_test(NAME catalogue_test SRCS unit/catalogue_test.cc DEPS ${model_deps})
 bandana_test(NAME recovery_test SRCS unit/recovery_test.cc DEPS ${model_deps})
 bandana_test(NAME model_parts_test SRCS unit/model_parts_test.cc DEPS ${model_deps})
+bandana_test(NAME entry_kinds_test SRCS unit/entry_kinds_test.cc DEPS ${model_deps})
 bandana_test(NAME export_test SRCS unit/export_test.cc DEPS ${model_deps})
 bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${model_deps})
 bandana_test(NAME alias_rules_test SRCS unit/alias_rules_test.cc DEPS ${model_deps})
@@ -71,4 +73,5 @@ bandana_test(NAME raw_reward_test SRCS fault/raw_reward_test.cc DEPS ${model_dep
 bandana_test(NAME checkpoint_delta_test SRCS unit/checkpoint_delta_test.cc DEPS bandana::server_models bandana::test_support)
 bandana_test(NAME checkpoint_store_test SRCS unit/checkpoint_store_test.cc DEPS bandana::server_models bandana::test_support)
 bandana_test(NAME checkpoint_seal_test SRCS unit/checkpoint_seal_test.cc DEPS ${model_deps})
+bandana_test(NAME checkpoint_pace_test SRCS unit/checkpoint_pace_test.cc DEPS ${model_deps})
 bandana_test(NAME served_config_test SRCS unit/served_config_test.cc DEPS bandana::server_models bandana::test_support)

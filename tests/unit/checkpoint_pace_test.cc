@@ -19,7 +19,7 @@ TEST(CheckpointPaceTest, KeepsTheRateWhileTheLogGrows) {
   EXPECT_NEAR(absl::ToDoubleSeconds(now - start), 10, 1e-6);
   // A disk that was slow is not made up for.
   now += absl::Seconds(0.9);
-  EXPECT_NEAR(absl::ToDoubleSeconds(pace.WaitAfter(kSecondsBytes, sequence, now)), 1, 1e-6);
+  EXPECT_NEAR(absl::ToDoubleSeconds(pace.WaitAfter(kSecondsBytes, ++sequence, now)), 1, 1e-6);
 }
 
 TEST(CheckpointPaceTest, DoesNotWaitForALogThatRests) {
