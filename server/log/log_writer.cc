@@ -127,19 +127,27 @@ bool LogWriter::due() const {
 }
 
 void LogWriter::Pass() {
+  const std::uint64_t trimmed = log_.trimmed();
   Write(TakeGroup());
   bool trim = false;
   {
     std::lock_guard lock(mutex_);
     trim = trim_due();
   }
-  if (trim) TrimSlice();
+  if (trim && log_.trimmed() == trimmed) TrimSlice();
   absl::Status failed;
   {
     std::lock_guard lock(mutex_);
     failed = failed_;
   }
   if (!failed.ok()) AnswerErasures(failed);
+}
+
+std::uint64_t LogWriter::TrimWithGroup() const {
+  if (!log_.TrimsWithAppends()) return 0;
+  const std::uint64_t next = log_.trimmed() + static_cast<std::uint64_t>(options_.trim_entries);
+  std::lock_guard lock(mutex_);
+  return trim_due() ? std::min({trim_through_, next, log_.last().sequence}) : 0;
 }
 
 void LogWriter::AnswerErasures(const absl::Status& status) {
@@ -216,6 +224,7 @@ void LogWriter::Write(Requests group) {
   if (store) {
     stored_at_ = now;
     batch_.counters = gate_.EncodeCounters();
+    batch_.trim_through = TrimWithGroup();
     // What the gate has added is asked as well.
     for (const NewRecord& record : batch_.records) status.Update(CheckKind(record.bytes));
     const auto append = [this] { return log_.Append(batch_); };

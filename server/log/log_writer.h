@@ -157,8 +157,10 @@ class LogWriter {
   // Whether there is work, but for what waits for space. Requires mutex_.
   bool HasWork() const { return trim_due() || !queue_.empty(); }
   bool trim_due() const { return trimming_ && failed_.ok(); }
-  // One group, and a slice of a trim when one is due.
+  // One group, and a slice of a trim when one is due: in the group's transaction where the log can.
   void Pass();
+  // Up to which entry the next transaction drops; 0: it drops none.
+  std::uint64_t TrimWithGroup() const;
   // Ends everything that waits.
   void Finish();
   Requests TakeGroup();

@@ -3,18 +3,17 @@
 #include <sqlite3.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "common/base/status.h"
 #include "server/log/log_state.h"
 #include "server/log/sqlite.h"
 #include "server/log/wal_check.h"
+#include "server/log/wal_checkpointer.h"
 
 namespace bandana::server {
 namespace {
@@ -68,81 +67,6 @@ constexpr char kFromVersion3[] =
     "PRAGMA user_version = 4;"
     "COMMIT;";
 
-// Copies what it can of the write-ahead file into the database, beside readers and the writer. A
-// full disk is no error: it is tried again.
-absl::Status CheckpointPass(SqliteConnection& connection) {
-  const int code = sqlite3_wal_checkpoint_v2(connection.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
-                                             nullptr, nullptr);
-  const int primary = code & 0xff;
-  if (primary == SQLITE_BUSY || primary == SQLITE_FULL) return absl::OkStatus();
-  return SqliteStatus(code, connection.get(), "checkpoint");
-}
-
-// Does the bulk of a checkpoint whenever the write-ahead file has grown beyond its bound. The rest,
-// what was committed meanwhile, is for the writer itself: SQLite starts the file anew only when
-// nothing is left to copy, and a second thread that waits for the write lock of a busy writer
-// starves.
-class WalCheckpointer {
- public:
-  // `stepped`: without a thread, so that the writer does the bulk as well.
-  WalCheckpointer(SqliteConnection connection, int pages_max, bool stepped)
-      : connection_(std::move(connection)), pages_max_(pages_max), stepped_(stepped) {
-    if (!stepped_) thread_ = std::thread([this] { Run(); });
-  }
-  ~WalCheckpointer() {
-    if (stepped_) return;
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-
-  // `pages` frames are in the write-ahead file.
-  void Notice(int pages) {
-    if (pages < pages_max_) return;
-    {
-      std::lock_guard lock(mutex_);
-      if (bulk_done_) return;  // a second pass would only be in the way of the writer's
-      (stepped_ ? bulk_done_ : due_) = true;
-    }
-    changed_.notify_one();
-  }
-  // True once after each bulk pass; the error of one that failed.
-  absl::StatusOr<bool> TakeBulkDone() {
-    std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
-    return std::exchange(bulk_done_, false);
-  }
-
- private:
-  void Run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return due_ || stop_; });
-      if (stop_) return;
-      due_ = false;
-      lock.unlock();
-      const absl::Status done = CheckpointPass(connection_);
-      lock.lock();
-      status_.Update(done);
-      bulk_done_ = true;
-    }
-  }
-
-  SqliteConnection connection_;
-  const int pages_max_;
-  const bool stepped_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool due_ = false;
-  bool bulk_done_ = false;
-  bool stop_ = false;
-  absl::Status status_;
-  std::thread thread_;
-};
-
 class SqliteLog final : public UpdateLog {
  public:
   ~SqliteLog() override {
@@ -182,17 +106,24 @@ class SqliteLog final : public UpdateLog {
   absl::Status Append(const LogBatch& batch) override {
     LogState next = state_;
     next.counters = batch.counters;
-    return Transaction(next, [&] { return AppendRows(batch, next); });
+    BANDANA_RETURN_IF_ERROR(Transaction(next, [&]() -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(AppendRows(batch, next));
+      return batch.trim_through > next.trimmed ? TrimRows(batch.trim_through, next)
+                                               : absl::OkStatus();
+    }));
+    if (batch.trim_through > 0) NoteRemains();
+    return absl::OkStatus();
   }
+  bool TrimsWithAppends() const override { return true; }
 
   absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) override {
     through = std::min(through, state_.last.sequence);
     if (through <= state_.trimmed) return remains_ ? EraseRemains() : false;
     LogState next = state_;
-    next.trimmed = std::min(through, state_.trimmed + static_cast<std::uint64_t>(entries_max));
-    BANDANA_RETURN_IF_ERROR(Transaction(
-        next, [&] { return delete_log_.Bind(1, static_cast<std::int64_t>(next.trimmed)).Run(); }));
-    remains_ = true;
+    const std::uint64_t to = state_.trimmed + static_cast<std::uint64_t>(entries_max);
+    BANDANA_RETURN_IF_ERROR(
+        Transaction(next, [&] { return TrimRows(std::min(through, to), next); }));
+    NoteRemains();
     // `next` has been moved from.
     return state_.trimmed < through ? true : EraseRemains();
   }
@@ -449,6 +380,16 @@ class SqliteLog final : public UpdateLog {
     std::lock_guard lock(state_mutex_);
     state_ = std::move(next);
     return absl::OkStatus();
+  }
+
+  void NoteRemains() {
+    remains_ = true;
+    moved_ = false;
+  }
+
+  absl::Status TrimRows(std::uint64_t through, LogState& next) {
+    next.trimmed = through;
+    return delete_log_.Bind(1, static_cast<std::int64_t>(through)).Run();
   }
 
   absl::Status AppendRows(const LogBatch& batch, LogState& next) {

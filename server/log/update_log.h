@@ -45,6 +45,8 @@ struct LogBatch {
   std::vector<IdChunk> chunks;
   // Ids of smaller buckets are dropped, and chunks whose newest one is smaller.
   std::optional<std::int64_t> forget_before;
+  // The oldest entries up to this sequence are dropped, as Trim does. Only where TrimsWithAppends.
+  std::uint64_t trim_through = 0;
   std::string counters;  // replaces the stored ones; opaque to the log
 };
 
@@ -93,6 +95,9 @@ class UpdateLog : public LogReader {
   // Drops up to `entries_max` of the oldest entries with sequence <= `through`, or as many as one
   // transaction brought; true when some are left. Errors: as Append.
   virtual absl::StatusOr<bool> Trim(std::uint64_t through, int entries_max) = 0;
+
+  // Whether an append can drop entries as well, for the price of one sync.
+  virtual bool TrimsWithAppends() const { return false; }
 
   // Asks the Trims from now on, until one has nothing left to drop, to leave the bytes of no
   // dropped entry in any file, also of entries that were dropped before. Costs a copy of what is

@@ -36,6 +36,10 @@ class FakeLog final : public UpdateLog {
     std::vector<std::string> records;
     for (const auto& record : batch.records) records.emplace_back(record.bytes);
     sequence_ += records.size();
+    if (batch.trim_through > trimmed_) {
+      trimmed_with_appends_ += batch.trim_through - trimmed_;
+      trimmed_ = batch.trim_through;
+    }
     transactions_.push_back(std::move(records));
     counters_ = batch.counters;
     return absl::OkStatus();
@@ -57,6 +61,7 @@ class FakeLog final : public UpdateLog {
     changed_.notify_all();
     return trimmed_ < through;
   }
+  bool TrimsWithAppends() const override { return trims_with_appends; }
   void EraseTrimmed() override {
     std::lock_guard lock(mutex_);
     ++erasures_;
@@ -114,6 +119,11 @@ class FakeLog final : public UpdateLog {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return trims_ >= count; });
   }
+  std::uint64_t trimmed_with_appends() const {
+    std::lock_guard lock(mutex_);
+    return trimmed_with_appends_;
+  }
+  std::atomic<bool> trims_with_appends{false};
   std::vector<std::vector<std::string>> transactions() const {
     std::lock_guard lock(mutex_);
     return transactions_;
@@ -131,6 +141,7 @@ class FakeLog final : public UpdateLog {
   int erasures_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t trimmed_ = 0;
+  std::uint64_t trimmed_with_appends_ = 0;
   std::vector<std::vector<std::string>> transactions_;
   std::string counters_;
 };
@@ -209,6 +220,27 @@ TEST_F(LogWriterTest, EntriesThatARecordNeedsGoBeforeItInItsTransaction) {
   EXPECT_THAT(Submit({"a", "pay b"}).get().admissions,
               ElementsAre(Admission::kAppend, Admission::kAppend));
   EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("a", "debit", "pay b")));
+}
+
+TEST_F(LogWriterTest, TrimsInTheTransactionsOfGroupsWhereTheLogCan) {
+  for (const bool can : {false, true}) {
+    SCOPED_TRACE(can);
+    writer_.reset();
+    const std::uint64_t before = log_.trimmed();
+    log_.trims_with_appends = can;
+    Start({.trim_entries = 10});
+    ASSERT_THAT(Submit(std::vector<std::string>(30, "a")).get().status, IsOk());
+    log_.Hold(true);
+    auto first = Submit({"b"});
+    while (writer_->queued() > 0) std::this_thread::yield();
+    writer_->TrimThrough(before + 25);
+    auto second = Submit({"c"});
+    log_.Hold(false);
+    EXPECT_THAT(first.get().status, IsOk());
+    EXPECT_THAT(second.get().status, IsOk());
+    while (log_.trimmed() < before + 25) std::this_thread::yield();
+    EXPECT_EQ(log_.trimmed_with_appends(), can ? 10u : 0u);
+  }
 }
 
 TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -439,27 +438,6 @@ TEST_F(SqliteLogTest, TheWriteAheadFileStartsAnewWhileAppendsGoOn) {
   }
   EXPECT_NE(salts(), first);
   EXPECT_THAT(ReadAll(*log), SizeIs(appended));
-}
-
-TEST_F(SqliteLogTest, TheWriteAheadFileStartsAnewWhileOnlyTrimsGoOn) {
-  options_.wal_pages_max = 20;
-  options_.stepped = true;
-  Create();
-  const auto log = Open();
-  constexpr int kEntries = 2000;
-  for (int i = 0; i < kEntries / 100; ++i) {
-    ASSERT_THAT(Append(*log, std::vector<std::string>(100, std::string(1000, 'x'))), IsOk());
-  }
-  std::uintmax_t largest = 0;
-  for (bool more = true; more;) {
-    const absl::StatusOr<bool> trimmed = log->Trim(kEntries, 10);
-    ASSERT_THAT(trimmed, IsOk());
-    more = *trimmed;
-    largest = std::max(largest, std::filesystem::file_size(options_.path + "-wal"));
-  }
-  EXPECT_EQ(log->trimmed(), std::uint64_t{kEntries});
-  // The bound, and what appends and slices before it was noticed made of it.
-  EXPECT_LT(largest, 10u * 20 * 4096);
 }
 
 // The write-ahead file after a crash. SQLite removes it on a clean close, so the tests copy it
