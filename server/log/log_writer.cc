@@ -145,9 +145,11 @@ void LogWriter::Pass() {
 
 std::uint64_t LogWriter::TrimWithGroup() const {
   if (!log_.TrimsWithAppends()) return 0;
-  const std::uint64_t next = log_.trimmed() + static_cast<std::uint64_t>(options_.trim_entries);
+  const std::uint64_t trimmed = log_.trimmed();
+  const std::uint64_t next = trimmed + static_cast<std::uint64_t>(options_.trim_entries);
   std::lock_guard lock(mutex_);
-  return trim_due() ? std::min({trim_through_, next, log_.last().sequence}) : 0;
+  const std::uint64_t to = std::min({trim_through_, next, log_.last().sequence});
+  return trim_due() && to > trimmed ? to : 0;
 }
 
 void LogWriter::AnswerErasures(const absl::Status& status) {

@@ -108,8 +108,7 @@ class SqliteLog final : public UpdateLog {
     next.counters = batch.counters;
     BANDANA_RETURN_IF_ERROR(Transaction(next, [&]() -> absl::Status {
       BANDANA_RETURN_IF_ERROR(AppendRows(batch, next));
-      return batch.trim_through > next.trimmed ? TrimRows(batch.trim_through, next)
-                                               : absl::OkStatus();
+      return batch.trim_through > 0 ? TrimRows(batch.trim_through, next) : absl::OkStatus();
     }));
     if (batch.trim_through > 0) NoteRemains();
     return absl::OkStatus();

@@ -45,7 +45,7 @@ struct LogBatch {
   std::vector<IdChunk> chunks;
   // Ids of smaller buckets are dropped, and chunks whose newest one is smaller.
   std::optional<std::int64_t> forget_before;
-  // The oldest entries up to this sequence are dropped, as Trim does. Only where TrimsWithAppends.
+  // Drops entries beyond trimmed() up to this one, as Trim; 0: none. Only where TrimsWithAppends.
   std::uint64_t trim_through = 0;
   std::string counters;  // replaces the stored ones; opaque to the log
 };

@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
     reads_least_ = view.reads_least;
     Warn("",
          view.reads_least.empty()
-             ? std::string("every server reads what this version writes again")
+             ? std::string("every server reads again what this version writes")
              : absl::StrCat("server ", view.reads_least, " reads log entries of kinds up to ",
                             view.kind_read, ", this version writes kinds up to ", kEntryKindRead,
                             ": what needs others waits until that server is "
