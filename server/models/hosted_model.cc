@@ -67,10 +67,9 @@ absl::Status Model::Start() {
   BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   log_ = std::move(recovered.log);
   state_ = std::move(recovered.store);
-  CheckpointStore::Options storing =
-      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min);
-  storing.after_piece = [this](std::size_t bytes) { PaceCheckpoint(bytes); };
-  checkpoints_ = std::make_unique<CheckpointStore>(std::move(storing), warn_);
+  checkpoints_ = std::make_unique<CheckpointStore>(
+      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min),
+      warn_);
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
   instance_ = recovered.stored.instance;
@@ -380,9 +379,11 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
   std::size_t size = 0;
   const ByteSource checkpoint = [&](const ByteSink& sink) {
     size = 0;
-    return captured.Encode([&](std::string_view bytes) {
+    return captured.Encode([&](std::string_view bytes) -> absl::Status {
       size += bytes.size();
-      return sink(bytes);
+      BANDANA_RETURN_IF_ERROR(sink(bytes));
+      PaceCheckpoint(bytes.size());
+      return absl::OkStatus();
     });
   };
   const auto lock = LockCheckpoints();

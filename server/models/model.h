@@ -203,7 +203,7 @@ class Model final : public HostedModel {
   void Free(absl::Time now);
   // Encodes and writes it, and trims the log. Returns its length.
   std::unique_lock<std::mutex> LockCheckpoints();
-  // After so many bytes of one are written.
+  // After so many bytes of one are encoded, and written where they have changed.
   void PaceCheckpoint(std::size_t bytes);
   absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.

@@ -10,8 +10,9 @@
 
 namespace bandana::server {
 
-// Leaves the disk to the log, whose syncs wait for whatever else is on its way there: with what is
-// learnt beside it, a checkpoint is written at kBytesPerSecond at most. Not thread-safe.
+// Leaves the disk to the log, whose syncs wait for whatever else is on its way there, and the
+// processors to what is learnt: beside it a checkpoint is encoded and written at kBytesPerSecond at
+// most. Not thread-safe.
 class CheckpointPace {
  public:
   static constexpr double kBytesPerSecond = 100 << 20;

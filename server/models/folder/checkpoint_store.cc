@@ -162,16 +162,11 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointStore::LoadNewest() {
 
 absl::Status CheckpointStore::WriteFile(const CheckpointFile& file,
                                         const ByteSource& content) const {
-  const ByteSource written = [&](const ByteSink& sink) {
-    const ByteSink observed = [&](std::string_view piece) -> absl::Status {
-      BANDANA_RETURN_IF_ERROR(sink(piece));
-      if (options_.after_piece) options_.after_piece(piece.size());
-      return absl::OkStatus();
-    };
-    return options_.seal == nullptr ? content(observed)
-                                    : options_.seal->Seal(content, SystemBits(), observed);
+  if (options_.seal == nullptr) return state_->Write(NameOf(file), content);
+  const ByteSource sealed = [&](const ByteSink& sink) {
+    return options_.seal->Seal(content, SystemBits(), sink);
   };
-  return state_->Write(NameOf(file), written);
+  return state_->Write(NameOf(file), sealed);
 }
 
 absl::Status CheckpointStore::WriteWhole(std::uint64_t sequence, const ByteSource& checkpoint,

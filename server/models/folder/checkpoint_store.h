@@ -4,7 +4,6 @@
 #pragma once
 
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,8 +45,6 @@ class CheckpointStore {
     // From this size on a checkpoint is the base of those after it. Never where newest_twice.
     std::uint64_t base_bytes_min = kBaseBytesMin;
     std::shared_ptr<const CheckpointSeal> seal;  // null: files are plain
-    // Called after each piece of a file, which is written then; may sleep. Null: nobody is.
-    std::function<void(std::size_t bytes)> after_piece;
   };
   CheckpointStore(Options options, WarningSink warn)
       : options_(std::move(options)),
