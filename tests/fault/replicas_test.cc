@@ -560,6 +560,14 @@ TEST_F(ReplicasTest, KnowsServersThatDoNotSayWhatTheyRead) {
       "INSERT INTO bandana.servers VALUES ('old:2', now() + interval '1h', 5, now())"
       " ON CONFLICT DO NOTHING");
   EXPECT_EQ(one.log->Watch("another:1")->Look()->kind_read, kEntryKindOfTheSilent);
+  // One that froze takes no model, and may come back.
+  database_->Sql(
+      "INSERT INTO bandana.servers SELECT 'frozen:1', t, 7, t"
+      " FROM (SELECT now() - interval '30s' AS t) t");
+  const server::StoreView with_frozen = *one.log->Watch("another:1")->Look();
+  EXPECT_EQ(with_frozen.kind_read, 7);
+  EXPECT_EQ(with_frozen.reads_least, "frozen:1");
+  EXPECT_THAT(with_frozen.servers, ::testing::Not(::testing::Contains("frozen:1")));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr char kHere[] =
     "INSERT INTO bandana.servers(address, seen, reads, told)"
     " SELECT $1::text, t, $2::bigint, t FROM clock_timestamp() AS t ON CONFLICT (address) DO UPDATE"
     " SET seen = excluded.seen, reads = excluded.reads, told = excluded.told";
-// One that froze is asked what it reads a while longer: it may come back.
+// What a server reads counts for a minute: one that froze may come back.
 constexpr char kServers[] =
     "SELECT address, CASE WHEN told = seen THEN reads ELSE $1::bigint END,"
     " (seen > clock_timestamp() - interval '2 seconds')::int::bigint"
