@@ -188,6 +188,8 @@ class Registry final : public ModelRegistry {
   void AddStoredJobs(Jobs& jobs);
   // Models that were made at run time: those that the store knows by name, and the one in a folder.
   void FindNamed();
+  // LogEngine::Adopt into the model's folder, which is made. False: and no empty folder is left.
+  absl::StatusOr<bool> AdoptFolder(const std::string& name);
   void FindStoredIn(const std::string& name);
   // Once more, where the store did not answer.
   void FindStoredLater();

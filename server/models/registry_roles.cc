@@ -86,8 +86,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenShared(ModelSpec spec
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenFollowed(ModelSpec spec,
                                                                     const SharedModel& seen) {
   const std::string name = spec.public_spec.name;
-  BANDANA_RETURN_IF_ERROR(MakeFolders(Folder(name)));
-  BANDANA_ASSIGN_OR_RETURN(const bool known, log_->Adopt(Folder(name)));
+  BANDANA_ASSIGN_OR_RETURN(const bool known, AdoptFolder(name));
   if (!known) return Unavailable("the store does not have model ", name, " any more");
   FollowOptions options;
   BANDANA_ASSIGN_OR_RETURN(options.hosted, ModelOptions(spec, As::kAny));
@@ -371,8 +370,8 @@ absl::Status Registry::TakeIn(const std::string& name) {
   const std::optional<Entry> entry = EntryOf(name);
   if (entry && entry->model != nullptr) return absl::OkStatus();
   if (entry && entry->spec != nullptr) return Add(*entry->spec, entry->configured).status();
-  BANDANA_RETURN_IF_ERROR(MakeFolders(Folder(name)));
-  BANDANA_RETURN_IF_ERROR(log_->Adopt(Folder(name)).status());
+  BANDANA_ASSIGN_OR_RETURN(const bool known, AdoptFolder(name));
+  if (!known) return absl::OkStatus();  // deleted since it was seen
   FindStoredIn(name);
   const std::optional<Entry> found = EntryOf(name);
   if (!found || found->spec == nullptr) return found ? found->why : absl::OkStatus();

@@ -1,5 +1,7 @@
 // The registry's models that were made at run time, by this server or another one of the store: how
 // they are found, and opened where the store was put back.
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,11 +25,20 @@ void Registry::FindNamed() {
   }
   for (const StoredModel& model : *known) {
     if (!model.made_at_run_time || EntryOf(model.name)) continue;
-    absl::Status adopted = MakeFolders(Folder(model.name));
-    if (adopted.ok()) adopted = log_->Adopt(Folder(model.name)).status();
+    const absl::Status adopted = AdoptFolder(model.name).status();
     if (!adopted.ok()) Warn(model.name, std::string(adopted.message()));
     if (adopted.ok()) FindStoredIn(model.name);
   }
+}
+
+absl::StatusOr<bool> Registry::AdoptFolder(const std::string& name) {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(Folder(name)));
+  BANDANA_ASSIGN_OR_RETURN(const bool known, log_->Adopt(Folder(name)));
+  if (!known) {
+    std::error_code error;
+    std::filesystem::remove(Folder(name), error);  // only where it is empty
+  }
+  return known;
 }
 
 void Registry::FindStoredIn(const std::string& name) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -315,6 +316,22 @@ TEST_F(ReplicasTest, ModelsMadeAtRunTimeComeAndGoEverywhere) {
   for (const char* name : {"one/models/m", "two/models/m"}) {
     EXPECT_TRUE(Eventually([&] { return !std::filesystem::exists(folder_.File(name)); })) << name;
   }
+}
+
+// While a deletion waits for calls, servers still see the model in the store.
+TEST_F(ReplicasTest, ADeletionThatWaitsLeavesNoFolder) {
+  Replica one = Start("one", nullptr);
+  ASSERT_THAT(one.registry->Create(SpecOf(kPlain)), IsOk());
+  std::shared_ptr<HostedModel> call = one.model();
+  std::thread deletion([&] { EXPECT_THAT(one.registry->Delete("m"), IsOk()); });
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_EQ(one.model(), nullptr);
+  call.reset();
+  deletion.join();
+  absl::SleepFor(absl::Seconds(1));  // whoever saw it has looked again
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("one/models/m")));
+  ASSERT_THAT(one.registry->Create(SpecOf(kPlain)), IsOk());
+  EXPECT_TRUE(one.owns());
 }
 
 TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
