@@ -330,6 +330,7 @@ absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
 absl::Status Model::CheckUpdate(const ModelSpec& spec) const { return CheckStored(*state_, spec); }
 
 void Model::Retire() {
+  ++checkpoints_awaited_;
   // What it applied since the last checkpoint is read from the log otherwise, which takes longer.
   if (const auto written = Checkpoint(); !written.ok()) {
     warn_(absl::StrCat("checkpoint: ", written.status().message()));
@@ -386,7 +387,7 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
       return absl::OkStatus();
     });
   };
-  const auto lock = LockCheckpoints();
+  const std::lock_guard lock(checkpoint_mutex_);
   // One that was taken before a deletion must not come back after it.
   if (captured.sequence() < newest_checkpoint_) return size;
   newest_checkpoint_ = captured.sequence();

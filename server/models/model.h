@@ -201,10 +201,11 @@ class Model final : public HostedModel {
   // Whether effects are to be freed now, by the caller.
   bool TakeFreeing(absl::Time now);
   void Free(absl::Time now);
-  // Encodes and writes it, and trims the log. Returns its length.
+  // For one that cannot wait until others have taken their time.
   std::unique_lock<std::mutex> LockCheckpoints();
   // After so many bytes of one are encoded, and written where they have changed.
   void PaceCheckpoint(std::size_t bytes);
+  // Encodes and writes it, and trims the log. Returns its length.
   absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
@@ -253,7 +254,7 @@ class Model final : public HostedModel {
   std::unique_ptr<LogWriter> writer_;
 
   std::mutex deletions_;                     // one at a time
-  std::atomic<int> checkpoints_awaited_{0};  // by so many: none takes its time
+  std::atomic<int> checkpoints_awaited_{0};  // by so many who cannot wait: none takes its time
   std::mutex checkpoint_mutex_;              // for what follows
   CheckpointPace checkpoint_pace_;
   std::unique_ptr<CheckpointStore> checkpoints_;
