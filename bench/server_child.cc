@@ -109,9 +109,6 @@ void ServerChild::ReadAddresses(const std::string& path) {
 void PutUnitArms(const std::string& address) {
   const auto admin =
       v1::Admin::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  v1::PutArmsResponse response;
-  const auto writer = admin->PutArms(&context, &response);
   v1::PutArmsRequest request;
   request.set_model("m");
   request.set_last(true);
@@ -128,8 +125,17 @@ void PutUnitArms(const std::string& address) {
     }
     for (const double x : features) out.add_features(x / std::sqrt(square));
   }
-  BANDANA_CHECK(writer->Write(request) && writer->WritesDone());
-  const grpc::Status done = writer->Finish();
+  // A server of several may find out first who owns the model.
+  grpc::Status done;
+  for (int i = 0; i < 100; ++i) {
+    grpc::ClientContext context;
+    v1::PutArmsResponse response;
+    const auto writer = admin->PutArms(&context, &response);
+    BANDANA_CHECK(writer->Write(request) && writer->WritesDone());
+    done = writer->Finish();
+    if (done.error_code() != grpc::StatusCode::UNAVAILABLE) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   if (!done.ok()) std::fprintf(stderr, "%s\n", done.error_message().c_str());
   BANDANA_CHECK(done.ok());
 }

@@ -92,6 +92,7 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
   options.gatekeeper = gatekeeper_.get();
   options.calls_in_flight_max = spec.limits.calls_in_flight_max;
   options.watches_max = spec.limits.watches_max;
+  options.aside = true;
   options.reflection = false;
   options.services = {admin_->service(), peer_->service()};
   options.log = served.log;

@@ -1,4 +1,5 @@
 # Tests of service; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME aside_test SRCS unit/aside_test.cc DEPS bandana::server_service gRPC::grpc++)
 bandana_test(NAME feature_ball_test SRCS unit/feature_ball_test.cc
   DEPS bandana::client bandana::server_service bandana::proto bandana::test_support)
 bandana_test(NAME token_test SRCS unit/token_test.cc

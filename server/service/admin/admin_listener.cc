@@ -3,10 +3,12 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <utility>
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/service/transport/aside.h"
 
 namespace bandana::server {
 
@@ -23,8 +25,17 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
   BANDANA_RETURN_IF_ERROR(Annotate(
       admin->listener_.Open(listen, admin->credentials_, connections, builder), "admin_listen"));
   builder.RegisterService(service);
+  // Beside a queue that somebody looks at, the threads of its calls wait outside gRPC.
+  admin->queue_ = builder.AddCompletionQueue();
   admin->server_ = builder.BuildAndStart();
   if (admin->server_ == nullptr) return Unavailable("admin_listen: cannot serve on ", listen);
+  admin->looking_ = std::thread([&queue = *admin->queue_] {
+    void* tag = nullptr;
+    bool ok = false;
+    LooksAside looks(std::chrono::milliseconds(50));  // nothing comes there but its end
+    while (looks.Next(queue, &tag, &ok)) {
+    }
+  });
   admin->listener_.Start(nullptr);  // its calls are answered one by one, by threads of their own
   return admin;
 }
@@ -36,6 +47,10 @@ AdminListener::~AdminListener() {
 void AdminListener::Shutdown(absl::Time deadline) {
   listener_.Stop();
   server_->Shutdown(absl::ToChronoTime(deadline));
+  std::call_once(ended_, [this] {
+    queue_->Shutdown();
+    looking_.join();
+  });
 }
 
 }  // namespace bandana::server

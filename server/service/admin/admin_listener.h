@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -10,6 +12,7 @@
 
 namespace grpc {
 class Server;
+class ServerCompletionQueue;
 class ServerCredentials;
 class Service;
 }  // namespace grpc
@@ -41,7 +44,10 @@ class AdminListener {
   explicit AdminListener(std::shared_ptr<grpc::ServerCredentials> credentials);
   const std::shared_ptr<grpc::ServerCredentials> credentials_;  // the server does not keep them
   Listener listener_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
+  std::thread looking_;  // at the queue
+  std::once_flag ended_;
 };
 
 }  // namespace bandana::server

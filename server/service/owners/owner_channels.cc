@@ -17,6 +17,7 @@
 #include "bandana/v1/recommender.grpc.pb.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/service/transport/aside.h"
 
 namespace bandana::server {
 namespace {
@@ -171,7 +172,8 @@ class OwnerChannels::Body {
   void TakeAnswers() {
     void* tag = nullptr;
     bool ok = false;
-    while (queue_.Next(&tag, &ok)) {
+    LooksAside looks;
+    while (looks.Next(queue_, &tag, &ok)) {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
       {
         const std::lock_guard lock(mutex_);

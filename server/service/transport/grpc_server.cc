@@ -81,7 +81,8 @@ class GrpcServerImpl final : public GrpcServer {
     builder.RegisterService(&services_.health);
     for (grpc::Service* service : options_.services) builder.RegisterService(service);
     for (int i = 0; i < options_.queues; ++i) {
-      queues_.push_back(std::make_unique<Queue>(state_, builder.AddCompletionQueue()));
+      queues_.push_back(
+          std::make_unique<Queue>(state_, builder.AddCompletionQueue(), options_.aside));
     }
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {

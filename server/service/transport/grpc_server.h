@@ -36,6 +36,9 @@ struct GrpcServerOptions {
   // How often open health watches are compared with the handlers' answers; HealthChanged() does it
   // at once.
   absl::Duration watch_interval = absl::Milliseconds(500);
+  // Seldom called, beside a server of this process that is busy: its queues are looked at
+  // (aside.h).
+  bool aside = false;
   bool reflection = true;
   // gRPC's own bound on one message: Admin's, when it is among the services.
   int receive_bytes_max = kAdminMessageBytesMax;

@@ -356,6 +356,14 @@ grpc::CompletionQueue::NextStatus Queue::Next(const Deadline& deadline) {
   return status;
 }
 
+grpc::CompletionQueue::NextStatus Queue::Wait() {
+  if (!aside_) return Next(std::chrono::system_clock::now() + kWaitMax);
+  const auto status = Next(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+  if (status == grpc::CompletionQueue::GOT_EVENT) looks_.Found();
+  if (status == grpc::CompletionQueue::TIMEOUT) looks_.Wait();
+  return status;
+}
+
 // Takes in what has arrived before it starts on any of it. Otherwise calls would wait inside gRPC,
 // where they cannot be counted, and an overloaded server could not refuse what it will not get to,
 // nor run selections before reports. One look handles one socket, and may give no call although
@@ -376,7 +384,7 @@ void Queue::TakeInArrivals(bool idle) {
 void Queue::Loop() {
   bool idle = true;
   for (;;) {
-    const auto status = Next(std::chrono::system_clock::now() + (idle ? kWaitMax : kWaitMax * 0));
+    const auto status = idle ? Wait() : Next(gpr_inf_past(GPR_CLOCK_MONOTONIC));
     if (status == grpc::CompletionQueue::SHUTDOWN) return;
     TakeInArrivals(idle);
     idle = RunBacklog();

@@ -29,6 +29,7 @@
 #include "common/base/limits.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/acceptor.h"
+#include "server/service/transport/aside.h"
 #include "server/service/transport/call_log.h"
 #include "server/service/transport/call_observer.h"
 
@@ -215,8 +216,9 @@ class UnaryCall final : public Event {
 // A completion queue, its thread, and the calls on it.
 class Queue {
  public:
-  Queue(TransportState& state, std::unique_ptr<grpc::ServerCompletionQueue> cq)
-      : state_(state), cq_(std::move(cq)) {}
+  // `aside`: it is waited for as LooksAside says.
+  Queue(TransportState& state, std::unique_ptr<grpc::ServerCompletionQueue> cq, bool aside)
+      : state_(state), cq_(std::move(cq)), aside_(aside) {}
   ~Queue();
 
   // After the server was built: posts every port's calls and starts the thread.
@@ -243,6 +245,8 @@ class Queue {
   // The next event, which happens, or its absence at `deadline`.
   template <class Deadline>
   grpc::CompletionQueue::NextStatus Next(const Deadline& deadline);
+  // For the next event, when there is nothing else to do.
+  grpc::CompletionQueue::NextStatus Wait();
   void TakeInArrivals(bool idle);
   // Runs what was admitted, for a slice of time; false when there is more.
   bool RunBacklog();
@@ -251,6 +255,8 @@ class Queue {
 
   TransportState& state_;
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
+  const bool aside_;
+  LooksAside looks_;  // of the queue's thread
   std::vector<Port> ports_;
   std::array<std::deque<UnaryCall*>, kCallClasses> backlog_;  // admitted, not yet run; by class
   std::vector<UnaryCall*> live_;                              // all that gRPC holds
