@@ -47,6 +47,7 @@ class Registry final : public ModelRegistry {
         owner_reached_(options.owner_reached),
         open_(options.open),
         clock_(clock),
+        named_(!options.open_later),
         alias_store_(options.data_dir, std::move(shared)) {
     models_.store(std::make_shared<const Models>());
     bound_.store(std::make_shared<const BoundAliases>());
@@ -83,7 +84,8 @@ class Registry final : public ModelRegistry {
     return absent;
   }
 
-  bool hides_reports() const override { return hides_reports_; }
+  bool KnowsAll() const override { return named_ && !stored_unknown_; }
+  bool hides_reports() const override { return hides_reports_ || !KnowsAll(); }
   bool HidesReportsOf(std::string_view name) const override;
   void SetModelsMax(int models_max) override { models_max_ = models_max; }
 
@@ -187,10 +189,12 @@ class Registry final : public ModelRegistry {
   static std::vector<AbsentModel> RunAll(Jobs jobs);
   void AddStoredJobs(Jobs& jobs);
   // Models that were made at run time: those that the store knows by name, and the one in a folder.
-  void FindNamed();
+  // False: not all of them are known.
+  bool FindNamed();
   // LogEngine::Adopt into the model's folder, which is made. False: and no empty folder is left.
   absl::StatusOr<bool> AdoptFolder(const std::string& name);
-  void FindStoredIn(const std::string& name);
+  // False: whether there is one is not known.
+  bool FindStoredIn(const std::string& name);
   // Once more, where the store did not answer.
   void FindStoredLater();
   // Whether a model of the name was made at run time.
@@ -279,9 +283,10 @@ class Registry final : public ModelRegistry {
   std::mutex key_mutex_;  // for noise_key_
   std::shared_ptr<const NoiseKey> noise_key_;
   std::atomic<bool> hides_reports_{false};
+  std::atomic<bool> named_;                    // Configure has set the names of its models
+  std::atomic<bool> stored_unknown_{false};    // the store did not say which models there are
   std::mutex mutex_;                           // for changes, and what follows
   std::set<std::string, std::less<>> coming_;  // names of models that are being imported
-  bool stored_unknown_ = false;                // the store did not say which models there are
   AliasStore alias_store_;                     // what follows is there
   Aliases stored_;                             // what the file of aliases holds
   // For what follows, of jobs of one change. Changes of aliases hold mutex_ as well.

@@ -113,6 +113,7 @@ absl::Status Registry::FindStored() {
     names.push_back(it->path().filename().string());
   }
   BANDANA_RETURN_IF_ERROR(FromErrorCode(error, "list", folder_));
+  bool known = true;
   for (const std::string& name : names) {
     if (name.starts_with(kNewPrefix) || name.starts_with(kDeletedPrefix)) {
       // What cannot be removed now goes at a later start.
@@ -120,9 +121,10 @@ absl::Status Registry::FindStored() {
       if (!removed.ok()) Warn("", std::string(removed.message()));
       continue;
     }
-    FindStoredIn(name);
+    if (!FindStoredIn(name)) known = false;
   }
-  FindNamed();
+  if (!FindNamed()) known = false;
+  stored_unknown_ = !known;
   LoadAliases();
   return absl::OkStatus();
 }
@@ -287,6 +289,7 @@ std::vector<AbsentModel> Registry::Configure(std::vector<ModelSpec> specs) {
     const absl::Status added = AddConfiguredJob(std::move(spec), jobs);
     if (!added.ok()) failed.push_back({name, added});
   }
+  named_ = true;
   for (AbsentModel& one : RunAll(std::move(jobs))) failed.push_back(std::move(one));
   return failed;
 }
@@ -542,6 +545,10 @@ absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
                   [&](const auto& one) { return one.name == name; })) {
     return Unavailable("model ", ToAbsl(name),
                        " is not open now; its operator finds the reason in the server's log");
+  }
+  if (!registry.KnowsAll()) {
+    return Unavailable("model ", ToAbsl(name.substr(0, kModelNameBytesMax)),
+                       " is not known yet; try again");
   }
   BANDANA_RETURN_IF_ERROR(registry.AliasesStatus());  // it may be one of them
   return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),

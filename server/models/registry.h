@@ -81,6 +81,10 @@ class ModelRegistry {
   virtual std::shared_ptr<HostedModel> Find(std::string_view name) const = 0;
   virtual std::vector<std::shared_ptr<HostedModel>> List() const = 0;  // by name
   virtual std::vector<AbsentModel> Absent() const { return {}; }       // by name
+  // Whether the names of all models are known: not before Configure where they are opened later,
+  // nor while the store does not say which models it has. Until then any unknown name may be a
+  // model's.
+  virtual bool KnowsAll() const { return true; }
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;
@@ -175,8 +179,8 @@ class ModelRegistry {
 };
 
 // Why no model has the name, for the peer: NOT_FOUND; FAILED_PRECONDITION it is an alias;
-// UNAVAILABLE the model is absent, or aliases cannot be read, and reports wait for it. Says nothing
-// of files.
+// UNAVAILABLE the model is absent, or not all are known, or aliases cannot be read, and reports
+// wait for it. Says nothing of files.
 absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name);
 
 }  // namespace bandana::server

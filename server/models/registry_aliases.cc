@@ -78,7 +78,7 @@ bool Registry::HidesReportsOf(std::string_view name) const {
   if (const auto it = models->find(name); it != models->end()) return MayHide(it->second);
   const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
   // A name that was taken away may have stood for one that does: its reports still come.
-  return alias == nullptr ? hides_reports_.load() : alias->hides_reports;
+  return alias == nullptr ? hides_reports() : alias->hides_reports;
 }
 
 std::vector<std::string> Registry::AliasTroubles() const {

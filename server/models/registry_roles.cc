@@ -372,7 +372,7 @@ absl::Status Registry::TakeIn(const std::string& name) {
   if (entry && entry->spec != nullptr) return Add(*entry->spec, entry->configured).status();
   BANDANA_ASSIGN_OR_RETURN(const bool known, AdoptFolder(name));
   if (!known) return absl::OkStatus();  // deleted since it was seen
-  FindStoredIn(name);
+  if (!FindStoredIn(name)) stored_unknown_ = true;
   const std::optional<Entry> found = EntryOf(name);
   if (!found || found->spec == nullptr) return found ? found->why : absl::OkStatus();
   return Add(*found->spec, /*configured=*/false).status();

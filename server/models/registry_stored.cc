@@ -15,20 +15,22 @@
 
 namespace bandana::server {
 
-void Registry::FindNamed() {
+bool Registry::FindNamed() {
   const absl::StatusOr<std::vector<StoredModel>> known = log_->Models();
   if (!known.ok()) {
-    stored_unknown_ = true;
     Warn("",
          absl::StrCat("models that were made at run time are unknown: ", known.status().message()));
-    return;
+    return false;
   }
+  bool all = true;
   for (const StoredModel& model : *known) {
     if (!model.made_at_run_time || EntryOf(model.name)) continue;
     const absl::Status adopted = AdoptFolder(model.name).status();
     if (!adopted.ok()) Warn(model.name, std::string(adopted.message()));
-    if (adopted.ok()) FindStoredIn(model.name);
+    const bool found = adopted.ok() ? FindStoredIn(model.name) : !absl::IsUnavailable(adopted);
+    all = all && found;
   }
+  return all;
 }
 
 absl::StatusOr<bool> Registry::AdoptFolder(const std::string& name) {
@@ -41,17 +43,16 @@ absl::StatusOr<bool> Registry::AdoptFolder(const std::string& name) {
   return known;
 }
 
-void Registry::FindStoredIn(const std::string& name) {
+bool Registry::FindStoredIn(const std::string& name) {
   const auto state = log_->OpenState(Folder(name), /*draws_noise=*/false);
-  if (absl::IsNotFound(state.status())) return;  // not complete
+  if (absl::IsNotFound(state.status())) return true;  // not complete
   const absl::StatusOr<bool> stored =
       state.ok() ? HasStoredConfig(**state) : absl::StatusOr<bool>(state.status());
   if (stored.ok() && *stored) Set(name, StoredEntry(name));
-  if (!stored.ok()) {
-    // Not known whether it is one of the configuration: if so, it is opened as that.
-    stored_unknown_ = stored_unknown_ || absl::IsUnavailable(stored.status());
-    Warn(name, std::string(stored.status().message()));
-  }
+  if (stored.ok()) return true;
+  // Not known whether it is one of the configuration: if so, it is opened as that.
+  Warn(name, std::string(stored.status().message()));
+  return !absl::IsUnavailable(stored.status());
 }
 
 Registry::Entry Registry::StoredEntry(const std::string& name) const {
@@ -86,10 +87,8 @@ bool Registry::IsStored(const std::string& name) const {
 }
 
 void Registry::FindStoredLater() {
-  if (!stored_unknown_) return;
+  if (!stored_unknown_ || !FindNamed()) return;
   stored_unknown_ = false;
-  FindNamed();
-  if (stored_unknown_) return;
   Jobs jobs;
   AddStoredJobs(jobs);
   for (const AbsentModel& absent : RunAll(std::move(jobs))) {

@@ -432,6 +432,20 @@ TEST_F(ModelRegistryTest, ConfigureOpensUpdatesAndCloses) {
   EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
 }
 
+// A server takes calls before it has looked at its models: a device that is told NOT_FOUND then
+// gives up what it has to report.
+TEST_F(ModelRegistryTest, NoModelIsUnknownBeforeAllAreKnown) {
+  auto opened = ModelRegistry::Open(
+      {.data_dir = folder_.path(), .models_max = 3, .open_later = true}, clock_);
+  ASSERT_THAT(opened, IsOk());
+  ModelRegistry& registry = **opened;
+  EXPECT_THAT(server::AbsenceOf(registry, "m"), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_TRUE(registry.HidesReportsOf("m"));  // it may be one that does
+  EXPECT_THAT(registry.Configure({Named("n")}), IsEmpty());
+  EXPECT_THAT(server::AbsenceOf(registry, "m"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_FALSE(registry.HidesReportsOf("m"));
+}
+
 TEST_F(ModelRegistryTest, AnUpdateThatCannotBeOpenedLeavesTheModelAsItWas) {
   Open();
   ASSERT_THAT(registry_->Configure({Named("a")}), IsEmpty());
