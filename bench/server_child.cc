@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -78,8 +79,10 @@ ServerChild::~ServerChild() {
 int ServerChild::RssMib() const {
   std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
   for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string key;
     int kib = 0;
-    if (std::sscanf(line.c_str(), "VmRSS: %d kB", &kib) == 1) return kib / 1024;
+    if (words >> key >> kib && key == "VmRSS:") return kib / 1024;
   }
   return 0;
 }
@@ -89,12 +92,15 @@ double ServerChild::CpuSeconds() const {
   std::string line;
   std::getline(stat, line);
   // After the name in parentheses: the state, ten numbers, and the ticks of user and system.
-  unsigned long user = 0, system = 0;
+  constexpr int kBefore = 11;
   const std::size_t end = line.rfind(')');
-  BANDANA_CHECK(end != std::string::npos &&
-                std::sscanf(line.c_str() + end + 1,
-                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-                            &system) == 2);
+  BANDANA_CHECK(end != std::string::npos);
+  std::istringstream words(line.substr(end + 1));
+  std::string skipped;
+  for (int i = 0; i < kBefore; ++i) words >> skipped;
+  unsigned long user = 0, system = 0;
+  words >> user >> system;
+  BANDANA_CHECK(!words.fail());
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 

@@ -159,6 +159,7 @@ TEST(RanksTest, EveryServerFindsTheSameOrder) {
   for (int model = 0; model < 300; ++model) {
     const std::string log = std::to_string(model);
     std::vector<std::size_t> ranks;
+    ranks.reserve(servers.size());
     for (const std::string& server : servers) ranks.push_back(server::RankOf(log, servers, server));
     EXPECT_THAT(ranks, ::testing::UnorderedElementsAre(0, 1, 2));
     const std::string& first = server::FirstOf(log, servers);
