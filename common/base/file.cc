@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 
+#include "common/base/removal.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -121,13 +122,16 @@ absl::Status WriteFileDurably(const std::string& path, std::string_view content,
 
 absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode) {
   const std::string temporary = path + ".tmp";
+  LeavingFile old(path);
   if (absl::Status written = WriteAndSync(temporary, content, mode); !written.ok()) {
     ::unlink(temporary.c_str());  // half of a large file would keep a full disk full
     return written;
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return IoError("cannot rename to", path, errno);
-  return SyncFolderOf(path);
+  BANDANA_RETURN_IF_ERROR(SyncFolderOf(path));
+  old.GiveBack();
+  return absl::OkStatus();
 }
 
 absl::Status MakeFolders(const std::string& path) {

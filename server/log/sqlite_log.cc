@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/base/removal.h"
 #include "common/base/status.h"
 #include "server/log/log_state.h"
 #include "server/log/sqlite.h"
@@ -361,7 +362,7 @@ class SqliteLog final : public UpdateLog {
   template <typename Body>
   absl::Status Transaction(LogState& next, const Body& body) {
     BANDANA_ASSIGN_OR_RETURN(const bool finish_checkpoint, checkpointer_->TakeBulkDone());
-    if (finish_checkpoint) BANDANA_RETURN_IF_ERROR(CheckpointPass(writer_));
+    if (finish_checkpoint) BANDANA_RETURN_IF_ERROR(CheckpointPass(writer_).status());
     BANDANA_RETURN_IF_ERROR(MakeCurrent());
     BANDANA_RETURN_IF_ERROR(begin_.Run());
     absl::Status done = body();
@@ -503,9 +504,7 @@ class SqliteLog final : public UpdateLog {
 
 absl::Status RemoveSqliteLog(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
-    std::error_code error;
-    std::filesystem::remove(path + suffix, error);
-    if (error) return Unavailable("cannot remove ", path, suffix, ": ", error.message());
+    BANDANA_RETURN_IF_ERROR(RemoveFile(path + suffix).status());
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
+#include "common/base/removal.h"
 #include "common/base/shared_cell.h"
 #include "common/base/status.h"
 #include "common/design/event_rule.h"
@@ -156,9 +157,7 @@ std::vector<AbsentModel> Registry::RunAll(Jobs jobs) {
 
 absl::Status Registry::RemoveFolder(const std::string& path) const {
   BANDANA_RETURN_IF_ERROR(log_->Remove(path));
-  std::error_code error;
-  fs::remove_all(path, error);
-  return FromErrorCode(error, "remove", path);
+  return bandana::RemoveFolder(path);
 }
 
 absl::Status Registry::CheckFree(const std::string& name, std::size_t others) const {

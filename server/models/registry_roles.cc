@@ -3,12 +3,11 @@
 // owner of the present term.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
+#include "common/base/removal.h"
 #include "common/base/status.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/stored_config.h"
@@ -384,8 +383,8 @@ absl::Status Registry::LetGo(const std::string& name) {
   Remove(name);
   entry->model->Retire();
   Warn(name, "another server deleted it");
-  std::error_code error;
-  std::filesystem::remove_all(Folder(name), error);
+  const absl::Status removed = bandana::RemoveFolder(Folder(name));
+  if (!removed.ok()) Warn(name, std::string(removed.message()));
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/removal.h"
 #include "common/base/status.h"
 #include "server/log/state/sqlite_table.h"
 
@@ -92,9 +93,7 @@ class FolderState final : public StateStore {
     return names;
   }
   static absl::Status RemovePath(const std::string& path) {
-    std::error_code error;
-    const bool removed = fs::remove(path, error);
-    if (error) return Unavailable("cannot remove ", path, ": ", error.message());
+    BANDANA_ASSIGN_OR_RETURN(const bool removed, RemoveFile(path));
     return removed ? SyncFolderOf(path) : absl::OkStatus();
   }
 

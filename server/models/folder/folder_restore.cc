@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/file.h"
+#include "common/base/removal.h"
 #include "common/base/status.h"
 #include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
@@ -225,8 +226,7 @@ class Restorer {
     std::error_code error;
     if (!fs::exists(half_made_, error)) return absl::OkStatus();
     BANDANA_RETURN_IF_ERROR(options_.log->Remove(half_made_));
-    fs::remove_all(half_made_, error);
-    return absl::OkStatus();
+    return RemoveFolder(half_made_);
   }
 
   absl::Status CopyArms() const {
