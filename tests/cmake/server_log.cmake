@@ -18,6 +18,7 @@ bandana_test(NAME stepped_model_test SRCS unit/stepped_model_test.cc DEPS ${mode
 bandana_test(NAME hosted_model_admin_test SRCS unit/hosted_model_admin_test.cc DEPS ${model_deps})
 bandana_test(NAME sqlite_log_test SRCS unit/sqlite_log_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME sqlite_trim_test SRCS unit/sqlite_trim_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME wal_checkpointer_test SRCS unit/wal_checkpointer_test.cc DEPS ${model_deps} SQLite::SQLite3)
 bandana_test(NAME log_erasure_test SRCS unit/log_erasure_test.cc DEPS ${model_deps})
 bandana_test(NAME log_conformance_test SRCS fault/log_conformance_test.cc support/fault_proxy.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 300)
