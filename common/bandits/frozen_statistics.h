@@ -5,7 +5,7 @@ namespace bandana {
 
 struct NodeStatistics;
 
-// Threads: immutable.
+// Threads: immutable. Whoever lets go of the last copy may take seconds over it.
 class FrozenStatistics {
  public:
   virtual ~FrozenStatistics() = default;

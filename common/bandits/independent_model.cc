@@ -84,16 +84,18 @@ class FrozenUsers final : public FrozenStatistics {
  public:
   FrozenUsers(const ComponentScale& scale, UserSnapshot::Users users,
               std::map<int, NodeStatistics> stale)
-      : users_(scale, {}, 0, std::move(users)), scale_(scale), stale_(std::move(stale)) {}
-  int nodes() const override { return users_.nodes(); }
+      : users_(std::move(users)), scale_(scale), stale_(std::move(stale)) {}
+  // The model has replaced most of its users since: this is the last owner of what they were.
+  ~FrozenUsers() override { users_.tree.ClearSlowly(); }
+  int nodes() const override { return users_.count; }
   const NodeStatistics& Of(int node, NodeStatistics& scratch) const override {
     if (const auto stale = stale_.find(node); stale != stale_.end()) return stale->second;
-    users_.user(node).Expand(scale_, scratch);
+    users_.of(node).Expand(scale_, scratch);
     return scratch;
   }
 
  private:
-  const UserSnapshot users_;
+  UserSnapshot::Users users_;
   const ComponentScale scale_;
   const std::map<int, NodeStatistics> stale_;
 };

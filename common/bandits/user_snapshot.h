@@ -22,6 +22,13 @@ class UserSnapshot final : public ServedPosterior {
     NodeTree<UserNode> tree;
     std::shared_ptr<const UserNode> prior;
     std::uint64_t steps = 0;  // the present one
+
+    // The prior for node == -1 or beyond `count` (a user never seen).
+    const UserNode& of(int node) const {
+      if (node < 0 || node >= count) return *prior;
+      const UserNode* const found = tree.at(static_cast<std::size_t>(node));
+      return found == nullptr ? *prior : *found;
+    }
   };
   UserSnapshot(const ComponentScale& scale, const ExplorationRule& exploration,
                std::uint64_t version, Users users)
@@ -41,13 +48,8 @@ class UserSnapshot final : public ServedPosterior {
     return ScoreLaw{.posterior = &Of(whom, scratch)};
   }
 
-  // As it was learnt, at the step of its last event. The prior for node == -1 or beyond nodes() (a
-  // user never seen).
-  const UserNode& user(int node) const {
-    if (node < 0 || node >= users_.count) return *users_.prior;
-    const UserNode* const found = users_.tree.at(static_cast<std::size_t>(node));
-    return found == nullptr ? *users_.prior : *found;
-  }
+  // As it was learnt, at the step of its last event.
+  const UserNode& user(int node) const { return users_.of(node); }
 
  private:
   // The user at the present step.

@@ -1,6 +1,7 @@
 # Tests of bandits; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME bandits_property_test SRCS property/bandits_property_test.cc
   DEPS bandana::bandits Eigen3::Eigen LABELS property)
+bandana_test(NAME node_tree_test SRCS unit/node_tree_test.cc DEPS bandana::bandits)
 bandana_test(NAME independent_model_property_test SRCS property/independent_model_property_test.cc
   DEPS bandana::bandits bandana::linalg bandana::test_support LABELS property)
 bandana_test(NAME fading_property_test SRCS property/fading_property_test.cc
