@@ -15,7 +15,8 @@ class MappedFile {
  public:
   // Errors: NOT_FOUND no such file; FAILED_PRECONDITION not a regular file; UNAVAILABLE I/O.
   static absl::StatusOr<MappedFile> Open(const std::string& path);
-  // The first `bytes` bytes of an open file, which may be closed afterwards. `path`: for messages.
+  // The first `bytes` bytes of an open file, which may be closed afterwards, but not cut. `path`:
+  // for messages.
   static absl::StatusOr<MappedFile> OfDescriptor(int fd, std::uint64_t bytes,
                                                  const std::string& path);
   MappedFile(MappedFile&& other) noexcept;

@@ -23,23 +23,23 @@ absl::Status RemovalError(const std::string& path, const std::error_code& error)
 
 }  // namespace
 
+void GiveBackSpace(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return;
+  if (!S_ISREG(info.st_mode) || info.st_nlink > 0) return;
+  bool done = true;
+  for (off_t rest = info.st_size - kStretchBytes; done && rest > 0; rest -= kStretchBytes) {
+    // Synced, or the file system would collect the stretches and give them back together.
+    AtHalfPace([&] { done = ::ftruncate(fd, rest) == 0 && ::fsync(fd) == 0; });
+  }
+}
+
 // Without O_NONBLOCK, opening a pipe would wait for whoever writes to it.
 LeavingFile::LeavingFile(const std::string& path)
     : fd_(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
 
 LeavingFile::~LeavingFile() {
   if (fd_ >= 0) ::close(fd_);
-}
-
-void LeavingFile::GiveBack() {
-  struct stat info {};
-  if (fd_ < 0 || ::fstat(fd_, &info) != 0) return;
-  if (!S_ISREG(info.st_mode) || info.st_nlink > 0) return;
-  bool done = true;
-  for (off_t rest = info.st_size - kStretchBytes; done && rest > 0; rest -= kStretchBytes) {
-    // Synced, or the file system would collect the stretches and give them back together.
-    AtHalfPace([&] { done = ::ftruncate(fd_, rest) == 0 && ::fsync(fd_) == 0; });
-  }
 }
 
 absl::StatusOr<bool> RemoveFile(const std::string& path) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "common/base/errno_status.h"
+#include "common/base/removal.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -64,7 +65,9 @@ TempFile& TempFile::operator=(TempFile&& other) noexcept {
 }
 
 TempFile::~TempFile() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  GiveBackSpace(fd_);
+  ::close(fd_);
 }
 
 absl::Status TempFile::Write(std::uint64_t offset, std::string_view bytes) {

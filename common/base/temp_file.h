@@ -12,7 +12,8 @@
 
 namespace bandana {
 
-// Mode 0600. Its space is free again when it is closed, however the program ends. Not thread-safe.
+// Mode 0600. Its space is free again when it is closed, however the program ends; the destructor
+// gives it back by and by (GiveBackSpace). Not thread-safe.
 class TempFile {
  public:
   // On the disk of `folder`. Where the file system has no nameless files, it has a name for a
@@ -38,7 +39,7 @@ class TempFile {
   // Fills `out` from `offset` on, but for what lies behind the end; returns how much. Errors:
   // UNAVAILABLE I/O.
   absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
-  // What was written so far. Errors: UNAVAILABLE.
+  // What was written so far. Must be gone before the file is. Errors: UNAVAILABLE.
   absl::StatusOr<MappedFile> Map() const;
 
  private:

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 
 #include "common/base/file.h"
 #include "tests/support/status_matchers.h"
@@ -95,6 +97,23 @@ TEST(TempFile, InMemoryNeedsNoFolder) {
   ASSERT_THAT(file, IsOk());
   ASSERT_THAT(file->Append("abc"), IsOk());
   EXPECT_EQ(Content(*file), "abc");
+}
+
+TEST_P(TempFileTest, GivesItsSpaceBackByAndBy) {
+  const std::string piece(1 << 20, 'x');
+  std::ifstream reader;
+  {
+    TempFile file = Make();
+    for (int i = 0; i < 40; ++i) ASSERT_THAT(file.Append(piece), IsOk());
+    for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code error;
+      const auto target = std::filesystem::read_symlink(open.path(), error).string();
+      if (target.starts_with(folder_.path())) reader.open(open.path(), std::ios::binary);
+    }
+    ASSERT_TRUE(reader.is_open());
+  }
+  reader.seekg(0, std::ios::end);
+  EXPECT_EQ(static_cast<std::size_t>(reader.tellg()), 8 * piece.size());
 }
 
 TEST(TempFile, SaysWhatIsMissing) {
