@@ -84,6 +84,7 @@ void WalCheckpointer::Run() {
     lock.unlock();
     const absl::Status done = CopyBulk();
     lock.lock();
+    due_ = false;  // what came meanwhile is the writer's, whom another pass would be in the way of
     status_.Update(done);
     bulk_done_ = true;
   }

@@ -81,6 +81,14 @@ TEST_F(WalCheckpointerTest, CopiesAgainUntilLittleIsLeftForTheWriter) {
   EXPECT_GE(std::filesystem::file_size(path()), 500'000);
 }
 
+TEST_F(WalCheckpointerTest, DoesNotBeginAgainBeforeTheWriterHasEnded) {
+  meanwhile_ = [this] { checkpointer_->Notice(26); };
+  CopyBulk();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // The write-ahead file, the database by SQLite, and once more.
+  EXPECT_EQ(FaultVfs::Instance().syncs, 3);
+}
+
 TEST_F(WalCheckpointerTest, TellsOfASyncThatFailed) {
   meanwhile_ = [this] {
     EXPECT_THAT(writer_.Exec("INSERT INTO t VALUES(1)"), IsOk());
