@@ -184,9 +184,9 @@ std::vector<ArmPlace> ArmSearch::TakeBest(std::size_t count) {
   return places;
 }
 
-std::vector<RankedArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& score) {
+std::vector<FoundArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& score) {
   const RankOrder order{tie_key};
-  std::vector<RankedArm> best;
+  std::vector<FoundArm> best;
   ArmScores scores;
   if (at_least_.size() == top_k_) DropBelow(at_least_.front());
   std::size_t count = kFirstScored;
@@ -206,7 +206,7 @@ std::vector<RankedArm> ArmSearch::Finish(std::uint64_t tie_key, const Score& sco
     }
     const std::size_t kept = std::min(top_k_, best.size());
     std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(),
-                      [&order](const RankedArm& a, const RankedArm& b) {
+                      [&order](const FoundArm& a, const FoundArm& b) {
                         return order.Before(a.score, a.place.position, b.score, b.place.position);
                       });
     best.resize(kept);

@@ -33,7 +33,7 @@ struct ArmPlace {
   int position = 0;       // among all arms on offer
 };
 
-struct RankedArm {
+struct FoundArm {
   ArmPlace place;
   double mean = 0;
   double width = 0;
@@ -61,7 +61,7 @@ class ArmSearch {
   // Fills `out` with what ScoreArms, and what the arms have of their own, say of arms at `places`.
   using Score = std::function<void(std::span<const ArmPlace> places, ArmScores& out)>;
   // The best arms, best first, all of them where there are at most top_k. Once.
-  std::vector<RankedArm> Finish(std::uint64_t tie_key, const Score& score);
+  std::vector<FoundArm> Finish(std::uint64_t tie_key, const Score& score);
   // Arms that have the best score, once Finish is done.
   std::size_t ties() const { return ties_; }
   // Arms that Finish has scored.

@@ -7,7 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "common/base/status.h"
-#include "server/api/door.h"
+#include "server/api/http_api.h"
 #include "server/api/http_front.h"
 
 namespace bandana::server {
@@ -62,7 +62,7 @@ class Api final : public ApiServer {
 
  private:
   Handlers& handlers_;
-  Door door_;
+  HttpApi door_;
   std::mutex shutdown_mutex_;
   bool down_ = false;
   std::unique_ptr<HttpFront> front_;

@@ -73,9 +73,9 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
                                   .batch_decisions_max = kBatchDecisionsMax},
                                  served.registry, served.tokens, served.clock, &served.book);
   served.admin.owners = nullptr;
-  served.admin.door.gatekeeper = gatekeeper_.get();
-  served.admin.door.log = served.log;
-  served.admin.door.conduct = conduct;
+  served.admin.gate.gatekeeper = gatekeeper_.get();
+  served.admin.gate.log = served.log;
+  served.admin.gate.conduct = conduct;
   admin_ = std::make_unique<AdminService>(served.registry, std::move(served.admin));
   peer_ = std::make_unique<PeerService>(
       served.registry, served.tokens,

@@ -38,7 +38,7 @@ class Peers {
     DecisionBook& book;
     const Clock& clock;
     CallLog* log = nullptr;
-    AdminOptions admin;  // without a door
+    AdminOptions admin;  // without a gate
   };
   // All that is named must outlive the object, or Shutdown. Errors: of GrpcServer::Start.
   absl::Status Serve(const ServerSpec& spec, Served served);

@@ -358,7 +358,7 @@ class RunningServer final : public Server {
             .on_models_changed = [this] { HealthChanged(); },
             .book = book_.get(),
             .owners = Owners(),
-            .door = {.gatekeeper = gatekeeper_.get(),
+            .gate = {.gatekeeper = gatekeeper_.get(),
                      .overloaded = [this] { return Overloaded(); },
                      .log = &call_lines_,
                      .on_end =
@@ -430,7 +430,7 @@ class RunningServer final : public Server {
                           .admin = {.token_lifetime_max = spec_.token_rotation_interval,
                                     .on_models_changed = [this] { HealthChanged(); },
                                     .book = book_.get(),
-                                    .door = {.overloaded = [this] { return Overloaded(); }}}});
+                                    .gate = {.overloaded = [this] { return Overloaded(); }}}});
   }
 
   // What the listeners may have together, beside everything else.

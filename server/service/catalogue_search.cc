@@ -82,7 +82,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
   scores.means.clear();
   scores.widths.clear();
   scores.scores.clear();
-  for (const RankedArm& arm : found) {
+  for (const FoundArm& arm : found) {
     Add(catalogue.At(pages[arm.place.run], arm.place.row), block);
     block.positions.push_back(arm.place.position);
     scores.means.push_back(arm.mean);

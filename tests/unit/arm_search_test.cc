@@ -204,7 +204,7 @@ double ExpectSameAsPlain(const World& world, int top_k, std::uint64_t tie_key) {
     search.Look(run);
   }
   EXPECT_EQ(search.arms(), static_cast<int>(all.size()));
-  const std::vector<RankedArm> found =
+  const std::vector<FoundArm> found =
       search.Finish(tie_key, [&](std::span<const ArmPlace> places, ArmScores& out) {
         ScorePlainly(world, {places.begin(), places.end()}, out);
       });

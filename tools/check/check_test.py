@@ -10,6 +10,7 @@ import unittest
 import check_bans
 import check_headers
 import check_layering
+import check_names
 import check_proofs
 import clean_units
 
@@ -87,6 +88,39 @@ class LayeringTest(Tree):
         self.assertEqual(check_layering.stale_problems(everything), [])
         some = [path for path in everything if not path.startswith("server/service/tls/")]
         self.assertEqual(check_layering.stale_problems(some), ["server/service/tls: no such folder; take it out of the table"])
+
+
+class NamesTest(Tree):
+    def problems(self, first, second):
+        self.write("common/a.h", first)
+        self.write("server/b.cc", second)
+        return check_names.check(self.root)
+
+    def test_two_types_of_one_name_are_found(self):
+        for first, second, name in [
+                ("namespace bandana {\nstruct A { int x; };\n}\n", "namespace bandana {\nstruct A final : B {};\n}\n", "bandana::A"),
+                ("namespace a::b { enum class C : int { kX }; }", "namespace a { namespace b {\nclass API_EXPORT C {}; } }", "a::b::C"),
+                ("struct A { struct In { int x; }; };", "struct A::In { double y; };", "A::In"),
+                ("template <> struct std::hash<A> { };", "template <>\nstruct std::hash<A> { int x; };", "std::hash<A>"),
+                ('extern "C" { struct A {}; }', "struct A {};", "A")]:
+            found = self.problems(first, second)
+            self.assertEqual(len(found), 1, (first, second, found))
+            self.assertTrue(found[0].startswith(name + " has 2 definitions: common/a.h:"), found)
+            self.assertIn("server/b.cc:", found[0])
+
+    def test_right_code_is_quiet(self):
+        for first, second in [("struct A {};", "struct A;\nstruct A* f();\nA a{};\n// struct A {};\n"),
+                              ("struct A {};", "namespace b { struct A {}; }"),
+                              ("struct A {};", "namespace {\nstruct A {};\n}"),
+                              ("struct A {};", "int f() { struct A {}; return 0; }\nvoid g(struct A a) {}"),
+                              ("struct A {};", "#define S \\\n  struct A {\nstruct B { struct A {}; };"),
+                              ("template <int k> struct A {};",
+                               "template <int k>\n  requires(k > 0)\nstruct A<k> {};\ntemplate <int k>\n  requires(k < 0)\nstruct A<k> {};")]:
+            self.assertEqual(self.problems(first, second), [], (first, second))
+
+    def test_tests_are_programs_of_their_own(self):
+        self.write("tests/unit/a.cc", "struct A {};")
+        self.assertEqual(self.problems("struct A {};", ""), [])
 
 
 class BansTest(Tree):

@@ -59,7 +59,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   Impl(ModelRegistry& registry, AdminOptions options)
       : registry_(registry),
         options_(std::move(options)),
-        door_(options_.door),
+        gate_(options_.gate),
         owners_(options_.owners, options_.stream_life_max),
         streams_(
             {.streams_max = options_.streams_max, .stream_life_max = options_.stream_life_max}) {}
@@ -259,12 +259,12 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  using Visit = Door::Visit;
+  using Visit = AdminGate::Visit;
 
   // Every rpc goes through here: nothing is done for a call that may not come in.
   template <typename Function>
   grpc::Status Serve(grpc::ServerContext& context, std::string_view method, Function function) {
-    Visit visit(door_, context, method);
+    Visit visit(gate_, context, method);
     return ToGrpc(visit.status().ok() ? visit.Answer(function(visit)) : visit.status());
   }
   // Who answers while nobody owns the model.
@@ -412,7 +412,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   ModelRegistry& registry_;
   const AdminOptions options_;
-  Door door_;
+  AdminGate gate_;
   const OwnerCalls owners_;
   StreamGuard streams_;
 };

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "server/models/registry.h"
-#include "server/service/admin/door.h"
+#include "server/service/admin/admin_gate.h"
 #include "server/service/decisions/decision_book.h"
 
 namespace grpc {
@@ -39,12 +39,12 @@ struct AdminOptions {
   // while nobody owns the model. Outlives the service.
   OwnerChannels* owners = nullptr;
   // Who may call, and how many at a time.
-  Door::Options door;
+  AdminGate::Options gate;
 };
 
 // Threads: all methods are safe.
 //
-// Errors beyond those of admin.proto: those of Door::Visit, before anything is read or done;
+// Errors beyond those of admin.proto: those of AdminGate::Visit, before anything is read or done;
 // NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams, or a stream of arms or users with
 // more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten minutes.
 class AdminService {

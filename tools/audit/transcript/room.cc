@@ -115,8 +115,8 @@ absl::Status Room::Start() {
     server::ApiServerOptions door;
     door.observer = witness_.get();
     door.log = witness_.get();
-    door_ = std::make_unique<server::Door>(door, *recommender_,
-                                           [](const std::string&, server::Conduct) {});
+    door_ = std::make_unique<server::HttpApi>(door, *recommender_,
+                                              [](const std::string&, server::Conduct) {});
   }
   for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));
   Step();

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/noise_binding.h"
-#include "server/api/door.h"
+#include "server/api/http_api.h"
 #include "server/models/registry.h"
 #include "server/ops/observation/history.h"
 #include "server/ops/observation/metrics.h"
@@ -86,8 +86,8 @@ class Room {
   std::unique_ptr<server::DecisionBook> book_;
   std::unique_ptr<server::Handlers> recommender_;
   class Witness;
-  std::unique_ptr<Witness> witness_;    // of the door
-  std::unique_ptr<server::Door> door_;  // null: nobody comes by HTTP
+  std::unique_ptr<Witness> witness_;       // of the door
+  std::unique_ptr<server::HttpApi> door_;  // null: nobody comes by HTTP
   const std::shared_ptr<SharedLogs> store_ = std::make_shared<SharedLogs>();
   std::unique_ptr<Follower> follower_;  // null: nobody follows
   server::Metrics metrics_;

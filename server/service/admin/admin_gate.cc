@@ -1,4 +1,4 @@
-#include "server/service/admin/door.h"
+#include "server/service/admin/admin_gate.h"
 
 #include <grpcpp/server_context.h>
 
@@ -29,38 +29,38 @@ std::string Name(std::string text) {
 
 }  // namespace
 
-Door::Visit::Visit(Door& door, grpc::ServerContext& context, std::string_view method)
-    : door_(door), context_(context), method_(method), arrival_(absl::Now()) {
-  door_.options_.conduct(context.peer(), Conduct::kArrived);
-  if (door_.options_.gatekeeper != nullptr) {
+AdminGate::Visit::Visit(AdminGate& gate, grpc::ServerContext& context, std::string_view method)
+    : gate_(gate), context_(context), method_(method), arrival_(absl::Now()) {
+  gate_.options_.conduct(context.peer(), Conduct::kArrived);
+  if (gate_.options_.gatekeeper != nullptr) {
     const std::string rpc = absl::StrCat("bandana.v1.Admin/", ToAbsl(method));
-    const Admittance admittance = door_.options_.gatekeeper->Admit(context, FindRule(rpc));
+    const Admittance admittance = gate_.options_.gatekeeper->Admit(context, FindRule(rpc));
     caller_ = admittance.caller;
     status_ = admittance.status;
     if (admittance.retry_after > absl::ZeroDuration()) PushBack(context, admittance.retry_after);
     if (absl::IsUnauthenticated(status_)) {
-      door_.options_.conduct(context.peer(), Conduct::kRefused);
+      gate_.options_.conduct(context.peer(), Conduct::kRefused);
     }
     if (!status_.ok()) return;
   }
-  inside_ = door_.inside_.fetch_add(1) < door_.options_.calls_max && !door_.options_.overloaded();
+  inside_ = gate_.inside_.fetch_add(1) < gate_.options_.calls_max && !gate_.options_.overloaded();
   if (inside_) return;
-  door_.inside_.fetch_sub(1);
+  gate_.inside_.fetch_sub(1);
   PushBack(context, kBusyPushback);
   status_ = absl::ResourceExhaustedError("the server is busy with calls that come first");
 }
 
-Door::Visit::~Visit() {
-  if (inside_) door_.inside_.fetch_sub(1);
+AdminGate::Visit::~Visit() {
+  if (inside_) gate_.inside_.fetch_sub(1);
   const absl::Duration duration = absl::Now() - arrival_;
-  door_.options_.on_end(method_, status_.raw_code(), duration);
+  gate_.options_.on_end(method_, status_.raw_code(), duration);
   const bool reads = method_.starts_with("Get") || method_.starts_with("List");
   const bool known = inside_ || caller_.principal != nullptr;
   if ((known && !reads) || HasLine(status_.raw_code(), duration)) WriteLine(duration);
 }
 
-void Door::Visit::WriteLine(absl::Duration duration) {
-  if (door_.options_.log == nullptr) return;
+void AdminGate::Visit::WriteLine(absl::Duration duration) {
+  if (gate_.options_.log == nullptr) return;
   const CallRecord record = {.admin = true,
                              .method = method_,
                              .caller = std::string(NameOf(caller_)),
@@ -70,10 +70,10 @@ void Door::Visit::WriteLine(absl::Duration duration) {
                              .request_id = NewRequestId(),
                              .trace_id = TraceIdOf(context_)};
   if (!status_.ok()) context_.AddTrailingMetadata(kRequestIdKey, record.request_id);
-  door_.options_.log->Write(record);
+  gate_.options_.log->Write(record);
 }
 
-absl::Status Door::Visit::AllowModel(const std::string& model) {
+absl::Status AdminGate::Visit::AllowModel(const std::string& model) {
   model_ = model.substr(0, kModelNameBytesMax);
   return AuthorizeModel(caller_, model);
 }

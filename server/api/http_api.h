@@ -17,10 +17,10 @@
 namespace bandana::server {
 
 // Threads: all methods are safe.
-class Door final : public HttpService {
+class HttpApi final : public HttpService {
  public:
   // `conduct`: as ApiCalls::Options. `handlers` must outlive it.
-  Door(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
+  HttpApi(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
 
   void Handle(HttpCall http, AnswerHttp answer) override;
   HttpAnswer Refusal(int status, const HttpCall& head) override;

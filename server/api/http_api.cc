@@ -1,4 +1,4 @@
-#include "server/api/door.h"
+#include "server/api/http_api.h"
 
 #include <utility>
 
@@ -48,7 +48,7 @@ absl::Status ReadWeb(std::string_view body, WebForm form, google::protobuf::Mess
 
 }  // namespace
 
-Door::Door(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct)
+HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct)
     : handlers_(handlers),
       conduct_(conduct),
       origins_(std::make_shared<const Origins>(options.allowed_origins,
@@ -64,7 +64,7 @@ Door::Door(const ApiServerOptions& options, Handlers& handlers, const ConductSin
              handlers),
       face_(options.personalizer, calls_) {}
 
-void Door::Handle(HttpCall http, AnswerHttp answer) {
+void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
   // Under TLS a browser has compared the name with the certificate's.
   if (!tls_ && !origins_->AllowsHost(http)) {
     return answer(
@@ -90,7 +90,7 @@ void Door::Handle(HttpCall http, AnswerHttp answer) {
   Dispatch(http, std::move(answer));
 }
 
-void Door::Dispatch(const HttpCall& http, AnswerHttp answer) {
+void HttpApi::Dispatch(const HttpCall& http, AnswerHttp answer) {
   const bool reads = http.method == "GET" || http.method == "HEAD";
   if (const auto form = WebFormOf(http.Header("content-type")); form && http.method == "POST") {
     return WebCall(http, *form, std::move(answer));
@@ -109,7 +109,7 @@ void Door::Dispatch(const HttpCall& http, AnswerHttp answer) {
   JsonCall(http, *route, std::move(answer));
 }
 
-void Door::JsonCall(const HttpCall& http, const Route& route, AnswerHttp answer) {
+void HttpApi::JsonCall(const HttpCall& http, const Route& route, AnswerHttp answer) {
   const std::shared_ptr<ApiCall> call =
       calls_.Begin(*route.rpc, http, route.model, CredentialsOf(http));
   if (!call->status().ok()) return answer(ErrorAnswer(call->End(call->status())));
@@ -128,7 +128,7 @@ void Door::JsonCall(const HttpCall& http, const Route& route, AnswerHttp answer)
   });
 }
 
-absl::Status Door::ReadJson(const HttpCall& http, const Route& route, const ApiCall& call,
+absl::Status HttpApi::ReadJson(const HttpCall& http, const Route& route, const ApiCall& call,
                             Exchange& exchange) {
   BANDANA_RETURN_IF_ERROR(AuthorizeModel(call.caller(), route.model));
   std::string_view body = http.body;
@@ -142,7 +142,7 @@ absl::Status Door::ReadJson(const HttpCall& http, const Route& route, const ApiC
   return exchange.NameModel(route.model);
 }
 
-void Door::WebCall(const HttpCall& http, WebForm form, AnswerHttp answer) {
+void HttpApi::WebCall(const HttpCall& http, WebForm form, AnswerHttp answer) {
   const Rpc* const rpc = FindGrpcWebRpc(http.path);
   if (rpc == nullptr) {
     return answer(WebError({.status = absl::UnimplementedError("no such method")}, form));
@@ -161,7 +161,7 @@ void Door::WebCall(const HttpCall& http, WebForm form, AnswerHttp answer) {
       });
 }
 
-HttpAnswer Door::Refusal(int status, const HttpCall& head) {
+HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
   absl::Status why = InvalidArgument("request: is no HTTP/1.1");
   if (status == 413) {
     conduct_(head.peer, Conduct::kRefused);

@@ -21,7 +21,7 @@ namespace bandana::server {
 
 // Selections come before reports, and reports before administration: at most calls_max calls are
 // inside at a time, and none comes in while `overloaded` says so. Threads: safe.
-class Door {
+class AdminGate {
  public:
   struct Options {
     Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role
@@ -42,7 +42,7 @@ class Door {
   // metadata.
   class Visit {
    public:
-    Visit(Door& door, grpc::ServerContext& context, std::string_view method);
+    Visit(AdminGate& gate, grpc::ServerContext& context, std::string_view method);
     ~Visit();
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
@@ -58,7 +58,7 @@ class Door {
    private:
     void WriteLine(absl::Duration duration);
 
-    Door& door_;
+    AdminGate& gate_;
     grpc::ServerContext& context_;
     const std::string_view method_;
     const absl::Time arrival_;
@@ -68,7 +68,7 @@ class Door {
     absl::Status status_;
   };
 
-  explicit Door(Options options) : options_(std::move(options)) {}
+  explicit AdminGate(Options options) : options_(std::move(options)) {}
 
  private:
   const Options options_;
