@@ -14,48 +14,40 @@ constexpr absl::Duration kOverloadPause = absl::Milliseconds(50);
 }  // namespace
 
 ApiCalls::ApiCalls(Options options, Handlers& handlers)
-    : options_(std::move(options)), handlers_(handlers), slots_(options_.calls_in_flight_max) {}
+    : handlers_(handlers),
+      desk_{
+          .slots = CallSlots(options.calls_in_flight_max),
+          .gatekeeper = options.gatekeeper,
+          .observer = options.observer,
+          .log = options.log,
+          .hushes = [&handlers](std::string_view model) { return handlers.HushesReports(model); }},
+      conduct_(std::move(options.conduct)),
+      tells_all_(options.tells_all) {}
 
 std::shared_ptr<ApiCall> ApiCalls::Begin(const Rpc& rpc, const HttpCall& http,
                                          std::string_view model, const Credentials& credentials) {
-  std::shared_ptr<ApiCall> call(new ApiCall(*this, rpc));
+  std::shared_ptr<ApiCall> call(new ApiCall(*this));
   call->trace_id_ = TraceIdOfTraceparent(http.Header("traceparent"));
-  call->SetHushed(rpc.hushable && handlers_.HushesReports(model));
-  if (options_.tells_all) options_.conduct(http.peer, Conduct::kArrived);
-  call->status_ = Admit(*call, http, credentials);
+  call->taken_.TakeIn(desk_, rpc, model);
+  if (tells_all_) conduct_(http.peer, Conduct::kArrived);
+  const Admittance admittance = call->taken_.Admit(credentials);
+  if (absl::IsUnauthenticated(admittance.status)) conduct_(http.peer, Conduct::kRefused);
+  call->status_ = admittance.status;
+  call->retry_after_ = admittance.retry_after;
   return call;
-}
-
-absl::Status ApiCalls::Admit(ApiCall& call, const HttpCall& http, const Credentials& credentials) {
-  if (refusing_) return Unavailable("server is draining");
-  if (options_.gatekeeper != nullptr) {
-    Admittance admittance = options_.gatekeeper->Admit(credentials, &call.rpc_.rule);
-    call.retry_after_ = admittance.retry_after;
-    if (absl::IsUnauthenticated(admittance.status)) {
-      options_.conduct(http.peer, Conduct::kRefused);
-    }
-    BANDANA_RETURN_IF_ERROR(admittance.status);
-    call.caller_ = std::move(admittance.caller);
-  }
-  if (!slots_.Enter(call.rpc_.call_class)) {
-    call.retry_after_ = kOverloadPause;
-    return absl::ResourceExhaustedError("too many calls in flight");
-  }
-  call.admitted_ = true;
-  return absl::OkStatus();
 }
 
 void ApiCalls::NoteTooLarge(const Rpc& rpc, std::string_view model) {
   if (rpc.hushable && handlers_.HushesReports(model)) return;
-  if (options_.observer == nullptr) return;
-  options_.observer->OnCall(rpc, static_cast<int>(absl::StatusCode::kResourceExhausted),
-                            absl::ZeroDuration());
+  if (desk_.observer == nullptr) return;
+  desk_.observer->OnCall(rpc, static_cast<int>(absl::StatusCode::kResourceExhausted),
+                         absl::ZeroDuration());
 }
 
 void ApiCalls::Close() {
   Refuse();
   for (const CallDone& done : unfinished_->Close()) done(Unavailable("server is shutting down"));
-  while (slots_.in_flight() > 0) absl::SleepFor(absl::Milliseconds(1));
+  while (in_flight() > 0) absl::SleepFor(absl::Milliseconds(1));
 }
 
 std::uint64_t UnfinishedCalls::Add(CallDone done) {
@@ -83,27 +75,15 @@ std::vector<CallDone> UnfinishedCalls::Close() {
   return calls;
 }
 
-void ApiCall::SetHushed(bool hushed) {
-  if (hushed != hushed_) calls_.slots_.Hush(hushed ? 1 : -1);
-  hushed_ = hushed;
-}
-
-void ApiCall::Started() {
-  if (hushed_ || std::exchange(started_, true)) return;
-  if (CallObserver* const observer = calls_.options_.observer; observer != nullptr) {
-    observer->OnStart(rpc_, absl::FromChrono(std::chrono::steady_clock::now() - arrival_));
-  }
-}
-
 void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, const CallDone& done) {
-  if (hushed_ && !calls_.handlers_.HushesReports(exchange->model())) SetHushed(false);
-  Started();
-  if (absl::Status allowed = exchange->AllowModels(caller_); !allowed.ok()) return done(allowed);
+  taken_.Named(exchange->model());
+  taken_.Started(absl::FromChrono(TakenCall::Clock::now() - taken_.arrival()));
+  if (absl::Status allowed = exchange->AllowModels(caller()); !allowed.ok()) return done(allowed);
   const std::shared_ptr<UnfinishedCalls> unfinished = calls_.unfinished_;
   const std::uint64_t ticket = unfinished->Add(done);
   if (ticket == 0) return done(Unavailable("server is shutting down"));
   // The exchange belongs to the Finish: the handler may still write into it when the call is over.
-  exchange->Run(calls_.handlers_, caller_,
+  exchange->Run(calls_.handlers_, caller(),
                 [exchange, unfinished, ticket](const absl::Status& status) {
                   if (const CallDone waiting = unfinished->Take(ticket)) waiting(status);
                 });
@@ -112,28 +92,11 @@ void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, const CallDone& don
 CallEnd ApiCall::End(const absl::Status& status) {
   CallEnd end{.status = status, .request_id = "", .retry_after = retry_after_};
   if (std::exchange(ended_, true)) return end;
-  const absl::Duration duration = absl::FromChrono(std::chrono::steady_clock::now() - arrival_);
-  if (!hushed_) {
-    if (CallObserver* const observer = calls_.options_.observer; observer != nullptr) {
-      observer->OnCall(rpc_, status.raw_code(), duration);
-    }
-    if (calls_.options_.log != nullptr && HasLine(status.raw_code(), duration)) {
-      CallRecord record{.method = rpc_.method(),
-                        .caller = std::string(NameOf(caller_)),
-                        .status_code = status.raw_code(),
-                        .duration = duration,
-                        .request_id = NewRequestId(),
-                        .trace_id = trace_id_};
-      end.request_id = record.request_id;
-      calls_.options_.log->Write(record);
-    }
-  }
   if (absl::IsResourceExhausted(status) && end.retry_after == absl::ZeroDuration()) {
     end.retry_after = kOverloadPause;
   }
-  SetHushed(false);
-  // The last that touches what all calls share: Close waits for it.
-  if (std::exchange(admitted_, false)) calls_.slots_.Leave(rpc_.call_class);
+  end.request_id =
+      taken_.End(status.raw_code(), TakenCall::Clock::now(), [this] { return trace_id_; });
   return end;
 }
 

@@ -74,21 +74,20 @@ class ApiCalls {
   void NoteTooLarge(const Rpc& rpc, std::string_view model);
 
   Handlers& handlers() { return handlers_; }
-  int in_flight() const { return slots_.in_flight(); }
-  int shown_in_flight() const { return slots_.shown_in_flight(); }
+  int in_flight() const { return desk_.slots.in_flight(); }
+  int shown_in_flight() const { return desk_.slots.shown_in_flight(); }
   // Calls that come from now on are UNAVAILABLE.
-  void Refuse() { refusing_ = true; }
+  void Refuse() { desk_.refusing = true; }
   // Ends those that are still in flight with UNAVAILABLE, and waits until nobody is at one.
   void Close();
 
  private:
   friend class ApiCall;
-  absl::Status Admit(ApiCall& call, const HttpCall& http, const Credentials& credentials);
 
-  const Options options_;
   Handlers& handlers_;
-  CallSlots slots_;
-  std::atomic<bool> refusing_{false};
+  CallDesk desk_;
+  const ConductSink conduct_;
+  const bool tells_all_;
   const std::shared_ptr<UnfinishedCalls> unfinished_ = std::make_shared<UnfinishedCalls>();
 };
 
@@ -98,7 +97,7 @@ class ApiCall {
   // Whether it came in. Errors: UNAVAILABLE draining, those of Gatekeeper::Admit,
   // RESOURCE_EXHAUSTED too many calls are in flight.
   const absl::Status& status() const { return status_; }
-  const Caller& caller() const { return caller_; }
+  const Caller& caller() const { return taken_.caller(); }
 
   // Checks the models that the request names, and runs the handler. `done` is called once, on any
   // thread; it must hold the call. Requires that it came in.
@@ -109,20 +108,13 @@ class ApiCall {
 
  private:
   friend class ApiCalls;
-  ApiCall(ApiCalls& calls, const Rpc& rpc) : calls_(calls), rpc_(rpc) {}
-  void SetHushed(bool hushed);
-  void Started();
+  explicit ApiCall(ApiCalls& calls) : calls_(calls) {}
 
   ApiCalls& calls_;
-  const Rpc& rpc_;
-  const std::chrono::steady_clock::time_point arrival_ = std::chrono::steady_clock::now();
+  TakenCall taken_;
   absl::Status status_;
-  Caller caller_;
   absl::Duration retry_after_ = absl::ZeroDuration();
   std::string trace_id_;
-  bool admitted_ = false;
-  bool hushed_ = false;
-  bool started_ = false;
   bool ended_ = false;
 };
 

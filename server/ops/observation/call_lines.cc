@@ -17,12 +17,12 @@ void AppendWord(std::string& line, std::string_view key, std::string_view value)
   absl::StrAppend(&line, line.empty() ? "" : " ", ToAbsl(key), "=", ToAbsl(value));
 }
 
-void Log(absl::Time time, bool warn, const std::string& text) {
+}  // namespace
+
+void LogLine(absl::Time time, bool warn, const std::string& text) {
   spdlog::default_logger_raw()->log(absl::ToChronoTime(time), spdlog::source_loc{},
                                     warn ? spdlog::level::warn : spdlog::level::info, text);
 }
-
-}  // namespace
 
 std::string CallLine(const CallRecord& record) {
   std::string line;
@@ -40,7 +40,7 @@ std::string CallLine(const CallRecord& record) {
 void CallLines::Write(const CallRecord& record) {
   const bool server_fault =
       FaultOf(record.status_code) == Fault::kServer || record.duration >= kSlowCall;
-  if (record.admin) return Log(clock_.Now(), server_fault, "admin: " + CallLine(record));
+  if (record.admin) return say_(clock_.Now(), server_fault, "admin: " + CallLine(record));
   const std::lock_guard lock(mutex_);
   if (room_[server_fault] == 0) {
     ++dropped_;
@@ -60,8 +60,10 @@ void CallLines::Flush() {
     room_ = {kCallerFaultLinesMax, kServerFaultLinesMax};
     dropped = dropped_ - std::exchange(dropped_told_, dropped_);
   }
-  for (const Line& line : lines) Log(line.time, line.server_fault, line.text);
-  if (dropped > 0) spdlog::warn("call: {} further failed or slow calls without a line", dropped);
+  for (const Line& line : lines) say_(line.time, line.server_fault, line.text);
+  if (dropped == 0) return;
+  say_(clock_.Now(), /*warn=*/true,
+       absl::StrCat("call: ", dropped, " further failed or slow calls without a line"));
 }
 
 std::uint64_t CallLines::dropped() const {

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,12 +23,18 @@ inline constexpr int kCallerFaultLinesMax = 5;
 // spaces, empty ones left out. What may be in it: server/service/transport/call_log.h.
 std::string CallLine(const CallRecord& record);
 
+// Takes a line of a time; `warn`: somebody has to look at it.
+using SayLine = std::function<void(absl::Time time, bool warn, const std::string& text)>;
+// Into the server's log.
+void LogLine(absl::Time time, bool warn, const std::string& text);
+
 // Threads: all methods are safe. Calls of Admin are written at once; others are kept for Flush, so
 // that the threads that answer calls never wait for whoever reads the log.
 class CallLines final : public CallLog {
  public:
   // `clock` must outlive it.
-  explicit CallLines(const Clock& clock) : clock_(clock) {}
+  explicit CallLines(const Clock& clock, SayLine say = LogLine)
+      : clock_(clock), say_(std::move(say)) {}
 
   void Write(const CallRecord& record) override;
   // To be called about once per second.
@@ -42,6 +50,7 @@ class CallLines final : public CallLog {
   };
 
   const Clock& clock_;
+  const SayLine say_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Line> lines_;
   std::array<int, 2> room_ = {kCallerFaultLinesMax, kServerFaultLinesMax};

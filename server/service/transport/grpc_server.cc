@@ -58,15 +58,16 @@ class GrpcServerImpl final : public GrpcServer {
       : options_(options),
         handlers_(handlers),
         state_{
-            .slots = CallSlots(options.calls_in_flight_max),
+            .desk = {.slots = CallSlots(options.calls_in_flight_max),
+                     .gatekeeper = options.gatekeeper,
+                     .observer = options.observer,
+                     .log = options.log,
+                     .hushes =
+                         [this](std::string_view model) { return handlers_.HushesReports(model); }},
             .unread = {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
-            .gatekeeper = options.gatekeeper,
-            .observer = options.observer,
-            .log = options.log,
             .conduct = [this](const std::string& peer,
                               Conduct conduct) { listener_.Report(peer, conduct); },
-            .tells_all = options.credentials != nullptr,
-            .hushes = [this](std::string_view model) { return handlers_.HushesReports(model); }} {}
+            .tells_all = options.credentials != nullptr} {}
 
   ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
 
@@ -102,8 +103,8 @@ class GrpcServerImpl final : public GrpcServer {
 
   const std::string& address() const override { return listener_.address(); }
   ConnectionStats connections() const override { return listener_.stats(); }
-  int calls_in_flight() const override { return state_.slots.in_flight(); }
-  int calls_shown() const override { return state_.slots.shown_in_flight(); }
+  int calls_in_flight() const override { return state_.desk.slots.in_flight(); }
+  int calls_shown() const override { return state_.desk.slots.shown_in_flight(); }
   void Report(const std::string& grpc_peer, Conduct conduct) override {
     listener_.Report(grpc_peer, conduct);
   }
@@ -117,8 +118,9 @@ class GrpcServerImpl final : public GrpcServer {
     std::lock_guard lock(shutdown_mutex_);
     if (server_ == nullptr) return;
     SetDraining();
-    state_.refusing.store(true);
-    while (state_.slots.in_flight() > 0 && absl::Now() < deadline) absl::SleepFor(kPollInterval);
+    state_.desk.refusing.store(true);
+    while (state_.desk.slots.in_flight() > 0 && absl::Now() < deadline)
+      absl::SleepFor(kPollInterval);
     for (UnaryCall* call : state_.pending->Close()) {
       call->Finish(Unavailable("server is shutting down"), nullptr);
     }
@@ -146,8 +148,9 @@ class GrpcServerImpl final : public GrpcServer {
   // client retries. So let the clients see our UNAVAILABLE first.
   void AwaitQuiet(absl::Time deadline) const {
     std::int64_t refusals = -1;
-    while (absl::Now() < deadline && refusals != state_.refusals.load(std::memory_order_relaxed)) {
-      refusals = state_.refusals.load(std::memory_order_relaxed);
+    while (absl::Now() < deadline &&
+           refusals != state_.desk.refusals.load(std::memory_order_relaxed)) {
+      refusals = state_.desk.refusals.load(std::memory_order_relaxed);
       absl::SleepFor(kQuiet);
     }
   }

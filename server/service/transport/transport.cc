@@ -38,25 +38,6 @@ constexpr char kTooManyUnread[] = "too many answers wait for their readers";
 
 }  // namespace
 
-bool CallSlots::Enter(CallClass call_class) {
-  if (calls_.fetch_add(1, std::memory_order_relaxed) >= calls_max_) {
-    calls_.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-  }
-  if (call_class == CallClass::kReport &&
-      reports_.fetch_add(1, std::memory_order_relaxed) >= reports_max_) {
-    reports_.fetch_sub(1, std::memory_order_relaxed);
-    calls_.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-  }
-  return true;
-}
-
-void CallSlots::Leave(CallClass call_class) {
-  if (call_class == CallClass::kReport) reports_.fetch_sub(1, std::memory_order_relaxed);
-  calls_.fetch_sub(1, std::memory_order_release);
-}
-
 std::uint64_t PendingCalls::Add(UnaryCall* call) {
   std::lock_guard lock(mutex_);
   if (closed_) return 0;
@@ -112,10 +93,8 @@ void UnaryCall::Happened(bool ok) {
 }
 
 void UnaryCall::TakeIn() {
-  arrival_ = std::chrono::steady_clock::now();
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
-  caller_ = {};
-  SetHushed(port_.rpc.hushable && state().hushes(""));
+  taken_.TakeIn(state().desk, port_.rpc, "");
   if (state().tells_all) state().conduct(context_->peer(), Conduct::kArrived);
   if (TooLarge() || (port_.rpc.rule.scope != Scope::kOpen && !Admitted())) return;
   queue_.AddToBacklog(this, port_.rpc.call_class);
@@ -133,49 +112,19 @@ bool UnaryCall::TooLarge() {
 }
 
 bool UnaryCall::Admitted() {
-  if (state().refusing.load(std::memory_order_relaxed)) {
-    state().refusals.fetch_add(1, std::memory_order_relaxed);
-    Refuse(grpc::StatusCode::UNAVAILABLE, "server is draining", "");
-    return false;
+  const Admittance admittance = taken_.Admit(*context_);
+  if (admittance.status.ok()) return true;
+  if (absl::IsUnauthenticated(admittance.status)) {
+    state().conduct(context_->peer(), Conduct::kRefused);
   }
-  if (state().gatekeeper != nullptr) {
-    const Admittance admittance = state().gatekeeper->Admit(*context_, &port_.rpc.rule);
-    if (!admittance.status.ok()) {
-      if (absl::IsUnauthenticated(admittance.status))
-        state().conduct(context_->peer(), Conduct::kRefused);
-      const bool later = admittance.retry_after > absl::ZeroDuration();
-      Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
-             std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
-      return false;
-    }
-    caller_ = admittance.caller;
-  }
-  if (!state().slots.Enter(port_.rpc.call_class)) {
-    Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls in flight", kOverloadPushback);
-    return false;
-  }
-  admitted_ = true;
-  return true;
-}
-
-void UnaryCall::SetHushed(bool hushed) {
-  if (hushed != hushed_) state().slots.Hush(hushed ? 1 : -1);
-  hushed_ = hushed;
-}
-
-void UnaryCall::Named(std::string_view model) {
-  if (!hushed_ || state().hushes(model)) return;
-  SetHushed(false);
-  Started();
-}
-
-void UnaryCall::Started() {
-  if (CallObserver* observer = state().observer) observer->OnStart(port_.rpc, waited_);
+  const bool later = admittance.retry_after > absl::ZeroDuration();
+  Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
+         std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
+  return false;
 }
 
 void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
-  waited_ = absl::FromChrono(now - arrival_);
-  if (!hushed_) Started();
+  taken_.Started(absl::FromChrono(now - taken_.arrival()));
   if (context_->deadline() <= std::chrono::system_clock::now()) {
     return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
                   "deadline passed before the call was looked at", "");
@@ -220,33 +169,15 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* respo
 
 void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
   sent_ = std::chrono::steady_clock::now();
-  const absl::Duration duration = absl::FromChrono(sent_ - arrival_);
-  if (CallObserver* observer = state().observer; observer != nullptr && !hushed_) {
-    observer->OnCall(port_.rpc, status.error_code(), duration);
-  }
-  if (HasLine(status.error_code(), duration) && !hushed_) {
-    WriteLine(status.error_code(), duration);
-  }
-  if (std::exchange(admitted_, false)) state().slots.Leave(port_.rpc.call_class);
-  SetHushed(false);
+  const std::string request_id =
+      taken_.End(status.error_code(), sent_, [this] { return TraceIdOf(*context_); });
+  if (!request_id.empty()) context_->AddTrailingMetadata(kRequestIdKey, request_id);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
     responder_->Finish(*response, status, static_cast<Event*>(this));
   } else {
     responder_->FinishWithError(status, static_cast<Event*>(this));
   }
-}
-
-void UnaryCall::WriteLine(int status_code, absl::Duration duration) {
-  if (state().log == nullptr) return;
-  CallRecord record{.method = port_.rpc.method(),
-                    .caller = std::string(NameOf(caller_)),
-                    .status_code = status_code,
-                    .duration = duration,
-                    .request_id = NewRequestId(),
-                    .trace_id = TraceIdOf(*context_)};
-  context_->AddTrailingMetadata(kRequestIdKey, record.request_id);
-  state().log->Write(record);
 }
 
 Queue::~Queue() { Stop(); }

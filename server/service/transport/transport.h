@@ -27,11 +27,9 @@
 
 #include "absl/status/status.h"
 #include "common/base/limits.h"
-#include "server/service/access/gatekeeper.h"
 #include "server/service/connections/acceptor.h"
 #include "server/service/transport/aside.h"
-#include "server/service/transport/call_log.h"
-#include "server/service/transport/call_observer.h"
+#include "server/service/transport/taken_call.h"
 
 namespace bandana::server {
 
@@ -42,32 +40,6 @@ class Event {
 
  protected:
   ~Event() = default;
-};
-
-// Calls in flight, over all queues. Threads: safe.
-class CallSlots {
- public:
-  // `calls_max` >= 1. Report and Submit together get three quarters of it, at least 1: while the
-  // disk hangs, Select goes on.
-  explicit CallSlots(int calls_max)
-      : calls_max_(calls_max), reports_max_(calls_max - calls_max / 4) {}
-  // False when full; then Leave must not be called.
-  bool Enter(CallClass call_class);
-  void Leave(CallClass call_class);
-  // So many more of those that entered are not to be shown in metrics.
-  void Hush(int calls) { hushed_.fetch_add(calls, std::memory_order_relaxed); }
-  int in_flight() const { return calls_.load(std::memory_order_acquire); }
-  // What metrics may show.
-  int shown_in_flight() const {
-    return std::max(0, in_flight() - hushed_.load(std::memory_order_relaxed));
-  }
-
- private:
-  const int calls_max_;
-  const int reports_max_;
-  std::atomic<int> calls_{0};
-  std::atomic<int> reports_{0};
-  std::atomic<int> hushed_{0};
 };
 
 class UnaryCall;
@@ -101,22 +73,13 @@ struct UnreadLimits {
 // Told what calls do, by ServerContext::peer.
 using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
 
-// Handlers::HushesReports.
-using HushQuery = std::function<bool(std::string_view model)>;
-
 // What all queues and calls of a server share.
 struct TransportState {
-  CallSlots slots;
+  CallDesk desk;
   const UnreadLimits unread;
-  Gatekeeper* const gatekeeper;  // null: everybody may do everything
-  CallObserver* const observer;  // may be null
-  CallLog* const log;            // may be null
   const ConductSink conduct;
-  const bool tells_all;    // `conduct` also hears of calls that are not at fault
-  const HushQuery hushes;  // whether neither observer nor log hears of a call of a hushable rpc
+  const bool tells_all;  // `conduct` also hears of calls that are not at fault
   const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
-  std::atomic<bool> refusing{false};          // new calls are answered UNAVAILABLE
-  std::atomic<std::int64_t> refusals{0};      // so far
   std::atomic<bool> stopping{false};          // no call is posted anew
   std::atomic<std::int64_t> objects{0};       // call objects that gRPC will still give back
   std::atomic<std::int64_t> unsent_bytes{0};  // of answers that gRPC has not passed on
@@ -157,18 +120,18 @@ class UnaryCall final : public Event {
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
-  // The call has named its model: until then a hushable call is hushed where some model asks it.
-  void Named(std::string_view model);
+  // The call has named its model.
+  void Named(std::string_view model) { taken_.Named(model); }
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.
-  absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller_, model); }
+  absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller(), model); }
   // "" for a caller that is no principal.
   std::string_view caller_name() const {
-    return caller_.principal == nullptr ? std::string_view() : caller_.principal->name;
+    return caller().principal == nullptr ? std::string_view() : caller().principal->name;
   }
   // null: the caller may make any number of users known.
-  NewUserQuota* new_users() const { return caller_.new_users; }
+  NewUserQuota* new_users() const { return caller().new_users; }
   // Drops an answer that was not read within `patience`. Queue thread.
   void DropIfUnread(std::chrono::steady_clock::time_point now,
                     std::chrono::steady_clock::duration patience);
@@ -181,6 +144,7 @@ class UnaryCall final : public Event {
  private:
   enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
 
+  const Caller& caller() const { return taken_.caller(); }
   void TakeIn();
   // True when it was refused.
   bool TooLarge();
@@ -188,11 +152,6 @@ class UnaryCall final : public Event {
   bool Admitted();
   void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
   void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
-  void SetHushed(bool hushed);
-  // Tells that its work begins.
-  void Started();
-  // The call's line in the log, and its name for the caller.
-  void WriteLine(int status_code, absl::Duration duration);
 
   Queue& queue_;
   Port& port_;
@@ -200,13 +159,9 @@ class UnaryCall final : public Event {
   // the library.
   std::atomic<Stage> stage_{Stage::kIdle};
   friend class Queue;
-  bool admitted_ = false;
-  bool hushed_ = false;  // neither observer nor log hears of it
-  absl::Duration waited_;
-  Caller caller_;
+  TakenCall taken_;
   std::size_t slot_ = 0;           // in Queue::live_
   std::int64_t unsent_bytes_ = 0;  // of its answer
-  std::chrono::steady_clock::time_point arrival_;
   std::chrono::steady_clock::time_point sent_;
   std::optional<grpc::ServerContext> context_;
   std::optional<Responder> responder_;
