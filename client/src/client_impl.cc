@@ -21,18 +21,13 @@ BackoffOptions BackoffOf(const ClientOptions& options) {
   return {options.backoff_min, options.backoff_max};
 }
 
-std::string HashOf(const PublicSpec& spec) {
-  const Sha256Digest hash = spec.PolicyHash();
-  return std::string(AsChars(hash));
-}
-
 absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetime + kClockSkew; }
 
 Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options,
                               const ReportMessage& form) {
   return {.model = spec.name,
           .form = &form,
-          .policy_hash = HashOf(spec),
+          .policy_hash = PolicyHashOf(spec),
           .attempts = form.attempts(options.report_deadline, spec.token_lifetime),
           .backoff = BackoffOf(options),
           .in_flight_max = options.deliveries_in_flight_max,
@@ -41,7 +36,7 @@ Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& optio
 
 StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
   return {.model = spec.name,
-          .policy_hash = HashOf(spec),
+          .policy_hash = PolicyHashOf(spec),
           .deadline = options.report_deadline,
           .backoff = BackoffOf(options),
           .in_flight_max = options.deliveries_in_flight_max,
@@ -91,7 +86,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
   const absl::Status status = store.Run([&](Store::Transaction& transaction) {
     Tables& tables = transaction.tables;
     membership.policy = tables.AddPolicy({.model = spec.name,
-                                          .hash = HashOf(spec),
+                                          .hash = PolicyHashOf(spec),
                                           .epsilon = spec.epsilon.value,
                                           .delta = spec.delta.value});
     const auto policies = tables.PoliciesOf(spec.name);

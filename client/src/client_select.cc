@@ -57,7 +57,7 @@ absl::Status ClientImpl::MayHaveSlots() const {
 
 absl::Status ClientImpl::MaySelect(std::string_view user, int events) {
   BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
-  if (info_.local && events_max_ > 0 && store_->ledger().Exhausted(spec_.name, user)) {
+  if (events_max_ > 0 && store_->ledger().Exhausted(spec_.name, user)) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the user has no events left: events_per_user_max is ", events_max_));
   }
@@ -95,7 +95,7 @@ void ClientImpl::SelectSlotsAsync(std::string_view user, const Arms& arms, int s
   auto prepared = ranker_->PrepareSlots(user, arms, slots);
   if (!prepared.ok()) return done(prepared.status());
   const Wanted wanted = {.slots = slots};
-  if (!info_.local || events_max_ == 0) return Run(user, prepared, wanted, std::move(done));
+  if (events_max_ == 0) return Run(user, prepared, wanted, std::move(done));
   const std::string name(user);
   store_->Enqueue(
       [this, name, slots](Store::Transaction& transaction) {
@@ -171,6 +171,8 @@ void ClientImpl::Run(std::string_view user, const absl::StatusOr<Ranker::Run>& p
   (*prepared)([this, wanted, user = std::string(user),
                done = std::move(done)](absl::StatusOr<Ranking> ranking) {
     absl::Status status = ranking.status();
+    // The server has another model than the one that was agreed on, or says so.
+    if (status.code() == absl::StatusCode::kFailedPrecondition) base_->model.AskAgain();
     if (status.ok()) status = CheckShown(*ranking, wanted.shown);
     if (!status.ok()) {
       CancelSelect(wanted.events());

@@ -21,6 +21,8 @@ bandana_test(NAME arm_effects_test SRCS unit/arm_effects_test.cc DEPS ${client_d
 bandana_test(NAME client_context_test SRCS integration/client_context_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_counter_test SRCS integration/client_counter_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_window_test SRCS integration/client_window_test.cc DEPS ${client_deps} LABELS integration)
+bandana_test(NAME client_policy_change_test SRCS integration/client_policy_change_test.cc DEPS ${client_deps}
+  LABELS integration)
 bandana_test(NAME client_slots_test SRCS integration/client_slots_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_deferral_test SRCS integration/client_deferral_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_on_device_test SRCS integration/client_on_device_test.cc DEPS ${client_deps} LABELS integration)

@@ -326,10 +326,11 @@ TEST_F(ClientDeliveryTest, ChangedPolicyStopsTheClient) {
   FakeRecommender server(LocalSpec());
   const auto client = MustConnect(OptionsFor(server), OpenStore());
   const Selection early = SelectOne(*client);
+  const Selection late = SelectOne(*client);
   PublicSpec weaker = LocalSpec();
   weaker.epsilon = {8.0};
   server.SetSpec(weaker);
-  ASSERT_THAT(client->Report(SelectOne(*client), 1.0), IsOk());
+  ASSERT_THAT(client->Report(late, 1.0), IsOk());
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));
   EXPECT_EQ(client->Stats().reports_rejected, 1);
   ASSERT_TRUE(Eventually([&] { return !client->Select("u", Arms::Inline(kArms)).ok(); }));

@@ -121,6 +121,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
 
   grpc::Status Select(grpc::ServerContext* context, const v1::SelectRequest* request,
                       v1::SelectResponse* response) override {
+    if (auto status = CheckPolicy(*request); !status.ok()) return status;
     return WithFault(context, state_.select_faults, [&] { Rank(*request, *response); });
   }
 
@@ -128,7 +129,12 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
                            v1::BatchSelectResponse* response) override {
     return WithFault(context, state_.select_faults, [&] {
       for (const auto& decision : request->decisions()) {
-        Rank(decision, *response->add_results()->mutable_selection());
+        v1::SelectResult& result = *response->add_results();
+        if (decision.policy_hash() == state_.model.policy_hash()) {
+          Rank(decision, *result.mutable_selection());
+        } else {
+          result.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
+        }
       }
     });
   }
@@ -313,12 +319,12 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
   }
   static std::string NameOf(const v1::ContextReport& report) { return report.report_id(); }
 
-  grpc::Status CheckPolicy(const v1::SubmitRequest& request) {
+  template <typename Request>
+  grpc::Status CheckPolicy(const Request& request) {
     const std::lock_guard lock(state_.mutex);
     if (request.policy_hash() == state_.model.policy_hash()) return grpc::Status::OK;
     return {grpc::StatusCode::FAILED_PRECONDITION, "policy_hash differs"};
   }
-  grpc::Status CheckPolicy(const v1::ReportRequest&) { return grpc::Status::OK; }
 
   State& state_;
 };

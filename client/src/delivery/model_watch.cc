@@ -5,14 +5,23 @@
 
 namespace bandana::device {
 
-void ModelWatch::AskAgain() {
-  if (asking_.exchange(true)) return;
+void ModelWatch::AskAgain(std::function<void()> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    asking_.push_back(std::move(then));
+    if (asking_.size() > 1) return;
+  }
   v1::GetModelRequest request;
   request.set_model(options_.spec.name);
   transport_->GetModel(request, {.deadline = options_.deadline},
                        [this](const Answer& answer, v1::GetModelResponse& response) {
                          OnModel(answer, response);
-                         asking_ = false;
+                         std::vector<std::function<void()>> waiting;
+                         {
+                           const std::lock_guard lock(mutex_);
+                           waiting.swap(asking_);
+                         }
+                         for (const auto& then : waiting) then();
                        });
 }
 

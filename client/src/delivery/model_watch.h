@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "bandana/options.h"
@@ -31,8 +34,12 @@ class ModelWatch final : public ModelEpoch {
         epoch_(options_.epoch) {}
 
   std::uint64_t value() const override { return epoch_; }
-  // At most one question is under way.
-  void AskAgain() override;
+  void AskAgain() override {
+    AskAgain([] {});
+  }
+  // `then` runs once the answer is known, or is not to be had. At most one question is under way:
+  // who asks meanwhile hears of the same answer.
+  void AskAgain(std::function<void()> then);
 
  private:
   void OnModel(const Answer& answer, const v1::GetModelResponse& response);
@@ -41,7 +48,8 @@ class ModelWatch final : public ModelEpoch {
   Transport* const transport_;
   PendingReports* const pending_;
   std::atomic<std::uint64_t> epoch_;
-  std::atomic<bool> asking_{false};
+  std::mutex mutex_;
+  std::vector<std::function<void()>> asking_;  // none: no question is under way
 };
 
 }  // namespace bandana::device

@@ -76,7 +76,7 @@ void Outbox::Pump() {
       if (batch == nullptr) return;
       ++in_flight_;
     }
-    if (DropExpired(batch)) {
+    if (MayLeave(batch)) {
       Start(batch);
     } else {
       const std::lock_guard lock(mutex_);
@@ -109,6 +109,7 @@ void Outbox::Fill(Batch& batch) const {
       select.set_model(options_.model);
       select.set_user(report.user);
       select.set_top_k(1);
+      select.set_policy_hash(options_.policy_hash);
       UnpackArm(report.features, *select.mutable_arms()->mutable_inline_arms());
     } else {
       options_.form->add(report.report, batch.submit, batch.report);
@@ -117,6 +118,13 @@ void Outbox::Fill(Batch& batch) const {
   batch.submit.set_model(options_.model);
   batch.submit.set_policy_hash(options_.policy_hash);
   batch.report.set_model(options_.model);
+  batch.report.set_policy_hash(options_.policy_hash);
+}
+
+bool Outbox::MayLeave(const BatchPtr& batch) {
+  if (!options_.form->raw || !services_.pending->model_changed()) return DropExpired(batch);
+  for (const OutboundReport& report : batch->reports) Settle(report, Delivery::kRejected);
+  return false;
 }
 
 bool Outbox::DropExpired(const BatchPtr& batch) {
@@ -171,7 +179,12 @@ void Outbox::TakeResults(const BatchPtr& batch, const Answer& answer,
 }
 
 void Outbox::OnFailure(const BatchPtr& batch, const Answer& answer) {
-  if (answer.status.code() == absl::StatusCode::kFailedPrecondition) services_.model->AskAgain();
+  if (answer.status.code() != absl::StatusCode::kFailedPrecondition) return Decide(batch, answer);
+  // Whether anything of it may be sent again, the model says.
+  services_.model->AskAgain([this, batch, answer] { Decide(batch, answer); });
+}
+
+void Outbox::Decide(const BatchPtr& batch, const Answer& answer) {
   switch (VerdictOf(answer.status.code(), static_cast<int>(batch->reports.size()))) {
     case Verdict::kRetry:
       return Retry(batch, answer);
@@ -197,7 +210,7 @@ void Outbox::Retry(const BatchPtr& batch, const Answer& answer) {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
     }
-    if (!DropExpired(batch)) return FinishBatch();
+    if (!MayLeave(batch)) return FinishBatch();
     Start(batch);
   });
 }
@@ -233,6 +246,7 @@ void Outbox::OnTokens(const BatchPtr& batch, const Answer& answer,
       report.features.clear();
       with_token.push_back(std::move(report));
     } else if (code != absl::StatusCode::kOk && VerdictOf(code, 1) == Verdict::kReject) {
+      if (code == absl::StatusCode::kFailedPrecondition) services_.model->AskAgain();
       Settle(report, Delivery::kRejected);
     } else {
       again.push_back(std::move(report));

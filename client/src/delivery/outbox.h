@@ -73,6 +73,8 @@ class Outbox {
   void Pump();
   BatchPtr NextBatch();  // requires mutex_
   void Fill(Batch& batch) const;
+  // Settles what must not be sent any more; false when nothing is left of the batch.
+  bool MayLeave(const BatchPtr& batch);
   // Settles what has expired; false when nothing is left of the batch.
   bool DropExpired(const BatchPtr& batch);
   void Start(const BatchPtr& batch);
@@ -82,6 +84,7 @@ class Outbox {
   void TakeResults(const BatchPtr& batch, const Answer& answer,
                    const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results);
   void OnFailure(const BatchPtr& batch, const Answer& answer);
+  void Decide(const BatchPtr& batch, const Answer& answer);
   void Retry(const BatchPtr& batch, const Answer& answer);
   void PersistTokens(std::vector<OutboundReport> reports);
   void Settle(const OutboundReport& report, Delivery delivery);

@@ -55,7 +55,14 @@ void PendingReports::Inform(DecisionNumber number, Delivery delivery) {
 
 void PendingReports::Refuse(const absl::Status& status) {
   const std::lock_guard lock(mutex_);
-  if (refusal_.ok()) refusal_ = status;
+  if (!refusal_.ok()) return;
+  refusal_ = status;
+  model_changed_ = true;
+}
+
+bool PendingReports::model_changed() const {
+  const std::lock_guard lock(mutex_);
+  return model_changed_;
 }
 
 absl::Status PendingReports::refusal() const {
@@ -64,7 +71,10 @@ absl::Status PendingReports::refusal() const {
 }
 
 void PendingReports::Close() {
-  Refuse(Unavailable("the client is closing"));
+  {
+    const std::lock_guard lock(mutex_);
+    if (refusal_.ok()) refusal_ = Unavailable("the client is closing");
+  }
   slots_.Close();
 }
 

@@ -47,6 +47,9 @@ class PendingReports {
   // still delivered, open windows end without a report. The first status stands.
   void Refuse(const absl::Status& status);
   absl::Status refusal() const;
+  // Whether Refuse was called: a client that closes only refuses as well, and what is drawn of it
+  // waits for the next one.
+  bool model_changed() const;
   // Refuses, and turns away who waits for a place and who comes.
   void Close();
 
@@ -59,6 +62,7 @@ class PendingReports {
   std::condition_variable idle_;
   std::int64_t busy_ = 0;
   absl::Status refusal_;
+  bool model_changed_ = false;
   std::unordered_map<DecisionNumber, Done> waiters_;
 };
 

@@ -14,10 +14,13 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<EventMechanism>>;
 
-Made MakeRaw(const PublicSpec& spec) {
+Made MakeRaw(const PublicSpec& spec, const EventOwner& owner) {
   return std::make_unique<RawReports>(RawReports::Options{.clips = spec.made->mode().is_private,
                                                           .range = spec.reward_range,
                                                           .default_reward = spec.default_reward(),
+                                                          .model = spec.name,
+                                                          .policy = owner.policy,
+                                                          .events_max = owner.events_max,
                                                           .traits = {.form = &kOutcomeForm}});
 }
 
@@ -66,7 +69,7 @@ Made MakeContexts(const PublicSpec& spec, const EventOwner& owner) {
 
 Made MakeEventMechanism(const PublicSpec& spec, const EventOwner& owner) {
   const Mechanism& mechanism = *spec.made;
-  if (!mechanism.drawn_on_device()) return MakeRaw(spec);
+  if (!mechanism.drawn_on_device()) return MakeRaw(spec, owner);
   if (mechanism.contexts() != nullptr) return MakeContexts(spec, owner);
   if (mechanism.counter() != nullptr) return MakeCounter(spec, owner);
   return MakeRandomized(spec, owner);

@@ -5,6 +5,7 @@
 
 #include "client/src/privacy/features.h"
 #include "common/base/limits.h"
+#include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/design/mode.h"
 
@@ -116,6 +117,11 @@ Arms ArmsToRank(const PublicSpec& spec, const Arms& arms, std::vector<double>& f
   if (!ModeOf(spec.mode).hides_contexts || arms.form != Arms::Form::kInline) return arms;
   finite = ZerosForNonFinite(arms.features, spec.dimension);
   return Arms::Inline(finite);
+}
+
+std::string PolicyHashOf(const PublicSpec& spec) {
+  const Sha256Digest hash = spec.PolicyHash();
+  return std::string(AsChars(hash));
 }
 
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy) {

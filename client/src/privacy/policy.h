@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,9 @@ std::optional<absl::Duration> WindowHere(const PublicSpec& spec);
 // The arms as a model's are ranked. Where contexts are private no feature decides whether there is
 // an event: rows that are not finite are zeros. `finite`: holds them, and must outlive the result.
 Arms ArmsToRank(const PublicSpec& spec, const Arms& arms, std::vector<double>& finite);
+
+// The name of the configuration, 32 bytes, that goes with every request about decisions.
+std::string PolicyHashOf(const PublicSpec& spec);
 
 // The smaller of the model's and the application's bound; 0 = none.
 std::uint64_t EventsMax(const PublicSpec& spec, const PrivacyPolicy& policy);

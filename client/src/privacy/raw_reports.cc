@@ -20,6 +20,19 @@ SecretBytes RawReports::Hold(std::optional<double> reward,
   return SecretBytes(std::move(bytes));
 }
 
+absl::Status RawReports::Debit(Store::Transaction& transaction, const std::string& user,
+                               int events) const {
+  if (options_.events_max == 0) return absl::OkStatus();
+  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
+                                  static_cast<std::uint64_t>(events));
+}
+
+absl::Status RawReports::MayDebit(Store::Transaction& transaction, const std::string& user,
+                                  int events) const {
+  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
+                                     static_cast<std::uint64_t>(events));
+}
+
 absl::StatusOr<device::Release> RawReports::Release(Store::Transaction& transaction, ReportRow& row,
                                                     const SecretBytes& held,
                                                     const Draw& draw) const {
@@ -27,6 +40,11 @@ absl::StatusOr<device::Release> RawReports::Release(Store::Transaction& transact
   ByteReader reader(held.get());
   const double reward = reader.F64();
   if (!reader.ok()) return Internal("a held reward has a wrong length");
+  if (draw.payment == Payment::kBlock && options_.events_max > 0) {
+    BANDANA_ASSIGN_OR_RETURN(const Ledger::Grant grant,
+                             transaction.ledger.Take(transaction.tables, AccountOf(row.user)));
+    if (grant == Ledger::Grant::kAfterCommit) return device::Release::kAfterCommit;
+  }
   row.report = OutcomeBytes(row.token, row.opening.shown,
                             std::isnan(reward) ? std::nullopt : std::optional(reward));
   FinishRow(transaction.tables, row, draw.forget_at);

@@ -1,7 +1,12 @@
 // Events of models whose server may see rewards: nothing is drawn on the device.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "client/src/privacy/event_mechanism.h"
+#include "client/src/store/ledger.h"
 
 namespace bandana::device {
 
@@ -15,6 +20,9 @@ class RawReports final : public EventMechanism {
     bool clips = false;
     RewardRange range;
     double default_reward = 0;
+    std::string model;
+    PolicyId policy = 0;
+    std::uint64_t events_max = 0;  // of one user, 0 = no bound, and nothing is counted
     EventTraits traits;
   };
   explicit RawReports(const Options& options) : options_(options) {}
@@ -22,16 +30,19 @@ class RawReports final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction&, const std::string&, int) const override {
-    return absl::OkStatus();
-  }
-  absl::Status MayDebit(Store::Transaction&, const std::string&, int) const override {
-    return absl::OkStatus();
-  }
+  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
+                     int events) const override;
+  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+                        int events) const override;
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
+  // An event costs the device no privacy: the server adds the noise. It is only counted.
+  Account AccountOf(const std::string& user) const {
+    return {options_.model, options_.policy, user, options_.events_max, 0};
+  }
+
   const Options options_;
 };
 

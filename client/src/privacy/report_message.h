@@ -34,6 +34,8 @@ struct ReportMessage {
   Attempts (*attempts)(absl::Duration deadline, absl::Duration token_lifetime) = nullptr;
   // Without a token: the server knows a report again by its id, for a token's lifetime.
   bool by_id = false;
+  // Holds the reward as it is: once the model is another one than agreed on, none is sent.
+  bool raw = false;
   // Adds one to the request of its call; the other is not touched.
   void (*add)(std::string_view report, v1::SubmitRequest& submit,
               v1::ReportRequest& outcomes) = nullptr;

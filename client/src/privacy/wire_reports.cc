@@ -98,6 +98,7 @@ const ReportMessage kPerturbedForm = {.send = BySubmit,
                                       .with_token = ReplaceToken<v1::PerturbedReport>};
 const ReportMessage kOutcomeForm = {.send = ByReport,
                                     .attempts = UntilAnswered,
+                                    .raw = true,
                                     .add = AddOutcome,
                                     .with_token = ReplaceToken<v1::Outcome>};
 const ReportMessage kContextForm = {

@@ -116,6 +116,7 @@ class ServerRanker : public Ranker {
  public:
   ServerRanker(Options options, Transport* transport, Scheduler* scheduler)
       : options_(std::move(options)),
+        policy_hash_(PolicyHashOf(spec())),
         transport_(transport),
         selector_({.dimension = spec().dimension,
                    .range = options_.traits.windows_in,
@@ -160,12 +161,14 @@ class ServerRanker : public Ranker {
 
  private:
   Run Asking(v1::SelectRequest request) {
+    request.set_policy_hash(policy_hash_);
     return [this, request = std::move(request)](Ranked done) mutable {
       selector_.Select(std::move(request), std::move(done));
     };
   }
 
   const Options options_;
+  const std::string policy_hash_;
   Transport* const transport_;
   Selector selector_;
   PosteriorCache posteriors_;
