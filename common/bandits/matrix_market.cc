@@ -8,25 +8,18 @@
 #include "common/bandits/graph.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r\v\f";
+constexpr std::string_view kBlank = " \t";
 
-// Hands out the lines of a text and remembers the number of the last one, from 1.
 class Lines {
  public:
-  explicit Lines(std::string_view text) : rest_(text) {}
+  explicit Lines(TextLines lines) : lines_(lines) {}
 
-  bool Next(std::string_view& line) {
-    if (rest_.empty()) return false;
-    const std::size_t end = rest_.find('\n');
-    line = rest_.substr(0, end);
-    rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
-    ++number_;
-    return true;
-  }
+  bool Next(std::string_view& line) { return lines_.Next(line); }
   // The next line that is neither blank nor a comment.
   bool NextData(std::string_view& line) {
     while (Next(line)) {
@@ -37,12 +30,11 @@ class Lines {
   }
   template <typename... Args>
   absl::Status Error(const Args&... args) const {
-    return InvalidArgument("graph line ", number_, ": ", args...);
+    return InvalidArgument("graph line ", lines_.number(), ": ", args...);
   }
 
  private:
-  std::string_view rest_;
-  int number_ = 0;
+  TextLines lines_;
 };
 
 std::string_view TakeWord(std::string_view& line) {
@@ -125,7 +117,9 @@ void AppendNumber(double value, std::string& out) {
 }  // namespace
 
 absl::StatusOr<Graph> ParseMatrixMarket(std::string_view text, Graph::Kind kind) {
-  Lines lines(text);
+  const absl::StatusOr<TextLines> plain = TextLines::Of(text);
+  if (!plain.ok()) return Annotate(plain.status(), "graph");
+  Lines lines(*plain);
   bool symmetric = false;
   BANDANA_RETURN_IF_ERROR(ParseBanner(lines, symmetric));
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
-#include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana {
 namespace {
@@ -29,7 +29,7 @@ absl::Status CheckMode(const std::string& path) {
 
 absl::StatusOr<std::string> ReadPrivateFile(const std::string& path, std::uint64_t bytes_max) {
   BANDANA_RETURN_IF_ERROR(CheckMode(path));
-  return ReadFile(path, bytes_max);
+  return ReadTextFile(path, bytes_max);
 }
 
 FileVersion VersionOf(const std::string& path) {

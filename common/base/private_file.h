@@ -8,11 +8,11 @@
 
 namespace bandana {
 
-// Reads a file that only its owner may read: permission bits 0600 or fewer. A file that root owns
-// may have 0640, which is how secrets are mounted for a service that is not root. Errors: NOT_FOUND
-// no such file; FAILED_PRECONDITION others may read it, or it is no regular file;
-// RESOURCE_EXHAUSTED larger than bytes_max; UNAVAILABLE any other I/O error. No message quotes the
-// content.
+// ReadTextFile of a file that only its owner may read: permission bits 0600 or fewer. A file that
+// root owns may have 0640, which is how secrets are mounted for a service that is not root. Errors:
+// NOT_FOUND no such file; INVALID_ARGUMENT another encoding; FAILED_PRECONDITION others may read
+// it, or it is no regular file; RESOURCE_EXHAUSTED larger than bytes_max; UNAVAILABLE any other I/O
+// error. No message quotes the content.
 absl::StatusOr<std::string> ReadPrivateFile(const std::string& path, std::uint64_t bytes_max);
 
 // Differs when a file was replaced or rewritten.

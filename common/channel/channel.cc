@@ -3,8 +3,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "common/base/address.h"
-#include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana {
 namespace {
@@ -32,13 +32,13 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
     const ChannelSecurity& security) {
   if (security.ca_file.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
-  BANDANA_ASSIGN_OR_RETURN(options.pem_root_certs, ReadFile(security.ca_file, kPemBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(options.pem_root_certs, ReadTextFile(security.ca_file, kPemBytesMax));
   if (options.pem_root_certs.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
     return InvalidArgument(security.ca_file, " holds no PEM certificate");
   }
   if (!security.certificate_file.empty()) {
     BANDANA_ASSIGN_OR_RETURN(options.pem_cert_chain,
-                             ReadFile(security.certificate_file, kPemBytesMax));
+                             ReadTextFile(security.certificate_file, kPemBytesMax));
     BANDANA_ASSIGN_OR_RETURN(options.pem_private_key,
                              ReadPrivateFile(security.private_key_file, kPemBytesMax));
   }

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/text.h"
 #include "common/features/fields.h"
 
 namespace bandana {
@@ -59,9 +60,7 @@ void CheckValues(const std::vector<std::string>& values, Below& below) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& value = values[i];
     const std::string place = absl::StrCat("values[", i, "]");
-    const bool control = std::any_of(value.begin(), value.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
+    const bool control = std::any_of(value.begin(), value.end(), IsControl);
     if (value.empty() || value.size() > kFeatureValueBytesMax || control) {
       below.Add(place,
                 absl::StrCat("must have 1 to ", kFeatureValueBytesMax,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "nlohmann/json.hpp"
 
 namespace bandana {
@@ -73,12 +74,14 @@ class Checker {
 }  // namespace
 
 absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
+  BANDANA_ASSIGN_OR_RETURN(text, WithoutMark(text));
   Checker checker(limits);
   if (Json::sax_parse(text.begin(), text.end(), &checker)) return absl::OkStatus();
   return checker.status();
 }
 
 absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
+  BANDANA_ASSIGN_OR_RETURN(text, WithoutMark(text));
   BANDANA_RETURN_IF_ERROR(CheckJson(text, limits));
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }

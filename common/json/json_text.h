@@ -14,9 +14,9 @@ struct JsonLimits {
   bool unique_keys = false;  // refuse an object that has a key twice; else the last one counts
 };
 
-// Whether the text is one JSON value: UTF-8 (bytes that are none are refused), no number beyond
-// double, nothing after it. Errors: INVALID_ARGUMENT with the place, in bytes from the start. No
-// message quotes the text.
+// Whether the text is one JSON value: UTF-8 (bytes that are none are refused; a byte order mark
+// before it is skipped), no number beyond double, nothing after it. Errors: INVALID_ARGUMENT with
+// the place, in bytes from the start. No message quotes the text.
 absl::Status CheckJson(std::string_view text, const JsonLimits& limits = {});
 
 // The value. Errors: those of CheckJson.

@@ -7,18 +7,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/group_names.h"
 
 namespace bandana {
 namespace {
-
-// Takes the part of `rest` before `separator`; all of it when there is none.
-std::string_view TakeField(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view field = rest.substr(0, end);
-  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  return field;
-}
 
 template <typename Number>
 bool ParseNumber(std::string_view text, Number& value) {
@@ -113,9 +106,9 @@ absl::StatusOr<std::vector<TsvArm>> ParseArmsTsv(std::string_view text, int dime
                                                  std::uint64_t arms_max) {
   std::vector<TsvArm> arms;
   absl::flat_hash_set<std::uint32_t> ids;
-  for (int number = 1; !text.empty(); ++number) {
-    std::string_view line = TakeField(text, '\n');
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  BANDANA_ASSIGN_OR_RETURN(TextLines lines, TextLines::Of(text));
+  for (std::string_view line; lines.Next(line);) {
+    const std::uint64_t number = lines.number();
     if (line.empty() || line.starts_with('#') || (number == 1 && line.starts_with("id\t"))) {
       continue;
     }

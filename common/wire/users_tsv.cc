@@ -9,20 +9,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/group_names.h"
 
 namespace bandana {
 namespace {
 
 using Cells = std::vector<std::string_view>;
-
-std::string_view TakeLine(std::string_view& text) {
-  const std::size_t newline = text.find('\n');
-  std::string_view line = text.substr(0, newline);
-  text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
 
 void SplitCells(std::string_view line, Cells& cells) {
   cells.clear();
@@ -77,34 +70,43 @@ absl::StatusOr<Columns> ParseHeader(const Cells& names) {
   return columns;
 }
 
-absl::StatusOr<Columns> ParseColumns(std::string_view first_line) {
-  if (!IsHeader(first_line)) return Columns();
-  Cells names;
-  SplitCells(first_line, names);
-  return ParseHeader(names);
+struct Table {
+  Columns columns;
+  Cells names;      // the first line's cells
+  TextLines lines;  // with the users
+};
+
+absl::StatusOr<Table> ParseTable(std::string_view text) {
+  BANDANA_ASSIGN_OR_RETURN(TextLines all, TextLines::Of(text));
+  TextLines rest = all;
+  std::string_view first;
+  rest.Next(first);
+  Table table{.columns = {}, .names = {}, .lines = all};
+  SplitCells(first, table.names);
+  if (!IsHeader(first)) return table;
+  absl::StatusOr<Columns> columns = ParseHeader(table.names);
+  if (!columns.ok()) return Annotate(columns.status(), "line 1");
+  table.columns = *std::move(columns);
+  table.lines = rest;
+  return table;
 }
 
-// Calls `row` with the columns and each line's cells, as many as there are columns.
+// Calls `row` with each line's cells, as many as there are columns.
 template <typename Row>
-absl::Status ForEachRow(std::string_view text, const Columns& columns, Row row) {
+absl::Status ForEachRow(const Table& table, Row row) {
   Cells cells;
-  std::uint64_t number = 0;
-  if (columns.header) {
-    TakeLine(text);
-    ++number;
-  }
-  while (!text.empty()) {
-    SplitCells(TakeLine(text), cells);
-    ++number;
+  TextLines lines = table.lines;
+  for (std::string_view line; lines.Next(line);) {
+    SplitCells(line, cells);
     absl::Status status;
-    if (cells.size() == columns.count) {
+    if (cells.size() == table.columns.count) {
       status = row(cells);
-    } else if (columns.header) {
-      status = InvalidArgument(cells.size(), " cells, the header names ", columns.count);
+    } else if (table.columns.header) {
+      status = InvalidArgument(cells.size(), " cells, the header names ", table.columns.count);
     } else {
       status = InvalidArgument("expected user id, tab, node number");
     }
-    BANDANA_RETURN_IF_ERROR(Annotate(status, absl::StrCat("line ", number)));
+    BANDANA_RETURN_IF_ERROR(Annotate(status, absl::StrCat("line ", lines.number())));
   }
   return absl::OkStatus();
 }
@@ -201,17 +203,16 @@ absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMap
 }
 
 absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes) {
-  std::string_view rest = text;
-  const absl::StatusOr<Columns> columns = ParseColumns(TakeLine(rest));
-  if (!columns.ok()) return Annotate(columns.status(), "line 1");
-  if (!columns->node) return InvalidArgument("line 1: a graph's users need the column `node`");
+  BANDANA_ASSIGN_OR_RETURN(const Table table, ParseTable(text));
+  const Columns& columns = table.columns;
+  if (!columns.node) return InvalidArgument("line 1: a graph's users need the column `node`");
   UserMapping users;
   absl::flat_hash_set<std::string_view> without_node;
-  BANDANA_RETURN_IF_ERROR(ForEachRow(text, *columns, [&](const Cells& cells) -> absl::Status {
+  BANDANA_RETURN_IF_ERROR(ForEachRow(table, [&](const Cells& cells) -> absl::Status {
     const std::string_view id = cells[0];
-    const std::string_view cell = cells[*columns->node];
+    const std::string_view cell = cells[*columns.node];
     if (without_node.contains(id)) return SeenBefore();
-    if (columns->header && IsNone(cell)) {
+    if (columns.header && IsNone(cell)) {
       if (users.contains(std::string(id))) return SeenBefore();
       without_node.insert(id);
       return CheckUserId(id);
@@ -234,15 +235,9 @@ absl::Status CheckDeclared(const UserGroups& users, const std::vector<std::strin
 }
 
 absl::StatusOr<UserGroups> ParseUserGroupsTsv(std::string_view text, std::uint64_t users_max) {
-  std::string_view rest = text;
-  const std::string_view first_line = TakeLine(rest);
-  const absl::StatusOr<Columns> columns = ParseColumns(first_line);
-  if (!columns.ok()) return Annotate(columns.status(), "line 1");
-  Cells names;
-  SplitCells(first_line, names);
-  GroupsReader reader(*columns, names, users_max);
-  BANDANA_RETURN_IF_ERROR(
-      ForEachRow(text, *columns, [&](const Cells& cells) { return reader.Add(cells); }));
+  BANDANA_ASSIGN_OR_RETURN(const Table table, ParseTable(text));
+  GroupsReader reader(table.columns, table.names, users_max);
+  BANDANA_RETURN_IF_ERROR(ForEachRow(table, [&](const Cells& cells) { return reader.Add(cells); }));
   return reader.Take();
 }
 

@@ -15,11 +15,11 @@
 
 namespace bandana {
 
-// Lines end in \n or \r\n; no empty lines. Two forms. Without header: user id, tab, decimal node
-// number. With header: the first line starts with `user`, a tab, and names the columns: `user`, at
-// most one `node`, all others are groups (common/wire/group_names.h); a cell that is empty or `-`
-// stands for none. A first line of `user`, a tab and a decimal number is no header: that is a
-// user's id.
+// PlainText (common/base/text.h); no empty lines. Two forms. Without header: user id, tab, decimal
+// node number. With header: the first line starts with `user`, a tab, and names the columns:
+// `user`, at most one `node`, all others are groups (common/wire/group_names.h); a cell that is
+// empty or `-` stands for none. A first line of `user`, a tab and a decimal number is no header:
+// that is a user's id.
 
 using UserMapping = std::unordered_map<std::string, int>;
 

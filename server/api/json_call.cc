@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/json/json_text.h"
 #include "nlohmann/json.hpp"
 
@@ -66,6 +67,7 @@ std::string_view InsteadOf(std::string_view number) {
 }  // namespace
 
 absl::Status FromJson(std::string_view text, google::protobuf::Message& message) {
+  BANDANA_ASSIGN_OR_RETURN(text, WithoutMark(text));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(CheckJson(text, {.depth_max = kJsonDepthMax}));
   const util::Status parsed =

@@ -7,6 +7,7 @@
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana::server {
 namespace {
@@ -41,7 +42,7 @@ absl::StatusOr<std::unique_ptr<Peers>> Peers::Open(const ServerSpec& spec, const
   OwnerChannels::Options owners;
   BANDANA_ASSIGN_OR_RETURN(owners.token, PeerToken(own));
   if (!own.ca_file.empty()) {
-    BANDANA_ASSIGN_OR_RETURN(owners.ca_pem, ReadFile(own.ca_file, kPemBytesMax));
+    BANDANA_ASSIGN_OR_RETURN(owners.ca_pem, ReadTextFile(own.ca_file, kPemBytesMax));
     if (owners.ca_pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
       return InvalidArgument("peers.ca_file: ", own.ca_file, " holds no PEM certificate");
     }

@@ -6,3 +6,4 @@ bandana_test(NAME temp_file_test SRCS unit/temp_file_test.cc DEPS bandana::base 
 bandana_test(NAME sha256_test SRCS unit/sha256_test.cc DEPS bandana::base)
 bandana_test(NAME status_test SRCS unit/status_test.cc DEPS bandana::base)
 bandana_test(NAME sqlite_test SRCS unit/sqlite_test.cc DEPS bandana::sqlite bandana::test_support SQLite::SQLite3)
+bandana_test(NAME text_test SRCS unit/text_test.cc DEPS bandana::base bandana::test_support)

@@ -309,6 +309,20 @@ TEST(ArmStoreTest, KeepsNames) {
   }
 }
 
+// Former versions took texts from files as they were; answers with such bytes cannot be read.
+TEST(ArmStoreTest, TextsThatAreNoUtf8AreReadEscaped) {
+  const testing::TempDir folder;
+  auto store = *server::ArmStore::Open(folder.File("arms.sqlite"));
+  CatalogueArm arm{.id = 7, .features = {1}, .tags = {"caf\xE9", "caf\xE8", "ok"}};
+  arm.name = "caf\xE9";
+  ASSERT_THAT(store.Put({&arm, 1}), IsOk());
+  const auto arms = store.Load();
+  ASSERT_THAT(arms, IsOk());
+  ASSERT_EQ(arms->size(), 1u);
+  EXPECT_THAT((*arms)[0].tags, ElementsAre("caf\\xe9", "caf\\xe8", "ok"));
+  EXPECT_EQ((*arms)[0].name, "caf\\xe9");
+}
+
 TEST(ArmStoreTest, KeepsGroupsAndCountsArms) {
   const TempDir folder;
   const std::string path = folder.File("arms.sqlite");

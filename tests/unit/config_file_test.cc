@@ -76,6 +76,17 @@ TEST(ParseConfig, AliasesStandForModelsOfTheFile) {
   EXPECT_THAT(mistake("aliases { name: 'f' }"), HasSubstr("aliases[0].shares: must be 1 to 16"));
 }
 
+TEST(ParseConfig, TakesAByteOrderMarkAndRefusesWhatIsNoUtf8) {
+  ASSERT_TRUE(Parse("\xEF\xBB\xBF" + std::string(kModel)).spec);
+  const ConfigResult latin1 = Parse(std::string(kModel) + "data_dir: 'caf\xE9'");
+  EXPECT_THAT(Places(latin1), ElementsAre("2:15 "));
+  EXPECT_THAT(latin1.mistakes[0].message, HasSubstr("the byte 0xe9 is no UTF-8"));
+  const ConfigResult utf16 = Parse("\xFF\xFEm");
+  EXPECT_THAT(Places(utf16), ElementsAre("1:1 "));
+  EXPECT_THAT(utf16.mistakes[0].message, HasSubstr("UTF-16"));
+  EXPECT_THAT(Places(Parse(std::string("data_dir: 'a\0b'", 16))), ElementsAre("1:13 "));
+}
+
 TEST(ParseConfig, AnEmptyFileIsAServerWithDefaults) {
   const ConfigResult result = Parse("");
   ASSERT_TRUE(result.spec);

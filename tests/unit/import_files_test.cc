@@ -172,6 +172,10 @@ TEST(HetrecFiles, RefusesOneSidedRepeatedAndOwnFriends) {
 TEST(HetrecFiles, TurnsLatin1TagsIntoUtf8) {
   EXPECT_THAT(ParseTags("tagID\ttagValue\r\n1\tmetal\r\n7\tbj\xF6rk \xFF\x80\r\n", "f"),
               IsOkAndHolds(ElementsAre(Pair(1, "metal"), Pair(7, "björk ÿ\xC2\x80"))));
+  // Saved anew by an editor that puts a mark before UTF-8.
+  EXPECT_THAT(ParseTags("\xEF\xBB\xBFtagID\ttagValue\n7\tbj\xC3\xB6rk\n", "f"),
+              IsOkAndHolds(ElementsAre(Pair(7, "bj\xC3\xB6rk"))));
+  EXPECT_THAT(ParseTags("\xFF\xFEt", "f"), StatusIs(kInvalid, "f:1: the text is UTF-16"));
   EXPECT_THAT(ParseTags("tagID\ttagValue\n1\ta\n1\tb\n", "f"), StatusIs(kInvalid, "f:3: "));
 }
 

@@ -81,6 +81,25 @@ std::string Cliques(int groups, int size) {
   return text;
 }
 
+TEST(EdgeList, IdsAreUtf8AndAMarkIsNoPartOfThem) {
+  for (const std::size_t step : {1, 2, 1000}) {
+    const auto edges = Edges(
+        "\xEF\xBB\xBF"
+        "ann bea\nann caf\xC3\xA9\n",
+        step);
+    ASSERT_THAT(edges, IsOk());
+    EXPECT_THAT(edges->users, ::testing::ElementsAre("ann", "bea", "caf\xC3\xA9"));
+    EXPECT_THAT(Edges("ann bea\nann caf\xE9\n", step),
+                StatusIs(absl::StatusCode::kInvalidArgument, "line 2, byte 8: the byte 0xe9"));
+    EXPECT_THAT(Edges(std::string("ann b\0a\n", 8), step),
+                StatusIs(absl::StatusCode::kInvalidArgument, "line 1, byte 6: a byte 0"));
+    EXPECT_THAT(Edges("\xFF\xFE"
+                      "a\n",
+                      step),
+                StatusIs(absl::StatusCode::kInvalidArgument, "line 1, byte 1: the text is UTF-16"));
+  }
+}
+
 TEST(ReadText, UnpacksBySuffix) {
   const testing::TempDir folder;
   const std::string text = Cliques(30, 30);  // more than a block of the unpacker

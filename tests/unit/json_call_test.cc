@@ -23,6 +23,13 @@ absl::Status Read(const std::string& text) {
   return FromJson(text, request);
 }
 
+TEST(JsonCall, SkipsAByteOrderMarkAndNamesAnotherEncoding) {
+  EXPECT_THAT(Read("\xEF\xBB\xBF{\"user\": \"ann\"}"), IsOk());
+  EXPECT_THAT(Read("\xEF\xBB\xBF"), IsOk());
+  EXPECT_THAT(Read(std::string("\xFF\xFE{\0}\0", 6)),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the text is UTF-16"));
+}
+
 TEST(JsonCall, TakesBothSpellingsOfNames) {
   v1::SelectRequest request;
   ASSERT_THAT(FromJson(R"({"user":"ann","topK":2,"arms":{"inline_arms":{"features":[1,0,0.5]}},)"

@@ -324,6 +324,32 @@ TEST_F(UserTableTest, ReadsItsFileWhenItIsNew) {
   EXPECT_THAT(Open(), Not(IsOk()));
 }
 
+// Former versions took ids from files as they were. A page of them is no end of the list.
+TEST_F(UserTableTest, IdsThatAreNoUtf8AreNotListed) {
+  {
+    auto store = *UserStore::Open(path());
+    const std::vector<std::string_view> values(spec_.effects->user_groups.size(), "");
+    const auto all = [&](UserStore::Take take) -> absl::Status {
+      for (const char* id : {"ann", "caf\xE8", "caf\xE9", "caf\xFF", "zoe"}) {
+        BANDANA_RETURN_IF_ERROR(take(id, values));
+      }
+      return absl::OkStatus();
+    };
+    ASSERT_THAT(store.Put(all, Sha256Digest{}), IsOk());
+  }
+  auto table = *Open();
+  std::vector<std::string> listed;
+  for (std::string after;;) {
+    const auto page = table->List(after, 1);
+    ASSERT_THAT(page, IsOk());
+    if (page->empty()) break;
+    after = page->back().id();
+    listed.push_back(after);
+    ASSERT_LE(listed.size(), 2u);
+  }
+  EXPECT_THAT(listed, ElementsAre("ann", "zoe"));
+}
+
 TEST_F(UserTableTest, ModelsWithoutGroupsHaveNoTable) {
   spec_.effects->user_groups.clear();
   const auto alone = *Open();

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/design/field_checks.h"
+#include "common/wire/arms_tsv.h"
 #include "common/wire/graph_proto.h"
 #include "common/wire/group_names.h"
 #include "common/wire/users_tsv.h"
@@ -109,12 +110,63 @@ TEST(ParseUserGroupsTsv, NamesTheLineOfEachMistake) {
   EXPECT_THAT(
       parse(header + "ann\t" + std::string(65, 'x')),
       StatusIs(kInvalid, "line 2: plan: the value of a group must have 1 to 64 bytes, got"));
-  EXPECT_THAT(parse(header + "ann\ta\rb"), StatusIs(kInvalid, "without control characters"));
+  EXPECT_THAT(parse(header + "ann\ta\rb"), StatusIs(kInvalid, "line 2, field 2, byte 6: a carri"));
   EXPECT_THAT(parse(header + "ann\tx\nann\ty"), StatusIs(kInvalid, "line 3: a user id that"));
   EXPECT_THAT(parse(header + "a\tx\nb\ty\nc\ty"),
               StatusIs(kInvalid, "line 4: more than users_max"));
   EXPECT_THAT(parse("user\tnode\nann\tx"),
               StatusIs(kInvalid, "line 2: the node must be a decimal"));
+}
+
+// With and without the mark that editors put before UTF-8 the header is one, and ids are the same.
+TEST(UsersTsv, AByteOrderMarkIsNoPartOfTheFirstId) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_THAT(ParseUsersTsv(mark + "ann\t0\n", 2), IsOkAndHolds(ElementsAre(Pair("ann", 0))));
+  EXPECT_THAT(ParseUsersTsv(mark + "user\tnode\nann\t0\n", 2),
+              IsOkAndHolds(ElementsAre(Pair("ann", 0))));
+  const std::string text = mark + "user\tplan\nann\tfree\n";
+  const auto groups = ParseUserGroupsTsv(text, 2);
+  ASSERT_THAT(groups, IsOk());
+  EXPECT_THAT(groups->ids, ElementsAre("ann"));
+  EXPECT_THAT(groups->names, ElementsAre("plan"));
+}
+
+TEST(UsersTsv, RefusesIdsThatNoCallCouldName) {
+  for (const std::string id : {"caf\xE9", "\xFF\xFE", "a\x1B[2J", "\xED\xA0\x80"}) {
+    const std::string text = "ann\t0\n" + id + "\t1\n";
+    EXPECT_THAT(ParseUsersTsv(text, 2), StatusIs(kInvalid, "line 2, field 1, byte ")) << id;
+    EXPECT_THAT(ParseUserGroupsTsv(text, 2), StatusIs(kInvalid, "line 2, field 1, byte ")) << id;
+  }
+  EXPECT_THAT(ParseUsersTsv(std::string("a\0b\t1\n", 6), 2),
+              StatusIs(kInvalid, "line 1, field 1, byte 2: a byte 0"));
+  EXPECT_THAT(ParseUsersTsv(std::string("\xFF\xFE"
+                                        "a\0\t\0",
+                                        6),
+                            2),
+              StatusIs(kInvalid, "UTF-16"));
+}
+
+TEST(ArmsTsv, IsUtf8WithOrWithoutAMark) {
+  EXPECT_THAT(ParseArmsTsv("1\t-\t1\n2\tx\t0\t-\tcaf\xE9\n", 1, 9),
+              StatusIs(kInvalid, "line 2, field 5, byte 12: the byte 0xe9 is no UTF-8"));
+  EXPECT_THAT(ParseArmsTsv("2\tcaf\xE9\t0\n", 1, 9), StatusIs(kInvalid, "line 1, field 2, byte 6"));
+  EXPECT_THAT(ParseArmsTsv("# caf\xE9\n", 1, 9), StatusIs(kInvalid, "line 1, byte 6"));
+  EXPECT_THAT(ParseArmsTsv("2\ta\x1B\t0\n", 1, 9), StatusIs(kInvalid, "line 1, field 2, byte 4"));
+  for (const std::string first : {"id\ttags\tfeatures\n", "7\t-\t1\n"}) {
+    const auto arms = ParseArmsTsv("\xEF\xBB\xBF" + first + "2\tx\t0\t-\tcaf\xC3\xA9\n", 1, 9);
+    ASSERT_THAT(arms, IsOk());
+    EXPECT_EQ(arms->back().name, "caf\xC3\xA9");
+  }
+}
+
+TEST(MatrixMarket, IsUtf8WithOrWithoutAMark) {
+  const std::string banner = "%%MatrixMarket matrix coordinate real symmetric\n";
+  const auto parse = [](const std::string& text) {
+    return ParseMatrixMarket(text, Graph::Kind::kEdgeWeights);
+  };
+  EXPECT_THAT(parse("\xEF\xBB\xBF" + banner + "2 2 1\n2 1 1\n"), IsOk());
+  EXPECT_THAT(parse(banner + "% caf\xE9\n2 2 1\n2 1 1\n"),
+              StatusIs(kInvalid, "graph: line 2, byte 6: the byte 0xe9 is no UTF-8"));
 }
 
 TEST(CheckGroupValue, TakesUtf8WithoutControlCharacters) {

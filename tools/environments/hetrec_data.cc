@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/wire/users_tsv.h"
 
 namespace bandana {
@@ -27,17 +28,17 @@ absl::Status ForEachLine(
     const std::function<absl::Status(const std::vector<absl::string_view>&)>& line_function) {
   absl::StatusOr<std::string> text = ReadFile(path, kFileBytesMax);
   if (!text.ok()) return Annotate(text.status(), path);
-  std::size_t number = 0;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-    ++number;
+  absl::StatusOr<TextLines> lines = TextLines::Of(*text);
+  if (!lines.ok()) return Annotate(lines.status(), path);
+  for (std::string_view line; lines->Next(line);) {
     if (line.empty() || line.front() == '#') continue;
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, '\t');
+    const std::vector<absl::string_view> fields = absl::StrSplit(ToAbsl(line), '\t');
     const absl::Status status =
         fields.size() == field_count
             ? line_function(fields)
             : InvalidArgument("expected ", field_count, " fields separated by tabs, found ",
                               fields.size());
-    if (!status.ok()) return Annotate(status, absl::StrCat(path, ":", number));
+    if (!status.ok()) return Annotate(status, absl::StrCat(path, ":", lines->number()));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "tools/import/xz.h"
 
 namespace bandana {
@@ -57,6 +58,9 @@ absl::Status DatRow::Error(std::string_view message) const {
 absl::Status ForEachDatRow(std::string_view text, std::string_view file,
                            std::span<const std::string_view> columns,
                            const std::function<absl::Status(const DatRow&)>& row) {
+  const absl::StatusOr<std::string_view> plain = WithoutMark(text);
+  if (!plain.ok()) return LineError(file, 1, ToStd(plain.status().message()));
+  text = *plain;
   if (text.empty()) return LineError(file, 1, "the file is empty");
   int line = 0;
   while (!text.empty()) {

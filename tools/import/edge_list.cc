@@ -6,6 +6,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "tools/import/partition.h"
 
 namespace bandana {
@@ -68,6 +69,10 @@ absl::Status EdgeListReader::Take(std::string_view block) {
 absl::Status EdgeListReader::TakeLine(std::string_view line) {
   ++line_;
   if (line.ends_with('\r')) line.remove_suffix(1);
+  if (const std::optional<TextFault> fault = FindFault(line)) {
+    return InvalidArgument("line ", line_, ", byte ", fault->byte, ": ", fault->why);
+  }
+  if (line_ == 1) line = *WithoutMark(line);
   return Annotate(AddLine(line), absl::StrCat("line ", line_));
 }
 

@@ -26,9 +26,9 @@ struct EdgeList {
   Counts counts;
 };
 
-// One edge per line: two user ids separated by spaces or tabs. Ids have 1 to kUserIdBytesMax bytes.
-// Empty lines and lines that start with # are skipped; lines end in \n or \r\n. Text comes in
-// blocks that may end anywhere. Some 80 bytes per user and 16 per line.
+// One edge per line: two user ids separated by spaces or tabs. Ids have 1 to kUserIdBytesMax bytes
+// of UTF-8. Empty lines and lines that start with # are skipped; lines end in \n or \r\n. Text
+// comes in blocks that may end anywhere. Some 80 bytes per user and 16 per line.
 class EdgeListReader {
  public:
   static constexpr std::size_t kUsersMax = 10'000'000;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "tools/import/dat_table.h"
 
 namespace bandana {
@@ -105,10 +106,12 @@ absl::StatusOr<std::vector<std::pair<int, int>>> ParseFriends(std::string_view t
 
 absl::StatusOr<std::map<int, std::string>> ParseTags(std::string_view text, std::string_view file) {
   static constexpr std::array<std::string_view, 2> kColumns = {"tagID", "tagValue"};
+  // The data set is ISO-8859-1; a file with a byte order mark was saved anew.
+  const bool is_utf8 = WithoutMark(text).value_or(text).size() < text.size();
   std::map<int, std::string> names;
   BANDANA_RETURN_IF_ERROR(ForEachDatRow(text, file, kColumns, [&](const DatRow& row) {
     BANDANA_ASSIGN_OR_RETURN(const int tag, row.Number(0, 1, kIdMax));
-    if (!names.emplace(tag, Latin1ToUtf8(row.text(1))).second) {
+    if (!names.emplace(tag, is_utf8 ? ToUtf8(row.text(1)) : Latin1ToUtf8(row.text(1))).second) {
       return row.Error("tagID repeats that of an earlier row");
     }
     return absl::OkStatus();

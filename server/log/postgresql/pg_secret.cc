@@ -15,6 +15,7 @@
 #include "common/base/hmac.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::server {
@@ -35,7 +36,7 @@ class Secret {
                                 " must be a regular file that only its owner can read (mode"
                                 " 0600)");
     }
-    BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, 4096));
+    BANDANA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, 4096));
     const absl::string_view digits = absl::StripTrailingAsciiWhitespace(text);
     const bool hexadecimal =
         std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isxdigit(c); });

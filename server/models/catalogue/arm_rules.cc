@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
 #include "common/wire/group_names.h"
@@ -21,10 +22,12 @@ absl::Status CheckTags(const CatalogueArm& arm) {
       return InvalidArgument("arm ", arm.id, " has a tag of ", tag.size(),
                              " bytes, it must have 1 to ", kTagBytesMax);
     }
-    if (tag.find_first_of("\t\r\n,") != std::string::npos || tag == "-") {
-      return InvalidArgument("arm ", arm.id,
-                             " has a tag with a tab, comma or line break, or the tag '-', which "
-                             "arms.tsv could not hold");
+    if (tag.find(',') != std::string::npos || tag == "-" ||
+        std::any_of(tag.begin(), tag.end(), IsControl)) {
+      return InvalidArgument(
+          "arm ", arm.id,
+          " has a tag with a comma or a control character, or the tag '-', which "
+          "arms.tsv could not hold");
     }
   }
   return absl::OkStatus();
@@ -50,9 +53,7 @@ absl::Status CheckName(const CatalogueArm& arm) {
     return InvalidArgument("arm ", arm.id, " has a name of ", arm.name.size(),
                            " bytes, it may have at most ", kArmNameBytesMax);
   }
-  const bool control = std::any_of(arm.name.begin(), arm.name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::any_of(arm.name.begin(), arm.name.end(), IsControl);
   if (arm.name == "-") {
     return InvalidArgument("arm ", arm.id, " has the name '-', which arms.tsv could not hold");
   }

@@ -8,6 +8,7 @@
 #include "common/base/bytes.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/log/state/folder_state.h"
 
 namespace bandana::server {
@@ -82,13 +83,14 @@ absl::StatusOr<CatalogueArm> DecodeArm(int format, std::string_view key, std::st
   arm.features.resize(dimension);
   in.Doubles(arm.features);
   const int tags = in.U8();
-  for (int i = 0; i < tags && in.ok(); ++i) arm.tags.emplace_back(in.Block());
+  // Former versions took texts from files as they were: an answer with one could not be read.
+  for (int i = 0; i < tags && in.ok(); ++i) arm.tags.push_back(ToUtf8(in.Block()));
   const int groups = format >= kFormatWithGroups && in.remaining() > 0 ? in.U8() : 0;
   for (int i = 0; i < groups && in.ok(); ++i) {
     const std::string_view name = in.Block();
     arm.groups.emplace(name, in.Block());
   }
-  if (format >= kFormatWithNames && in.ok() && in.remaining() > 0) arm.name = in.Block();
+  if (format >= kFormatWithNames && in.ok() && in.remaining() > 0) arm.name = ToUtf8(in.Block());
   if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
   return arm;
 }

@@ -14,6 +14,7 @@
 #include "common/base/hmac.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana::server {
 namespace {
@@ -55,7 +56,7 @@ absl::StatusOr<std::shared_ptr<const CheckpointSeal>> CheckpointSeal::FromFile(
     return FailedPrecondition("checkpoint_key_file: ", path,
                               " must be a regular file that only its owner can read (mode 0600)");
   }
-  absl::StatusOr<std::string> text = ReadFile(path, 4096);
+  absl::StatusOr<std::string> text = ReadTextFile(path, 4096);
   if (!text.ok()) return Annotate(text.status(), "checkpoint_key_file");
   const absl::string_view digits = absl::StripTrailingAsciiWhitespace(*text);
   const bool hexadecimal =

@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana::server {
 namespace {
@@ -78,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> ReadNoiseKey(const std::string& 
   if (::stat(path.c_str(), &info) == 0 && (!S_ISREG(info.st_mode) || (info.st_mode & 077) != 0)) {
     return FailedPrecondition(path, " must be a regular file of mode 0600");
   }
-  BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, 4096));
+  BANDANA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, 4096));
   const ErasedText file{std::move(text)};
   const absl::string_view digits = absl::StripTrailingAsciiWhitespace(file.text);
   const bool hexadecimal = std::all_of(digits.begin(), digits.end(), [](char c) {

@@ -11,6 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/design/coupling_table.h"
 #include "common/design/user_nodes.h"
 #include "common/wire/users_tsv.h"
@@ -88,7 +89,9 @@ class Table final : public UserTable {
   }
 
   absl::Status LoadUsers() {
-    return store_.ForEach([&](std::string_view id, auto values) -> absl::Status {
+    std::uint64_t nameless = 0;
+    BANDANA_RETURN_IF_ERROR(store_.ForEach([&](std::string_view id, auto values) -> absl::Status {
+      if (!IsUtf8(id)) ++nameless;
       if (values.size() != known_.groups()) return DataLoss("a user with other groups");
       for (std::size_t g = 0; g < values.size(); ++g) {
         if (known_.values(g) < kGroupValuesMax || values[g].empty()) continue;
@@ -97,7 +100,14 @@ class Table final : public UserTable {
       }
       known_.Set(UserKey(id), values);
       return absl::OkStatus();
-    });
+    }));
+    // Former versions took ids from files as they were.
+    if (nameless > 0) {
+      warn_(absl::StrCat("users: ", nameless,
+                         " of them have ids that are no UTF-8: no call can name them, and they are "
+                         "not listed"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status LoadFile() {
@@ -134,11 +144,21 @@ class Table final : public UserTable {
                                              std::size_t limit) const override {
     const std::lock_guard lock(mutex_);
     std::vector<v1::User> users;
-    BANDANA_RETURN_IF_ERROR(
-        store_.ForEachAfter(after, limit, [&](std::string_view id, auto values) {
-          SetUser(id, values, users.emplace_back());
-          return absl::OkStatus();
-        }));
+    std::string last(after);
+    while (users.size() < limit) {
+      const std::size_t wanted = limit - users.size();
+      std::size_t seen = 0;
+      std::string next;
+      BANDANA_RETURN_IF_ERROR(
+          store_.ForEachAfter(last, wanted, [&](std::string_view id, auto values) {
+            ++seen;
+            next = id;
+            if (IsUtf8(id)) SetUser(id, values, users.emplace_back());
+            return absl::OkStatus();
+          }));
+      if (seen < wanted) break;
+      last = std::move(next);
+    }
     return users;
   }
 

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "server/ops/config/config_text.h"
 
 namespace bandana::server {
@@ -37,8 +38,15 @@ std::string ToString(std::string_view file, const ConfigMistake& mistake) {
 
 ConfigResult ParseConfig(std::string_view text, std::string_view folder,
                          const ConfigOptions& options) {
+  if (const std::optional<TextFault> fault = FindFault(text)) {
+    return {.spec = std::nullopt,
+            .mistakes = {{.line = static_cast<int>(fault->line),
+                          .column = static_cast<int>(fault->byte),
+                          .field = "",
+                          .message = fault->why}}};
+  }
   ParsedText parsed;
-  ParseText(text, parsed);
+  ParseText(*WithoutMark(text), parsed);
   ConfigResult result{.spec = std::nullopt, .mistakes = parsed.mistakes};
   if (parsed.complete) {
     std::vector<ConfigError> errors;

@@ -14,6 +14,7 @@
 #include "common/base/file.h"
 #include "common/base/private_file.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana::server {
 namespace {
@@ -86,7 +87,7 @@ absl::Status About(const std::string& path, const absl::Status& status) {
 
 absl::Status LoadCertificate(const std::string& path, absl::Time now, TlsMaterial& material,
                              Certificate& leaf) {
-  BANDANA_ASSIGN_OR_RETURN(material.certificate_pem, ReadFile(path, kPemBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(material.certificate_pem, ReadTextFile(path, kPemBytesMax));
   BANDANA_ASSIGN_OR_RETURN(leaf, ParseCertificates(material.certificate_pem));
   return CheckValidity(*leaf, now, material.not_after);
 }
@@ -103,7 +104,7 @@ absl::Status LoadKey(const std::string& path, const Certificate& leaf, TlsMateri
 
 absl::Status LoadClientCa(const std::string& path, TlsMaterial& material) {
   if (path.empty()) return absl::OkStatus();
-  BANDANA_ASSIGN_OR_RETURN(material.client_ca_pem, ReadFile(path, kPemBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(material.client_ca_pem, ReadTextFile(path, kPemBytesMax));
   return ParseCertificates(material.client_ca_pem).status();
 }
 
