@@ -339,6 +339,7 @@ class RunningServer final : public Server {
     if (gatekeeper_ == nullptr) return;
     const Gatekeeper::KeyNews news = gatekeeper_->LookAtKeys();
     for (const std::string& path : news.taken) spdlog::info("access: took the keys of {}", path);
+    for (const std::string& key : news.left_out) spdlog::warn("access: keys_file: {}", key);
     for (const std::string& why : news.failed) {
       ++access_reload_failures_;
       spdlog::error("access: keys_file: {}; the keys before stay in use", why);

@@ -17,6 +17,7 @@
 namespace bandana::server {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::FakeClock;
 using ::testing::HasSubstr;
 using testing::IsOk;
@@ -258,6 +259,18 @@ TEST_F(JwtTest, KeysFollowTheirFile) {
   EXPECT_THAT(Admit(old).status, IsOk());
 }
 
+TEST_F(JwtTest, NewKeysAreTakenBesideOddOnes) {
+  ASSERT_THAT(Admit(ed_.Token(Claims())).status, IsOk());
+  const SigningKey next(Kind::kEd, "ed-2");
+  const SigningKey weak(Kind::kRsa, "weak", 1024);
+  Put({&weak, &next});
+  const Gatekeeper::KeyNews news = gatekeeper().LookAtKeys();
+  EXPECT_EQ(news.taken.size(), 1);
+  EXPECT_THAT(news.left_out, ElementsAre(HasSubstr("keys.json: keys[0] is left out: the RSA key")));
+  EXPECT_TRUE(news.failed.empty());
+  EXPECT_THAT(Admit(next.Token(Claims())).status, IsOk());
+}
+
 TEST_F(JwtTest, ATokenOfAPrincipalComesFirst) {
   AccessRules rules;
   Principal app{.name = "app", .token_digest = Sha256Of("eyJ.a.b")};
@@ -277,20 +290,46 @@ TEST(JwtKeys, NameWhatIsWrong) {
   EXPECT_THAT(parse("{\"keys\":[]}"), StatusIs(absl::StatusCode::kInvalidArgument, "keys: none"));
   EXPECT_THAT(parse("{\"keys\":[7]}"), StatusIs(absl::StatusCode::kInvalidArgument, "keys[0]"));
   EXPECT_THAT(parse("{\"keys\":[" + weak.Jwk() + "]}"),
-              StatusIs(absl::StatusCode::kInvalidArgument, "keys[0]: the RSA key has 1024 bits"));
-  EXPECT_THAT(parse("{\"keys\":[" + key.Jwk() + "," + key.Jwk() + "]}"),
-              StatusIs(absl::StatusCode::kInvalidArgument, "keys[1]: kid is that of another"));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "keys: none is left; keys[0] is left out: the RSA key has 1024 bits"));
   EXPECT_THAT(parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"x","x":"AA","y":"AA"}]})"),
-              StatusIs(absl::StatusCode::kInvalidArgument, "keys[0]: x and y"));
+              StatusIs(absl::StatusCode::kInvalidArgument, "keys[0] is left out: x and y"));
   const std::string off_curve(43, 'A');
-  EXPECT_THAT(parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"x","x":")" + off_curve +
-                    R"(","y":")" + off_curve + R"("}]})"),
-              StatusIs(absl::StatusCode::kInvalidArgument, "keys[0]: x and y are no point"));
+  EXPECT_THAT(
+      parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"x","x":")" + off_curve + R"(","y":")" +
+            off_curve + R"("}]})"),
+      StatusIs(absl::StatusCode::kInvalidArgument, "keys[0] is left out: x and y are no point"));
   // Keys of other kinds and uses stand beside.
   const auto set = ParseJwtKeys(R"({"keys":[{"kty":"oct","k":"AAAA","kid":"s"},)" + key.Jwk() +
                                 "," + SigningKey(Kind::kEd, "enc").Jwk(R"(,"use":"enc")") + "]}");
   ASSERT_THAT(set, IsOk());
-  EXPECT_EQ(set->size(), 1);
+  EXPECT_EQ(set->keys.size(), 1);
+  EXPECT_TRUE(set->left_out.empty());
+}
+
+// RFC 7517, section 5: whoever reads a set ignores the keys that it cannot use.
+TEST(JwtKeys, OddKeysSpoilNoOthers) {
+  const SigningKey good(Kind::kEd, "good");
+  const SigningKey twice(Kind::kEd, "good");
+  const SigningKey weak(Kind::kRsa, "weak", 1024);
+  const auto set = ParseJwtKeys(R"({"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA"},7,)" +
+                                weak.Jwk() + "," + good.Jwk() + "," + twice.Jwk() + "]}");
+  ASSERT_THAT(set, IsOk());
+  ASSERT_EQ(set->keys.size(), 1);
+  EXPECT_EQ(set->keys.begin()->first, "good");
+  EXPECT_THAT(set->left_out,
+              ElementsAre(HasSubstr("keys[0] is left out: kid must have"),
+                          HasSubstr("keys[1] is left out: must be an object"),
+                          HasSubstr("keys[2] is left out: the RSA key has 1024 bits"),
+                          HasSubstr("keys[4] is left out: kid is that of a key before it")));
+}
+
+TEST(JwtKeys, MayBeginWithAByteOrderMark) {
+  const SigningKey key(Kind::kEd, "a");
+  const std::string text = "{\"keys\":[" + key.Jwk() + "]}";
+  EXPECT_THAT(ParseJwtKeys("\xEF\xBB\xBF" + text), IsOk());
+  EXPECT_THAT(ParseJwtKeys("\xFF\xFE" + text),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the text is UTF-16"));
 }
 
 }  // namespace

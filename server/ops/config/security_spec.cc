@@ -307,6 +307,9 @@ std::string AccessSummary(const std::optional<AccessRules>& access) {
                     " by signed token: ", ToString(issuer.roles), " of ",
                     issuer.models.empty() ? "all models" : absl::StrJoin(issuer.models, ", "),
                     RateText(issuer.calls_per_second), QuotaText(issuer.new_users_per_day), "\n");
+    for (const std::string& key : issuer.keys->left_out()) {
+      absl::StrAppend(&text, "access keys of ", issuer.issuer, ": ", key, "\n");
+    }
   }
   absl::StrAppend(&text, "access anybody else: ", ToString(access->anonymous_roles),
                   RateText(access->anonymous_calls_per_second), "\n");

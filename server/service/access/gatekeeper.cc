@@ -186,7 +186,9 @@ Gatekeeper::KeyNews Gatekeeper::LookAtKeys() {
   for (const JwtIssuerRules& issuer : set->rules.jwt_issuers) {
     const absl::StatusOr<bool> changed = issuer.keys->Look();
     if (changed.ok()) {
-      if (*changed) news.taken.push_back(issuer.keys->path());
+      if (!*changed) continue;
+      news.taken.push_back(issuer.keys->path());
+      for (std::string& key : issuer.keys->left_out()) news.left_out.push_back(std::move(key));
       continue;
     }
     const std::string why(changed.status().message());

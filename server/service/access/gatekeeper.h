@@ -46,9 +46,11 @@ class Gatekeeper {
   Admittance Admit(const Credentials& credentials, const RpcRule* rule);
 
   // Reads the key files of issuers that have changed. Returns a line per file that was taken, and
-  // the errors of those that were not: their former keys stay in use. One thread at a time.
+  // per key that was left out of it, and the errors of those that were not: their former keys stay
+  // in use. One thread at a time.
   struct KeyNews {
     std::vector<std::string> taken;
+    std::vector<std::string> left_out;
     std::vector<std::string> failed;
   };
   KeyNews LookAtKeys();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/json/json_text.h"
@@ -141,6 +142,7 @@ const Kind* KindOf(const Json& object) {
   return nullptr;
 }
 
+// Errors: the key is left out, and why.
 absl::Status AddKey(const Json& object, JwtKeySet& set) {
   if (!object.is_object()) return InvalidArgument("must be an object");
   const Kind* const kind = KindOf(object);
@@ -151,12 +153,12 @@ absl::Status AddKey(const Json& object, JwtKeySet& set) {
   }
   BANDANA_ASSIGN_OR_RETURN(Key key, kind->make(object));
   const bool is_new = set.emplace(kid, JwtKey{kind->algorithm, std::move(key)}).second;
-  return is_new ? absl::OkStatus() : InvalidArgument("kid is that of another key already");
+  return is_new ? absl::OkStatus() : InvalidArgument("kid is that of a key before it");
 }
 
 }  // namespace
 
-absl::StatusOr<JwtKeySet> ParseJwtKeys(std::string_view text) {
+absl::StatusOr<ParsedJwtKeys> ParseJwtKeys(std::string_view text) {
   BANDANA_ASSIGN_OR_RETURN(const Json json, ParseJson(text, {.unique_keys = true}));
   const auto keys = json.is_object() ? json.find("keys") : json.end();
   if (!json.is_object() || keys == json.end() || !keys->is_array()) {
@@ -165,16 +167,18 @@ absl::StatusOr<JwtKeySet> ParseJwtKeys(std::string_view text) {
   if (keys->size() > kKeysMax) {
     return InvalidArgument("keys: at most ", kKeysMax, ", got ", keys->size());
   }
-  JwtKeySet set;
+  ParsedJwtKeys parsed;
   for (std::size_t i = 0; i < keys->size(); ++i) {
-    const absl::Status added = AddKey((*keys)[i], set);
+    const absl::Status added = AddKey((*keys)[i], parsed.keys);
     ERR_clear_error();
-    BANDANA_RETURN_IF_ERROR(Annotate(added, absl::StrCat("keys[", i, "]")));
+    if (added.ok()) continue;
+    parsed.left_out.push_back(absl::StrCat("keys[", i, "] is left out: ", added.message()));
   }
-  if (set.empty()) {
+  if (!parsed.keys.empty()) return parsed;
+  if (parsed.left_out.empty()) {
     return InvalidArgument("keys: none is for RS256, ES256 or EdDSA (Ed25519)");
   }
-  return set;
+  return InvalidArgument("keys: none is left; ", absl::StrJoin(parsed.left_out, "; "));
 }
 
 absl::StatusOr<std::shared_ptr<JwtKeyFile>> JwtKeyFile::Open(const std::string& path) {
@@ -189,13 +193,20 @@ std::shared_ptr<const JwtKeySet> JwtKeyFile::keys() const {
   return keys_;
 }
 
+std::vector<std::string> JwtKeyFile::left_out() const {
+  const std::lock_guard lock(mutex_);
+  return left_out_;
+}
+
 absl::Status JwtKeyFile::Load() {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path_, kFileBytesMax));
-  auto keys = ParseJwtKeys(text);
-  if (!keys.ok()) return Annotate(keys.status(), path_);
-  auto loaded = std::make_shared<const JwtKeySet>(*std::move(keys));
+  auto parsed = ParseJwtKeys(text);
+  if (!parsed.ok()) return Annotate(parsed.status(), path_);
+  for (std::string& line : parsed->left_out) line = absl::StrCat(path_, ": ", line);
+  auto loaded = std::make_shared<const JwtKeySet>(std::move(parsed->keys));
   const std::lock_guard lock(mutex_);
   keys_ = std::move(loaded);
+  left_out_ = std::move(parsed->left_out);
   return absl::OkStatus();
 }
 

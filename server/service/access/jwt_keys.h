@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/private_file.h"
@@ -26,11 +27,19 @@ struct JwtKey {
 // By key id. Never changed.
 using JwtKeySet = std::map<std::string, JwtKey, std::less<>>;
 
-// Keys of kinds that are not used here, or for other uses than signatures, are left out: a set
-// serves many readers. Errors: INVALID_ARGUMENT no key set; a key of a kind that is used here
-// without `kid`, with one that another has, with parameters that do not fit, or an RSA key below
-// 2048 bits; no key is left. Messages name the place and no key.
-absl::StatusOr<JwtKeySet> ParseJwtKeys(std::string_view text);
+struct ParsedJwtKeys {
+  JwtKeySet keys;
+  // Why a key is left out that signs in a way that is used here, a line per key. Names its place,
+  // and not the key.
+  std::vector<std::string> left_out;
+};
+
+// A set serves many readers, so a key that cannot be used here does not spoil it (RFC 7517,
+// section 5). Without a word: keys of other kinds, and those for other uses than signatures. With a
+// line in `left_out`: no object; no `kid`, or one that a key before it has; parameters that do not
+// fit; an RSA key below 2048 bits. Errors: INVALID_ARGUMENT no key set; more than 64 keys; no key
+// is left.
+absl::StatusOr<ParsedJwtKeys> ParseJwtKeys(std::string_view text);
 
 // Follows a file. Threads: all methods are safe.
 class JwtKeyFile {
@@ -39,6 +48,7 @@ class JwtKeyFile {
   static absl::StatusOr<std::shared_ptr<JwtKeyFile>> Open(const std::string& path);
 
   std::shared_ptr<const JwtKeySet> keys() const;
+  std::vector<std::string> left_out() const;  // ParsedJwtKeys, with the path before each line
   // Reads the file again where it has changed. Returns whether it did. Errors: as Open; the keys
   // before stay, and the next look tries again.
   absl::StatusOr<bool> Look();
@@ -52,6 +62,7 @@ class JwtKeyFile {
   mutable std::mutex mutex_;  // guards what follows
   FileVersion version_;
   std::shared_ptr<const JwtKeySet> keys_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace bandana::server
