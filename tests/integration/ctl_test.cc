@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "tests/support/child_process.h"
@@ -65,6 +66,15 @@ class CtlTest : public ::testing::Test {
   const TempDir other_;
   std::unique_ptr<ServerProcess> server_;
 };
+
+TEST_F(CtlTest, ATargetHasAPort) {
+  for (const char* target : {"127.0.0.1", "localhost", "127.0.0.1:0", "::1", "[::1]"}) {
+    const ProcessResult result =
+        RunProgram("bandana-ctl", {absl::StrCat("--target=", target), "models", "list"});
+    EXPECT_EQ(result.exit_code, 1) << target;
+    EXPECT_THAT(result.err, HasSubstr("--target: must ")) << target;
+  }
+}
 
 TEST_F(CtlTest, CreatesAModelFromFilesThatTheServerNeverReads) {
   EXPECT_THAT(Out({"models", "create", folder_.File("friends.textproto")}),

@@ -2,12 +2,14 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/numbers.h"
+#include "common/base/address.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -98,6 +100,16 @@ int Offline(const CommandLine& line) {
   return shown.ok() ? 0 : Fail(shown);
 }
 
+// gRPC would dial another port than anybody meant. Targets with a scheme are gRPC's to read.
+absl::Status CheckTarget(const std::string& target) {
+  for (const std::string_view scheme : {"dns:", "unix:", "ipv4:", "ipv6:"}) {
+    if (target.starts_with(scheme)) return absl::OkStatus();
+  }
+  BANDANA_ASSIGN_OR_RETURN(const Address address, ParseAddress(target));
+  if (address.port != 0) return absl::OkStatus();
+  return InvalidArgument("must end in a port in [1, 65535], got \"", target, "\"");
+}
+
 int Main(int argc, char** argv) {
   ExitOnHelpOrVersion(argc, argv);
   absl::SetProgramUsageMessage(Usage());
@@ -112,6 +124,9 @@ int Main(int argc, char** argv) {
   if (line.words.empty() || target.empty()) {
     std::fprintf(stderr, "%s\n", Usage().c_str());
     return kExitUsage;
+  }
+  if (const absl::Status form = CheckTarget(target); !form.ok()) {
+    return Fail(Annotate(form, "--target"));
   }
   const auto client =
       AdminClient::Connect(target, absl::GetFlag(FLAGS_timeout), SecurityFromFlags());
