@@ -31,6 +31,7 @@ class Api final : public ApiServer {
     front.listen = options.listen;
     front.tls = options.tls;
     front.connections = options.connections;
+    front.idle_time = options.connections.http_idle;
     front.threads = options.threads;
     front.body_bytes_max = static_cast<std::size_t>(options.body_bytes_max);
     front.bodies_bytes_max = std::max(front.bodies_bytes_max, 4 * front.body_bytes_max);

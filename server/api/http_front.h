@@ -65,7 +65,7 @@ struct HttpFrontOptions {
   std::size_t bodies_bytes_max = 64 << 20;
   std::size_t answers_bytes_max = 64 << 20;
   absl::Duration handshake_time = absl::Seconds(10);
-  absl::Duration idle_time = absl::Seconds(60);  // until the head of the next request is there
+  absl::Duration idle_time = kHttpIdleDefault;  // until the head of the next request is there
   absl::Duration body_time = absl::Seconds(20);
   absl::Duration write_time = absl::Seconds(20);
 };

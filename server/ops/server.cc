@@ -25,6 +25,7 @@
 #include "server/ops/descriptors.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/observation/call_lines.h"
+#include "server/ops/observation/connection_watch.h"
 #include "server/ops/observation/history.h"
 #include "server/ops/observation/http_server.h"
 #include "server/ops/observation/metrics.h"
@@ -136,6 +137,7 @@ class RunningServer final : public Server {
 
   void Tick() override {
     const ServerView view = View();
+    connection_watch_.See(view.connections, clock_.Now());
     metrics_.Tick(view);
     history_.Tick(view, metrics_.Totals(), ReadProcessStats().resident_bytes, clock_.Now());
     call_lines_.Flush();
@@ -524,9 +526,13 @@ class RunningServer final : public Server {
     view.reload_failures = reload_failures_;
     view.call_lines_dropped = call_lines_.dropped();
     view.named_decisions = book_->figures();
-    view.connections = grpc_->connections();
-    if (admin_listener_ != nullptr) view.admin_connections = admin_listener_->connections();
-    if (api_ != nullptr) view.api_connections = api_->connections();
+    const auto show = [&](const char* listener, const std::optional<ConnectionStats>& stats) {
+      if (stats) view.connections.emplace(listener, *stats);
+      view.hides_descriptors |= !stats;
+    };
+    show("listen", grpc_->connections());
+    if (admin_listener_ != nullptr) show("admin_listen", admin_listener_->connections());
+    if (api_ != nullptr) show("api_listen", api_->connections());
     ages_.See(view.models, clock_.Now());
     refusals_.See(view.models, clock_.Now());
     return view;
@@ -546,6 +552,7 @@ class RunningServer final : public Server {
   CallLines call_lines_{clock_};
   History history_;
   PosteriorAges ages_;
+  ConnectionWatch connection_watch_{[](const std::string& line) { spdlog::warn("{}", line); }};
   RefusalWatch refusals_{[](bool ended, const std::string& line) {
     ended ? spdlog::info("{}", line) : spdlog::warn("{}", line);
   }};

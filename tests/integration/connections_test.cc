@@ -7,7 +7,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/acceptor.h"
 #include "tests/integration/service_harness.h"
@@ -46,7 +48,7 @@ class ConnectionsTest : public ::testing::Test {
     server_ = StartServer(handlers_, options);
   }
   std::int64_t Refused(Refusal refusal) const {
-    return server_->connections().refused[static_cast<std::size_t>(refusal)];
+    return server_->connections()->refused[static_cast<std::size_t>(refusal)];
   }
   // True when the server answered its preface; false when it reset the connection.
   static bool TakenIn(RawSocket& socket) {
@@ -81,12 +83,12 @@ TEST_F(ConnectionsTest, AreBoundedAndMakeRoomWhenTheyClose) {
     sockets.emplace_back(server_->address());
     EXPECT_TRUE(TakenIn(sockets.back()));
   }
-  EXPECT_EQ(server_->connections().open, 4);
+  EXPECT_EQ(server_->connections()->open, 4);
   RawSocket fifth(server_->address());
   EXPECT_FALSE(TakenIn(fifth));
   EXPECT_GE(Refused(Refusal::kFull), 1);
   sockets.clear();
-  EXPECT_TRUE(Eventually([&] { return server_->connections().open == 0; }));
+  EXPECT_TRUE(Eventually([&] { return server_->connections()->open == 0; }));
   EXPECT_TRUE(Select(Connect(server_->address())).ok());
 }
 
@@ -95,7 +97,7 @@ TEST_F(ConnectionsTest, OneAddressLeavesRoomForOthers) {
   std::vector<RawSocket> sockets;
   for (int i = 0; i < 10; ++i) sockets.emplace_back(server_->address(), "127.0.0.2");
   EXPECT_TRUE(Eventually([&] { return Refused(Refusal::kGroupFull) == 8; }));
-  EXPECT_EQ(server_->connections().open, 2);
+  EXPECT_EQ(server_->connections()->open, 2);
   EXPECT_TRUE(Select(Connect(server_->address())).ok());  // from 127.0.0.1
 }
 
@@ -105,6 +107,37 @@ TEST_F(ConnectionsTest, ArriveAtABoundedRate) {
   for (int i = 0; i < 50; ++i) sockets.emplace_back(server_->address(), "127.0.0.2");
   EXPECT_TRUE(Eventually([&] { return Refused(Refusal::kTooFast) >= 40; }));
   EXPECT_TRUE(Select(Connect(server_->address())).ok());
+}
+
+TEST_F(ConnectionsTest, MayPingAsOftenAsIsSet) {
+  const std::string ping("\0\0\x08\x06\0\0\0\0\0pingpong", 17);
+  const auto sent_away = [&](absl::Duration interval_min) {
+    Start({.keepalive_interval_min = interval_min});
+    RawSocket socket(server_->address());
+    EXPECT_TRUE(socket.Send(Http2Preface(65'535)));
+    std::string received;
+    bool closed = false;
+    for (int i = 0; i < 10 && !closed; ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+      if (!socket.Send(ping)) break;
+      received += socket.Receive(closed);
+    }
+    return absl::StrContains(received, "too_many_pings");
+  };
+  EXPECT_FALSE(sent_away(absl::Milliseconds(1)));
+  EXPECT_TRUE(sent_away(absl::Hours(1)));
+}
+
+TEST_F(ConnectionsTest, WithoutACallLastAsLongAsIsSet) {
+  Start({.grpc_idle = absl::Seconds(1)});
+  RawSocket socket(server_->address());
+  EXPECT_TRUE(socket.Send(Http2Preface(65'535)));
+  std::string received;
+  bool closed = false;
+  for (int i = 0; i < 20 && !closed && !absl::StrContains(received, "max_idle"); ++i) {
+    received += socket.Receive(closed);
+  }
+  EXPECT_TRUE(closed || absl::StrContains(received, "max_idle"));
 }
 
 TEST_F(ConnectionsTest, ThatTryTokensAreClosedAndOthersAreNot) {
@@ -117,7 +150,7 @@ TEST_F(ConnectionsTest, ThatTryTokensAreClosedAndOthersAreNot) {
     calls += Http2Call(2 * i + 1, kSelect, "", {{"authorization", "Bearer guess"}});
   }
   guesser.Send(calls);
-  EXPECT_TRUE(Eventually([&] { return server_->connections().closed_offenders >= 1; }));
+  EXPECT_TRUE(Eventually([&] { return server_->connections()->closed_offenders >= 1; }));
   bool closed = false;
   while (!closed) guesser.Receive(closed);
   EXPECT_TRUE(Select(honest).ok());
@@ -133,8 +166,8 @@ TEST_F(ConnectionsTest, AWrongTokenNowAndThenClosesNothing) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(Select(channel, "old-token").error_code(), grpc::StatusCode::UNAUTHENTICATED);
   }
-  EXPECT_EQ(server_->connections().closed_offenders, 0);
-  EXPECT_EQ(server_->connections().accepted, 1);
+  EXPECT_EQ(server_->connections()->closed_offenders, 0);
+  EXPECT_EQ(server_->connections()->accepted, 1);
 }
 
 TEST_F(ConnectionsTest, ThatSendOversizedMessagesAreClosed) {
@@ -176,7 +209,7 @@ TEST_F(ConnectionsTest, WithMoreStreamsThanAClientMayOpenAreClosed) {
     if (i % 20 == 0) absl::SleepFor(kPause);
   }
   EXPECT_FALSE(open);
-  EXPECT_GE(server_->connections().closed_offenders, 1);
+  EXPECT_GE(server_->connections()->closed_offenders, 1);
   EXPECT_TRUE(Select(honest).ok());
 }
 
@@ -195,7 +228,7 @@ TEST_F(ConnectionsTest, ManyHonestStreamsStayOpen) {
                observer_.calls("Select", grpc::StatusCode::RESOURCE_EXHAUSTED) ==
            100 * kSockets;
   }));
-  EXPECT_EQ(server_->connections().closed_offenders, 0);
+  EXPECT_EQ(server_->connections()->closed_offenders, 0);
 }
 
 TEST_F(ConnectionsTest, TheNameOfALocalhostListensOnEveryAddressOfIt) {

@@ -41,6 +41,23 @@ std::vector<std::string> Places(const ConfigResult& result) {
 
 constexpr char kModel[] = "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE }\n";
 
+TEST(ConfigFile, LimitsOfConnectionsSuitBalancers) {
+  const ConfigResult unset = Parse("");
+  ASSERT_TRUE(unset.spec.has_value());
+  EXPECT_EQ(unset.spec->limits.connections.arrivals_per_second, 256);
+  EXPECT_EQ(unset.spec->limits.connections.http_idle, absl::Seconds(75));
+  EXPECT_EQ(unset.spec->limits.connections.grpc_idle, absl::InfiniteDuration());
+  EXPECT_EQ(unset.spec->limits.connections.keepalive_interval_min, absl::Seconds(10));
+  const ConfigResult set = Parse(
+      "limits { connections_per_address_per_second_max: 5000 http_idle_timeout { seconds: 700 }\n"
+      " grpc_idle_timeout { seconds: 350 } keepalive_interval_min { seconds: 5 } }");
+  ASSERT_TRUE(set.spec.has_value());
+  EXPECT_EQ(set.spec->limits.connections.arrivals_per_second, 5000);
+  EXPECT_EQ(set.spec->limits.connections.http_idle, absl::Seconds(700));
+  EXPECT_EQ(set.spec->limits.connections.grpc_idle, absl::Seconds(350));
+  EXPECT_EQ(set.spec->limits.connections.keepalive_interval_min, absl::Seconds(5));
+}
+
 TEST(ParseConfig, AliasesStandForModelsOfTheFile) {
   const std::string models = std::string(kModel) +
                              "models { name: 'n' dimension: 2 independent {} mode: NON_PRIVATE }\n"
@@ -232,6 +249,11 @@ TEST(ParseConfig, ReportsServerLevelMistakes) {
        "must be in [1, 1e+06], got 0.5"},
       {"limits { refusals_per_connection_max: nan }", "limits.refusals_per_connection_max",
        "must be in"},
+      {"limits { connections_per_address_per_second_max: 1000001 }",
+       "limits.connections_per_address_per_second_max", "[1, 1000000]"},
+      {"limits { http_idle_timeout { nanos: 1 } }", "limits.http_idle_timeout", "[1s, 1h]"},
+      {"limits { grpc_idle_timeout { seconds: 86401 } }", "limits.grpc_idle_timeout", "[1s, 24h]"},
+      {"limits { keepalive_interval_min { } }", "limits.keepalive_interval_min", "[1s, 1h]"},
       {"tokens { rotation_interval { seconds: 60 } }", "tokens.rotation_interval", "[1h, 720h]"},
       {"drain_delay { seconds: -1 }", "drain_delay", "[0, 1m]"},
       {std::string(kModel) + kModel, "models[1].name", "is the name of models[0] already"},

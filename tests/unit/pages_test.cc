@@ -98,8 +98,8 @@ TEST(Metrics, SamplesHowFarModelsAreBehind) {
 
 TEST(Metrics, ShowsConnectionsByListenerAndReason) {
   ServerView view = ViewOf(Local());
-  view.connections.open = 5;
-  view.connections.refused[static_cast<int>(Refusal::kGroupFull)] = 9;
+  view.connections["listen"].open = 5;
+  view.connections["listen"].refused[static_cast<int>(Refusal::kGroupFull)] = 9;
   EXPECT_THAT(
       Get("/metrics", view).body,
       AllOf(
@@ -107,9 +107,18 @@ TEST(Metrics, ShowsConnectionsByListenerAndReason) {
           HasSubstr(
               "bandana_connections_refused_total{listener=\"listen\",reason=\"address_full\"} 9\n"),
           Not(HasSubstr("admin_listen"))));
-  view.admin_connections = ConnectionStats{.open = 1};
+  view.connections["admin_listen"].open = 1;
   EXPECT_THAT(Get("/metrics", view).body,
               HasSubstr("bandana_connections_open{listener=\"admin_listen\"} 1\n"));
+}
+
+// A caller may open a connection for each report.
+TEST(Metrics, HidesDescriptorsWithTheListenersOfReports) {
+  ServerView view = ViewOf(Local());
+  EXPECT_THAT(Get("/metrics", view).body, HasSubstr("\nprocess_open_fds "));
+  view.hides_descriptors = true;
+  EXPECT_THAT(Get("/metrics", view).body,
+              AllOf(Not(HasSubstr("process_open_fds")), HasSubstr("\nprocess_max_fds ")));
 }
 
 TEST(StatusPage, ShowsWhatModelsOfEffectsHaveLearnt) {

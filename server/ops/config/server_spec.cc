@@ -115,6 +115,24 @@ ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChe
         static_cast<int>(checks.Count("connections_per_address_max",
                                       limits.connections_per_address_max(), 1, kConnectionsMaxMax));
   }
+  if (limits.connections_per_address_per_second_max() != 0) {
+    parsed.arrivals_per_second = static_cast<double>(
+        checks.Count("connections_per_address_per_second_max",
+                     limits.connections_per_address_per_second_max(), 1, kArrivalsPerSecondMaxMax));
+  }
+  if (limits.has_http_idle_timeout()) {
+    parsed.http_idle = checks.Span("http_idle_timeout", limits.http_idle_timeout(),
+                                   absl::Seconds(1), absl::Hours(1));
+  }
+  if (limits.has_grpc_idle_timeout()) {
+    parsed.grpc_idle = checks.Span("grpc_idle_timeout", limits.grpc_idle_timeout(),
+                                   absl::Seconds(1), absl::Hours(24));
+  }
+  if (limits.has_keepalive_interval_min()) {
+    parsed.keepalive_interval_min =
+        checks.Span("keepalive_interval_min", limits.keepalive_interval_min(), absl::Seconds(1),
+                    absl::Hours(1));
+  }
   parsed.close_floods = !limits.keep_flooding_connections();
   const double refusals = limits.refusals_per_connection_max();
   if (refusals != 0) {

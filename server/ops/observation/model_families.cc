@@ -192,7 +192,7 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
       "holding a thread with what they sent (flood)");
   Family failures(MetricType::Counter, "bandana_accept_failures_total",
                   "Times that no descriptor or memory was left for a connection");
-  const auto add = [&](const char* listener, const ConnectionStats& stats) {
+  for (const auto& [listener, stats] : view.connections) {
     open.Add({{"listener", listener}}, static_cast<double>(stats.open));
     accepted.Add({{"listener", listener}}, static_cast<double>(stats.accepted));
     for (int r = 1; r < kRefusals; ++r) {
@@ -205,10 +205,7 @@ void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
     closed.Add({{"listener", listener}, {"reason", "flood"}},
                static_cast<double>(stats.closed_floods));
     failures.Add({{"listener", listener}}, static_cast<double>(stats.accept_failures));
-  };
-  add("listen", view.connections);
-  if (view.admin_connections) add("admin_listen", *view.admin_connections);
-  if (view.api_connections) add("api_listen", *view.api_connections);
+  }
   for (Family* family : {&open, &accepted, &refused, &closed, &failures}) family->MoveTo(out);
 }
 
@@ -279,8 +276,10 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
             static_cast<double>(process.resident_bytes), out);
   AddSingle(MetricType::Gauge, "process_virtual_memory_bytes", "Virtual memory",
             static_cast<double>(process.virtual_bytes), out);
-  AddSingle(MetricType::Gauge, "process_open_fds", "Open file descriptors",
-            static_cast<double>(process.open_fds), out);
+  if (!view.hides_descriptors) {
+    AddSingle(MetricType::Gauge, "process_open_fds", "Open file descriptors",
+              static_cast<double>(process.open_fds), out);
+  }
   AddSingle(MetricType::Gauge, "process_max_fds", "Limit of open file descriptors",
             static_cast<double>(process.max_fds), out);
   AddSingle(MetricType::Gauge, "process_threads", "Threads", static_cast<double>(process.threads),

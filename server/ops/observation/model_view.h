@@ -121,10 +121,11 @@ struct ServerView {
   std::int64_t reload_failures = 0;      // of which something was not taken
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
   DecisionBook::Figures named_decisions;
-  ConnectionStats connections;                       // of `listen`
-  std::optional<ConnectionStats> admin_connections;  // of `admin_listen`
-  std::optional<ConnectionStats> api_connections;    // of `api_listen`
-  std::vector<ModelView> models;                     // by name
+  // By listener. Those by which reports come are left out while a model hides when they do, and so
+  // are the descriptors of the process.
+  std::map<std::string, ConnectionStats> connections;
+  bool hides_descriptors = false;
+  std::vector<ModelView> models;  // by name
 };
 
 // Which models of effects are looked into.

@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<AdminListener> admin(new AdminListener(std::move(credentials)));
   grpc::ServerBuilder builder;
-  SetListenerLimits(builder, kAdminMessageBytesMax);
+  SetListenerLimits(builder, connections, kAdminMessageBytesMax);
   BANDANA_RETURN_IF_ERROR(Annotate(
       admin->listener_.Open(listen, admin->credentials_, connections, builder), "admin_listen"));
   builder.RegisterService(service);

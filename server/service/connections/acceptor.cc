@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/address.h"
 #include "common/base/status.h"
 #include "server/service/connections/bytes_read.h"
@@ -66,6 +66,11 @@ void Reset(int connection) {
   const linger now = {.l_onoff = 1, .l_linger = 0};
   ::setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, sizeof now);
   ::close(connection);
+}
+
+// What limits count by: a wall clock that is set back would use them up.
+absl::Time Now() {
+  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 std::string Reason(int error = errno) { return std::strerror(error); }
@@ -188,14 +193,14 @@ void Acceptor::Stop() {
 
 void Acceptor::Run(const std::function<void(int, int)>& take, const std::function<bool()>& held) {
   const int pause = held ? static_cast<int>(absl::ToInt64Milliseconds(kFloodLookInterval)) : -1;
-  absl::Time next_look = absl::Now();
+  absl::Time next_look = Now();
   std::vector<pollfd> waited = {{.fd = wake_, .events = POLLIN}};
   for (const int listener : listeners_) waited.push_back({.fd = listener, .events = POLLIN});
   for (;;) {
     if (::poll(waited.data(), waited.size(), pause) < 0 && errno != EINTR) return;
     if (waited[0].revents != 0) return;
-    if (held && absl::Now() >= next_look) {
-      next_look = absl::Now() + kFloodLookInterval;
+    if (held && Now() >= next_look) {
+      next_look = Now() + kFloodLookInterval;
       if (held()) {
         CloseFloods();
       } else {
@@ -239,7 +244,7 @@ bool Acceptor::AcceptOne(int listener, const std::function<void(int, int)>& take
 
 Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
   const std::lock_guard lock(mutex_);
-  const Refusal refusal = book_.Enter(peer, socket, absl::Now());
+  const Refusal refusal = book_.Enter(peer, socket, Now());
   if (refusal == Refusal::kNone) {
     ++stats_.accepted;
   } else {
@@ -252,9 +257,8 @@ void Acceptor::Report(std::string_view grpc_peer, Conduct conduct) {
   const std::string name = PeerName(grpc_peer);
   const std::lock_guard lock(mutex_);
   if (conduct == Conduct::kArrived) return book_.Spoke(name);
-  const SocketId* const socket = conduct == Conduct::kRefused
-                                     ? book_.Offence(name, absl::Now())
-                                     : book_.GraveOffence(name, absl::Now());
+  const SocketId* const socket =
+      conduct == Conduct::kRefused ? book_.Offence(name, Now()) : book_.GraveOffence(name, Now());
   if (socket != nullptr && CloseConnection(*socket)) ++stats_.closed_offenders;
 }
 
@@ -263,14 +267,14 @@ void Acceptor::CloseFloods() {
   const auto bytes = [](const SocketId& socket) { return BytesRead(socket.descriptor); };
   const std::string group = floods_.Look(book_.Intakes(bytes));
   if (group.empty()) return;
-  for (const SocketId& socket : book_.Ban(group, absl::Now())) {
+  for (const SocketId& socket : book_.Ban(group, Now())) {
     if (CloseConnection(socket)) ++stats_.closed_floods;
   }
 }
 
 ConnectionStats Acceptor::stats() {
   const std::lock_guard lock(mutex_);
-  book_.Sweep(absl::Now());
+  book_.Sweep(Now());
   stats_.open = static_cast<std::int64_t>(book_.open());
   return stats_;
 }

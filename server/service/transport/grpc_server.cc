@@ -74,7 +74,7 @@ class GrpcServerImpl final : public GrpcServer {
   absl::Status Serve() {
     if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
-    SetListenerLimits(builder, options_.receive_bytes_max);
+    SetListenerLimits(builder, options_.connections, options_.receive_bytes_max);
     listener_.Use(options_.acceptor);
     BANDANA_RETURN_IF_ERROR(
         listener_.Open(options_.listen, options_.credentials, options_.connections, builder));
@@ -102,7 +102,10 @@ class GrpcServerImpl final : public GrpcServer {
   }
 
   const std::string& address() const override { return listener_.address(); }
-  ConnectionStats connections() const override { return listener_.stats(); }
+  std::optional<ConnectionStats> connections() const override {
+    if (handlers_.HushesReports("")) return std::nullopt;
+    return listener_.stats();
+  }
   int calls_in_flight() const override { return state_.desk.slots.in_flight(); }
   int calls_shown() const override { return state_.desk.slots.shown_in_flight(); }
   void Report(const std::string& grpc_peer, Conduct conduct) override {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,8 @@ class GrpcServer {
   virtual int calls_in_flight() const = 0;
   // Those of them that others may know of (Handlers::HushesReports).
   virtual int calls_shown() const = 0;
-  virtual ConnectionStats connections() const = 0;
+  // Nothing while some model hides when its reports come: a caller may open a connection for each.
+  virtual std::optional<ConnectionStats> connections() const = 0;
   // Takes note of a call of a synchronous service: see Acceptor::Report.
   virtual void Report(const std::string& grpc_peer, Conduct conduct) = 0;
   // Compares open health watches with the handlers' answers now.

@@ -19,19 +19,22 @@ int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds
 
 }  // namespace
 
-void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max) {
+void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& limits,
+                       int receive_bytes_max) {
   grpc::ResourceQuota quota("connections");
   builder.SetResourceQuota(quota.Resize(kTransportBytesMax));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(absl::Seconds(10)));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(absl::Minutes(10)));
+  if (limits.grpc_idle != absl::InfiniteDuration()) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Millis(limits.grpc_idle));
+  }
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
   // What is read at once is parsed at once, before any call of it is looked at.
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
-  // Clients may ping every 30 s, also between calls; we ask after silent ones each minute.
+  // Clients may ping also between calls; we ask after silent ones each minute.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             Millis(absl::Seconds(30)));
+                             Millis(limits.keepalive_interval_min));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(absl::Minutes(1)));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(20)));

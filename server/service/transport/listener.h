@@ -19,11 +19,13 @@ class ExternalConnectionAcceptor;
 
 namespace bandana::server {
 
-// Bounds on connections: half-open ones are closed after ten seconds, idle ones after ten minutes,
-// all after half an hour; silent peers are asked each minute and dropped when they do not answer;
-// 128 streams per connection; kTransportBytesMax of memory, beyond which new connections are
-// dropped. Their number is Listener's to bound.
-void SetListenerLimits(grpc::ServerBuilder& builder, int receive_bytes_max);
+// Bounds on connections: half-open ones are closed after ten seconds, those without a call after
+// `limits.grpc_idle`, all after half an hour; silent peers are asked each minute and dropped when
+// they do not answer; who pings more often than `limits.keepalive_interval_min` is sent away; 128
+// streams per connection; kTransportBytesMax of memory, beyond which new connections are dropped.
+// Their number is Listener's to bound.
+void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& limits,
+                       int receive_bytes_max);
 
 // An address that a gRPC server listens on. host:port goes through an Acceptor; unix:PATH is
 // gRPC's own, without limits: who may open it is the file system's to say.
