@@ -23,16 +23,11 @@ Credentials CredentialsOf(const HttpCall& http) {
   return credentials;
 }
 
-bool IsLoopbackListener(const std::string& listen) {
-  const auto address = ParseAddress(listen);
-  return address.ok() && IsLoopback(*address);
-}
-
 HttpAnswer MethodNotAllowed(std::string_view allowed) {
   HttpAnswer answer = ErrorAnswer(
       absl::UnimplementedError(absl::StrCat("this path takes ", ToAbsl(allowed), " alone")));
   answer.status = 405;
-  answer.headers.push_back({"allow", std::string(allowed)});
+  answer.headers.push_back({"allow", allowed == "GET" ? "GET, HEAD" : std::string(allowed)});
   return answer;
 }
 
@@ -52,9 +47,9 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
     : handlers_(handlers),
       conduct_(conduct),
       origins_(std::make_shared<const Origins>(options.allowed_origins,
-                                               IsLoopbackListener(options.listen))),
+                                               ParseAddress(options.listen).value_or(Address{}),
+                                               options.tls != nullptr)),
       document_(OpenApiDocument(kVersion)),
-      tls_(options.tls != nullptr),
       calls_({.gatekeeper = options.gatekeeper,
               .observer = options.observer,
               .log = options.log,
@@ -65,12 +60,10 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
       face_(options.personalizer, calls_) {}
 
 void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
-  // Under TLS a browser has compared the name with the certificate's.
-  if (!tls_ && !origins_->AllowsHost(http)) {
-    return answer(
-        ErrorAnswer(absl::PermissionDeniedError("host: the listener is on a loopback address, "
-                                                "and is asked under another name that is not "
-                                                "one of api.allowed_origins")));
+  if (!origins_->AllowsHost(http)) {
+    return answer(ErrorAnswer(absl::PermissionDeniedError(
+        "host: the plaintext listener is asked under a name that may be anybody's: ask under an "
+        "address, or add the name to api.allowed_origins")));
   }
   if (Origins::IsPreflight(http)) return answer(origins_->AnswerPreflight(http));
   if (!origins_->Allows(http)) {
@@ -173,6 +166,8 @@ HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
     why = absl::ResourceExhaustedError("request: its head is longer than 16384 bytes");
   } else if (status == 503) {
     why = Unavailable("too much is being sent at a time");
+  } else if (status == 501) {
+    why = absl::UnimplementedError("transfer-encoding: chunked alone is taken");
   }
   HttpAnswer answer = ErrorAnswer(why);
   answer.status = status;

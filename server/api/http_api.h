@@ -41,7 +41,6 @@ class HttpApi final : public HttpService {
   const ConductSink conduct_;
   const std::shared_ptr<const Origins> origins_;
   const std::string document_;
-  const bool tls_;
   const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
   ApiCalls calls_;
   Personalizer face_;

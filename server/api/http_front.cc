@@ -13,6 +13,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -45,6 +46,8 @@ using Secure = beast::ssl_stream<Plain>;
 using Request = http::request<http::string_body>;
 
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
+// A call that may take longer is not timed.
+constexpr absl::Duration kTimedMax = absl::Hours(24);
 
 std::chrono::nanoseconds Wait(absl::Duration time) { return absl::ToChronoNanoseconds(time); }
 
@@ -86,8 +89,21 @@ struct Shared {
   std::atomic<int> writing{0};
   std::mutex mutex;  // guards what follows
   bool open = true;  // an answer may still be handed to its connection
-  // Connections live as long as somebody waits for them: these, for their answers.
-  std::unordered_map<const void*, std::shared_ptr<void>> waiting;
+  // Connections live as long as somebody waits for them: these, for their answers. By a number for
+  // each call: an answer that comes after its time must not find the connection's next call.
+  std::unordered_map<std::uint64_t, std::shared_ptr<void>> waiting;
+  std::uint64_t calls = 0;
+
+  // The connection that waits for the answer to this call; null: none does any more. Requires the
+  // mutex.
+  std::shared_ptr<void> Take(std::uint64_t call) {
+    const auto found = waiting.find(call);
+    if (found == waiting.end()) return nullptr;
+    std::shared_ptr<void> connection = std::move(found->second);
+    waiting.erase(found);
+    ++writing;
+    return connection;
+  }
 };
 
 std::string UriOf(const sockaddr_storage& address) {
@@ -98,18 +114,58 @@ std::string UriOf(const sockaddr_storage& address) {
   return absl::StrCat("ipv6:%5B", peer->name.substr(1, end - 1), "%5D", peer->name.substr(end + 1));
 }
 
+// A target in absolute form (RFC 9112, 3.2.2) becomes what stands behind its host. Returns the
+// host; empty: it has none.
+std::string TakeHost(std::string& target) {
+  constexpr std::string_view kSchemes[] = {"http://", "https://"};
+  for (const std::string_view scheme : kSchemes) {
+    if (!absl::StartsWithIgnoreCase(target, ToAbsl(scheme))) continue;
+    const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
+    const std::string host = target.substr(scheme.size(), end - scheme.size());
+    target.erase(0, end);
+    if (!target.starts_with('/')) target.insert(0, 1, '/');
+    return host;
+  }
+  return "";
+}
+
 HttpCall HeadOf(const Request& request) {
   HttpCall call;
   call.method = std::string(request.method_string());
-  const std::string target(request.target());
+  std::string target(request.target());
+  const std::string host = TakeHost(target);
   const std::size_t mark = target.find('?');
-  call.path = target.substr(0, mark);
+  // Clients put paths behind an address that ends in a slash.
+  for (const char c : std::string_view(target).substr(0, mark)) {
+    if (c != '/' || !call.path.ends_with('/')) call.path += c;
+  }
   if (mark != std::string::npos) call.query = target.substr(mark + 1);
   for (const auto& field : request) {
     call.headers.push_back(
         {absl::AsciiStrToLower(std::string(field.name_string())), std::string(field.value())});
   }
+  if (host.empty()) return call;
+  std::erase_if(call.headers, [](const HttpHeader& header) { return header.name == "host"; });
+  call.headers.push_back({"host", host});
   return call;
+}
+
+// 0, or the status of the refusal. What a proxy before us may have read another way is no request
+// (RFC 9112, 3.2 and 6.1).
+int Misread(const Request& request, const HttpCall& head) {
+  const auto count = [&](http::field field) { return request.count(field); };
+  const std::size_t hosts = count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && request.version() >= 11)) return 400;
+  const std::string_view host = head.Header("host");
+  const bool plain = std::ranges::all_of(host, [](unsigned char c) {
+    return absl::ascii_isalnum(c) || std::string_view("-._~:[]%").find(c) != std::string_view::npos;
+  });
+  if (!plain || count(http::field::content_length) > 1) return 400;
+  const std::size_t codings = count(http::field::transfer_encoding);
+  if (codings == 0) return 0;
+  if (count(http::field::content_length) > 0 || request.version() < 11) return 400;
+  const std::string coding(request[http::field::transfer_encoding]);
+  return codings == 1 && absl::EqualsIgnoreCase(coding, "chunked") ? 0 : 501;
 }
 
 // One connection. Everything happens on its strand.
@@ -143,6 +199,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
 
   void Read() {
     parser_.emplace();
+    head_ = {};
     parser_->header_limit(kHeadBytesMax);
     parser_->body_limit(options().body_bytes_max);
     socket().expires_after(Wait(options().idle_time));
@@ -154,6 +211,9 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
   }
 
   void ReadBody() {
+    head_ = HeadOf(parser_->get());
+    head_.peer = peer_;
+    if (const int refused = Misread(parser_->get(), head_); refused != 0) return Refuse(refused);
     const auto length = parser_->content_length();
     const std::size_t bytes = length ? *length : parser_->chunked() ? options().body_bytes_max : 0;
     if (!body_.Take(shared_->bodies, bytes, options().bodies_bytes_max)) return Refuse(503);
@@ -182,23 +242,23 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     keep_ = parser_->get().keep_alive();
     head_only_ = parser_->get().method() == http::verb::head;
     version_ = parser_->get().version();
-    Request request = parser_->release();
-    HttpCall call = HeadOf(request);
-    call.body = std::move(request.body());
-    call.peer = peer_;
+    HttpCall call = head_;
+    call.body = std::move(parser_->get().body());
     call.subjects = subjects_;
+    std::uint64_t number = 0;
     {
       const std::lock_guard lock(shared_->mutex);
       if (!shared_->open) return;
-      shared_->waiting.emplace(this, this->shared_from_this());
+      number = ++shared_->calls;
+      shared_->waiting.emplace(number, this->shared_from_this());
     }
-    shared_->service.Handle(std::move(call), [waited = this, shared = shared_](HttpAnswer answer) {
+    if (const absl::Duration time = shared_->service.TimeFor(call); time < kTimedMax) {
+      Expire(number, time);
+    }
+    shared_->service.Handle(std::move(call), [number, shared = shared_](HttpAnswer answer) {
       const std::lock_guard lock(shared->mutex);
-      const auto found = shared->waiting.find(waited);
-      if (found == shared->waiting.end()) return;
-      auto self = std::static_pointer_cast<Session>(std::move(found->second));
-      shared->waiting.erase(found);
-      ++shared->writing;
+      auto self = std::static_pointer_cast<Session>(shared->Take(number));
+      if (self == nullptr) return;
       const auto executor = self->stream_.get_executor();
       asio::post(executor, [self = std::move(self), answer = std::move(answer)]() mutable {
         self->Write(std::move(answer));
@@ -206,9 +266,21 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     });
   }
 
+  // The call goes on; nobody waits for it any more.
+  void Expire(std::uint64_t number, absl::Duration time) {
+    timer_.emplace(stream_.get_executor(), Wait(time));
+    timer_->async_wait([self = this->shared_from_this(), number](Error error) {
+      {
+        const std::lock_guard lock(self->shared_->mutex);
+        if (error || self->shared_->Take(number) == nullptr) return;
+      }
+      self->Write(self->shared_->service.Refusal(504, self->head_));
+    });
+  }
+
   void Refuse(int status) {
     keep_ = false;
-    head_ = HeadOf(parser_->get());
+    if (head_.method.empty()) head_ = HeadOf(parser_->get());
     head_.peer = peer_;
     ++shared_->writing;
     Write(shared_->service.Refusal(status, head_));
@@ -228,6 +300,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
 
   void Write(HttpAnswer answer) {
     const std::shared_ptr<Session> self = this->shared_from_this();
+    timer_.reset();
     body_.Release();
     if (!answer_.Take(shared_->answers, answer.body.size(), options().answers_bytes_max)) {
       answer = shared_->service.Refusal(503, head_);
@@ -284,7 +357,10 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
-  HttpCall head_;  // of a request that was refused
+  HttpCall head_;  // of the request that is being read or answered
+  std::optional<asio::basic_waitable_timer<std::chrono::steady_clock,
+                                           asio::wait_traits<std::chrono::steady_clock>, Strand>>
+      timer_;  // of its answer
   Share body_;
   Share answer_;
   bool keep_ = false;
@@ -342,7 +418,7 @@ class Front final : public HttpFront {
     io_->stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
-    std::unordered_map<const void*, std::shared_ptr<void>> waiting;
+    std::unordered_map<std::uint64_t, std::shared_ptr<void>> waiting;
     {
       const std::lock_guard lock(shared_->mutex);
       waiting.swap(shared_->waiting);

@@ -1,4 +1,4 @@
-// The HTTP/1.1 listener of the door: sockets, TLS, bounds and times. It knows no models.
+// A listener for HTTP/1.1: sockets, TLS, bounds and times. It knows no models.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,12 @@ struct HttpHeader {
   std::string value;
 };
 
+// Where a target has scheme and host (`GET http://host/path`), the host stands for the header's.
 struct HttpCall {
   std::string method;
-  std::string path;   // up to a `?`, as it came
-  std::string query;  // behind it
-  std::vector<HttpHeader> headers;
+  std::string path;                 // up to a `?`; slashes in a row are one
+  std::string query;                // behind it
+  std::vector<HttpHeader> headers;  // of the head alone, no trailers
   std::string body;
   std::string peer;                   // as gRPC names it
   std::vector<std::string> subjects;  // of a client certificate that TLS has verified
@@ -49,9 +50,12 @@ class HttpService {
  public:
   virtual ~HttpService() = default;
   virtual void Handle(HttpCall call, AnswerHttp answer) = 0;
-  // The answer to what never becomes a call: 400 no HTTP, 413 a body that is too long, 431 a head
-  // that is too long, 503 too much is being read, or waits to be read, at a time. `head` has what
-  // was understood so far.
+  // How long a call with this head may take until its answer is there.
+  virtual absl::Duration TimeFor(const HttpCall&) const { return absl::InfiniteDuration(); }
+  // The answer to what never becomes a call: 400 no HTTP, or such as proxies may read another way;
+  // 413 a body that is too long, 431 a head that is too long, 501 another transfer coding than
+  // `chunked`, 503 too much is being read, or waits to be read, at a time; and 504 to a call whose
+  // time is over. `head` has what was understood so far.
   virtual HttpAnswer Refusal(int status, const HttpCall& head) = 0;
 };
 

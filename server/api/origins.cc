@@ -30,15 +30,18 @@ bool IsOrigin(std::string_view text) {
   });
 }
 
-Origins::Origins(std::vector<std::string> allowed, bool loopback)
+Origins::Origins(std::vector<std::string> allowed, Address listen, bool tls)
     : allowed_(std::move(allowed)),
       all_(std::ranges::find(allowed_, "*") != allowed_.end()),
-      loopback_(loopback) {}
+      listen_(std::move(listen)),
+      tls_(tls) {}
+
+bool Origins::IsOwn(std::string_view host) const { return tls_ || IsOwnHost(listen_, host); }
 
 bool Origins::AllowsHost(const HttpCall& call) const {
   const std::string host = absl::AsciiStrToLower(ToAbsl(call.Header("host")));
   // No browser leaves the host out.
-  if (!loopback_ || all_ || host.empty() || IsLoopbackHost(host)) return true;
+  if (all_ || host.empty() || IsOwn(host)) return true;
   return std::ranges::any_of(allowed_, [name = NameOfHost(host)](const std::string& origin) {
     return NameOfHost(HostOf(origin)) == name;
   });
@@ -49,7 +52,7 @@ bool Origins::Allows(const HttpCall& call) const {
   if (origin.empty() || all_) return true;
   if (std::ranges::find(allowed_, origin) != allowed_.end()) return true;
   const std::string_view host = call.Header("host");
-  return !host.empty() && HostOf(origin) == host && (!loopback_ || IsLoopbackHost(host));
+  return !host.empty() && HostOf(origin) == host && IsOwn(host);
 }
 
 bool Origins::IsPreflight(const HttpCall& call) {
@@ -66,7 +69,7 @@ HttpAnswer Origins::AnswerPreflight(const HttpCall& call) const {
   answer.headers.push_back(
       {"access-control-allow-headers",
        "authorization, content-type, grpc-timeout, ocp-apim-subscription-key, traceparent, "
-       "x-grpc-web, x-user-agent"});
+       "x-grpc-web, x-ms-client-request-id, x-ms-command-name, x-ms-useragent, x-user-agent"});
   answer.headers.push_back({"access-control-max-age", "7200"});
   return answer;
 }

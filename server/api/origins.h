@@ -5,20 +5,18 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/address.h"
 #include "server/api/http_front.h"
 
 namespace bandana::server {
 
 class Origins {
  public:
-  // `allowed`: origins, or "*" for all. `loopback`: the listener is on a loopback address. Then a
-  // page is the listener's own only if it was asked under such a name: any other name may be one
-  // that somebody has let point here.
-  Origins(std::vector<std::string> allowed, bool loopback);
+  // `allowed`: origins, or "*" for all. `tls`: a browser has compared the name under which it asks
+  // with the certificate's. Without, a name is the listener's own as IsOwnHost has it.
+  Origins(std::vector<std::string> allowed, Address listen, bool tls);
 
-  // Whether the call asks for a name that is the listener's. On a loopback address: a loopback name
-  // or address, or the name of an allowed origin. A page whose own name was let point here asks
-  // under that name, and a GET of it has no origin.
+  // Whether the call asks for a name that is the listener's own, or that of an allowed origin.
   bool AllowsHost(const HttpCall& call) const;
   // Whether the call comes from no page, or from one that may call. A browser sends calls of any
   // page, and asks only afterwards who may read the answer.
@@ -30,9 +28,12 @@ class Origins {
   void Open(const HttpCall& call, HttpAnswer& answer) const;
 
  private:
+  bool IsOwn(std::string_view host) const;
+
   const std::vector<std::string> allowed_;
   const bool all_;
-  const bool loopback_;
+  const Address listen_;
+  const bool tls_;
 };
 
 // Whether a text is an origin as browsers write it: `https://shop.example`, with a port where it is

@@ -187,7 +187,10 @@ int Run(const std::string& path, StopSignals& signals) {
               api.empty() ? "" : " api=", api.c_str(),
               peers.empty() ? "" : " peers=", peers.c_str());
   std::fflush(stdout);
-  spdlog::info("serving gRPC on {}, HTTP on {}", (*server)->listen(), (*server)->http_listen());
+  spdlog::info("serving gRPC on {}, HTTP on {}{}{}{}{}{}{}", (*server)->listen(),
+               (*server)->http_listen(), api.empty() ? "" : ", JSON and gRPC-Web on ", api,
+               admin.empty() ? "" : ", Admin on ", admin,
+               peers.empty() ? "" : ", other servers on ", peers);
   if (const absl::Status failed = ServeUntilStopped(path, signals, **server); !failed.ok()) {
     spdlog::critical("stopping: {}", std::string(failed.message()));
     return kExitFailure;

@@ -27,12 +27,12 @@
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/connection_watch.h"
 #include "server/ops/observation/history.h"
-#include "server/ops/observation/http_server.h"
 #include "server/ops/observation/metrics.h"
 #include "server/ops/observation/pages.h"
 #include "server/ops/observation/posterior_ages.h"
 #include "server/ops/observation/process_stats.h"
 #include "server/ops/observation/refusal_watch.h"
+#include "server/ops/page_server.h"
 #include "server/ops/peers.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
@@ -123,7 +123,7 @@ class RunningServer final : public Server {
   }
   std::string peers_listen() const override { return peers_ == nullptr ? "" : peers_->listen(); }
   std::string api_listen() const override { return api_ == nullptr ? "" : api_->address(); }
-  std::string http_listen() const override { return ToString(http_->address()); }
+  std::string http_listen() const override { return http_->address(); }
 
   absl::Status Health() const override {
     absl::Status first;
@@ -396,8 +396,9 @@ class RunningServer final : public Server {
     BANDANA_RETURN_IF_ERROR(OpenApi());
     BANDANA_RETURN_IF_ERROR(ServePeers());
     BANDANA_ASSIGN_OR_RETURN(
-        http_, HttpServer::Start(spec_.http_listen,
+        http_, PageServer::Start(spec_.http_listen, spec_.limits.connections,
                                  [this](std::string_view path) { return Answer(path); }));
+    paging_ = http_.get();
     return absl::OkStatus();
   }
 
@@ -439,7 +440,7 @@ class RunningServer final : public Server {
   // What the listeners may have together, beside everything else.
   absl::Status FitConnections() {
     const int listeners =
-        1 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0) + (spec_.peers ? 1 : 0);
+        2 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0) + (spec_.peers ? 1 : 0);
     ConnectionLimits& limits = spec_.limits.connections;
     const int wanted = listeners * limits.connections_max;
     const int models = spec_.limits.models_max;
@@ -533,6 +534,10 @@ class RunningServer final : public Server {
     show("listen", grpc_->connections());
     if (admin_listener_ != nullptr) show("admin_listen", admin_listener_->connections());
     if (api_ != nullptr) show("api_listen", api_->connections());
+    // Pages are asked for before Listen has returned.
+    if (const PageServer* const pages = paging_.load(); pages != nullptr) {
+      show("http_listen", pages->connections());
+    }
     ages_.See(view.models, clock_.Now());
     refusals_.See(view.models, clock_.Now());
     return view;
@@ -546,6 +551,7 @@ class RunningServer final : public Server {
   std::atomic<bool> draining_ = false;
   std::atomic<GrpcServer*> serving_ = nullptr;
   std::atomic<AdminListener*> administering_ = nullptr;
+  std::atomic<PageServer*> paging_ = nullptr;
   std::atomic<std::int64_t> access_reload_failures_ = 0;
   std::atomic<std::int64_t> reload_failures_ = 0;
   Metrics metrics_;
@@ -571,7 +577,7 @@ class RunningServer final : public Server {
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
   std::unique_ptr<ApiServer> api_;                 // null: no door for HTTP
-  std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<PageServer> http_;
   std::future<void> recovery_;  // of Tick's thread
 };
 

@@ -12,6 +12,8 @@ bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
 bandana_test(NAME ctl_part_file_test SRCS unit/ctl_part_file_test.cc DEPS bandana::ctl bandana::test_support)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc
   DEPS bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME listeners_test SRCS integration/listeners_test.cc
+  DEPS bandana::test_server bandana::test_support gRPC::grpc++ bandana::proto LABELS integration TIMEOUT 300)
 bandana_test(NAME named_decisions_server_test SRCS integration/named_decisions_server_test.cc
   DEPS bandana::test_server bandana::test_support gRPC::grpc++ bandana::proto LABELS integration TIMEOUT 300)
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
@@ -56,6 +58,15 @@ if(BANDANA_BUILD_TESTS)
     ${CMAKE_CURRENT_SOURCE_DIR}/integration/status_page_browser_test.py $<TARGET_FILE:bandana-server>
     $<TARGET_FILE:bandana-fleet> ${CMAKE_CURRENT_BINARY_DIR}/status_page.png)
   set_tests_properties(status_page_browser_test PROPERTIES LABELS slow TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+if(BANDANA_BUILD_TESTS)
+  # A proxy with a connection for each request; the short form is a normal test.
+  foreach(calls 400 10000)
+    add_test(NAME haproxy_${calls}_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/haproxy_test.py
+      $<TARGET_FILE:bandana-server> ${calls})
+    set_tests_properties(haproxy_${calls}_test PROPERTIES LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77)
+  endforeach()
+  set_tests_properties(haproxy_10000_test PROPERTIES LABELS "integration;slow")
 endif()
 foreach(test owners_test owners_admin_test)
   bandana_test(NAME ${test} SRCS integration/${test}.cc

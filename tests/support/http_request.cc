@@ -9,15 +9,49 @@
 
 namespace bandana::testing {
 
+int ConnectTo(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const auto port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1)));
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(sockaddr_in);
+  if (address.starts_with('[')) {
+    auto& six = reinterpret_cast<sockaddr_in6&>(peer);
+    six.sin6_family = AF_INET6;
+    six.sin6_port = port;
+    ::inet_pton(AF_INET6, address.substr(1, colon - 2).c_str(), &six.sin6_addr);
+    size = sizeof six;
+  } else {
+    auto& four = reinterpret_cast<sockaddr_in&>(peer);
+    four.sin_family = AF_INET;
+    four.sin_port = port;
+    ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &four.sin_addr);
+  }
+  const int fd = ::socket(peer.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&peer), size) == 0) return fd;
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+std::string Exchange(const std::string& address, const std::string& bytes) {
+  std::string answer;
+  const int fd = ConnectTo(address);
+  if (fd < 0) return answer;
+  // What is refused early is not read to its end.
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  char buffer[4096];
+  for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
+    answer.append(buffer, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  return answer;
+}
+
 HttpResult Send(const std::string& address, const HttpSent& sent) {
   HttpResult result;
-  const std::size_t colon = address.rfind(':');
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1)));
-  ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &peer.sin_addr);
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return result;
   std::string request = sent.method + " " + sent.path +
                         " HTTP/1.1\r\nHost: " + (sent.host.empty() ? address : sent.host) + "\r\n";
   for (const std::string& header : sent.headers) request += header + "\r\n";
@@ -25,20 +59,7 @@ HttpResult Send(const std::string& address, const HttpSent& sent) {
     request += "Content-Length: " + std::to_string(sent.body.size()) + "\r\n";
   }
   request += "Connection: close\r\n\r\n" + sent.body;
-  std::string answer;
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0) {
-    // What is refused early is not read to its end.
-    for (std::size_t at = 0; at < request.size();) {
-      const ssize_t n = ::send(fd, request.data() + at, request.size() - at, MSG_NOSIGNAL);
-      if (n <= 0) break;
-      at += static_cast<std::size_t>(n);
-    }
-    char buffer[4096];
-    for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
-      answer.append(buffer, static_cast<std::size_t>(n));
-    }
-  }
-  ::close(fd);
+  const std::string answer = Exchange(address, request);
   const std::size_t end = answer.find("\r\n\r\n");
   if (end == std::string::npos || !answer.starts_with("HTTP/1.1 ")) return result;
   result.status = std::atoi(answer.c_str() + 9);

@@ -24,8 +24,13 @@ HttpResult Send(const std::string& address, const HttpSent& sent);
 // A header's value in an answer's head; empty: it is not there.
 std::string HeaderOf(const HttpResult& result, const std::string& name);
 
-// One HTTP/1.1 request to an IPv4 address:port.
+// One HTTP/1.1 request.
 HttpResult HttpRequest(const std::string& address, const std::string& path,
                        const std::string& method = "GET");
+
+// A socket that is connected to an address of numbers, host:port; -1: it could not be.
+int ConnectTo(const std::string& address);
+// What comes back for these bytes until the peer closes the connection.
+std::string Exchange(const std::string& address, const std::string& bytes);
 
 }  // namespace bandana::testing

@@ -97,29 +97,37 @@ HttpCall From(const std::string& origin, const std::string& host) {
   return call;
 }
 
+const Address kAll{.host = "0.0.0.0", .port = 7073};
+const Address kLoopback{.host = "127.0.0.1", .port = 7073};
+
 TEST(Origins, PagesMustBeNamed) {
-  const Origins some({"https://shop.example"}, /*loopback=*/false);
+  const Origins some({"https://shop.example"}, kAll, /*tls=*/false);
   EXPECT_TRUE(some.Allows(From("", "api.example")));
   EXPECT_TRUE(some.Allows(From("https://shop.example", "api.example")));
-  EXPECT_TRUE(some.Allows(From("https://api.example", "api.example")));  // the listener's own
+  EXPECT_TRUE(some.Allows(From("http://10.0.0.5", "10.0.0.5")));  // the listener's own
   EXPECT_FALSE(some.Allows(From("https://shop.example.evil", "api.example")));
   EXPECT_FALSE(some.Allows(From("http://shop.example", "api.example")));
   EXPECT_FALSE(some.Allows(From("null", "api.example")));
-  EXPECT_TRUE(Origins({"*"}, false).Allows(From("https://any.example", "api.example")));
+  EXPECT_TRUE(Origins({"*"}, kAll, false).Allows(From("https://any.example", "api.example")));
 }
 
-// Whoever may let a name point to 127.0.0.1 could otherwise call what listens there.
-TEST(Origins, OnLoopbackOnlyItsOwnNamesAreTheListenersOwn) {
-  const Origins none({}, /*loopback=*/true);
+// Whoever may let a name point to the listener could otherwise call what listens there.
+TEST(Origins, OnlyNamesOfNobodyElseAreTheListenersOwn) {
+  const Origins none({}, kLoopback, /*tls=*/false);
   EXPECT_TRUE(none.Allows(From("http://localhost:7073", "localhost:7073")));
   EXPECT_TRUE(none.Allows(From("http://127.0.0.1:7073", "127.0.0.1:7073")));
   EXPECT_FALSE(none.Allows(From("http://evil.example:7073", "evil.example:7073")));
-  EXPECT_TRUE(Origins({}, false).Allows(From("http://shop.example", "shop.example")));
+  const Origins everywhere({}, kAll, /*tls=*/false);
+  EXPECT_TRUE(everywhere.Allows(From("http://bandana:7073", "bandana:7073")));
+  EXPECT_FALSE(everywhere.Allows(From("http://evil.example:7073", "evil.example:7073")));
+  // A browser has compared the name with the certificate's.
+  EXPECT_TRUE(Origins({}, kAll, true).Allows(From("https://shop.example", "shop.example")));
+  EXPECT_TRUE(Origins({}, kLoopback, true).AllowsHost(From("", "shop.example")));
 }
 
 // A GET of a page whose own name points here has no origin: the host tells.
 TEST(Origins, OnLoopbackOtherNamesAreNotAnswered) {
-  const Origins some({"https://shop.example", "http://app.example:8080"}, /*loopback=*/true);
+  const Origins some({"https://shop.example", "http://app.example:8080"}, kLoopback, /*tls=*/false);
   for (const char* own : {"localhost", "LocalHost:7073", "127.0.0.1:7073", "127.8.9.1", "[::1]",
                           "[::1]:7073", "shop.example", "Shop.Example:7073", "app.example", ""}) {
     EXPECT_TRUE(some.AllowsHost(From("", own))) << own;
@@ -129,8 +137,9 @@ TEST(Origins, OnLoopbackOtherNamesAreNotAnswered) {
                             "[::2]:7073", ":7073", "a shop.example"}) {
     EXPECT_FALSE(some.AllowsHost(From("", other))) << other;
   }
-  EXPECT_TRUE(Origins({"*"}, true).AllowsHost(From("", "evil.example")));
-  EXPECT_TRUE(Origins({}, false).AllowsHost(From("", "api.example")));
+  EXPECT_TRUE(Origins({"*"}, kLoopback, false).AllowsHost(From("", "evil.example")));
+  EXPECT_FALSE(Origins({}, kAll, false).AllowsHost(From("", "evil.example")));
+  EXPECT_TRUE(Origins({}, kAll, false).AllowsHost(From("", "10.0.0.1:7073")));
 }
 
 TEST(Origins, AreWrittenAsBrowsersDo) {

@@ -31,9 +31,11 @@ HttpResponse Readiness(const ServerView& view) {
 
 }  // namespace
 
+HttpResponse Healthy() { return {.body = "ok\n"}; }
+
 HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
                   const History& history, absl::Time now) {
-  if (path == "/healthz") return {.body = "ok\n"};
+  if (path == kHealthPath) return Healthy();
   if (path == "/readyz") return Readiness(view);
   if (path == "/metrics") {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",

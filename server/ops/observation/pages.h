@@ -1,15 +1,25 @@
 // Which HTTP path answers what.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
 #include "server/ops/observation/history.h"
-#include "server/ops/observation/http_server.h"
 #include "server/ops/observation/metrics.h"
 #include "server/ops/observation/model_view.h"
 
 namespace bandana::server {
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+inline constexpr std::string_view kHealthPath = "/healthz";
+// What it answers: nothing is looked at.
+HttpResponse Healthy();
 
 // /healthz  200 while the process answers.
 // /readyz   200 while it takes calls and every model takes reports; else 503 and why.
