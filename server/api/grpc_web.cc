@@ -1,8 +1,10 @@
 #include "server/api/grpc_web.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "server/api/answers.h"
@@ -70,6 +72,34 @@ std::optional<WebForm> WebFormOf(std::string_view content_type) {
   if (type == "application/grpc-web") return WebForm::kBinary;
   if (type == "application/grpc-web-text") return WebForm::kText;
   return std::nullopt;
+}
+
+std::optional<absl::Duration> TimeoutOf(std::string_view text) {
+  constexpr std::size_t kDigitsMax = 8;
+  const std::string_view digits =
+      text.substr(0, text.size() - std::min<std::size_t>(1, text.size()));
+  std::int64_t count = 0;
+  if (digits.empty() || digits.size() > kDigitsMax ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos ||
+      !absl::SimpleAtoi(ToAbsl(digits), &count)) {
+    return std::nullopt;
+  }
+  switch (text.back()) {
+    case 'H':
+      return absl::Hours(count);
+    case 'M':
+      return absl::Minutes(count);
+    case 'S':
+      return absl::Seconds(count);
+    case 'm':
+      return absl::Milliseconds(count);
+    case 'u':
+      return absl::Microseconds(count);
+    case 'n':
+      return absl::Nanoseconds(count);
+    default:
+      return std::nullopt;
+  }
 }
 
 absl::StatusOr<std::string> ReadWebMessage(std::string_view body, WebForm form) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "server/api/api_calls.h"
 #include "server/api/http_front.h"
 
@@ -17,6 +18,9 @@ enum class WebForm { kBinary, kText };  // text: base64
 // By the content type, `application/grpc-web` or `application/grpc-web-text`, with or without
 // `+proto`; nothing of another.
 std::optional<WebForm> WebFormOf(std::string_view content_type);
+
+// The header `grpc-timeout`: up to eight digits and one of H, M, S, m, u, n. Nothing of another.
+std::optional<absl::Duration> TimeoutOf(std::string_view text);
 
 // The only message of a request's body. Errors: INVALID_ARGUMENT no base64, another number of
 // messages than one, a length that is not that of the body; UNIMPLEMENTED a compressed message.

@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "server/api/answers.h"
+#include "server/api/content.h"
 #include "server/api/json_call.h"
 #include "server/api/openapi.h"
 #include "server/api/raw_rewards.h"
@@ -85,13 +86,23 @@ void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
 
 void HttpApi::Dispatch(const HttpCall& http, AnswerHttp answer) {
   const bool reads = http.method == "GET" || http.method == "HEAD";
+  const bool face = Personalizer::Has(http.path);
+  if (const absl::Status content = CheckContent(http); !content.ok()) {
+    HttpAnswer refused = face ? Personalizer::Refused(content, 415) : ErrorAnswer(content);
+    refused.status = 415;
+    refused.headers.push_back({"accept-encoding", "identity"});
+    return answer(std::move(refused));
+  }
+  if (const absl::Duration time = TimeFor(http); time <= absl::ZeroDuration()) {
+    return answer(Refusal(504, http));
+  }
   if (const auto form = WebFormOf(http.Header("content-type")); form && http.method == "POST") {
     return WebCall(http, *form, std::move(answer));
   }
   if (http.path == "/openapi.json") {
     return answer(reads ? JsonAnswer(200, document_) : MethodNotAllowed("GET"));
   }
-  if (Personalizer::Has(http.path)) return face_.Handle(http, std::move(answer));
+  if (face) return face_.Handle(http, std::move(answer));
   const std::optional<Route> route = FindRoute(http.path);
   if (!route) {
     return answer(ErrorAnswer(NotFound("no such path; /openapi.json lists those of models")));
@@ -154,6 +165,12 @@ void HttpApi::WebCall(const HttpCall& http, WebForm form, AnswerHttp answer) {
       });
 }
 
+absl::Duration HttpApi::TimeFor(const HttpCall& head) const {
+  const std::string_view timeout = head.Header("grpc-timeout");
+  return timeout.empty() ? absl::InfiniteDuration()
+                         : TimeoutOf(timeout).value_or(absl::InfiniteDuration());
+}
+
 HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
   absl::Status why = InvalidArgument("request: is no HTTP/1.1");
   if (status == 413) {
@@ -168,9 +185,13 @@ HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
     why = Unavailable("too much is being sent at a time");
   } else if (status == 501) {
     why = absl::UnimplementedError("transfer-encoding: chunked alone is taken");
+  } else if (status == 504) {
+    why = absl::DeadlineExceededError("the call's time (grpc-timeout) is over");
   }
   HttpAnswer answer = ErrorAnswer(why);
   answer.status = status;
+  const auto form = WebFormOf(head.Header("content-type"));
+  if (form && status == 504) answer = WebError({.status = why}, *form);
   if (origins_->Allows(head)) origins_->Open(head, answer);
   return answer;
 }

@@ -23,6 +23,7 @@ class HttpApi final : public HttpService {
   HttpApi(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
 
   void Handle(HttpCall http, AnswerHttp answer) override;
+  absl::Duration TimeFor(const HttpCall& head) const override;
   HttpAnswer Refusal(int status, const HttpCall& head) override;
 
   ApiCalls& calls() { return calls_; }

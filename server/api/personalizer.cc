@@ -94,7 +94,12 @@ Personalizer::Personalizer(PersonalizerSettings settings, ApiCalls& calls)
 
 bool Personalizer::Has(std::string_view path) { return path.starts_with(kRoot); }
 
-std::optional<Personalizer::Target> Personalizer::Find(const HttpCall& http, bool& known_path) {
+HttpAnswer Personalizer::Refused(const absl::Status& why, int status) {
+  return Error({.status = why}, status);
+}
+
+std::optional<Personalizer::Target> Personalizer::Find(const HttpCall& http,
+                                                       std::string_view& allowed) {
   struct Row {
     std::string_view path;  // behind the version; `*` is an event's id
     std::string_view method;
@@ -128,21 +133,24 @@ std::optional<Personalizer::Target> Personalizer::Find(const HttpCall& http, boo
       if (id) target.event_id = *id;
     }
     if (!fits) continue;
-    known_path = true;
+    allowed = row.method;
     if (row.method == http.method) return target;
   }
   return std::nullopt;
 }
 
 void Personalizer::Handle(const HttpCall& http, AnswerHttp answer) {
-  bool known_path = false;
-  const std::optional<Target> target = Find(http, known_path);
+  std::string_view allowed;
+  const std::optional<Target> target = Find(http, allowed);
   if (target) return (this->*target->work)(http, *target, std::move(answer));
-  answer(Error({.status = NotFound(known_path ? "this path takes another method"
-                                              : "Personalizer's other resources (policy, "
-                                                "evaluations, logs, model) are not served here: "
-                                                "docs/http.md")},
-               known_path ? 405 : 404));
+  if (allowed.empty()) {
+    return answer(Refused(NotFound("Personalizer's other resources (policy, evaluations, logs, "
+                                   "model) are not served here: docs/http.md"),
+                          404));
+  }
+  HttpAnswer refused = Refused(NotFound("this path takes another method"), 405);
+  refused.headers.push_back({"allow", std::string(allowed)});
+  answer(std::move(refused));
 }
 
 std::shared_ptr<ApiCall> Personalizer::Begin(const HttpCall& http, std::string_view name,

@@ -25,6 +25,8 @@ class Personalizer {
 
   // Whether a path is one of the face's: /personalizer/...
   static bool Has(std::string_view path);
+  // An error as the face writes it.
+  static HttpAnswer Refused(const absl::Status& why, int status);
   // Answers a call of it, with the status and body that Personalizer would have.
   void Handle(const HttpCall& http, AnswerHttp answer);
 
@@ -33,7 +35,8 @@ class Personalizer {
   struct Ranking;  // a call of rank on its way
   using Work = void (Personalizer::*)(const HttpCall&, const Target&, AnswerHttp);
 
-  static std::optional<Target> Find(const HttpCall& http, bool& known_path);
+  // `allowed`: the methods of the path; empty: there is no such path.
+  static std::optional<Target> Find(const HttpCall& http, std::string_view& allowed);
   void Rank(const HttpCall& http, const Target& target, AnswerHttp answer);
   void RankNext(const std::shared_ptr<Ranking>& ranking);
   void Reward(const HttpCall& http, const Target& target, AnswerHttp answer);

@@ -7,6 +7,8 @@ bandana_test(NAME personalizer_calls_test SRCS unit/personalizer_calls_test.cc
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_support)
 bandana_test(NAME api_server_test SRCS integration/api_server_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME api_http_test SRCS integration/api_http_test.cc LABELS integration
+  DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME personalizer_face_test SRCS integration/personalizer_face_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS integration TIMEOUT 300

@@ -192,5 +192,17 @@ TEST(OpenApi, DescribesEveryRpc) {
   EXPECT_EQ(fields["arms"]["$ref"], "#/components/schemas/ArmSet");
 }
 
+TEST(GrpcWeb, ReadsTimeouts) {
+  EXPECT_EQ(TimeoutOf("100m"), absl::Milliseconds(100));
+  EXPECT_EQ(TimeoutOf("1H"), absl::Hours(1));
+  EXPECT_EQ(TimeoutOf("2M"), absl::Minutes(2));
+  EXPECT_EQ(TimeoutOf("99999999S"), absl::Seconds(99'999'999));
+  EXPECT_EQ(TimeoutOf("7u"), absl::Microseconds(7));
+  EXPECT_EQ(TimeoutOf("0n"), absl::ZeroDuration());
+  for (const char* odd : {"", "m", "10", "-1S", "1.5S", "123456789m", "1s", "1 S", "S1"}) {
+    EXPECT_EQ(TimeoutOf(odd), std::nullopt) << odd;
+  }
+}
+
 }  // namespace
 }  // namespace bandana::server
