@@ -42,20 +42,24 @@ class Reader {
   Reader(std::string_view path, std::vector<HashedFeature>& features)
       : path_(path), features_(features) {}
 
-  absl::Status Read(const std::string& name, const Json& value) {
+  // `place`: what stands behind the name of a number, for the lists that it is in.
+  absl::Status Read(const std::string& name, const std::string& place, const Json& value) {
     if (value.is_object()) {
       for (const auto& [key, inner] : value.items()) {
-        BANDANA_RETURN_IF_ERROR(Read(name.empty() ? key : absl::StrCat(name, ".", key), inner));
+        BANDANA_RETURN_IF_ERROR(
+            Read(name.empty() ? key : absl::StrCat(name, ".", key), place, inner));
       }
       return absl::OkStatus();
     }
     if (value.is_array()) {
-      for (const Json& element : value) BANDANA_RETURN_IF_ERROR(Read(name, element));
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        BANDANA_RETURN_IF_ERROR(Read(name, absl::StrCat(place, "[", i, "]"), value[i]));
+      }
       return absl::OkStatus();
     }
     if (value.is_string()) return Add(name + "=" + value.get<std::string>(), 1);
     if (value.is_boolean()) return Add(name + (value.get<bool>() ? "=true" : "=false"), 1);
-    if (value.is_number()) return Add(name, ValueOf(value.get<double>()));
+    if (value.is_number()) return Add(name + place, ValueOf(value.get<double>()));
     return absl::OkStatus();
   }
 
@@ -71,6 +75,21 @@ class Reader {
   const std::string_view path_;
   std::vector<HashedFeature>& features_;
 };
+
+absl::Status Append(const Json& list, std::string_view path, bool any_counts,
+                    std::vector<HashedFeature>& features) {
+  if (list.is_null()) return absl::OkStatus();
+  if (!list.is_array()) return InvalidArgument(ToAbsl(path), ": must be a list of objects");
+  Reader reader(path, features);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].is_object()) {
+      BANDANA_RETURN_IF_ERROR(reader.Read("", "", list[i]));
+    } else if (!any_counts) {
+      return InvalidArgument(ToAbsl(path), "[", i, "]: must be an object");
+    }
+  }
+  return absl::OkStatus();
+}
 
 void Put(std::span<double> block, std::uint64_t name, double value) {
   block[(name >> 1) % block.size()] += (name & 1) == 0 ? value : -value;
@@ -92,18 +111,10 @@ void Scale(std::span<double> block, double norm) {
 
 }  // namespace
 
-absl::Status AppendHashed(const Json& list, std::string_view path,
+absl::Status AppendHashed(const Json& list, std::string_view path, bool any_counts,
                           std::vector<HashedFeature>& features) {
-  if (list.is_null()) return absl::OkStatus();
-  if (!list.is_array()) return InvalidArgument(ToAbsl(path), ": must be a list of objects");
-  Reader reader(path, features);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_object()) {
-      return InvalidArgument(ToAbsl(path), "[", i, "]: must be an object");
-    }
-    BANDANA_RETURN_IF_ERROR(reader.Read("", list[i]));
-  }
-  return absl::OkStatus();
+  absl::Status status = Append(list, path, any_counts, features);
+  return any_counts ? absl::OkStatus() : status;
 }
 
 HashedFeature ActionFeature(std::string_view id) {

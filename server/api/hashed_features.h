@@ -20,7 +20,7 @@ struct HashedFeature {
 };
 
 // Features of one context or one action.
-inline constexpr std::size_t kHashedFeaturesMax = 128;
+inline constexpr std::size_t kHashedFeaturesMax = 1024;
 // Products of a context's features with those of all actions of a decision.
 inline constexpr std::size_t kCrossesMax = 4'000'000;
 inline constexpr int kHashedDimensionMin = 8;
@@ -28,10 +28,12 @@ inline constexpr int kHashedDimensionMin = 8;
 // Appends the features of a list of objects. A member of an object in the list is a feature, or a
 // namespace of features where it is an object itself; names of inner objects are joined by dots.
 // A text, or true or false, is a feature of its own with the value 1. A number v has the value
-// sign(v) log(1 + |v|) / (1 + log(1 + |v|)). A list has the features of its elements; null and
-// empty ones have none. Errors: INVALID_ARGUMENT another form, or more than kHashedFeaturesMax
-// together; messages begin with `path` and quote nothing.
-absl::Status AppendHashed(const nlohmann::json& list, std::string_view path,
+// sign(v) log(1 + |v|) / (1 + log(1 + |v|)). A list has the features of its elements: numbers each
+// under the name of their place, `size[2]`, texts and truths under the list's, in any order. Null
+// and empty ones have none. Errors: INVALID_ARGUMENT another form, or more than kHashedFeaturesMax
+// together; messages begin with `path` and quote nothing. `any_counts`: no errors; what does not
+// fit has no features.
+absl::Status AppendHashed(const nlohmann::json& list, std::string_view path, bool any_counts,
                           std::vector<HashedFeature>& features);
 // The feature that is the name of an action.
 HashedFeature ActionFeature(std::string_view id);

@@ -142,7 +142,13 @@ absl::Status HttpApi::ReadJson(const HttpCall& http, const Route& route, const A
                              RuleForReports(handlers_, route.model));
     if (rule->any_counts) body = mended = WithoutOddRewards(body);
   }
-  BANDANA_RETURN_IF_ERROR(FromJson(body, exchange.request()));
+  absl::Status read = FromJson(body, exchange.request());
+  if (!read.ok() && (route.rpc == &select_rpc_ || route.rpc == &batch_rpc_) &&
+      TakesAnyContext(handlers_, route.model)) {
+    exchange.request().Clear();
+    read = FromJson(WithoutOddFeatures(body), exchange.request());
+  }
+  BANDANA_RETURN_IF_ERROR(read);
   return exchange.NameModel(route.model);
 }
 

@@ -43,6 +43,8 @@ class HttpApi final : public HttpService {
   const std::shared_ptr<const Origins> origins_;
   const std::string document_;
   const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
+  const Rpc& select_rpc_ = RpcNamed("bandana.v1.Recommender/Select");
+  const Rpc& batch_rpc_ = RpcNamed("bandana.v1.Recommender/BatchSelect");
   ApiCalls calls_;
   Personalizer face_;
 };

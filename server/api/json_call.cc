@@ -64,6 +64,46 @@ std::string_view InsteadOf(std::string_view number) {
   return value > 0 ? "1.7976931348623157e308" : "-1.7976931348623157e308";
 }
 
+Json* Find(Json& object, const char* name, const char* other_name = nullptr) {
+  if (!object.is_object()) return nullptr;
+  auto found = object.find(name);
+  if (found == object.end() && other_name != nullptr) found = object.find(other_name);
+  return found == object.end() ? nullptr : &*found;
+}
+
+bool IsScalar(const Json& value) { return !value.is_structured(); }
+
+void DropOddFeatures(Json& holder, const char* name) {
+  Json* const values = Find(holder, name);
+  if (values == nullptr) return;
+  if (values->is_object()) return DropOddValues(*values);
+  holder.erase(name);
+}
+
+bool IsNumber(const Json& value) {
+  double unused = 0;
+  const auto* const text = value.get_ptr<const std::string*>();
+  return value.is_number() || (text != nullptr && absl::SimpleAtod(*text, &unused));
+}
+
+void MendDecision(Json& decision) {
+  DropOddFeatures(decision, "context");
+  Json* const arms = Find(decision, "arms");
+  if (arms == nullptr) return;
+  if (Json* const own = Find(*arms, "inlineArms", "inline_arms"); own != nullptr) {
+    if (Json* const features = Find(*own, "features");
+        features != nullptr && features->is_array()) {
+      for (Json& number : *features) {
+        if (!IsNumber(number)) number = "NaN";
+      }
+    }
+  }
+  Json* const named = Find(*arms, "namedArms", "named_arms");
+  Json* const list = named == nullptr ? nullptr : Find(*named, "arms");
+  if (list == nullptr || !list->is_array()) return;
+  for (Json& arm : *list) DropOddFeatures(arm, "features");
+}
+
 }  // namespace
 
 absl::Status FromJson(std::string_view text, google::protobuf::Message& message) {
@@ -124,6 +164,25 @@ std::string WithoutOddRewards(std::string_view text) {
     if (reward != outcome.end() && !reward->is_number()) outcome.erase(reward);
   }
   return JsonText(*json);
+}
+
+std::string WithoutOddFeatures(std::string_view text) {
+  std::string plain = WithPlainNumbers(text);
+  absl::StatusOr<Json> json = ParseJson(plain, {.depth_max = kOddJsonDepthMax});
+  if (!json.ok() || !json->is_object()) return plain;
+  MendDecision(*json);
+  if (Json* const decisions = Find(*json, "decisions");
+      decisions != nullptr && decisions->is_array()) {
+    for (Json& decision : *decisions) MendDecision(decision);
+  }
+  return JsonText(*json);
+}
+
+void DropOddValues(Json& values) {
+  for (Json& value : values) {
+    const bool fits = IsScalar(value) || (value.is_array() && std::ranges::all_of(value, IsScalar));
+    if (!fits) value = nullptr;
+  }
 }
 
 }  // namespace bandana::server

@@ -8,11 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace bandana::server {
 
 // Objects and arrays inside each other, at most.
 inline constexpr int kJsonDepthMax = 32;
+// Where a value that is too deep counts as missing.
+inline constexpr int kOddJsonDepthMax = 1000;
 
 // Fills an empty message. No text stands for an object without fields. Names may be written as in
 // JSON (topK) and as in the protos (top_k). Errors: INVALID_ARGUMENT no JSON, or not UTF-8, or
@@ -31,5 +34,14 @@ std::string WithPlainNumbers(std::string_view text);
 // A ReportRequest's text WithPlainNumbers in which each reward that is no number is left out: it
 // counts as the default then. What is no JSON stays as it is.
 std::string WithoutOddRewards(std::string_view text);
+
+// A SelectRequest's text, or a BatchSelectRequest's, WithPlainNumbers in which odd features are
+// missing: numbers of vectors that are none are NaN, contexts and features of named arms that are
+// no objects are left out, and of their values those that no field can have are null. For models
+// whose contexts are private: no value decides whether there is a round. What is no JSON stays as
+// it is.
+std::string WithoutOddFeatures(std::string_view text);
+// The values of a context, or of an arm, by the same rule.
+void DropOddValues(nlohmann::json& values);
 
 }  // namespace bandana::server

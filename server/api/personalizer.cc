@@ -200,9 +200,12 @@ void Personalizer::Rank(const HttpCall& http, const Target& target, AnswerHttp a
   const absl::Status read = [&]() -> absl::Status {
     BANDANA_ASSIGN_OR_RETURN(ranking->model, ModelOf(ranking->call->caller()));
     BANDANA_ASSIGN_OR_RETURN(ranking->description, Describe(ranking->model));
-    BANDANA_ASSIGN_OR_RETURN(ranking->rank, ParseRank(http.body, target.with_slots));
-    const std::string_view no_slots = RawRewardsOf(ranking->description.mode()).no_slots;
-    if (target.with_slots && !no_slots.empty()) return FailedPrecondition(ToAbsl(no_slots));
+    const RawRewardRule& rule = RawRewardsOf(ranking->description.mode());
+    BANDANA_ASSIGN_OR_RETURN(ranking->rank,
+                             ParseRank(http.body, target.with_slots, rule.any_context));
+    if (target.with_slots && !rule.no_slots.empty()) {
+      return FailedPrecondition(ToAbsl(rule.no_slots));
+    }
     if (ranking->rank.event_id.empty()) {
       BANDANA_ASSIGN_OR_RETURN(ranking->rank.event_id, NewEventId());
     }

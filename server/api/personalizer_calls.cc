@@ -145,12 +145,13 @@ void CollectValues(const Json& list, std::map<std::string, Json>& values) {
 
 absl::Status FillStruct(const std::map<std::string, Json>& values,
                         const google::protobuf::RepeatedPtrField<v1::FeatureField>& fields,
-                        std::string_view path, google::protobuf::Struct& out) {
+                        bool any_context, std::string_view path, google::protobuf::Struct& out) {
   Json chosen = Json::object();
   for (const v1::FeatureField& field : fields) {
     const auto found = values.find(field.name());
     if (found != values.end() && !found->second.is_null()) chosen[field.name()] = found->second;
   }
+  if (any_context) DropOddValues(chosen);
   return Annotate(FromJson(JsonText(chosen), out), path);
 }
 
@@ -159,8 +160,8 @@ absl::Status FillNamed(const RankCall& call, const RankPart& part, const v1::Fea
   std::map<std::string, Json> context;
   if (part.slot != nullptr) CollectValues(part.slot->features, context);
   CollectValues(FeaturesOf(call.context), context);
-  BANDANA_RETURN_IF_ERROR(
-      FillStruct(context, schema.context(), "contextFeatures", *request.mutable_context()));
+  BANDANA_RETURN_IF_ERROR(FillStruct(context, schema.context(), call.any_context, "contextFeatures",
+                                     *request.mutable_context()));
   v1::NamedArms& arms = *request.mutable_arms()->mutable_named_arms();
   for (const std::uint32_t position : part.offered) {
     const RankAction& action = call.actions[position];
@@ -168,7 +169,7 @@ absl::Status FillNamed(const RankCall& call, const RankPart& part, const v1::Fea
     arm.set_id(action.id);
     std::map<std::string, Json> values;
     CollectValues(action.features, values);
-    BANDANA_RETURN_IF_ERROR(FillStruct(values, schema.arm(),
+    BANDANA_RETURN_IF_ERROR(FillStruct(values, schema.arm(), call.any_context,
                                        absl::StrCat("actions[", position, "].features"),
                                        *arm.mutable_features()));
   }
@@ -183,13 +184,14 @@ absl::Status FillHashed(const RankCall& call, const RankPart& part,
                               " features: hashed ones need at least ", kHashedDimensionMin,
                               "; raise its dimension or give it a schema (features)");
   }
+  const bool any = call.any_context;
   std::vector<HashedFeature> context;
-  BANDANA_RETURN_IF_ERROR(AppendHashed(FeaturesOf(call.context), "contextFeatures", context));
+  BANDANA_RETURN_IF_ERROR(AppendHashed(FeaturesOf(call.context), "contextFeatures", any, context));
   if (part.slot != nullptr) {
     Json own;
     own["slot"]["id"] = part.slot->id;
-    BANDANA_RETURN_IF_ERROR(AppendHashed(Json::array({std::move(own)}), "slots", context));
-    BANDANA_RETURN_IF_ERROR(AppendHashed(part.slot->features, "slots", context));
+    BANDANA_RETURN_IF_ERROR(AppendHashed(Json::array({std::move(own)}), "slots", any, context));
+    BANDANA_RETURN_IF_ERROR(AppendHashed(part.slot->features, "slots", any, context));
   }
   auto& features = *request.mutable_arms()->mutable_inline_arms()->mutable_features();
   features.Resize(static_cast<int>(part.offered.size()) * dimension, 0.0);
@@ -198,11 +200,14 @@ absl::Status FillHashed(const RankCall& call, const RankPart& part,
     const RankAction& action = call.actions[part.offered[i]];
     std::vector<HashedFeature> own = {ActionFeature(action.id)};
     BANDANA_RETURN_IF_ERROR(AppendHashed(
-        action.features, absl::StrCat("actions[", part.offered[i], "].features"), own));
+        action.features, absl::StrCat("actions[", part.offered[i], "].features"), any, own));
     crosses += own.size() * context.size();
     if (crosses > kCrossesMax) {
-      return InvalidArgument("actions: their features times those of the context are more than ",
-                             kCrossesMax);
+      if (!any) {
+        return InvalidArgument("actions: their features times those of the context are more than ",
+                               kCrossesMax);
+      }
+      context.clear();
     }
     HashedVector(context, own, model.feature_l2_max(), dimension,
                  features.mutable_data() + static_cast<std::size_t>(dimension) * i);
@@ -212,15 +217,19 @@ absl::Status FillHashed(const RankCall& call, const RankPart& part,
 
 }  // namespace
 
-absl::StatusOr<RankCall> ParseRank(std::string_view body, bool with_slots) {
-  BANDANA_ASSIGN_OR_RETURN(const Json json, ParseJson(body, {.depth_max = kJsonDepthMax}));
+absl::StatusOr<RankCall> ParseRank(std::string_view body, bool with_slots, bool any_context) {
+  const std::string text = any_context ? WithPlainNumbers(body) : std::string(body);
+  BANDANA_ASSIGN_OR_RETURN(
+      const Json json,
+      ParseJson(text, {.depth_max = any_context ? kOddJsonDepthMax : kJsonDepthMax}));
   if (!json.is_object()) return InvalidArgument("the body must be an object");
-  RankCall call{.context = Member(json, "contextFeatures")};
+  RankCall call{.context = Member(json, "contextFeatures"), .any_context = any_context};
   if (const Json& id = Member(json, "eventId"); !id.is_null()) {
     BANDANA_ASSIGN_OR_RETURN(call.event_id, IdOf(id, "eventId", kEventIdBytesMax));
   }
   if (!call.context.is_null() && !call.context.is_array()) {
-    return InvalidArgument("contextFeatures: must be a list of objects");
+    if (!any_context) return InvalidArgument("contextFeatures: must be a list of objects");
+    call.context = nullptr;
   }
   BANDANA_RETURN_IF_ERROR(UserOf(call.context).status());
   BANDANA_RETURN_IF_ERROR(ReadActions(Member(json, "actions"), call));

@@ -29,15 +29,16 @@ struct RankCall {
   std::vector<std::string> excluded;
   std::vector<RankSlot> slots;  // of calls with several
   bool deferred = false;
+  bool any_context = false;  // no value of a feature is refused: what is none is missing
 };
 
 inline constexpr std::size_t kEventIdBytesMax = 256;
 inline constexpr std::size_t kActionIdBytesMax = 128;
 inline constexpr std::size_t kSlotsMax = 16;
 
-// `with_slots`: whether the call has several slots, else none. Errors: INVALID_ARGUMENT with the
-// path in the caller's terms, `actions[2].id: ...`.
-absl::StatusOr<RankCall> ParseRank(std::string_view body, bool with_slots);
+// `with_slots`: whether the call has several slots, else none. `any_context`: RankCall's. Errors:
+// INVALID_ARGUMENT with the path in the caller's terms, `actions[2].id: ...`.
+absl::StatusOr<RankCall> ParseRank(std::string_view body, bool with_slots, bool any_context);
 
 // A reward that came; absent: none, or what is no number.
 struct SlotReward {

@@ -18,6 +18,7 @@ constexpr RawRewardRule kRules[] = {
     {.mode = v1::CENTRAL_REWARD, .any_counts = true},
     {.mode = v1::JOINT,
      .any_counts = true,
+     .any_context = true,
      .no_slots = "mode JOINT hides a whole round: a decision is one event, with one arm shown"},
     {.mode = v1::LOCAL_CONTEXT, .refused = kUseSdk},
 };
@@ -39,6 +40,13 @@ absl::StatusOr<const RawRewardRule*> RuleForReports(Handlers& handlers, const st
   const RawRewardRule& rule = RawRewardsOf(response.mode());
   if (rule.refused.empty()) return &rule;
   return FailedPrecondition("model ", model, ": ", ToAbsl(rule.refused));
+}
+
+bool TakesAnyContext(Handlers& handlers, const std::string& model) {
+  v1::GetModelRequest request;
+  v1::GetModelResponse response;
+  request.set_model(model);
+  return handlers.GetModel(request, response).ok() && RawRewardsOf(response.mode()).any_context;
 }
 
 }  // namespace bandana::server

@@ -1,4 +1,4 @@
-// What the door does with a raw reward, by the mode of its model.
+// What the door does with raw rewards and private contexts, by the mode of their model.
 #pragma once
 
 #include <string>
@@ -14,6 +14,8 @@ struct RawRewardRule {
   v1::Mode mode{};
   std::string_view refused;  // why it takes none; empty: it does
   bool any_counts = false;   // no reward is refused for its value: what is no number is the default
+  // No decision is refused for a value in its context or its arms: what is none is missing.
+  bool any_context = false;
   std::string_view no_slots;  // why several arms of one decision are refused; empty: they are not
 };
 
@@ -23,5 +25,8 @@ const RawRewardRule& RawRewardsOf(v1::Mode mode);
 // The rule of a model that takes raw rewards. Errors: of GetModel; FAILED_PRECONDITION it takes
 // none, in words that name the SDK.
 absl::StatusOr<const RawRewardRule*> RuleForReports(Handlers& handlers, const std::string& model);
+
+// Whether the model is one of RawRewardRule::any_context. False: there is no such model.
+bool TakesAnyContext(Handlers& handlers, const std::string& model);
 
 }  // namespace bandana::server

@@ -28,8 +28,8 @@ void Request(const Rpc& rpc, std::string_view text) {
   (void)exchange->NameModel("news");
 }
 
-void Rank(std::string_view text, bool with_slots) {
-  const auto call = ParseRank(text, with_slots);
+void Rank(std::string_view text, bool with_slots, bool any_context) {
+  const auto call = ParseRank(text, with_slots, any_context);
   if (!call.ok()) return;
   v1::GetModelResponse model;
   model.set_dimension(8);
@@ -66,7 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     switch (which - rpcs.size()) {
       case 0:
       case 1:
-        Rank(text, which != rpcs.size());
+        for (const bool any_context : {false, true}) {
+          Rank(text, which != rpcs.size(), any_context);
+        }
         break;
       case 2:
       case 3:
@@ -79,6 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       default: {
         v1::ReportRequest request;
         (void)FromJson(WithoutOddRewards(text), request);
+        v1::BatchSelectRequest decisions;
+        (void)FromJson(WithoutOddFeatures(text), decisions);
       }
     }
   }

@@ -270,6 +270,32 @@ TEST_F(ApiHttpTest, ACallEndsWithItsTime) {
   ::close(fd);
 }
 
+// In mode JOINT whether there was a round is as private as what it was about.
+TEST_F(ApiHttpTest, NoRoundOfAPrivateContextIsRefusedForItsValues) {
+  handlers_.model.set_mode(v1::JOINT);
+  Start();
+  const auto select = [&](const std::string& value) {
+    return Send({.path = "/v1/models/news:select",
+                 .body = R"({"user":"ann","arms":{"inlineArms":{"features":[)" + value + "]}}}"})
+        .status;
+  };
+  const auto rank = [&](const std::string& value) {
+    return Send({.path = "/personalizer/v1.0/rank",
+                 .body = R"({"actions":[{"id":"a"}],"contextFeatures":[{"x":)" + value + "}]}"})
+        .status;
+  };
+  for (const char* odd : {"1", "NaN", "null", "\"x\"", "1e999", "[]"}) {
+    EXPECT_EQ(select(odd), 200) << odd;
+    EXPECT_EQ(rank(odd), 201) << odd;
+  }
+  std::string many = "1";
+  for (int i = 0; i < 2000; ++i) many += ",1";
+  EXPECT_EQ(rank("[" + many + "]"), 201);
+  handlers_.model.set_mode(v1::NON_PRIVATE);
+  EXPECT_EQ(select("\"x\""), 400);
+  EXPECT_EQ(rank("[" + many + "]"), 400);
+}
+
 TEST_F(ApiHttpTest, IdleConnectionsLastAsLongAsIsSet) {
   options_.connections.http_idle = absl::Milliseconds(300);
   Start();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -123,6 +124,45 @@ TEST(JsonCall, OddRewardsAreLeftOut) {
               HasSubstr(R"("1e400")"));
   EXPECT_THAT(WithoutOddRewards(R"({"outcomes":[{"decisionId":"NaN \" NaN"}]})"),
               HasSubstr(R"(NaN \" NaN)"));
+}
+
+// Where contexts are private no value decides whether there is a round.
+TEST(JsonCall, OddFeaturesAreMissing) {
+  const auto read = [](const std::string& text) {
+    v1::SelectRequest request;
+    EXPECT_THAT(FromJson(WithoutOddFeatures(text), request), IsOk()) << text.substr(0, 80);
+    EXPECT_EQ(request.user(), "ann");
+    return request;
+  };
+  for (const char* odd : {"null", "NaN", "\"x\"", "{}", "[1]", "true", "\"\"", "-Infinity"}) {
+    const auto request = read(
+        absl::StrCat(R"({"user":"ann","arms":{"inlineArms":{"features":[1,"0.5",)", odd, "]}}}"));
+    const auto& features = request.arms().inline_arms().features();
+    ASSERT_EQ(features.size(), 3) << odd;
+    EXPECT_EQ(features[0], 1);
+    EXPECT_EQ(features[1], 0.5);
+    EXPECT_TRUE(std::isnan(features[2])) << odd;
+  }
+  const std::string deep = std::string(500, '[') + std::string(500, ']');
+  for (const std::string& odd : {std::string("NaN"), std::string("1e999"), deep,
+                                 std::string(R"({"b":1})"), std::string("[[1]]")}) {
+    const auto request = read(absl::StrCat(
+        R"({"user":"ann","context":{"a":)", odd,
+        R"(,"c":2},"arms":{"named_arms":{"arms":[{"id":"x","features":{"a":)", odd, "}}]}}}"));
+    EXPECT_EQ(request.context().fields().at("c").number_value(), 2);
+    EXPECT_EQ(request.context().fields().count("a"), 1);
+    EXPECT_EQ(request.arms().named_arms().arms(0).id(), "x");
+  }
+  for (const char* odd : {"7", "\"x\"", "[1]", "null"}) {
+    EXPECT_TRUE(
+        read(absl::StrCat(R"({"user":"ann","context":)", odd, "}")).context().fields().empty());
+  }
+  v1::BatchSelectRequest batch;
+  ASSERT_THAT(FromJson(WithoutOddFeatures(
+                           R"({"decisions":[{"arms":{"inline_arms":{"features":["x"]}}},{}]})"),
+                       batch),
+              IsOk());
+  EXPECT_EQ(batch.decisions(0).arms().inline_arms().features_size(), 1);
 }
 
 }  // namespace

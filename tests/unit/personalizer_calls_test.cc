@@ -38,7 +38,7 @@ RankPart PartOf(const RankCall& call) {
 }
 
 TEST(PersonalizerCalls, ARankIsADecision) {
-  const auto call = ParseRank(kRank, false);
+  const auto call = ParseRank(kRank, false, false);
   ASSERT_THAT(call, IsOk());
   const RankPart part = PartOf(*call);
   EXPECT_THAT(part.offered, ElementsAre(0, 2));
@@ -61,7 +61,7 @@ TEST(PersonalizerCalls, ARankIsADecision) {
 
 TEST(PersonalizerCalls, NamePlacesInTheCallersTerms) {
   const auto parse = [](const std::string& text, bool slots = false) {
-    return ParseRank(text, slots).status();
+    return ParseRank(text, slots, false).status();
   };
   struct Row {
     std::string text, message;
@@ -94,7 +94,7 @@ TEST(PersonalizerCalls, NamePlacesInTheCallersTerms) {
               StatusIs(absl::StatusCode::kInvalidArgument, "slots: are more than actions"));
   EXPECT_THAT(parse(R"({"actions":[{"id":"a"}],"slots":[{"id":"1","baselineAction":"b"}]})", true),
               StatusIs(absl::StatusCode::kInvalidArgument, "slots[0].baselineAction: no action"));
-  auto call = ParseRank(R"({"actions":[{"id":"a","features":[7]}]})", false);
+  auto call = ParseRank(R"({"actions":[{"id":"a","features":[7]}]})", false, false);
   ASSERT_THAT(call, IsOk());
   EXPECT_THAT(DecisionOf(*call, PartOf(*call), Model(32)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, "actions[0].features[0]: must be"));
@@ -106,7 +106,7 @@ TEST(PersonalizerCalls, NamePlacesInTheCallersTerms) {
 }
 
 TEST(PersonalizerCalls, ASchemaTakesWhatItsFieldsName) {
-  const auto call = ParseRank(kRank, false);
+  const auto call = ParseRank(kRank, false, false);
   ASSERT_THAT(call, IsOk());
   v1::GetModelResponse model = Model(16);
   v1::FeatureSchema& schema = *model.mutable_features();
@@ -174,8 +174,8 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b) {
 std::vector<double> VectorOf(const std::string& context, const std::string& action, double l2_max,
                              int dimension) {
   std::vector<HashedFeature> c, a;
-  EXPECT_THAT(AppendHashed(nlohmann::json::parse(context), "c", c), IsOk());
-  EXPECT_THAT(AppendHashed(nlohmann::json::parse(action), "a", a), IsOk());
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(context), "c", false, c), IsOk());
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(action), "a", false, a), IsOk());
   std::vector<double> x(static_cast<std::size_t>(dimension));
   HashedVector(c, a, l2_max, dimension, x.data());
   return x;
@@ -226,12 +226,56 @@ TEST(HashedFeatures, ContextDecidesBetweenActionsByCrosses) {
   EXPECT_NEAR(Dot(ios_a, ios_b), 0.25, 1e-6);  // the bias alone
 }
 
+// Cosine of two contexts for one action, of the crosses alone.
+double Alike(const std::string& one, const std::string& other) {
+  const char* const action = R"([{"t":"a"}])";
+  return (Dot(VectorOf(one, action, 1, 4096), VectorOf(other, action, 1, 4096)) - 0.5) / 0.5;
+}
+
+TEST(HashedFeatures, NumbersOfListsKeepTheirPlaces) {
+  EXPECT_LT(std::abs(Alike(R"([{"x":[1,0]}])", R"([{"x":[0,1]}])")), 0.1);
+  EXPECT_NEAR(Alike(R"([{"x":[1,0]}])", R"([{"x":[1,0]}])"), 1, 1e-6);
+  EXPECT_LT(std::abs(Alike(R"([{"x":[[1,0],[0,0]]}])", R"([{"x":[[0,0],[1,0]]}])")), 0.1);
+  EXPECT_LT(std::abs(Alike(R"([{"x":[{"y":1},{"y":0}]}])", R"([{"x":[{"y":0},{"y":1}]}])")), 0.1);
+  // Words have no order, and the objects of the outermost list are namespaces.
+  EXPECT_NEAR(Alike(R"([{"x":["a","b"]}])", R"([{"x":["b","a"]}])"), 1, 1e-6);
+  EXPECT_NEAR(Alike(R"([{"x":1},{"y":2}])", R"([{"y":2},{"x":1}])"), 1, 1e-6);
+}
+
+std::string Embedding(int size) {
+  std::string text = R"([{"embedding":[0.5)";
+  for (int i = 1; i < size; ++i) text += ",0.5";
+  return text + "]}]";
+}
+
 TEST(HashedFeatures, AreBounded) {
-  std::string many = "[{";
-  for (int i = 0; i < 200; ++i) many += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
   std::vector<HashedFeature> features;
-  EXPECT_THAT(AppendHashed(nlohmann::json::parse(many + "}]"), "contextFeatures", features),
-              StatusIs(absl::StatusCode::kInvalidArgument, "contextFeatures: at most 128"));
+  EXPECT_THAT(AppendHashed(nlohmann::json::parse(Embedding(1024)), "c", false, features), IsOk());
+  features.clear();
+  EXPECT_THAT(
+      AppendHashed(nlohmann::json::parse(Embedding(1025)), "contextFeatures", false, features),
+      StatusIs(absl::StatusCode::kInvalidArgument, "contextFeatures: at most 1024"));
+}
+
+// Where contexts are private no value decides whether there is a round.
+TEST(PersonalizerCalls, OddFeaturesOfPrivateContextsAreMissing) {
+  v1::GetModelResponse with_schema = Model(16);
+  with_schema.mutable_features()->add_context()->set_name("x");
+  with_schema.mutable_features()->add_arm()->set_name("x");
+  const std::string deep = std::string(500, '[') + std::string(500, ']');
+  for (const std::string& odd :
+       {Embedding(5000), std::string("7"), std::string("[7]"), std::string(R"([{"x":NaN}])"),
+        std::string(R"([{"x":1e999}])"), R"([{"x":)" + deep + "}]", std::string("\"text\"")}) {
+    for (const bool in_context : {true, false}) {
+      const std::string text = in_context
+                                   ? R"({"actions":[{"id":"a"}],"contextFeatures":)" + odd + "}"
+                                   : R"({"actions":[{"id":"a","features":)" + odd + "}]}";
+      const auto call = ParseRank(text, false, true);
+      ASSERT_THAT(call, IsOk()) << text.substr(0, 80);
+      EXPECT_THAT(DecisionOf(*call, PartOf(*call), Model(32)), IsOk()) << text.substr(0, 80);
+      EXPECT_THAT(DecisionOf(*call, PartOf(*call), with_schema), IsOk()) << text.substr(0, 80);
+    }
+  }
 }
 
 }  // namespace
