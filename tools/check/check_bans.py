@@ -27,6 +27,8 @@ BANNED = [
      SHIPPED + ("tests/",), ()),
     (r"\bStatusOr\s*<\s*absl::Status\s*>", "an error that is returned becomes the value: give one of the two by reference",
      SHIPPED + ("tests/",), ()),
+    (r"\babsl::Now\b", "limits of connections count by the steady clock: a wall clock that is set back uses them up",
+     ("server/service/connections/",), ()),
     (r"-ffast-math|#\s*pragma\s+STDC\s+FP", "fast-math changes results", SHIPPED, ()),
 ]
 # A friend of a private type reads what nobody else may. It stands in the room of the type, or where this says.
