@@ -44,6 +44,7 @@ bandana_test(NAME cap_law_stat_test SRCS statistical/cap_law_stat_test.cc
 bandana_test(NAME recsys22_test SRCS unit/recsys22_test.cc
   DEPS bandana::lab_recsys22 bandana::test_support Eigen3::Eigen)
 bandana_test(NAME lab_test SRCS unit/lab_test.cc DEPS bandana::lab bandana::test_support)
+bandana_test(NAME lab_devices_test SRCS unit/lab_devices_test.cc DEPS bandana::lab bandana::server_models bandana::test_support)
 bandana_test(NAME neurips20_mab_test SRCS unit/neurips20_mab_test.cc DEPS bandana::lab bandana::test_support)
 # 20 s by day; ten minutes, with a picture, by night. SOAK_SECONDS=1800 before a release.
 bandana_test(NAME soak_test SRCS integration/soak_test.cc DEPS bandana::environments bandana::fleet_run

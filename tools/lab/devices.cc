@@ -1,8 +1,6 @@
 #include "tools/lab/devices.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -17,9 +15,10 @@
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
-#include "common/mechanisms/counters/counter_decoder.h"
-#include "common/mechanisms/counters/counter_encoder.h"
+#include "common/mechanisms/clip_reward.h"
+#include "common/mechanisms/counters/reward_step.h"
 #include "common/model/entries/records.h"
+#include "common/model/paths/outcome_reader.h"
 #include "tools/lab/noise.h"
 
 namespace bandana::lab {
@@ -37,26 +36,36 @@ std::array<std::byte, 16> IdOf(std::uint64_t number) {
 }
 
 double Clipped(const PublicSpec& spec, double reward) {
-  const double value = std::isnan(reward) ? spec.default_reward() : reward;
-  return std::clamp(value, spec.reward_range.min, spec.reward_range.max);
+  return ClipReward(reward, spec.reward_range, spec.default_reward());
 }
 
+// Makes the entries of reports of one event each, as a server does.
 class OutcomeWriter {
  public:
-  explicit OutcomeWriter(const ModelSpec& spec) : spec_(spec) {}
+  explicit OutcomeWriter(const ModelSpec& spec) : spec_(spec), reader_(MakeOutcomeReader(spec)) {}
 
-  std::string Write(int node, std::span<const double> x, double reward) {
+  absl::StatusOr<std::string> Write(int node, std::span<const double> x,
+                                    const ReportedReward& report) {
+    const auto read = reader_->Read(report);
+    const auto* event = std::get_if<ReadReward>(&read);
+    if (event == nullptr) {
+      return Internal("the server refuses a report: ",
+                      v1::RejectReason_Name(std::get<v1::RejectReason>(read)));
+    }
     const NodeName name = NameOf(spec_, node);
-    return Encode(OutcomeRecord{.event = {.id = IdOf(++number_),
-                                          .epoch = 1,
-                                          .node = name.node,
-                                          .user = name.user,
-                                          .features = x},
-                                .reward = reward});
+    OutcomeRecord record{.event = {.id = IdOf(++number_),
+                                   .epoch = 1,
+                                   .node = name.node,
+                                   .user = name.user,
+                                   .features = x}};
+    std::vector<double> scaled;
+    WriteOutcome(spec_, event->event, /*probability=*/1, record, scaled);
+    return Encode(record);
   }
 
  private:
   const ModelSpec& spec_;
+  const std::unique_ptr<const OutcomeReader> reader_;
   std::uint64_t number_ = 0;
 };
 
@@ -85,15 +94,14 @@ const NamedMechanism& RowOf(const ModelSpec& spec) {
 // The server sees rewards: it clips them, and the model's state machine adds the noise, if any.
 class RawReports final : public Devices {
  public:
-  explicit RawReports(const ModelSpec& spec) : spec_(spec.public_spec), writer_(spec) {}
+  explicit RawReports(const ModelSpec& spec) : writer_(spec) {}
 
   absl::StatusOr<std::string> Report(int node, std::span<const double> x, double reward,
                                      const NodePosterior&) override {
-    return writer_.Write(node, x, Clipped(spec_, reward));
+    return writer_.Write(node, x, {.reward = reward});
   }
 
  private:
-  const PublicSpec& spec_;
   OutcomeWriter writer_;
 };
 
@@ -115,14 +123,9 @@ class OneShotReports final : public Devices {
         const PerturbedReward drawn,
         rewards_.Draw(rewards_.Clip(RawReward(reward), spec_.public_spec.default_reward(), window),
                       *noise_));
-    const auto read = rewards_.Read(
-        {.output = drawn.output(), .whole_range = rewards_.IsWholeRange(window), .window = window},
-        spec_.reward_stddev);
-    const RewardEvent* event = std::get_if<RewardEvent>(&read);
-    if (event == nullptr) return Internal("the server refuses what the mechanism drew");
-    scaled_.assign(x.begin(), x.end());
-    for (double& value : scaled_) value *= event->scale;
-    return writer_.Write(node, scaled_, event->value);
+    return writer_.Write(
+        node, x,
+        {.output = drawn.output(), .whole_range = rewards_.IsWholeRange(window), .window = window});
   }
 
  private:
@@ -131,7 +134,6 @@ class OneShotReports final : public Devices {
   const std::unique_ptr<LabNoise> noise_;
   OutcomeWriter writer_;
   ArmScores scores_;
-  std::vector<double> scaled_;
 };
 
 // A counter per node. The report of every step has arrived before the next one.
@@ -144,14 +146,10 @@ class CountedReports final : public Devices {
                                      const NodePosterior&) override {
     BANDANA_ASSIGN_OR_RETURN(Stream* const stream, StreamOf(node));
     if (stream->encoder.step() == counter_.design.step_cap()) return "";  // exhausted
-    std::vector<double> increment(x.begin(), x.end());
-    for (double& value : increment) value *= Clipped(spec_.public_spec, reward) - counter_.centre;
-    BANDANA_ASSIGN_OR_RETURN(const ClippedIncrement clipped,
-                             ClippedIncrement::Clip(increment, counter_.design.grid()));
-    BANDANA_ASSIGN_OR_RETURN(const CounterRelease release,
-                             stream->encoder.Step(clipped, *stream->noise));
-    BANDANA_RETURN_IF_ERROR(stream->decoder.Push(release));
-    const std::vector<double> moment = stream->decoder.Estimate();
+    const double centred = Clipped(spec_.public_spec, reward) - counter_.centre;
+    BANDANA_ASSIGN_OR_RETURN(
+        const std::vector<double> moment,
+        StepReward(stream->encoder, stream->decoder, x, centred, *stream->noise));
     const std::uint64_t step = stream->encoder.step();
     const bool covered = counter_.design.Covered(step) == step;
     const NodeName name = NameOf(spec_, node);

@@ -5,7 +5,7 @@
 #include "common/base/bytes.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/mechanisms/counters/erase.h"
+#include "common/mechanisms/counters/reward_step.h"
 
 namespace bandana::device {
 
@@ -13,14 +13,7 @@ namespace bandana::device {
 absl::StatusOr<std::vector<double>> CounterStream::Step(std::span<const double> x,
                                                         const HeldReward& reward, double centre,
                                                         BitSource& bits) {
-  std::vector<double> product(x.begin(), x.end());
-  for (double& value : product) value *= reward.value_ - centre;
-  auto increment = ClippedIncrement::Clip(product, encoder_.design().grid());
-  bandana::Erase(product);
-  if (!increment.ok()) return increment.status();
-  BANDANA_ASSIGN_OR_RETURN(const CounterRelease release, encoder_.Step(*increment, bits));
-  BANDANA_RETURN_IF_ERROR(decoder_.Push(release));
-  return decoder_.Estimate();
+  return StepReward(encoder_, decoder_, x, reward.value_ - centre, bits);
 }
 // PROOF: device_stream end
 

@@ -1,18 +1,16 @@
 #include "client/src/privacy/held_reward.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/base/bytes.h"
+#include "common/mechanisms/clip_reward.h"
 
 namespace bandana::device {
 
 // PROOF: device_stream begin
 HeldReward HeldReward::Clip(std::optional<double> reward, const RewardRange& range,
                             double default_reward) {
-  const double value = reward && !std::isnan(*reward) ? *reward : default_reward;
-  return HeldReward(std::clamp(value, range.min, range.max));
+  return HeldReward(ClipReward(reward, range, default_reward));
 }
 // PROOF: device_stream end
 

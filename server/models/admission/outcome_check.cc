@@ -1,98 +1,22 @@
 // Reports of one decision each: a reward, or the output that a device drew for it.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/design/event_rule.h"
 #include "common/design/family.h"
-#include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
+#include "common/model/paths/outcome_reader.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 
 namespace bandana::server {
 namespace {
 
-// What a report says of its event.
-struct Reading {
-  Family::Weighed event;
-  bool clipped = false;         // moved into the range, and may be told
-  std::optional<double> place;  // RewardEvent::place
-};
-using ReadingOr = std::variant<Reading, v1::RejectReason>;
-
-// How a model reads its reports. Threads: safe.
-class RewardReader {
- public:
-  virtual ~RewardReader() = default;
-  virtual ReadingOr Read(const ReportedOutcome& outcome) const = 0;
-};
-
-// Rewards as the devices saw them.
-class RawRewards final : public RewardReader {
- public:
-  explicit RawRewards(const ModelSpec& spec)
-      : range_(spec.public_spec.reward_range),
-        otherwise_(Default(spec.public_spec)),
-        rejects_(spec.reject_rewards),
-        tells_clipping_(!ModeOf(spec.public_spec.mode).is_private) {}
-
-  ReadingOr Read(const ReportedOutcome& outcome) const override {
-    if (!outcome.reward || std::isnan(*outcome.reward)) {
-      if (!otherwise_) return v1::REWARD_MISSING;
-      return Reading{.event = {.reward = *otherwise_}};
-    }
-    const double reward = std::clamp(*outcome.reward, range_.min, range_.max);
-    const bool clipped = reward != *outcome.reward;
-    if (clipped && rejects_) return v1::REWARD_OUT_OF_RANGE;
-    return Reading{.event = {.reward = reward}, .clipped = clipped && tells_clipping_};
-  }
-
- private:
-  // What a missing reward is.
-  static std::optional<double> Default(const PublicSpec& p) {
-    const bool given = p.reward_window.has_value() || ModeOf(p.mode).is_private;
-    return given ? std::optional(p.default_reward()) : std::nullopt;
-  }
-
-  const RewardRange range_;
-  const std::optional<double> otherwise_;
-  const bool rejects_;
-  // How often a private reward had to be clipped tells about rewards.
-  const bool tells_clipping_;
-};
-
-// Outputs that the devices drew.
-class DrawnRewards final : public RewardReader {
- public:
-  DrawnRewards(const ModelSpec& spec, const RewardReports& rewards)
-      : rewards_(rewards), reward_stddev_(spec.reward_stddev), family_(FamilyOf(spec)) {}
-
-  ReadingOr Read(const ReportedOutcome& outcome) const override {
-    if (!outcome.output) return v1::REWARD_MISSING;
-    const RewardReport report{.output = *outcome.output,
-                              .whole_range = outcome.whole_range,
-                              .window = outcome.decision.arms[outcome.shown].window};
-    const auto read = rewards_.Read(report, reward_stddev_);
-    if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
-    const auto& event = std::get<RewardEvent>(read);
-    return Reading{.event = family_.Weigh(event), .place = event.place};
-  }
-
- private:
-  const RewardReports& rewards_;
-  const double reward_stddev_;
-  const Family& family_;
-};
-
 class OutcomeCheck : public ReportCheck<ReportedOutcome> {
  public:
-  OutcomeCheck(const ModelSpec& spec, std::unique_ptr<const RewardReader> reader)
-      : spec_(spec), family_(FamilyOf(spec)), reader_(std::move(reader)) {}
+  explicit OutcomeCheck(const ModelSpec& spec)
+      : spec_(spec), family_(FamilyOf(spec)), reader_(MakeOutcomeReader(spec)) {}
 
   std::variant<CheckedReport, v1::RejectReason> Check(const ReportedOutcome& outcome,
                                                       absl::Time now) const final {
@@ -103,24 +27,20 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
     if (!family_.FitsToken(decision.arms.size(), first.propensity, first.features)) {
       return v1::TOKEN_INVALID;
     }
-    const ReadingOr read = reader_->Read(outcome);
+    const auto read = reader_->Read({.reward = outcome.reward,
+                                     .output = outcome.output,
+                                     .whole_range = outcome.whole_range,
+                                     .window = decision.arms[outcome.shown].window});
     if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
-    const Reading& reading = std::get<Reading>(read);
-    const Family::Weighed& weighed = reading.event;
+    const auto& [event, clipped, place] = std::get<ReadReward>(read);
     OutcomeRecord record{.event = EventOf(decision, outcome.shown), .received = now};
     record.deadline = record.event.time + spec_.public_spec.token_lifetime;
-    record.reward = family_.EventReward(spec_, weighed.reward, first.propensity);
-    record.variance = weighed.variance;
     std::vector<double> scaled;
-    if (weighed.scale != 1) {
-      scaled = record.event.features.Values();
-      for (double& value : scaled) value *= weighed.scale;
-      record.event.features = scaled;
-    }
+    WriteOutcome(spec_, event, first.propensity, record, scaled);
     return CheckedReport{.request = Request(record, decision, outcome.shown != decision.shown),
-                         .counted = {.reward_clipped = reading.clipped,
-                                     .reward = weighed.reward,
-                                     .place = reading.place,
+                         .counted = {.reward_clipped = clipped,
+                                     .reward = event.reward,
+                                     .place = place,
                                      .agreed = first.agreed,
                                      .decided = decision.time}};
   }
@@ -136,7 +56,7 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
  private:
   const ModelSpec& spec_;
   const Family& family_;
-  const std::unique_ptr<const RewardReader> reader_;
+  const std::unique_ptr<const OutcomeReader> reader_;
 };
 
 // Each report is an event.
@@ -179,23 +99,11 @@ class CellCheck final : public OutcomeCheck {
   }
 };
 
-CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec,
-                                          std::unique_ptr<const RewardReader> reader) {
-  if (ClosesWindows(spec.public_spec)) {
-    return std::make_unique<CellCheck>(spec, std::move(reader));
-  }
-  return std::make_unique<EventCheck>(spec, std::move(reader));
-}
-
 }  // namespace
 
-CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec) {
-  return MakeOutcomeCheck(spec, std::make_unique<RawRewards>(spec));
-}
-
-CheckOf<ReportedOutcome> MakeOutputCheck(const ModelSpec& spec) {
-  const RewardReports& rewards = *spec.public_spec.made->rewards();
-  return MakeOutcomeCheck(spec, std::make_unique<DrawnRewards>(spec, rewards));
+CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec) {
+  if (ClosesWindows(spec.public_spec)) return std::make_unique<CellCheck>(spec);
+  return std::make_unique<EventCheck>(spec);
 }
 
 }  // namespace bandana::server

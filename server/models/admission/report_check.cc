@@ -13,8 +13,8 @@ namespace {
 
 // By ReportForm.
 constexpr Intake (*kMakers[])(const ModelSpec& spec) = {
-    [](const ModelSpec& spec) -> Intake { return MakeRewardCheck(spec); },
-    [](const ModelSpec& spec) -> Intake { return MakeOutputCheck(spec); },
+    [](const ModelSpec& spec) -> Intake { return MakeOutcomeCheck(spec); },
+    [](const ModelSpec& spec) -> Intake { return MakeOutcomeCheck(spec); },
     [](const ModelSpec& spec) -> Intake { return MakeCounterCheck(spec); },
     [](const ModelSpec& spec) -> Intake { return MakeContextCheck(spec); },
 };

@@ -49,9 +49,8 @@ std::optional<std::string> OpeningOf(const Intake& intake, std::span<const Decis
 // `spec` must outlive it.
 Intake MakeIntake(const ModelSpec& spec);
 
-// One per ReportForm.
-CheckOf<ReportedOutcome> MakeRewardCheck(const ModelSpec& spec);
-CheckOf<ReportedOutcome> MakeOutputCheck(const ModelSpec& spec);
+// Checks rewards, and the outputs that devices drew for them.
+CheckOf<ReportedOutcome> MakeOutcomeCheck(const ModelSpec& spec);
 CheckOf<ReportedCounter> MakeCounterCheck(const ModelSpec& spec);
 CheckOf<ReportedContext> MakeContextCheck(const ModelSpec& spec);
 
