@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_bans
+import check_figures
 import check_headers
 import check_layering
 import check_names
@@ -121,6 +122,82 @@ class NamesTest(Tree):
     def test_tests_are_programs_of_their_own(self):
         self.write("tests/unit/a.cc", "struct A {};")
         self.assertEqual(self.problems("struct A {};", ""), [])
+
+
+class FiguresTest(Tree):
+    TABLE = "| mechanism | eps 1 | 2 |\n|---|---|---|\n| `auto` | 172 | 56 |\n| `counter` | 741 | 530 |\n"
+    LIST = ('[[table]]\nname = "one"\ndocument = "README.md"\nheader = "| mechanism | eps 1 | 2 |"\n'
+            'command = "bandana-lab run one --seeds 5"\nseeds = "1 to 5"\nshort = "bandana-lab run one --seeds 1"\n')
+
+    def setUp(self):
+        super().setUp()
+        self.regret = {1: 160.25, 2: 55.5}
+        for path in check_figures.DOCUMENTS:
+            self.write(path, "No figures here.\n")
+        self.write("README.md", "A table:\n\n" + self.TABLE + "\nand words.\n")
+        self.write("docs/figures/tables.toml", self.LIST)
+        figures = self.figures()
+        figures.make(figures.tables[0])
+
+    def figures(self):
+        groups = [{"algorithm": "a", "label": "auto", "epsilon": epsilon, "settings": {"world": "1"},
+                   "regret": {"mean": regret, "half_width_95": 1}, "curve": []} for epsilon, regret in self.regret.items()]
+        return check_figures.Figures(self.root, lambda table: {"groups": groups})
+
+    def problems(self):
+        figures = self.figures()
+        figures.check_list()
+        for table in figures.tables:
+            figures.compare(table)
+        self.checked = figures.checked
+        return figures.problems
+
+    def test_what_comes_out_again_is_quiet(self):
+        self.assertEqual(self.problems(), [])
+        self.assertEqual(self.checked, 4)  # two lines of the table, two rows of the short form
+        self.regret[1] *= 1 + 1e-7
+        self.assertEqual(self.problems(), [])
+
+    def test_a_figure_that_is_off_is_found(self):
+        for factor in [1.2, 1 + 1e-5, 0]:
+            self.regret = {1: 160.25, 2: 55.5 * factor}
+            found = self.problems()
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("one.json: algorithm a, label auto, epsilon 2, world 1: now", found[0])
+
+    def test_a_perturbed_file_is_found(self):
+        with open(os.path.join(self.root, "docs/figures/one.json"), encoding="utf-8") as file:
+            text = file.read()
+        self.write("docs/figures/one.json", text.replace("160.25", "192.3"))
+        self.assertEqual(len(self.problems()), 1)
+
+    def test_a_line_that_changed_alone_is_found(self):
+        self.write("README.md", self.TABLE.replace("| 56 |", "| 67 |"))
+        found = self.problems()
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("line 1 of the table in README.md: now | `auto` | 172 | 67 |", found[0])
+
+    def test_rows_that_come_or_go_are_found(self):
+        self.regret = {1: 160.25, 5: 20}
+        self.assertEqual(len(self.problems()), 2)
+
+    def test_every_table_of_figures_is_listed(self):
+        self.write("docs/findings.md", self.TABLE.replace("mechanism", "label"))
+        self.assertEqual(self.problems(), ["docs/findings.md:1: a table of figures that docs/figures/tables.toml does not name"])
+        self.write("docs/findings.md", "| a | b |\n|---|---|\n| epsilon | 1 number |\n| words | more words |\n")
+        self.assertEqual(self.problems(), [])
+        self.write("README.md", "gone\n")
+        self.assertIn("README.md has 0 tables with the header | mechanism | eps 1 | 2 |", self.problems()[0])
+
+    def test_few_tables_are_without_a_short_form_and_say_why(self):
+        tables = "".join(self.TABLE.replace("mechanism", f"m{n}") + "\n" for n in range(6))
+        self.write("docs/findings.md", tables)
+        row = '[[without_short_form]]\ndocument = "docs/findings.md"\nheader = "| m%d | eps 1 | 2 |"\n'
+        self.write("docs/figures/tables.toml", self.LIST + "".join(row % n + 'reason = "no data"\n' for n in range(6)))
+        self.assertEqual(self.problems(), ["docs/figures/tables.toml: 6 tables without a short form, at most 5"])
+        self.write("docs/findings.md", tables[:tables.index("| m1 ")])
+        self.write("docs/figures/tables.toml", self.LIST + row % 0)
+        self.assertEqual(len(self.problems()), 1)
 
 
 class BansTest(Tree):
