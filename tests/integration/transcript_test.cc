@@ -29,27 +29,28 @@ std::uint64_t ManySeeds() { return 10 * Combinations().size(); }
 
 class MutantTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(MutantTest, IsNoticed) {
+TEST_P(MutantTest, IsNoticedWithinItsSeeds) {
   const Mutant* const mutant = FindMutant(GetParam());
   ASSERT_NE(mutant, nullptr);
   // What is done to the server is seen by its readers, be it not in the first seed in which a thief
   // sees it; what is done to a device, by whom it reports to or by a thief.
-  const bool server =
-      mutant->wrap != nullptr || mutant->observes_hushed_calls || mutant->observes_calls_by_alias;
+  const bool server = mutant->of_server();
   std::set<Observer> observers;
   std::string text;
   std::uint64_t seed = 0;
   do {
-    const auto result = RunTranscripts(
-        {.first_seed = seed, .seeds = ManySeeds() - seed, .mutant = mutant, .stop_at_first = true});
+    const auto result = RunTranscripts({.first_seed = seed,
+                                        .seeds = mutant->seeds - seed,
+                                        .mutant = mutant,
+                                        .stop_at_first = true});
     ASSERT_THAT(result, IsOk());
-    ASSERT_GT(result->differences, 0u) << "after " << result->seeds << " seeds";
+    ASSERT_GT(result->differences, 0u) << "after " << result->seeds << " seeds\n" << text;
     for (const FoundDifference& found : result->first) {
       observers.insert(found.where.observer);
       seed = std::max(seed, found.seed + 1);
     }
     text += ToText(*result);
-  } while (server && !observers.contains(Observer::kOthers) && seed < ManySeeds());
+  } while (server && !observers.contains(Observer::kOthers) && seed < mutant->seeds);
   EXPECT_EQ(server, observers.contains(Observer::kOthers) &&
                         !observers.contains(Observer::kServer) && mutant->on_reaction == nullptr)
       << text;
@@ -67,10 +68,28 @@ INSTANTIATE_TEST_SUITE_P(All, MutantTest, ::testing::ValuesIn(MutantNames()), []
   return name;
 });
 
-TEST(TranscriptTest, EveryFindingOfTheReviewHasAMutant) {
-  EXPECT_THAT(MutantNames(), IsSupersetOf({"c1-central-log-grows", "c2-shown-with-reaction",
-                                           "c3-epoch-of-reaction", "c4-draw-at-reaction",
-                                           "m1-reactions-leave-first"}));
+TEST(TranscriptTest, EveryFindingOfAReviewHasAMutant) {
+  EXPECT_THAT(
+      MutantNames(),
+      IsSupersetOf({"c1-central-log-grows", "c2-shown-with-reaction", "c3-epoch-of-reaction",
+                    "c4-draw-at-reaction", "m1-reactions-leave-first", "clipped-contexts",
+                    "line-per-report", "reward-is-a-selection", "grpc-never-hushes",
+                    "book-counts-reports", "id-of-features"}));
+}
+
+TEST(TranscriptTest, EveryMutantSaysHowManySeedsFindIt) {
+  for (const Mutant& mutant : Mutants()) EXPECT_GT(mutant.seeds, 0u) << mutant.name;
+}
+
+TEST(TranscriptTest, CallersComeByEveryDoorAndGiveValuesByName) {
+  std::map<Way, int> ways;
+  int named = 0;
+  for (const Combination& combination : Combinations()) {
+    ++ways[combination.way];
+    named += combination.model.find("features {") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_THAT(ways, ::testing::SizeIs(4));
+  EXPECT_GE(named, 10);
 }
 
 TEST(TranscriptTest, CoversEveryModeAndMechanism) {
@@ -83,19 +102,19 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
     EXPECT_EQ(!combination.window, p.one_per_decision) << combination.name;
     ++covered[{p.mode, p.mechanism}];
   }
-  // With a window and without; central modes through the SDK and without; some by HTTP, and some
-  // with a server that follows.
+  // With a window and without; central modes through the SDK and without; some by each door of
+  // HTTP, and some with a server that follows.
   const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
-      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 25},
+      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 31},
       {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 9},
       {{v1::LOCAL_REWARD, v1::COUNTER}, 11},
-      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 8},
+      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 10},
       {{v1::LOCAL_CONTEXT, v1::JOINT_GAUSSIAN}, 2},
-      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 27},
+      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 37},
       {{v1::CENTRAL_REWARD, v1::COUNTER}, 18},
       {{v1::CENTRAL_REWARD, v1::SHAPED_COUNTER}, 4},
       {{v1::CENTRAL_REWARD, v1::POOLED_COUNTER}, 4},
-      {{v1::JOINT, v1::COUNTER}, 14},
+      {{v1::JOINT, v1::COUNTER}, 21},
       {{v1::JOINT, v1::SPARSE_RELEASE}, 4}};
   EXPECT_EQ(covered, least);
 }
@@ -107,24 +126,57 @@ TEST(TranscriptTest, AScenarioIsAFunctionOfItsSeed) {
   }
 }
 
-TEST(TranscriptTest, WorldsDifferInOneReactionAlone) {
+bool DiffersInReaction(const Choice& choice) {
+  const auto& [one, other] = choice.reactions;
+  return one.has_value() != other.has_value() ||
+         (one && (one->at != other->at || one->value != other->value));
+}
+
+TEST(TranscriptTest, WorldsDifferInOneReactionOrOneRound) {
+  std::map<std::string, std::set<std::string>> kinds;  // of difference, by mode
   for (std::uint64_t seed = 0; seed < ManySeeds(); ++seed) {
     const Scenario scenario = ScenarioOf(seed);
-    int different = 0;
+    const bool in_round = scenario.differs == Differs::kRound;
+    ASSERT_TRUE(scenario.combination->hides_contexts || !in_round) << Describe(scenario);
+    int reactions = 0;
+    int rounds = 0;
     for (const Choice& choice : scenario.choices) {
-      const auto& [one, other] = choice.reactions;
-      const bool same = one.has_value() == other.has_value() &&
-                        (!one || (one->at == other->at && one->value == other->value));
-      different += same ? 0 : 1;
+      reactions += DiffersInReaction(choice) ? 1 : 0;
+      rounds += choice.other_features ? 1 : 0;
       // Without a window absence and moment are the application's duty.
       if (scenario.combination->window) continue;
+      const auto& [one, other] = choice.reactions;
       ASSERT_TRUE(one && other && one->at == other->at) << Describe(scenario);
     }
-    ASSERT_EQ(different, 1) << Describe(scenario);
+    ASSERT_EQ(reactions, in_round ? 0 : 1) << Describe(scenario);
+    ASSERT_EQ(rounds, in_round ? 1 : 0) << Describe(scenario);
+    const std::string& name = scenario.combination->name;
+    kinds[name.substr(0, name.find(' '))].insert(scenario.difference);
+  }
+  const std::set<std::string> reactions = {"absence", "moment", "value"};
+  const std::set<std::string> all = {"absence", "arms", "features", "moment", "value"};
+  const std::map<std::string, std::set<std::string>> wanted = {{"CENTRAL_REWARD", reactions},
+                                                               {"JOINT", all},
+                                                               {"LOCAL_CONTEXT", all},
+                                                               {"LOCAL_REWARD", reactions}};
+  EXPECT_EQ(kinds, wanted);
+}
+
+TEST(TranscriptTest, ASecondWorldOffersItsOwnRound) {
+  for (std::uint64_t seed = 0; seed < ManySeeds(); ++seed) {
+    const Scenario scenario = ScenarioOf(seed);
+    if (scenario.differs != Differs::kRound) continue;
+    const Choice one = ChoicesIn(scenario, 0)[scenario.target];
+    const Choice other = ChoicesIn(scenario, 1)[scenario.target];
+    EXPECT_EQ(one.features.size(), 3u * static_cast<std::size_t>(one.arms));
+    EXPECT_EQ(other.features.size(), 3u * static_cast<std::size_t>(other.arms));
+    EXPECT_LT(one.shown, one.arms);
+    EXPECT_LT(other.shown, other.arms);  // the rank that is shown is there in both
+    EXPECT_EQ(one.arms == other.arms, scenario.difference == "features");
   }
 }
 
-TEST(TranscriptTest, MostReactionsThatDifferAreTaken) {
+TEST(TranscriptTest, WhatDiffersHappensInMostScenarios) {
   const auto result = RunTranscripts({.seeds = Combinations().size()});
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->differences, 0u) << ToText(*result);

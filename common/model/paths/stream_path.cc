@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/base/status.h"
+#include "common/model/state/context_binding.h"
 #include "common/model/state/model_state.h"
 
 namespace bandana {
@@ -12,8 +13,10 @@ absl::Status StreamPath::Use(const SeenEvent& event, double reward, const Applyi
   const int node = event.node;
   std::vector<double> x(dimension());
   std::memcpy(x.data(), event.features.data(), event.features.size());
-  BANDANA_ASSIGN_OR_RETURN(const ClippedIncrement increment,
-                           IncrementOf(node, std::move(x), binding().RewardOf(reward), to.state));
+  const std::span<const double> read = FeaturesOf(binding(), x);
+  BANDANA_ASSIGN_OR_RETURN(
+      const ClippedIncrement increment,
+      IncrementOf(node, {read.begin(), read.end()}, binding().RewardOf(reward), to.state));
   const int stream = StreamOf(node);
   CentralStreams& streams = to.state.central;
   BANDANA_RETURN_IF_ERROR(streams.Step(stream, increment, design_, OriginOf(to)));

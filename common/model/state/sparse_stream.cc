@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/mechanisms/canonical_text.h"
+#include "common/model/state/context_binding.h"
 
 namespace bandana {
 namespace {
@@ -61,7 +62,8 @@ absl::StatusOr<bool> SparseStream::Step(std::span<const double> x, double reward
     keyed.emplace(std::move(stream));
     return static_cast<BitSource*>(&*keyed);
   };
-  BANDANA_RETURN_IF_ERROR(model.Apply(*state_, x, binding.RewardOf(reward), bits));
+  BANDANA_RETURN_IF_ERROR(
+      model.Apply(*state_, FeaturesOf(binding, x), binding.RewardOf(reward), bits));
   return state_->episode != before;
 }
 

@@ -1,11 +1,14 @@
 #include "tools/audit/transcript/asking.h"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/struct.pb.h"
 #include "tools/audit/transcript/scenario.h"
 
 namespace bandana::audit {
@@ -69,7 +72,7 @@ class SlotsOfSdk final : public Asking {
   }
 };
 
-// By name where a scenario's choice asks; its other readers have none.
+// Under a name of the caller's where a scenario's choice asks; its other readers have none.
 class Named : public Asking {
  public:
   void Add(const Choice& choice, v1::SelectRequest& request) const override {
@@ -110,8 +113,88 @@ class Deferred final : public Named {
   bool defers() const override { return true; }
 };
 
+// The choice's numbers as values of the audit's schema. What is no number is a text, which no field
+// here takes.
+Features ContextOf(const Choice& choice) {
+  const double hour = choice.features.front();
+  return std::isfinite(hour) ? Features().Number("hour", hour) : Features().Text("hour", "odd");
+}
+std::vector<NamedArm> NamedArmsOf(const Choice& choice) {
+  std::vector<NamedArm> arms;
+  for (std::size_t i = 0; i + 2 < choice.features.size(); i += 3) {
+    const double price = choice.features[i + 1];
+    const double kind = choice.features[i + 2];
+    NamedArm arm{.id = absl::StrCat("arm-", i / 3), .features = {}};
+    std::isfinite(price) ? arm.features.Number("price", price) : arm.features.Text("price", "odd");
+    arm.features.Text("kind", kind > 0.6 ? "unknown" : kind > 0 ? "new" : "used");
+    arms.push_back(std::move(arm));
+  }
+  return arms;
+}
+
+google::protobuf::Value ToProto(const Features::Value& value) {
+  google::protobuf::Value out;
+  if (const auto* number = std::get_if<double>(&value)) out.set_number_value(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) out.set_string_value(*text);
+  return out;
+}
+void Put(const Features& features, google::protobuf::Struct& out) {
+  for (const auto& [name, value] : features.values()) {
+    (*out.mutable_fields())[name] = ToProto(value);
+  }
+}
+
+class ByFields : public Asking {
+ public:
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    AddRanks(choice, request);
+    Put(ContextOf(choice), *request.mutable_context());
+    for (const NamedArm& arm : NamedArmsOf(choice)) {
+      v1::NamedArm& out = *request.mutable_arms()->mutable_named_arms()->add_arms();
+      out.set_id(arm.id);
+      Put(arm.features, *out.mutable_features());
+    }
+  }
+  void Select(Client& client, const Choice& choice, Selected done) const override {
+    const Features context = ContextOf(choice);
+    const std::vector<NamedArm> arms = NamedArmsOf(choice);
+    client.SelectAsync(UserOf(choice), Arms::Named(arms).In(context), RanksOf(choice),
+                       std::move(done));
+  }
+};
+
+// As clients of Personalizer do: whatever is chosen first is shown.
+class ByEvents : public ByFields {
+ public:
+  explicit ByEvents(bool defers) : defers_(defers) {}
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    ByFields::Add(choice, request);
+    request.set_decision_id(NameOf(choice));
+    request.set_deferred(defers_ && choice.number >= 0);
+  }
+  std::string NameOf(const Choice& choice) const override {
+    return choice.number < 0 ? "" : absl::StrCat("event-", choice.number);
+  }
+  bool defers() const override { return defers_; }
+
+ private:
+  const bool defers_;
+};
+
 }  // namespace
 
+const Asking& AsksNamed() {
+  static const ByFields asking;
+  return asking;
+}
+const Asking& AsksPersonalizer() {
+  static const ByEvents asking(false);
+  return asking;
+}
+const Asking& AsksPersonalizerLater() {
+  static const ByEvents asking(true);
+  return asking;
+}
 const Asking& AsksInline() {
   static const Inline asking;
   return asking;

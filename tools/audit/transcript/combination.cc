@@ -22,6 +22,12 @@ struct Model {
 // Small counters: what is audited is who learns what, not how much noise there is.
 #define BANDANA_AUDIT_COUNTER(kind) "counter { kind: " kind " horizon: 32 steps_max: 128 } "
 
+// Values by name; the derived dimension is 4.
+#define BANDANA_AUDIT_SCHEMA                                         \
+  "features { context { name: 'hour' numeric { low: -1 high: 1 } } " \
+  "arm { name: 'price' numeric { low: -1 high: 1 } } "               \
+  "arm { name: 'kind' categorical { values: 'new' values: 'used' } } } "
+
 constexpr Model kLocal[] = {
     {"randomized-response",
      "shared {} mode: LOCAL_REWARD reward_binary: true "
@@ -68,6 +74,16 @@ constexpr Model kLocal[] = {
     {"effects-softmax",
      "effects { standard {} } mode: LOCAL_REWARD policy { softmax { temperature: 0.5 } } "
      "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+    {"inverse-gap",
+     "independent {} mode: LOCAL_REWARD policy { inverse_gap { gamma: 4 } } "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"learnt-scales",
+     "effects { standard {} user_groups: 'plan' learn_scales: true } mode: LOCAL_REWARD "
+     "policy { inverse_gap { gamma: 2 } } privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+    {"named",
+     "shared {} mode: LOCAL_REWARD " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksNamed},
     {"centred-mix",
      "independent {} mode: LOCAL_REWARD policy { uniform_mix { uniform_share: 0.4 } } "
      "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER } "},
@@ -81,6 +97,10 @@ constexpr Model kLocal[] = {
     {"joint-gaussian",
      "shared {} mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1 "
      "privacy { epsilon: 1 delta: 1e-6 mechanism: JOINT_GAUSSIAN } "},
+    {"named",
+     "shared {} mode: LOCAL_CONTEXT " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 2 mechanism: PRIVUNIT } ",
+     AsksNamed},
     {"logistic",
      "shared {} mode: LOCAL_CONTEXT link: LOGISTIC privacy { epsilon: 2 mechanism: PRIVUNIT } "},
 };
@@ -93,6 +113,9 @@ constexpr Model kCentral[] = {
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"effects",
      "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"learnt-scales",
+     "effects { standard {} learn_scales: true } mode: CENTRAL_REWARD "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"blt",
      "shared {} mode: CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: "
@@ -120,6 +143,10 @@ constexpr Model kCentral[] = {
     {"joint-epochs",
      "independent {} mode: JOINT privacy { epsilon: 1 delta: 1e-6 mechanism: "
      "COUNTER " BANDANA_AUDIT_COUNTER("EPOCHS") "} "},
+    {"joint-named",
+     "shared {} mode: JOINT " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER " BANDANA_AUDIT_COUNTER("BLT") "} ",
+     AsksNamed},
     {"sparse",
      "sparse { sparsity: 1 } mode: JOINT privacy { epsilon: 1 delta: 1e-6 mechanism: "
      "SPARSE_RELEASE } "},
@@ -181,7 +208,7 @@ constexpr Model kFollowedCentral[] = {
      "mechanism: COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } "},
 };
 
-// Callers who send JSON.
+// Callers who send JSON, and pages that send gRPC-Web.
 constexpr Model kByHttp[] = {
     {"randomizer",
      "independent {} mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
@@ -192,6 +219,24 @@ constexpr Model kByHttp[] = {
      "shared {} mode: JOINT reward_min: -1 reward_max: 1 privacy { epsilon: 1 delta: 1e-6 "
      "mechanism: COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } "},
 };
+
+// Clients of Personalizer, who name each decision and give values by name.
+constexpr Model kOfPersonalizer[] = {
+    {"personalizer",
+     "shared {} mode: CENTRAL_REWARD " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksPersonalizer},
+    {"personalizer-deferred",
+     "independent {} mode: CENTRAL_REWARD " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksPersonalizerLater},
+    {"personalizer",
+     "shared {} mode: JOINT " BANDANA_AUDIT_SCHEMA
+     "privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER counter { kind: "
+     "BLT horizon: 32 steps_max: 128 } } ",
+     AsksPersonalizer},
+};
+#undef BANDANA_AUDIT_SCHEMA
 
 // The SDK's slots, which local modes have with a window alone.
 constexpr Model kSlotsOfSdk[] = {
@@ -216,6 +261,10 @@ std::string ModeOf(const Model& model) {
   const std::size_t at = text.find("mode: ") + 6;
   return std::string(text.substr(at, text.find(' ', at) - at));
 }
+bool HidesContextsOf(const Model& model) {
+  v1::Mode mode = v1::MODE_UNSPECIFIED;
+  return v1::Mode_Parse(ModeOf(model), &mode) && HidesContexts(mode);
+}
 
 Combination Through(const Model& model, bool window, bool raw) {
   return {.name = absl::StrCat(ModeOf(model), " ", model.name, " ",
@@ -224,6 +273,7 @@ Combination Through(const Model& model, bool window, bool raw) {
           .window = window,
           .raw_caller = raw,
           .on_device = model.on_device,
+          .hides_contexts = HidesContextsOf(model),
           .catalogue_arms = model.catalogue_arms,
           .asking = &model.asking()};
 }
@@ -234,9 +284,9 @@ Combination ByFollower(Combination combination) {
   return combination;
 }
 
-Combination ByHttp(Combination combination) {
-  absl::StrAppend(&combination.name, " http");
-  combination.by_http = true;
+Combination By(Way way, const char* name, Combination combination) {
+  absl::StrAppend(&combination.name, " ", name);
+  combination.way = way;
   return combination;
 }
 
@@ -254,9 +304,17 @@ std::vector<Combination> MakeCombinations() {
   for (const Model& model : kNamed) all.push_back(Through(model, /*window=*/true, /*raw=*/true));
   for (const Model& model : kSlotsOfSdk) all.push_back(Through(model, /*window=*/true, false));
   for (const bool window : {true, false}) {
-    for (const Model& model : kByHttp) all.push_back(ByHttp(Through(model, window, /*raw=*/true)));
+    for (const Model& model : kByHttp) {
+      all.push_back(By(Way::kJson, "http", Through(model, window, /*raw=*/true)));
+      all.push_back(By(Way::kGrpcWeb, "web", Through(model, window, /*raw=*/true)));
+    }
   }
-  for (const Model& model : kNamed) all.push_back(ByHttp(Through(model, /*window=*/true, true)));
+  for (const Model& model : kNamed) {
+    all.push_back(By(Way::kJson, "http", Through(model, /*window=*/true, /*raw=*/true)));
+  }
+  for (const Model& model : kOfPersonalizer) {
+    all.push_back(By(Way::kPersonalizer, "http", Through(model, /*window=*/true, /*raw=*/true)));
+  }
   for (const bool window : {true, false}) {
     for (const Model& model : kFollowedLocal) {
       all.push_back(ByFollower(Through(model, window, /*raw=*/false)));
@@ -282,7 +340,7 @@ absl::StatusOr<ModelSpec> SpecOf(const Combination& combination, absl::Duration 
     return Internal("a combination of the audit does not parse: ", combination.name);
   }
   config.set_name("m");
-  config.set_dimension(3);
+  if (!config.has_features()) config.set_dimension(3);
   // Set, because a posterior that is refreshed by the clock alone hides when events came.
   config.mutable_refresh_interval();
   const auto set = [](absl::Duration value, google::protobuf::Duration& out) {

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "tools/audit/transcript/asking.h"
+#include "tools/audit/transcript/way.h"
 
 namespace bandana::audit {
 
@@ -15,10 +16,11 @@ struct Combination {
   std::string model;         // ModelConfig in text form, but for `reporting` and `token_lifetime`
   bool window = true;        // else one_per_decision
   bool raw_caller = false;   // central modes: reports at the click, without the SDK
-  bool by_http = false;      // its callers come by HTTP and JSON
+  Way way = Way::kGrpc;      // how its callers come
   bool by_follower = false;  // a second server follows the first, and answers what reads
   bool on_device = false;    // SelectOnDevice instead of Select
-  int catalogue_arms = 0;    // the server's catalogue has arms 0 to one less
+  bool hides_contexts = false;  // HidesContexts: rounds may differ as well
+  int catalogue_arms = 0;       // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();
 };
 

@@ -21,12 +21,13 @@ constexpr std::uint64_t kSeedsPerCombination = 5;
 absl::StatusOr<int> RunTranscriptCommand(const TranscriptCommand& command) {
   if (command.list_mutants) {
     for (const Mutant& mutant : Mutants()) {
-      std::printf("%-26s %s\n", mutant.name.c_str(), mutant.description.c_str());
+      std::printf("%-26s %s (%llu seeds)\n", mutant.name.c_str(), mutant.description.c_str(),
+                  static_cast<unsigned long long>(mutant.seeds));
     }
     return 0;
   }
   TranscriptOptions options;
-  options.seeds = command.seeds != 0 ? command.seeds : kSeedsPerCombination * Combinations().size();
+  options.seeds = kSeedsPerCombination * Combinations().size();
   options.first_seed = static_cast<std::uint64_t>(std::max<std::int64_t>(command.first_seed, 0));
   options.threads =
       command.threads != 0
@@ -38,8 +39,10 @@ absl::StatusOr<int> RunTranscriptCommand(const TranscriptCommand& command) {
     if (options.mutant == nullptr) {
       return InvalidArgument("--mutant: none is called ", command.mutant, "; see --list_mutants");
     }
+    options.seeds = options.mutant->seeds;
     options.stop_at_first = true;
   }
+  if (command.seeds != 0) options.seeds = command.seeds;
   if (options.seeds == 1) std::fputs(Describe(ScenarioOf(options.first_seed)).c_str(), stdout);
   BANDANA_ASSIGN_OR_RETURN(const TranscriptResult result, RunTranscripts(options));
   std::fputs(ToText(result).c_str(), stdout);

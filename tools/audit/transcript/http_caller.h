@@ -1,4 +1,4 @@
-// A caller of a room who speaks HTTP and JSON: what it sends, and what it makes of the answer.
+// Callers of a room who speak HTTP: what they send, and what they make of the answer.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,21 @@
 #include "google/protobuf/message.h"
 #include "server/api/http_front.h"
 #include "server/service/transport/rpcs.h"
+#include "tools/audit/transcript/way.h"
 
 namespace bandana::audit {
 
-// Calls a method of the model. Fills `response`, which must live until `done` is called: once,
-// perhaps within another call.
-void CallByHttp(server::HttpService& door, const server::Rpc& rpc, const std::string& model,
+// Who calls, and which model or alias.
+struct HttpCaller {
+  Way way = Way::kJson;
+  std::string model;
+  std::string token;  // empty: anonymous
+};
+
+// Calls a method. Fills `response`, which must live until `done` is called: once, perhaps within
+// another call. Clients of Personalizer have no words for what reads a model: they ask for it as
+// JSON.
+void CallByHttp(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 std::function<void(absl::Status)> done);
 

@@ -3,6 +3,10 @@
 #include <set>
 #include <utility>
 
+#include "bandana/v1/recommender.pb.h"
+#include "common/base/sha256.h"
+#include "common/design/mode.h"
+#include "tools/audit/transcript/forwarded_handlers.h"
 #include "tools/audit/transcript/forwarded_model.h"
 
 namespace bandana::audit {
@@ -187,61 +191,197 @@ class QueueShowsReports final : public ForwardedModel {
   int reports_ = 0;
 };
 
+// Statistics count feature vectors that were scaled, though contexts are private.
+class CountsClippedContexts final : public ForwardedModel {
+ public:
+  using ForwardedModel::ForwardedModel;
+  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override {
+    if (HidesContexts(spec().public_spec.mode)) clipped_ += clipped;
+    ForwardedModel::CountVectors(arms, clipped);
+  }
+  v1::GetStatsResponse Stats() const override {
+    v1::GetStatsResponse stats = ForwardedModel::Stats();
+    stats.set_features_clipped(stats.features_clipped() + clipped_);
+    return stats;
+  }
+
+ private:
+  std::uint64_t clipped_ = 0;
+};
+
+class WarnsPerReport final : public ForwardedModel {
+ public:
+  WarnsPerReport(std::unique_ptr<HostedModel> model, WarnLine warn)
+      : ForwardedModel(std::move(model)), warn_(std::move(warn)) {}
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
+    for (std::uint64_t i = Reactions(*this, outcomes); i > 0; --i) warn_("a report came");
+    ForwardedModel::Report(std::move(outcomes), std::move(done));
+  }
+
+ private:
+  const WarnLine warn_;
+};
+
+// Reports that must stay unnoticed are counted and logged like other calls.
+class NeverHushes final : public ForwardedHandlers {
+ public:
+  using ForwardedHandlers::ForwardedHandlers;
+  bool HushesReports(std::string_view) override { return false; }
+};
+// The same of those that name an alias.
+class NeverHushesAliases final : public ForwardedHandlers {
+ public:
+  NeverHushesAliases(server::Handlers& to, const server::ModelRegistry& models)
+      : ForwardedHandlers(to), models_(models) {}
+  bool HushesReports(std::string_view name) override {
+    return models_.FindAlias(name) == nullptr && ForwardedHandlers::HushesReports(name);
+  }
+
+ private:
+  const server::ModelRegistry& models_;
+};
+
+// Metrics count each reward as a selection.
+class CountsRewardsAsSelections final : public ForwardedHandlers {
+ public:
+  CountsRewardsAsSelections(server::Handlers& to, server::CallObserver& observer)
+      : ForwardedHandlers(to), observer_(observer) {}
+  void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
+              server::Finish finish) override {
+    observer_.OnCall(server::RpcNamed("bandana.v1.Recommender/Select"), 0, absl::ZeroDuration());
+    ForwardedHandlers::Report(request, response, std::move(finish));
+  }
+
+ private:
+  server::CallObserver& observer_;
+};
+
+std::unique_ptr<server::Handlers> NoListenerHushes(server::Handlers& to, const ListenerOfMutant&) {
+  return std::make_unique<NeverHushes>(to);
+}
+std::unique_ptr<server::Handlers> NoAliasIsHushed(server::Handlers& to,
+                                                  const ListenerOfMutant& at) {
+  return std::make_unique<NeverHushesAliases>(to, at.models);
+}
+std::unique_ptr<server::Handlers> GrpcNeverHushes(server::Handlers& to,
+                                                  const ListenerOfMutant& at) {
+  if (at.way != Way::kGrpc) return nullptr;
+  return std::make_unique<NeverHushes>(to);
+}
+std::unique_ptr<server::Handlers> FaceCountsRewards(server::Handlers& to,
+                                                    const ListenerOfMutant& at) {
+  if (at.way != Way::kPersonalizer) return nullptr;
+  return std::make_unique<CountsRewardsAsSelections>(to, at.observer);
+}
+
+// A report's id is no random number.
+void IdOfFeatures(std::string_view features, ReportRow& row) {
+  v1::ContextReport report;
+  if (!report.ParseFromString(row.report)) return;
+  const Sha256Digest digest = Sha256Of(features);
+  report.set_report_id(digest.data(), report.report_id().size());
+  row.report = report.SerializeAsString();
+}
+
 template <typename Model>
-std::unique_ptr<HostedModel> Wrap(std::unique_ptr<HostedModel> model) {
+std::unique_ptr<HostedModel> Wrap(std::unique_ptr<HostedModel> model, const WarnLine&) {
   return std::make_unique<Model>(std::move(model));
+}
+std::unique_ptr<HostedModel> WrapWarning(std::unique_ptr<HostedModel> model, const WarnLine& warn) {
+  return std::make_unique<WarnsPerReport>(std::move(model), warn);
 }
 
 std::vector<Mutant> MakeMutants() {
   return {
       {.name = "c1-central-log-grows",
        .description = "server: a report inside a window is an entry of the log",
+       .seeds = 1510,
        .wrap = Wrap<LogGrows>},
       {.name = "c2-shown-with-reaction",
        .description = "device: a reaction changes the rank that the report names",
+       .seeds = 1510,
        .on_reaction = ShowWithReaction},
       {.name = "c3-epoch-of-reaction",
        .description = "device: a report carries the epoch in which its reaction came",
+       .seeds = 1510,
        .on_reaction = EpochOfReaction},
       {.name = "c4-draw-at-reaction",
        .description = "device: a report is drawn when its reaction comes",
+       .seeds = 1510,
        .on_reaction = DrawAtReaction},
       {.name = "m1-reactions-leave-first",
        .description = "device: among overdue decisions those with a reaction leave first",
+       .seeds = 1510,
        .on_reaction = LeaveFirst},
       {.name = "cell-of-another-size",
        .description = "device: the row of a decision grows with its reaction",
+       .seeds = 1510,
        .on_reaction = LargerCell},
       {.name = "row-set-aside",
        .description = "device: a decision with a reaction ends without a report",
+       .seeds = 1510,
        .on_reaction = SetAside},
       {.name = "mark-at-reaction",
        .description = "device: the store remembers a reaction in a row of its own",
+       .seeds = 1510,
        .on_reaction = MarkAtReaction},
       {.name = "stats-count-reports",
        .description = "server: statistics, metrics and page count reports of open windows",
+       .seeds = 1510,
        .wrap = Wrap<StatsCountReports>},
       {.name = "ledger-counts-reports",
        .description = "server: the ledger counts an event when its report comes",
+       .seeds = 1510,
        .wrap = Wrap<LedgerCountsReports>},
       {.name = "stats-count-clipped",
        .description = "server: statistics count rewards that were out of range",
+       .seeds = 1510,
        .wrap = Wrap<StatsCountClipped>},
       {.name = "deletion-counts-reports",
        .description = "server: a deletion says how many reports open windows hold",
+       .seeds = 1510,
        .wrap = Wrap<DeletionCountsReports>},
       {.name = "says-duplicate",
        .description = "server: the second report of a decision is answered otherwise",
+       .seeds = 1510,
        .wrap = Wrap<SaysDuplicate>},
       {.name = "queue-shows-reports",
        .description = "server: the gauge of the log's queue counts reports",
+       .seeds = 1510,
        .wrap = Wrap<QueueShowsReports>},
       {.name = "calls-are-counted",
        .description = "server: metrics count calls of Report that must stay unnoticed",
-       .observes_hushed_calls = true},
+       .seeds = 1510,
+       .wrap_handlers = NoListenerHushes},
       {.name = "alias-calls-are-counted",
        .description = "server: the same of calls that name an alias alone",
-       .observes_calls_by_alias = true},
+       .seeds = 1510,
+       .wrap_handlers = NoAliasIsHushed},
+      {.name = "grpc-never-hushes",
+       .description = "server: the same of the gRPC listener alone",
+       .seeds = 1510,
+       .wrap_handlers = GrpcNeverHushes},
+      {.name = "reward-is-a-selection",
+       .description = "server: metrics count a reward of Personalizer's as a selection",
+       .seeds = 1510,
+       .wrap_handlers = FaceCountsRewards},
+      {.name = "line-per-report",
+       .description = "server: the log has a line for each report of an open window",
+       .seeds = 1510,
+       .wrap = WrapWarning},
+      {.name = "book-counts-reports",
+       .description = "server: the gauge of named decisions counts reports of them",
+       .seeds = 1510,
+       .view = [](std::uint64_t reports,
+                  server::ServerView& view) { view.named_decisions.ids += reports; }},
+      {.name = "clipped-contexts",
+       .description = "server: statistics count clipped features where contexts are private",
+       .seeds = 1510,
+       .wrap = Wrap<CountsClippedContexts>},
+      {.name = "id-of-features",
+       .description = "device: a report's id is a digest of the features",
+       .seeds = 1510,
+       .on_draw = IdOfFeatures},
   };
 }
 

@@ -1,4 +1,4 @@
-// Faults that the transcript audit must notice: each gives a reaction away in one way.
+// Faults that the transcript audit must notice: each gives a reaction, or a round, away in one way.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,49 @@
 
 #include "client/src/seams.h"
 #include "server/models/hosted_model.h"
+#include "server/models/registry.h"
+#include "server/ops/observation/model_view.h"
+#include "server/service/transport/call_observer.h"
+#include "server/service/transport/handlers.h"
+#include "tools/audit/transcript/way.h"
 
 namespace bandana::audit {
+
+// A line into the server's log.
+using WarnLine = std::function<void(const std::string&)>;
+
+// Whose handlers are wrapped.
+struct ListenerOfMutant {
+  Way way = Way::kGrpc;
+  const server::ModelRegistry& models;
+  server::CallObserver& observer;
+};
 
 struct Mutant {
   std::string name;
   std::string description;
+  // So many seeds, from 0 on, find it: what `--mutant` runs, and what the tests run at most.
+  std::uint64_t seeds = 0;
   // What a device's reaction does beside (Seams::on_reaction); `epoch`: of the model as the device
   // last heard it. Null: nothing.
   std::function<void(device::Store::Transaction&, device::ReportRow&, const device::EventMechanism&,
                      std::uint64_t epoch)>
       on_reaction;
+  // What a draw of LOCAL_CONTEXT writes into its row beside, given the features that it was made
+  // from. Null: nothing.
+  std::function<void(std::string_view features, device::ReportRow&)> on_draw;
   // Around the server's model. Null: the model itself.
-  std::function<std::unique_ptr<server::HostedModel>(std::unique_ptr<server::HostedModel>)> wrap;
-  // Reports that must stay unnoticed are counted and logged like other calls.
-  bool observes_hushed_calls = false;
-  // The same of those that name an alias.
-  bool observes_calls_by_alias = false;
+  std::function<std::unique_ptr<server::HostedModel>(std::unique_ptr<server::HostedModel>,
+                                                     const WarnLine&)>
+      wrap;
+  // Around what a listener calls. Null: the handlers themselves.
+  std::function<std::unique_ptr<server::Handlers>(server::Handlers&, const ListenerOfMutant&)>
+      wrap_handlers;
+  // What operators read beside, after so many reports of named decisions. Null: nothing.
+  std::function<void(std::uint64_t reports_by_name, server::ServerView&)> view;
+
+  // Whether the fault is the server's, which its readers notice.
+  bool of_server() const { return wrap || wrap_handlers || view; }
 };
 
 const std::vector<Mutant>& Mutants();

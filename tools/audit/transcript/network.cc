@@ -93,20 +93,35 @@ std::uint64_t Network::EpochNow() {
 }
 
 template <typename Request>
-void Network::Record(const Request& request) {
+void Network::Mask(Request& request) const {
   if constexpr (std::is_same_v<Request, v1::ReportRequest>) {
-    if (options_.rewards_are_the_servers) {
-      v1::ReportRequest without = request;
-      for (v1::Outcome& outcome : *without.mutable_outcomes()) {
-        if (outcome.has_reward()) outcome.set_reward(0);
-      }
-      recorder_.Message(Observer::kServer, std::string(NameOf<Request>()), without);
-      recorder_.Number(Observer::kServer, "ReportRequest bytes",
-                       static_cast<std::int64_t>(request.ByteSizeLong()));
-      return;
+    for (v1::Outcome& outcome : *request.mutable_outcomes()) {
+      if (options_.rewards_are_the_servers && outcome.has_reward()) outcome.set_reward(0);
+      if (options_.contexts_are_the_servers) outcome.clear_token();
     }
   }
-  recorder_.Message(Observer::kServer, std::string(NameOf<Request>()), request);
+  if (!options_.contexts_are_the_servers) return;
+  const auto mask = [](v1::SelectRequest& select) {
+    select.clear_arms();
+    select.clear_context();
+  };
+  if constexpr (std::is_same_v<Request, v1::SelectRequest>) mask(request);
+  if constexpr (std::is_same_v<Request, v1::BatchSelectRequest>) {
+    for (v1::SelectRequest& select : *request.mutable_decisions()) mask(select);
+  }
+}
+
+template <typename Request>
+void Network::Record(const Request& request) {
+  Request shown = request;
+  Mask(shown);
+  recorder_.Message(Observer::kServer, std::string(NameOf<Request>()), shown);
+  // A reward that is masked has a size all the same.
+  if (std::is_same_v<Request, v1::ReportRequest> && options_.rewards_are_the_servers &&
+      !options_.contexts_are_the_servers) {
+    recorder_.Number(Observer::kServer, "ReportRequest bytes",
+                     static_cast<std::int64_t>(request.ByteSizeLong()));
+  }
 }
 
 template <typename Request, typename Response>

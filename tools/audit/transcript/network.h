@@ -26,6 +26,8 @@ class Network {
     double trouble = 0;
     // Central modes, whose server may see rewards: they are left out of what is compared.
     bool rewards_are_the_servers = false;
+    // The same of contexts, and of tokens, which hold them.
+    bool contexts_are_the_servers = false;
   };
   Network(const Options& options, Timeline& timeline, Recorder& recorder);
 
@@ -62,6 +64,9 @@ class Network {
   void Hear(Response& response);
   template <typename Response>
   void Falsify(const Fate& fate, device::Answer& answer, Response& response);
+  // What the server may see that the audit must not compare is left out of it.
+  template <typename Request>
+  void Mask(Request& request) const;
   template <typename Request>
   void Record(const Request& request);
 

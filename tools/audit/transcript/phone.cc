@@ -26,8 +26,12 @@ using device::Store;
 // Draws from the default whatever is held, or notes what it draws from.
 class WatchedMechanism final : public EventMechanism {
  public:
-  WatchedMechanism(std::unique_ptr<EventMechanism> own, Draws draws, Recorder& recorder)
-      : own_(std::move(own)), draws_(draws), recorder_(recorder) {}
+  WatchedMechanism(std::unique_ptr<EventMechanism> own, Draws draws, const Mutant* mutant,
+                   Recorder& recorder)
+      : own_(std::move(own)),
+        draws_(draws),
+        mutant_(mutant != nullptr && mutant->on_draw && hides_contexts() ? mutant : nullptr),
+        recorder_(recorder) {}
 
   const device::EventTraits& traits() const override { return own_->traits(); }
   SecretBytes Hold(std::optional<double> reward,
@@ -45,17 +49,32 @@ class WatchedMechanism final : public EventMechanism {
   absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held,
                                           const Draw& draw) const override {
+    const std::string features = row.features;
+    BANDANA_ASSIGN_OR_RETURN(const device::Release release, DrawOf(transaction, row, held, draw));
+    if (mutant_ == nullptr || release != device::Release::kDone) return release;
+    mutant_->on_draw(features, row);
+    transaction.tables.PutReport(row);
+    return release;
+  }
+
+ private:
+  // A device that ranks arms itself hides their features as well.
+  bool hides_contexts() const { return own_->traits().ranked_by == device::RankedBy::kDevice; }
+
+  absl::StatusOr<device::Release> DrawOf(Store::Transaction& transaction, ReportRow& row,
+                                         const SecretBytes& held, const Draw& draw) const {
     if (draws_ == Draws::kReal) {
-      recorder_.Draw(held.get());
+      recorder_.Draw(hides_contexts() ? absl::StrCat(held.get(), row.features) : held.get());
       return own_->Release(transaction, row, held, draw);
     }
+    if (hides_contexts()) row.features.assign(row.features.size(), '\0');
     const auto window = device::WindowOf(row.opening.window, 0);
     return own_->Release(transaction, row, own_->Hold(std::nullopt, window), draw);
   }
 
- private:
   const std::unique_ptr<EventMechanism> own_;
   const Draws draws_;
+  const Mutant* const mutant_;  // null: it writes nothing beside
   Recorder& recorder_;
 };
 
@@ -86,7 +105,8 @@ device::Seams Phone::MakeSeams() {
   seams.bits = &bits_;
   seams.make_scheduler = [this] { return std::make_unique<SimulatedScheduler>(timeline_); };
   seams.wrap_mechanism = [this](std::unique_ptr<EventMechanism> own) {
-    return std::make_unique<WatchedMechanism>(std::move(own), options_.draws, recorder_);
+    return std::make_unique<WatchedMechanism>(std::move(own), options_.draws, options_.mutant,
+                                              recorder_);
   };
   if (options_.mutant != nullptr && options_.mutant->on_reaction) {
     seams.on_reaction = [this](Store::Transaction& transaction, ReportRow& row,

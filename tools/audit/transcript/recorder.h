@@ -42,9 +42,9 @@ class Recorder {
   // Every line is a field.
   void Lines(Observer observer, std::string_view name, std::string_view text);
   void Message(Observer observer, std::string name, const google::protobuf::Message& message);
-  // The target's reaction was taken: the worlds do differ. Not compared.
-  void Reacted() { reacted_ = true; }
-  bool reacted() const { return reacted_; }
+  // What differs has happened: a reaction was taken, a round was decided. Not compared.
+  void Differed() { differed_ = true; }
+  bool differed() const { return differed_; }
   // A draw from `input` takes place: what comes after may depend on it.
   void Draw(std::string input) { draws_.push_back({fields_.size(), std::move(input)}); }
 
@@ -64,7 +64,7 @@ class Recorder {
   absl::Time now_;
   std::vector<Field> fields_;
   std::vector<DrawMark> draws_;
-  bool reacted_ = false;
+  bool differed_ = false;
   std::uint64_t leaves_ = 0;  // fields of messages counted one by one
 };
 

@@ -1,5 +1,5 @@
-// The server of one world: the real service room over the real model, without gRPC, threads or time
-// of its own; and what its observers read.
+// The server of one world: the real models, service room and listeners, without sockets, threads or
+// time of their own; and what its observers read.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,13 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/noise_binding.h"
-#include "server/api/http_api.h"
 #include "server/models/registry.h"
-#include "server/ops/observation/history.h"
-#include "server/ops/observation/metrics.h"
-#include "server/ops/observation/posterior_ages.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token_keys.h"
 #include "tools/audit/transcript/follower.h"
+#include "tools/audit/transcript/listeners.h"
 #include "tools/audit/transcript/mutants.h"
+#include "tools/audit/transcript/readings.h"
 #include "tools/audit/transcript/recorder.h"
 
 namespace bandana::audit {
@@ -31,8 +29,9 @@ struct RoomOptions {
   std::string asked;                 // the name that callers ask by: of the model, or an alias
   std::string folder;                // made when missing
   const Clock* clock = nullptr;
-  int catalogue_arms = 0;                 // arms 0 to one less are in the catalogue
-  bool by_http = false;                   // callers come by HTTP and JSON
+  int catalogue_arms = 0;  // arms 0 to one less are in the catalogue
+  Way way = Way::kGrpc;    // how callers come
+  CallRate rate;
   bool by_follower = false;               // what reads is answered by a second server
   const NoiseBinding* binding = nullptr;  // of central models
   const Mutant* mutant = nullptr;
@@ -45,10 +44,12 @@ class Room {
   static absl::StatusOr<std::unique_ptr<Room>> Open(const RoomOptions& options, Recorder& recorder);
   ~Room();
 
-  // One call as the transport would make it, counted and logged alike. `done` may come later,
-  // within another call or Step.
+  // One call over a listener. `done` may come later, within another call or Step.
   template <typename Request, typename Response>
-  void Call(const Request& request, std::function<void(absl::Status, Response&)> done);
+  void Call(const Request& request, std::function<void(absl::Status, Response&)> done) {
+    listeners_->Call<Request, Response>(request, std::move(done));
+    Step();
+  }
 
   // What is due by the clock.
   void Step();
@@ -66,36 +67,30 @@ class Room {
  private:
   Room(const RoomOptions& options, Recorder& recorder);
   absl::Status Start();
-  absl::StatusOr<std::unique_ptr<server::ModelRegistry>> OpenModels() const;
+  absl::StatusOr<std::unique_ptr<server::ModelRegistry>> OpenModels();
   // The key of both servers; empty: there is one, which makes its own.
   std::string NoiseKeyFile() const;
   absl::Status PutArms(server::HostedModel& model) const;
   void RecordReadingsOf(const server::HostedModel& model);
-  bool ObservesHushed() const;
-  void Count(const server::Rpc& rpc, const absl::Status& status);
-  void WriteLine(std::string_view method, int code);
-  void RecordPagesOf(server::ModelRegistry& registry, server::PosteriorAges& ages);
-  server::ServerView View(server::ModelRegistry& registry, server::PosteriorAges& ages);
+  server::ServerView View(server::ModelRegistry& registry, ModelWatches& watches);
 
   const RoomOptions options_;
   Recorder& recorder_;
+  Readings readings_;
   std::unique_ptr<server::TokenKeys> keys_;
   std::unique_ptr<server::TokenCodec> tokens_;
   std::unique_ptr<server::ModelRegistry> models_;
   std::unique_ptr<server::AnswerKeys> answer_keys_;
   std::unique_ptr<server::DecisionBook> book_;
   std::unique_ptr<server::Handlers> recommender_;
-  class Witness;
-  std::unique_ptr<Witness> witness_;       // of the door
-  std::unique_ptr<server::HttpApi> door_;  // null: nobody comes by HTTP
   const std::shared_ptr<SharedLogs> store_ = std::make_shared<SharedLogs>();
   std::unique_ptr<Follower> follower_;  // null: nobody follows
-  server::Metrics metrics_;
-  server::History history_;
-  server::PosteriorAges ages_;
-  server::PosteriorAges follower_ages_;
-  absl::Time started_;
-  int lines_ = 0;
+  class Replicas;
+  std::unique_ptr<server::Handlers> replicas_;  // of both servers
+  std::unique_ptr<Listeners> listeners_;
+  ModelWatches watches_;
+  ModelWatches watches_of_follower_;
+  const absl::Time started_;
 };
 
 }  // namespace bandana::audit

@@ -1,10 +1,9 @@
 #include "tools/audit/transcript/scenario.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "tools/audit/transcript/seeded_bits.h"
 
 namespace bandana::audit {
@@ -52,11 +51,15 @@ std::optional<Reaction> DrawReaction(WorldRandom& random, const Combination& com
   return reaction;
 }
 
+std::vector<double> DrawFeatures(WorldRandom& random, int arms) {
+  std::vector<double> features(static_cast<std::size_t>(arms) * kDimension);
+  for (double& one : features) one = random.Between(-0.7, 0.7);
+  return features;
+}
+
 Choice DrawChoice(WorldRandom& random, const Combination& combination) {
   Choice choice{.user = random.Below(kUsers), .arms = 2 + random.Below(4)};
-  for (int i = 0; i < choice.arms * kDimension; ++i) {
-    choice.features.push_back(random.Between(-0.7, 0.7));
-  }
+  choice.features = DrawFeatures(random, choice.arms);
   choice.top_k = 1 + random.Below(3);
   choice.shown = random.Below(std::min(choice.top_k, choice.arms));
   choice.reactions[0] = choice.reactions[1] = DrawReaction(random, combination);
@@ -86,6 +89,32 @@ std::string Differ(WorldRandom& random, const Combination& combination, Choice& 
   }
   if (random.Chance(0.5)) std::swap(one, other);
   return kind == 1 ? "absence" : "moment";
+}
+
+// Values that are no features: too long, or not finite. Where contexts are private they must not
+// decide anything.
+void MakeOdd(WorldRandom& random, std::vector<double>& features) {
+  constexpr double kOdd[] = {3, -1e300, std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()};
+  features[random.Below(static_cast<int>(features.size()))] = kOdd[random.Below(4)];
+}
+
+// Gives the second world another round. Drawn apart: without it the schedule is the same.
+void DifferInRound(std::uint64_t seed, Scenario& scenario) {
+  WorldRandom random(seed * 0x9e3779b97f4a7c15 + 37);
+  Choice& target = scenario.choices[scenario.target];
+  // The same reaction comes in both.
+  auto& [one, other] = target.reactions;
+  other = one = one ? one : other;
+  const int least = target.shown + 1;  // the rank that is shown must be there
+  const bool other_arms = random.Chance(0.5);
+  const int arms = other_arms ? std::max(least, 1 + random.Below(5)) : target.arms;
+  std::vector<double> features = DrawFeatures(random, arms);
+  if (random.Chance(0.25)) MakeOdd(random, features);
+  if (random.Chance(0.1)) MakeOdd(random, target.features);
+  target.other_features = std::move(features);
+  scenario.differs = Differs::kRound;
+  scenario.difference = arms == target.arms ? "features" : "arms";
 }
 
 std::vector<Step> DrawSteps(WorldRandom& random, absl::Duration window, int choices) {
@@ -200,6 +229,16 @@ constexpr std::uint64_t kBurstAt = 7;
 
 }  // namespace
 
+std::vector<Choice> ChoicesIn(const Scenario& scenario, int side) {
+  std::vector<Choice> choices = scenario.choices;
+  for (Choice& choice : choices) {
+    if (side == 0 || !choice.other_features) continue;
+    choice.features = *choice.other_features;
+    choice.arms = static_cast<int>(choice.features.size()) / kDimension;
+  }
+  return choices;
+}
+
 Scenario ScenarioOf(std::uint64_t seed) {
   const auto& combinations = Combinations();
   WorldRandom random(seed * 0x2545f4914f6cdd1d + 17);
@@ -229,55 +268,14 @@ Scenario ScenarioOf(std::uint64_t seed) {
   } else if (round % kSeedsPerAlias == kDeletionAt) {
     AddDeletion(seed, scenario);
   }
+  // Half of the seeds, where there is something to hide.
+  if (combination.hides_contexts && WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5)) {
+    DifferInRound(seed, scenario);
+  }
   for (std::size_t i = 0; i < scenario.choices.size(); ++i) {
     scenario.choices[i].number = static_cast<int>(i);
   }
   return scenario;
-}
-
-namespace {
-
-std::string TextOf(const std::optional<Reaction>& reaction) {
-  if (!reaction) return "none";
-  return absl::StrFormat("%s at %.3f windows",
-                         reaction->value ? absl::StrFormat("%.3f", *reaction->value) : "missing",
-                         reaction->at);
-}
-
-constexpr const char* kActs[] = {
-    "select",       "read",         "read pages",        "look",          "device sleeps",
-    "device clock", "server clock", "restart device",    "kill device",   "restart server",
-    "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
-    "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user",
-    "move alias"};
-
-}  // namespace
-
-std::string Describe(const Scenario& scenario) {
-  std::string text = absl::StrFormat(
-      "seed %d: %s, window %s, tokens live %s, queue %d (%s), trouble %.2f\n", scenario.seed,
-      scenario.combination->name, absl::FormatDuration(scenario.window),
-      absl::FormatDuration(scenario.token_lifetime), scenario.queue_reports_max,
-      scenario.drops_when_full ? "drops" : "blocks", scenario.trouble);
-  if (scenario.aliased) text += "  asked for by an alias\n";
-  const Choice& target = scenario.choices[scenario.target];
-  absl::StrAppendFormat(&text, "  choice %d differs in %s: %s, or %s\n", scenario.target,
-                        scenario.difference, TextOf(target.reactions[0]),
-                        TextOf(target.reactions[1]));
-  for (std::size_t i = 0; i < scenario.steps.size(); ++i) {
-    const Step& step = scenario.steps[i];
-    absl::StrAppendFormat(&text, "  step %d, after %s: %s", i, absl::FormatDuration(step.after),
-                          kActs[static_cast<int>(step.act)]);
-    if (step.act == Act::kSelect) {
-      const Choice& choice = scenario.choices[step.choice];
-      absl::StrAppendFormat(&text, " %d of user %d, rank %d of %d", step.choice, choice.user,
-                            choice.shown, choice.top_k);
-    } else {
-      absl::StrAppendFormat(&text, " %.2f", step.amount);
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace bandana::audit

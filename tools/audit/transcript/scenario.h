@@ -1,4 +1,4 @@
-// One schedule of the transcript audit: what happens in both worlds, and the one reaction in which
+// One schedule of the transcript audit: what happens in both worlds, and the one thing in which
 // they differ. A function of its seed.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "tools/audit/transcript/combination.h"
+#include "tools/audit/transcript/way.h"
 
 namespace bandana::audit {
 
@@ -20,6 +21,12 @@ struct Reaction {
   std::optional<double> value;  // missing counts as the default
 };
 
+// In what the two worlds differ.
+enum class Differs {
+  kReaction,  // one reaction: its value, its absence, or its moment
+  kRound      // what one decision offers: context, arms and their number; in modes that hide it
+};
+
 struct Choice {
   int number = -1;  // in the scenario; -1: of a reader
   int user = 0;
@@ -27,6 +34,9 @@ struct Choice {
   std::vector<double> features;  // arms x 3
   int top_k = 1;
   int shown = 0;
+  // Features that the second world offers in their place, perhaps of other arms: the target's,
+  // where the round differs.
+  std::optional<std::vector<double>> other_features;
   // What comes in the first and in the second world: the same, but for the scenario's target.
   std::optional<Reaction> reactions[2];
   // Both worlds: the decision's user reports once more, so many window lengths after the decision.
@@ -76,14 +86,19 @@ struct Scenario {
   int reports_per_delivery_max = 1;
   // The model is asked for by an alias, which an operator moves between it and another one.
   bool aliased = false;
+  // What the one principal that calls may do.
+  CallRate rate;
   double trouble = 0;  // chance that a call is delayed, lost, repeated or answered falsely
   std::vector<Step> steps;
   std::vector<Choice> choices;
-  int target = 0;          // the choice whose reaction differs
-  std::string difference;  // value, absence, moment
+  int target = 0;  // the choice that differs
+  Differs differs = Differs::kReaction;
+  std::string difference;  // value, absence, moment; features, arms
 };
 
 Scenario ScenarioOf(std::uint64_t seed);
+// The choices of the first or the second world, each with what is offered there.
+std::vector<Choice> ChoicesIn(const Scenario& scenario, int side);
 // For a reader who wants to follow one seed.
 std::string Describe(const Scenario& scenario);
 

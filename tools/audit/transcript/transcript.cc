@@ -54,14 +54,14 @@ struct SeedResult {
   std::vector<FoundDifference> found;
 };
 
-absl::StatusOr<Comparison> Compare(WorldOptions world, const std::string& folder, bool& reacted) {
+absl::StatusOr<Comparison> Compare(WorldOptions world, const std::string& folder, bool& differed) {
   std::unique_ptr<Recorder> seen[2];
   for (int side = 0; side < 2; ++side) {
     world.side = side;
     world.folder = folder;
     BANDANA_ASSIGN_OR_RETURN(seen[side], RunWorld(world));
   }
-  reacted = seen[0]->reacted() || seen[1]->reacted();
+  differed = seen[0]->differed() || seen[1]->differed();
   const std::size_t end = world.draws == Draws::kBlind ? std::numeric_limits<std::size_t>::max()
                                                        : FirstReleaseIn(*seen[0], *seen[1]);
   return Comparison::Of(*seen[0], *seen[1], end);
@@ -79,14 +79,16 @@ absl::StatusOr<SeedResult> RunSeed(std::uint64_t seed, const Mutant* mutant,
     const WorldOptions world = {.scenario = &scenario,
                                 .spec = &spec,
                                 .draws = draws,
-                                // By turns, among the seeds of a combination.
+                                // By turns, among the seeds of a combination. Contexts reach
+                                // the draws of a server alone.
                                 .blind_at_server = central && !combination.raw_caller &&
-                                                   seed / Combinations().size() % 2 == 1,
+                                                   (scenario.differs == Differs::kRound ||
+                                                    seed / Combinations().size() % 2 == 1),
                                 .mutant = mutant};
-    bool reacted = false;
+    bool differed = false;
     BANDANA_ASSIGN_OR_RETURN(const Comparison compared,
-                             Compare(world, absl::StrCat(folder, "/", seed), reacted));
-    result.reactions += reacted ? 1 : 0;
+                             Compare(world, absl::StrCat(folder, "/", seed), differed));
+    result.reactions += differed ? 1 : 0;
     ++result.pairs;
     result.fields += compared.fields;
     result.differences += compared.differences;

@@ -1,0 +1,122 @@
+#include "tools/audit/transcript/listeners.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
+#include "common/base/sha256.h"
+#include "server/service/transport/rpcs.h"
+
+namespace bandana::audit {
+namespace {
+
+constexpr char kToken[] = "token-of-all-callers";
+
+// The rpc whose request this is: messages are named after their rpc.
+const server::Rpc& RpcOf(const google::protobuf::Message& request) {
+  const std::string& message = request.GetDescriptor()->name();
+  return server::RpcNamed(
+      absl::StrCat("bandana.v1.Recommender/", message.substr(0, message.rfind("Request"))));
+}
+
+server::AccessRules RulesOf(const CallRate& rate) {
+  server::Principal app;
+  app.name = "app";
+  app.token_digest = Sha256Of(kToken);
+  app.roles = server::Role::kSelect | server::Role::kReport;
+  app.calls_per_second = rate.calls_per_second;
+  app.burst = rate.burst;
+  server::AccessRules rules;
+  rules.principals.push_back(std::move(app));
+  return rules;
+}
+
+std::unique_ptr<server::Handlers> Broken(const ListenerOptions& options) {
+  if (options.mutant == nullptr || !options.mutant->wrap_handlers) return nullptr;
+  return options.mutant->wrap_handlers(
+      *options.handlers,
+      {.way = options.way, .models = *options.models, .observer = *options.observer});
+}
+
+}  // namespace
+
+Listeners::Listeners(const ListenerOptions& options)
+    : options_(options),
+      gatekeeper_(RulesOf(options.rate), *options.clock),
+      broken_(Broken(options)),
+      handlers_(broken_ != nullptr ? *broken_ : *options.handlers),
+      desk_{.slots = server::CallSlots(kCallsInFlightMaxDefault),
+            .gatekeeper = &gatekeeper_,
+            .observer = options.observer,
+            .log = options.log,
+            .hushes = [this](std::string_view name) { return handlers_.HushesReports(name); }} {
+  if (!ByHttp(options.way)) return;
+  server::ApiServerOptions door;
+  door.personalizer.model = options.asked;
+  door.gatekeeper = &gatekeeper_;
+  door.observer = options.observer;
+  door.log = options.log;
+  door_ = std::make_unique<server::HttpApi>(door, handlers_,
+                                            [](const std::string&, server::Conduct) {});
+}
+
+Listeners::~Listeners() {
+  if (door_ != nullptr) door_->calls().Close();
+  for (const server::CallDone& done : unfinished_->Close()) {
+    done(absl::UnavailableError("server is shutting down"));
+  }
+}
+
+void Listeners::Count(const google::protobuf::Message& request) {
+  ++(ByHttp(options_.way) ? traffic_.by_http : traffic_.by_grpc);
+  if (const auto* report = dynamic_cast<const v1::ReportRequest*>(&request)) {
+    for (const v1::Outcome& outcome : report->outcomes()) {
+      if (!outcome.decision_id().empty()) ++traffic_.reports_by_name;
+    }
+  }
+}
+
+void Listeners::CallDoor(const google::protobuf::Message& request,
+                         google::protobuf::Message& response,
+                         std::function<void(absl::Status)> done) {
+  Count(request);
+  CallByHttp(*door_, {.way = options_.way, .model = options_.asked, .token = kToken},
+             RpcOf(request), request, response, std::move(done));
+}
+
+void Listeners::CallGrpc(const google::protobuf::Message& request, const Answered& done) {
+  Count(request);
+  const server::Rpc& rpc = RpcOf(request);
+  const std::shared_ptr<server::Exchange> exchange = rpc.make_exchange();
+  exchange->request().CopyFrom(request);
+  const auto call = std::make_shared<server::TakenCall>();
+  const auto end = [call, exchange, done](const absl::Status& status) {
+    call->End(status.raw_code(), server::TakenCall::Clock::now(), [] { return std::string(); });
+    done(status, exchange->response());
+  };
+  call->TakeIn(desk_, rpc, "");
+  const std::string bearer = absl::StrCat("Bearer ", kToken);
+  const server::Admittance admittance =
+      call->Admit(server::Credentials{.authorization = {bearer}, .subjects = {}});
+  if (!admittance.status.ok()) return end(admittance.status);
+  call->Started(absl::ZeroDuration());
+  call->Named(exchange->model());
+  if (const absl::Status allowed = exchange->AllowModels(call->caller()); !allowed.ok()) {
+    return end(allowed);
+  }
+  const std::uint64_t ticket = unfinished_->Add(end);
+  exchange->Run(handlers_, call->caller(),
+                [exchange, unfinished = unfinished_, ticket](const absl::Status& status) {
+                  if (const server::CallDone waiting = unfinished->Take(ticket)) waiting(status);
+                });
+}
+
+void Listeners::Show(server::ServerView& view) const {
+  view.calls_in_flight =
+      desk_.slots.shown_in_flight() + (door_ == nullptr ? 0 : door_->calls().shown_in_flight());
+  // As GrpcServer and ApiServer tell of theirs.
+  view.hides_descriptors = options_.handlers->HushesReports("");
+  if (view.hides_descriptors) return;
+  view.connections["listen"] = {.open = traffic_.by_grpc, .accepted = traffic_.by_grpc};
+  view.connections["api_listen"] = {.open = traffic_.by_http, .accepted = traffic_.by_http};
+}
+
+}  // namespace bandana::audit
