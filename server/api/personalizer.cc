@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/design/mode.h"
 #include "server/api/answers.h"
 #include "server/api/raw_rewards.h"
 #include "server/api/routes.h"
@@ -201,8 +202,8 @@ void Personalizer::Rank(const HttpCall& http, const Target& target, AnswerHttp a
     BANDANA_ASSIGN_OR_RETURN(ranking->model, ModelOf(ranking->call->caller()));
     BANDANA_ASSIGN_OR_RETURN(ranking->description, Describe(ranking->model));
     const RawRewardRule& rule = RawRewardsOf(ranking->description.mode());
-    BANDANA_ASSIGN_OR_RETURN(ranking->rank,
-                             ParseRank(http.body, target.with_slots, rule.any_context));
+    BANDANA_ASSIGN_OR_RETURN(ranking->rank, ParseRank(http.body, target.with_slots,
+                                                      HidesContexts(ranking->description.mode())));
     if (target.with_slots && !rule.no_slots.empty()) {
       return FailedPrecondition(ToAbsl(rule.no_slots));
     }

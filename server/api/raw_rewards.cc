@@ -4,6 +4,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
+#include "common/design/mode.h"
 
 namespace bandana::server {
 namespace {
@@ -18,7 +19,6 @@ constexpr RawRewardRule kRules[] = {
     {.mode = v1::CENTRAL_REWARD, .any_counts = true},
     {.mode = v1::JOINT,
      .any_counts = true,
-     .any_context = true,
      .no_slots = "mode JOINT hides a whole round: a decision is one event, with one arm shown"},
     {.mode = v1::LOCAL_CONTEXT, .refused = kUseSdk},
 };
@@ -46,7 +46,7 @@ bool TakesAnyContext(Handlers& handlers, const std::string& model) {
   v1::GetModelRequest request;
   v1::GetModelResponse response;
   request.set_model(model);
-  return handlers.GetModel(request, response).ok() && RawRewardsOf(response.mode()).any_context;
+  return handlers.GetModel(request, response).ok() && HidesContexts(response.mode());
 }
 
 }  // namespace bandana::server

@@ -14,8 +14,6 @@ struct RawRewardRule {
   v1::Mode mode{};
   std::string_view refused;  // why it takes none; empty: it does
   bool any_counts = false;   // no reward is refused for its value: what is no number is the default
-  // No decision is refused for a value in its context or its arms: what is none is missing.
-  bool any_context = false;
   std::string_view no_slots;  // why several arms of one decision are refused; empty: they are not
 };
 
@@ -26,7 +24,8 @@ const RawRewardRule& RawRewardsOf(v1::Mode mode);
 // none, in words that name the SDK.
 absl::StatusOr<const RawRewardRule*> RuleForReports(Handlers& handlers, const std::string& model);
 
-// Whether the model is one of RawRewardRule::any_context. False: there is no such model.
+// Whether the model hides contexts, so that no decision is refused for a value in its context or
+// its arms: what is none is missing. False: there is no such model.
 bool TakesAnyContext(Handlers& handlers, const std::string& model);
 
 }  // namespace bandana::server

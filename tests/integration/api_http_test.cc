@@ -291,6 +291,8 @@ TEST_F(ApiHttpTest, NoRoundOfAPrivateContextIsRefusedForItsValues) {
   std::string many = "1";
   for (int i = 0; i < 2000; ++i) many += ",1";
   EXPECT_EQ(rank("[" + many + "]"), 201);
+  handlers_.model.set_mode(v1::LOCAL_CONTEXT);
+  EXPECT_EQ(select("\"x\""), 200);
   handlers_.model.set_mode(v1::NON_PRIVATE);
   EXPECT_EQ(select("\"x\""), 400);
   EXPECT_EQ(rank("[" + many + "]"), 400);

@@ -110,7 +110,8 @@ std::vector<std::string> Shown(const std::string& metrics) {
   for (const absl::string_view line : absl::StrSplit(metrics, '\n')) {
     const bool sampled = absl::StartsWith(line, "#") || absl::StartsWith(line, "process_") ||
                          absl::StrContains(line, "apply_lag") ||
-                         absl::StrContains(line, "log_queue") || absl::StrContains(line, "_age_");
+                         absl::StrContains(line, "log_queue") || absl::StrContains(line, "_age_") ||
+                         absl::StrContains(line, "listener=\"http_listen\"");  // the look's own
     if (!sampled) lines.emplace_back(line);
   }
   return lines;
