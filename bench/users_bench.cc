@@ -15,7 +15,6 @@
 // an import into another registry take, and whether the copy's scores are the same bit for bit.
 // Times are wall times.
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +22,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +41,7 @@
 #include "common/planner/served_config.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
+#include "tools/base/work_folder.h"
 
 ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law; users_max of the model");
 ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
@@ -213,6 +212,8 @@ Waits TimeDecisions(HostedModel& model, ZipfEvents& events, const Reporter::Comp
 // The longest standstill in milliseconds while one checkpoint is written.
 double StallBesideCheckpoint(HostedModel& model, ZipfEvents& events,
                              const Reporter::Complete& of_user) {
+  // A checkpoint of a position that has one is not written again.
+  Reporter(model, events, of_user).Run([](std::int64_t sent) { return sent > 0; });
   const auto start = Clock::now();
   std::atomic<bool> written = false;
   Watch watch(model);
@@ -244,10 +245,11 @@ void TimeCopy(HostedModel& model, int users) {
   auto exported = model.ExportToFile();
   BANDANA_CHECK(exported.ok());
   const double export_seconds = SecondsSince(start);
-  const std::string folder = absl::StrCat("/tmp/bandana-users-copy-", getpid());
   {
-    auto registry =
-        server::ModelRegistry::Open({.data_dir = folder, .models_max = 1}, SystemClock());
+    const auto folder = WorkFolder::Make("users-copy");
+    BANDANA_CHECK(folder.ok());
+    auto registry = server::ModelRegistry::Open({.data_dir = (*folder)->path(), .models_max = 1},
+                                                SystemClock());
     BANDANA_CHECK(registry.ok());
     start = Clock::now();
     const auto map = exported->file.Map();
@@ -269,16 +271,15 @@ void TimeCopy(HostedModel& model, int users) {
         (*copy)->posterior()->nodes(), kCompared, different);
     BANDANA_CHECK(different == 0);
   }
-  std::filesystem::remove_all(folder);
 }
 
 int Main() {
   const int users = absl::GetFlag(FLAGS_users);
   std::string folder = absl::GetFlag(FLAGS_folder);
-  const bool is_mine = folder.empty();
-  if (is_mine) {
-    folder = absl::StrCat("/tmp/bandana-users-", getpid());
-    std::filesystem::create_directory(folder);
+  std::unique_ptr<WorkFolder> mine;
+  if (folder.empty()) {
+    mine = *WorkFolder::Make("users");
+    folder = mine->path();
   }
   ZipfEvents events(
       {.users = users, .arms = 1, .dimension = absl::GetFlag(FLAGS_dimension), .levels = 0});
@@ -332,7 +333,6 @@ int Main() {
               model->posterior()->nodes(), ResidentMib(), PeakMib());
   TimeCopy(*model, users);
   model.reset();
-  if (is_mine) std::filesystem::remove_all(folder);
   std::printf("rss_mib=%.0f checkpoint_stall_ms_max=%.0f restart_seconds=%.1f\n", rss, stall,
               restart);
   return 0;

@@ -390,9 +390,17 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
   const std::lock_guard lock(checkpoint_mutex_);
   // One that was taken before a deletion must not come back after it.
   if (captured.sequence() < newest_checkpoint_) return size;
+  const Sha256Digest beside_the_log = captured.BesideTheLog();
+  if (written_ && written_->sequence == captured.sequence() &&
+      written_->beside_the_log == beside_the_log) {
+    BANDANA_ASSIGN_OR_RETURN(const bool there, checkpoints_->Has(written_->sequence));
+    if (there) return written_->bytes;
+  }
+  written_.reset();
   newest_checkpoint_ = captured.sequence();
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
                            checkpoints_->Write(captured.sequence(), checkpoint));
+  written_ = {captured.sequence(), beside_the_log, size};
   writer_->TrimThrough(older);
   return size;
 }

@@ -205,7 +205,7 @@ class Model final : public HostedModel {
   std::unique_lock<std::mutex> LockCheckpoints();
   // After so many bytes of one are encoded, and written where they have changed.
   void PaceCheckpoint(std::size_t bytes);
-  // Encodes and writes it, and trims the log. Returns its length.
+  // Encodes and writes it, unless it is there already, and trims the log. Returns its length.
   absl::StatusOr<std::size_t> WriteCheckpoint(const FrozenCheckpoint& captured);
   // Raw rewards that a checkpoint holds stand in the log because the last run ended in between.
   void FinishTrimming();
@@ -259,6 +259,12 @@ class Model final : public HostedModel {
   CheckpointPace checkpoint_pace_;
   std::unique_ptr<CheckpointStore> checkpoints_;
   std::uint64_t newest_checkpoint_ = 0;  // written by this process
+  struct WrittenCheckpoint {
+    std::uint64_t sequence = 0;
+    Sha256Digest beside_the_log{};
+    std::size_t bytes = 0;
+  };
+  std::optional<WrittenCheckpoint> written_;  // the newest, once it is whole
   std::atomic<bool> checkpoint_running_{false};
   std::future<void> checkpoint_task_;  // of the loop's thread until it has stopped
 

@@ -73,6 +73,7 @@ absl::Status Model::EraseForgotten() {
     const auto lock = LockCheckpoints();
     if (sequence < newest_checkpoint_) continue;  // a newer one was written meanwhile
     newest_checkpoint_ = sequence;
+    written_.reset();  // it is replaced by one without the deleted
     BANDANA_RETURN_IF_ERROR(checkpoints_->WriteAlone(sequence, checkpoint).status());
     written = true;
   }

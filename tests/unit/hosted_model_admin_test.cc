@@ -2,6 +2,7 @@
 // disk does to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -132,6 +133,48 @@ TEST_F(HostedModelAdminTest, CheckpointsTrimTheLogUpToTheOlderOfTwo) {
   EXPECT_EQ(StatisticsOf(*model)[0].events, 40);
   EXPECT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 3, {1, 0}), 1)), v1::DUPLICATE);
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(HostedModelAdminTest, ACheckpointThatIsThereIsNotWrittenAgain) {
+  const auto model = Open(SharedSpec());
+  const auto report = [&](std::uint64_t number) {
+    return CodeOf(ReportOne(*model, DecisionOf(*model, clock_, number, {1, 0}), 1));
+  };
+  const std::string file = folder_.File("checkpoint-00000000000000000001");
+  const auto written = [&] {
+    struct stat status {};
+    return stat(file.c_str(), &status) == 0 ? status.st_ino : 0;
+  };
+  // Its number stays taken, so that a file that is written anew has another one.
+  const auto keep = [&](const std::string& name) {
+    std::filesystem::create_hard_link(file, folder_.File(name));
+  };
+  ASSERT_EQ(report(0), v1::APPLIED);
+  const auto first = model->Checkpoint();
+  ASSERT_THAT(first, IsOk());
+  keep("first");
+  const auto number = written();
+  const auto again = model->Checkpoint();
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(written(), number);
+  EXPECT_EQ(again->log_sequence(), first->log_sequence());
+  EXPECT_EQ(again->bytes(), first->bytes());
+
+  // Refusals are counted, and stand in no log.
+  ASSERT_EQ(CodeOf(ReportOne(*model, DecisionOf(*model, clock_, 9, {1, 0}), 1, /*shown=*/7)),
+            v1::REJECTED);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  EXPECT_NE(written(), number);
+  keep("second");
+
+  ASSERT_TRUE(std::filesystem::remove(file));
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  EXPECT_NE(written(), 0) << "one that was lost is written again";
+
+  ASSERT_EQ(report(1), v1::APPLIED);
+  const auto next = model->Checkpoint();
+  ASSERT_THAT(next, IsOk());
+  EXPECT_EQ(next->log_sequence(), 2);
 }
 
 TEST_F(HostedModelAdminTest, CheckpointsFollowTheirPolicy) {

@@ -329,6 +329,10 @@ FrozenCheckpoint::FrozenCheckpoint(const CheckpointSource& source,
   if (effects_ == nullptr && HasEffects(source)) PutEffects(tail, source);
 }
 
+Sha256Digest FrozenCheckpoint::BesideTheLog() const {
+  return Sha256().Update(head_).Update(Sha256Of(tail_)).Finish();
+}
+
 absl::Status FrozenCheckpoint::Encode(const ByteSink& sink) const {
   DigestedPieces pieces(sink);
   pieces.out().Fixed(AsBytes(head_));

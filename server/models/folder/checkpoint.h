@@ -50,6 +50,9 @@ class FrozenCheckpoint {
   FrozenCheckpoint(const CheckpointSource& source,
                    std::shared_ptr<const FrozenStatistics> statistics);
   std::uint64_t sequence() const { return sequence_; }
+  // A digest of all of it that does not follow from the log up to its position: counts of reports
+  // that were refused, for instance.
+  Sha256Digest BesideTheLog() const;
   // As EncodeCheckpoint of the source at that time.
   std::string Encode() const;
   absl::Status Encode(const ByteSink& sink) const;

@@ -72,6 +72,14 @@ absl::StatusOr<std::vector<CheckpointFile>> CheckpointStore::Files() const {
   return files;
 }
 
+absl::StatusOr<bool> CheckpointStore::Has(std::uint64_t sequence) const {
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
+  const auto count = std::count_if(files.begin(), files.end(), [&](const CheckpointFile& file) {
+    return file.sequence == sequence;
+  });
+  return count >= (options_.newest_twice ? 2 : 1);
+}
+
 absl::StatusOr<std::string> CheckpointStore::Plain(const CheckpointFile& file) const {
   BANDANA_ASSIGN_OR_RETURN(std::string bytes, state_->Read(NameOf(file), kBytesMax));
   absl::StatusOr<std::string> plain = Unseal(options_.seal.get(), std::move(bytes));

@@ -53,6 +53,8 @@ class CheckpointStore {
 
   // Ascending. Errors: UNAVAILABLE I/O.
   absl::StatusOr<std::vector<CheckpointFile>> Files() const;
+  // Whether one of this position is there, as often as it has to be. Errors: UNAVAILABLE I/O.
+  absl::StatusOr<bool> Has(std::uint64_t sequence) const;
   // Its name, and with it where it is, for messages.
   static std::string NameOf(const CheckpointFile& file);
   std::string Path(const CheckpointFile& file) const;
