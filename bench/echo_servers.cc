@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -28,6 +27,7 @@
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"
 #include "server/service/transport/grpc_server.h"
+#include "tools/base/work_folder.h"
 
 namespace bandana::bench {
 namespace {
@@ -141,9 +141,8 @@ std::vector<server::CatalogueArm> MakeArms() {
 // Serves one model until `control` is closed.
 void ServeModel(const v1::ModelConfig& config, const std::vector<server::CatalogueArm>& arms,
                 int control, int ready) {
-  std::array<char, 32> folder = {"/tmp/bandana-bench-XXXXXX"};
-  if (::mkdtemp(folder.data()) == nullptr) Die("cannot make a folder");
-  const std::string data_dir = folder.data();
+  const auto folder = Must(WorkFolder::Make("bench"));
+  const std::string& data_dir = folder->path();
   {
     std::vector<ConfigError> errors;
     std::optional<ModelSpec> spec = ParseModelConfig(config, data_dir, false, errors);
@@ -160,7 +159,6 @@ void ServeModel(const v1::ModelConfig& config, const std::vector<server::Catalog
     const auto server = Listen(*recommender, ready);
     ReadLines(control, [](const std::string&) {});
   }
-  std::filesystem::remove_all(data_dir);
 }
 
 void ServeSelect(int control, int ready) {

@@ -5,7 +5,6 @@
 // among 10 arms after the other. The last line is `events_per_second=N rss_mib=N select_us_p50=X
 // select_us_p99=X select_us_p99_idle=X checkpoint_mib=N checkpoint_seconds=X
 // select_us_p99_checkpoint=X restart_seconds=X`. Times are wall times.
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +12,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +28,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "server/models/hosted_model.h"
+#include "tools/base/work_folder.h"
 
 ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law");
 ABSL_FLAG(int, arms, 1'000'000, "arms, by Zipf's law");
@@ -132,10 +131,10 @@ int Main() {
                             .dimension = absl::GetFlag(FLAGS_dimension),
                             .levels = absl::GetFlag(FLAGS_levels)};
   std::string folder = absl::GetFlag(FLAGS_folder);
-  const bool is_mine = folder.empty();
-  if (is_mine) {
-    folder = absl::StrCat("/tmp/bandana-effects-server-", getpid());
-    std::filesystem::create_directory(folder);
+  std::unique_ptr<WorkFolder> mine;
+  if (folder.empty()) {
+    mine = *WorkFolder::Make("effects-server");
+    folder = mine->path();
   }
   Selector selector(options);
   ZipfEvents events(options);
@@ -179,7 +178,6 @@ int Main() {
   model = Open(options, folder);
   const double restart = SecondsSince(start);
   model.reset();
-  if (is_mine) std::filesystem::remove_all(folder);
   std::printf(
       "events_per_second=%.0f rss_mib=%.0f select_us_p50=%.1f select_us_p99=%.1f "
       "select_us_p99_idle=%.1f checkpoint_mib=%.0f checkpoint_seconds=%.2f "

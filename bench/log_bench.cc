@@ -23,6 +23,7 @@
 #include "google/protobuf/text_format.h"
 #include "server/log/postgresql/pg_engine.h"
 #include "server/models/hosted_model.h"
+#include "tools/base/work_folder.h"
 
 ABSL_FLAG(std::string, connection, "", "to PostgreSQL, as log.postgresql.connection");
 ABSL_FLAG(double, seconds, 5, "of each figure, per engine");
@@ -107,7 +108,9 @@ int Main() {
       {.connection = absl::GetFlag(FLAGS_connection), .key_file = "", .holder = "bench"});
   const std::array<std::pair<const char*, std::shared_ptr<const LogEngine>>, 2> engines = {
       {{"sqlite", server::DefaultLogEngine()}, {"postgresql", postgresql}}};
-  const std::string folder = std::filesystem::temp_directory_path() / "bandana-log-bench";
+  const auto work = WorkFolder::Make("log-bench");
+  BANDANA_CHECK(work.ok());
+  const std::string folder = (*work)->path() + "/turn";
   const absl::Duration time = absl::Seconds(absl::GetFlag(FLAGS_seconds) / kTurns);
   double rates[2][4] = {};
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -120,7 +123,6 @@ int Main() {
       rates[e][3] += ReportsPerSecond(engine, folder + "/d", kInFlightMax, time) / kTurns;
     }
   }
-  std::filesystem::remove_all(folder);
   for (std::size_t e = 0; e < engines.size(); ++e) {
     std::printf(
         "%-10s  records per second: %9.0f at 64, %9.0f at 1024; reports per second: %8.0f with 64 "

@@ -1,12 +1,10 @@
 // The Select handler in process, without transport: validate, score, rank, seal; and its parts.
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"
+#include "tools/base/work_folder.h"
 
 namespace bandana::server {
 namespace {
@@ -40,7 +39,6 @@ class Service {
   ~Service() {
     registry_.reset();
     keys_.reset();
-    std::filesystem::remove_all(folder_);
   }
 
   TokenCodec& tokens() { return *tokens_; }
@@ -48,11 +46,10 @@ class Service {
 
  private:
   Service() {
-    std::array<char, 32> folder = {"/tmp/bandana-bench-XXXXXX"};
-    folder_ = ::mkdtemp(folder.data());
-    registry_ = Must(ModelRegistry::Open({.data_dir = folder_, .models_max = 8}, SystemClock()));
+    registry_ =
+        Must(ModelRegistry::Open({.data_dir = folder_->path(), .models_max = 8}, SystemClock()));
     for (const int d : {8, 25, 100}) AddModel(d);
-    keys_ = Must(TokenKeys::Open({.file = folder_ + "/token_keys"}, SystemClock()));
+    keys_ = Must(TokenKeys::Open({.file = folder_->path() + "/token_keys"}, SystemClock()));
     tokens_ = std::make_unique<TokenCodec>(*keys_);
     recommender_ = MakeRecommender({}, *registry_, *tokens_, SystemClock());
   }
@@ -65,7 +62,7 @@ class Service {
     config.set_mode(v1::NON_PRIVATE);
     std::vector<ConfigError> errors;
     const auto model =
-        Must(registry_->Create(ParseModelConfig(config, folder_, false, errors).value()));
+        Must(registry_->Create(ParseModelConfig(config, folder_->path(), false, errors).value()));
     std::vector<CatalogueArm> arms(1000);
     for (std::uint32_t id = 0; id < arms.size(); ++id) {
       arms[id].id = id;
@@ -75,7 +72,7 @@ class Service {
     if (!model->PutArms(arms, &put).ok()) std::abort();
   }
 
-  std::string folder_;
+  const std::unique_ptr<WorkFolder> folder_ = Must(WorkFolder::Make("bench"));
   std::unique_ptr<ModelRegistry> registry_;
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;

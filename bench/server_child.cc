@@ -5,7 +5,6 @@
 #include <grpcpp/security/credentials.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,24 +41,23 @@ std::string ValueOf(const std::string& key, const std::string& line) {
 
 }  // namespace
 
-ServerChild::ServerChild(const std::string& config) {
-  char folder[] = "/tmp/bandana-bench-XXXXXX";
-  BANDANA_CHECK(mkdtemp(folder) != nullptr);
-  folder_ = folder;
-  std::ofstream(folder_ + "/server.textproto") << config;
+ServerChild::ServerChild(const std::string& config) : folder_(*WorkFolder::Make("bench")) {
+  const std::string& folder = folder_->path();
+  std::ofstream(folder + "/server.textproto") << config;
   const std::string program =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bandana-server").string();
-  std::string arguments[] = {program, absl::StrCat("--config=", folder_, "/server.textproto"),
-                             absl::StrCat("--data_dir=", folder_, "/data"), "--listen=127.0.0.1:0",
+  std::string arguments[] = {program, absl::StrCat("--config=", folder, "/server.textproto"),
+                             absl::StrCat("--data_dir=", folder, "/data"), "--listen=127.0.0.1:0",
                              "--http_listen=127.0.0.1:0"};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  const std::string out = folder_ + "/ready";
+  const std::string out = folder + "/ready";
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_CREAT | O_WRONLY, 0600);
   BANDANA_CHECK(posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) == 0);
+  folder_->Hold(pid_);
   posix_spawn_file_actions_destroy(&actions);
   for (int i = 0; i < 300 && address_.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -72,8 +70,7 @@ ServerChild::ServerChild(const std::string& config) {
 ServerChild::~ServerChild() {
   kill(pid_, SIGTERM);
   waitpid(pid_, nullptr, 0);
-  std::error_code error;
-  std::filesystem::remove_all(folder_, error);
+  folder_->Release(pid_);
 }
 
 int ServerChild::RssMib() const {

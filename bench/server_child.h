@@ -3,7 +3,10 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
+
+#include "tools/base/work_folder.h"
 
 namespace bandana::bench {
 
@@ -26,7 +29,7 @@ class ServerChild {
  private:
   void ReadAddresses(const std::string& path);
 
-  std::string folder_;
+  const std::unique_ptr<WorkFolder> folder_;
   std::string address_;
   std::string api_address_;
   pid_t pid_ = -1;

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -16,6 +15,8 @@
 #include "absl/flags/parse.h"
 #include "absl/time/clock.h"
 #include "bandana/client.h"
+#include "common/base/check.h"
+#include "tools/base/work_folder.h"
 
 ABSL_FLAG(std::string, target, "127.0.0.1:7070", "host:port of the server");
 ABSL_FLAG(std::string, model, "", "its model, with a reward window");
@@ -40,16 +41,15 @@ std::vector<double> ArmsOf(int n, int dimension) {
 }
 
 int Main() {
-  const std::string folder = std::filesystem::temp_directory_path() / "bandana-window-rate";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
+  const auto folder = WorkFolder::Make("window-rate");
+  BANDANA_CHECK(folder.ok());
   const int decisions = absl::GetFlag(FLAGS_decisions);
   ClientOptions options;
   options.target = absl::GetFlag(FLAGS_target);
   options.model = absl::GetFlag(FLAGS_model);
   options.policy = PrivacyPolicy::AcceptAnything();
   options.queue_reports_max = decisions;
-  const auto store = DeviceStore::Open(folder + "/device.db");
+  const auto store = DeviceStore::Open((*folder)->path() + "/device.db");
   auto client = Client::Connect(options, *store);
   if (!client.ok() || !(*client)->model().reward_window) {
     std::fprintf(stderr, "window_rate: %s\n",
@@ -91,7 +91,6 @@ int Main() {
       static_cast<unsigned long long>(stats.reports_applied));
   std::printf("decisions_per_second=%.0f\n", decisions / seconds);
   (*client).reset();
-  std::filesystem::remove_all(folder);
   return failed == 0 ? 0 : 1;
 }
 

@@ -3,29 +3,28 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "bandana/store.h"
+#include "tools/base/work_folder.h"
 
 namespace bandana {
 
-// A durable store in a fresh folder under $TMPDIR or /tmp, removed on destruction (after the last
-// user of `store` is gone). Threads: not thread-safe.
+// A durable store in a folder of its own, removed on destruction (after the last user of `store` is
+// gone), and where the fleet is killed. Threads: not thread-safe.
 class FleetStore {
  public:
   // `path` empty: temporary. Errors: as DeviceStore::Open; UNAVAILABLE no temporary folder.
   static absl::StatusOr<FleetStore> Open(const std::string& path);
-  ~FleetStore();
-  FleetStore(FleetStore&& other) noexcept = default;
-  FleetStore& operator=(FleetStore&&) = delete;
 
   const std::shared_ptr<DeviceStore>& store() const { return store_; }
 
  private:
-  FleetStore(std::unique_ptr<std::string> folder, std::shared_ptr<DeviceStore> store)
+  FleetStore(std::unique_ptr<WorkFolder> folder, std::shared_ptr<DeviceStore> store)
       : folder_(std::move(folder)), store_(std::move(store)) {}
 
-  std::unique_ptr<std::string> folder_;  // null when there is nothing to remove
+  std::unique_ptr<WorkFolder> folder_;  // null when there is nothing to remove
   std::shared_ptr<DeviceStore> store_;
 };
 
