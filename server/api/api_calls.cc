@@ -15,12 +15,14 @@ constexpr absl::Duration kOverloadPause = absl::Milliseconds(50);
 
 ApiCalls::ApiCalls(Options options, Handlers& handlers)
     : handlers_(handlers),
-      desk_{
-          .slots = CallSlots(options.calls_in_flight_max),
-          .gatekeeper = options.gatekeeper,
-          .observer = options.observer,
-          .log = options.log,
-          .hushes = [&handlers](std::string_view model) { return handlers.HushesReports(model); }},
+      desk_{.slots = CallSlots(options.calls_in_flight_max),
+            .gatekeeper = options.gatekeeper,
+            .observer = options.observer,
+            .log = options.log,
+            .hushes =
+                [&handlers](std::string_view model, std::string_view policy_hash) {
+                  return handlers.HushesCall(model, policy_hash);
+                }},
       conduct_(std::move(options.conduct)),
       tells_all_(options.tells_all) {}
 
@@ -76,7 +78,7 @@ std::vector<CallDone> UnfinishedCalls::Close() {
 }
 
 void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, const CallDone& done) {
-  taken_.Named(exchange->model());
+  taken_.Named(exchange->model(), exchange->policy_hash());
   taken_.Started(absl::FromChrono(TakenCall::Clock::now() - taken_.arrival()));
   if (absl::Status allowed = exchange->AllowModels(caller()); !allowed.ok()) return done(allowed);
   const std::shared_ptr<UnfinishedCalls> unfinished = calls_.unfinished_;

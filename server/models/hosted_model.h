@@ -22,6 +22,7 @@
 #include "common/bandits/served_posterior.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/sha256.h"
 #include "common/design/model_spec.h"
 #include "common/features/value_log.h"
 #include "common/model/entries/decision.h"
@@ -112,6 +113,8 @@ class HostedModel {
   virtual ~HostedModel() = default;
 
   virtual const ModelSpec& spec() const = 0;
+  // The hash of its public promises (PublicSpec::PolicyHash).
+  virtual const Sha256Digest& policy() const = 0;
   virtual const std::array<std::byte, 16>& instance() const = 0;
   // Nothing: this server owns the model. Else it follows the owner, which is reached there (empty:
   // nobody owns the model now): it is for selecting alone, and what changes the model is for the

@@ -60,6 +60,7 @@ class Model final : public HostedModel {
   absl::Status Start();
 
   const ModelSpec& spec() const override { return spec_; }
+  const Sha256Digest& policy() const override { return policy_; }
   const InstanceId& instance() const override { return instance_; }
   std::int64_t term() const override { return log_->term(); }
   std::uint64_t epoch() const override { return gate_->epoch(); }
@@ -228,6 +229,7 @@ class Model final : public HostedModel {
   bool retired_ = false;
 
   const ModelSpec spec_;
+  const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const std::string folder_;
   const Clock& clock_;
   const HostedModelOptions options_;

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
+#include "server/service/agreed_policy.h"
 #include "server/service/report_call.h"
 
 namespace bandana::server {
@@ -73,7 +74,7 @@ absl::StatusOr<OpenedReports<ReportedContext>> Open(Recipients& to,
                                                     const v1::SubmitRequest& request,
                                                     int reports_max) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first().spec().public_spec, request, reports_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
+  BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedContext> opened;
   for (const v1::ContextReport& report : request.context_reports()) {
     opened.Add(to.first(), FromProto(to.answering(), report));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/service/agreed_policy.h"
 #include "server/service/new_users.h"
 #include "server/service/report_call.h"
 
@@ -86,7 +87,7 @@ absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
                                                     const v1::SubmitRequest& request, int steps_max,
                                                     TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first(), request, steps_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
+  BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedCounter> opened;
   for (const v1::CounterReport& report : request.counter_reports()) {
     BANDANA_ASSIGN_OR_RETURN(OpenedCounter out, OpenTokens(to, report, tokens));

@@ -19,19 +19,10 @@ namespace {
 // Room for the name and the policy beside the reports.
 constexpr std::size_t kPartBytesMax = kHotMessageBytesMax - 1024;
 
-// What all parts of a call say.
-v1::ReportRequest Head(const v1::ReportRequest& request) {
-  v1::ReportRequest head;
-  head.set_model(request.model());
-  return head;
-}
-v1::ActivateRequest Head(const v1::ActivateRequest& request) {
-  v1::ActivateRequest head;
-  head.set_model(request.model());
-  return head;
-}
-v1::SubmitRequest Head(const v1::SubmitRequest& request) {
-  v1::SubmitRequest head;
+// Says as all parts of a call do.
+template <typename Request>
+Request Head(const Request& request) {
+  Request head;
   head.set_model(request.model());
   head.set_policy_hash(request.policy_hash());
   return head;

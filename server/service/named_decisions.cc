@@ -11,6 +11,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "server/service/access/current_caller.h"
+#include "server/service/agreed_policy.h"
 #include "server/service/decision_rules.h"
 #include "server/service/selection.h"
 
@@ -40,6 +41,7 @@ Sha256Digest ContentOf(const v1::SelectRequest& request) {
 
 absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
                         const SelectServices& services, v1::SelectResponse& response) {
+  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request.policy_hash()));
   const PublicSpec& spec = to.model->spec().public_spec;
   const auto decide = [&] {
     return Select(to, request, services.arms_max, now, services.tokens, response);

@@ -23,8 +23,8 @@ struct SelectServices {
 
 // As Select (selection.h); a request with a decision_id that the present caller (CurrentCaller) has
 // used before under the name gets the answer of then, byte for byte, and nothing else happens.
-// Errors: those of Select; ALREADY_EXISTS, RESOURCE_EXHAUSTED and UNAVAILABLE of
-// DecisionBook::Take.
+// Errors: those of CheckPolicy, before anything else; of Select; ALREADY_EXISTS, RESOURCE_EXHAUSTED
+// and UNAVAILABLE of DecisionBook::Take.
 absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
                         const SelectServices& services, v1::SelectResponse& response);
 

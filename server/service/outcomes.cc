@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/service/agreed_policy.h"
 #include "server/service/new_users.h"
 #include "server/service/report_call.h"
 
@@ -69,7 +70,7 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
     return FailedPrecondition("counter_reports: the model's mechanism is no counter");
   }
   BANDANA_RETURN_IF_ERROR(CheckCount("reports", request.reports_size(), reports_max));
-  BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request));
+  BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedOutcome> opened;
   for (const v1::PerturbedReport& report : request.reports()) {
     ReportedOutcome reported{.decision = {},

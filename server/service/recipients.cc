@@ -8,11 +8,6 @@
 
 namespace bandana::server {
 
-Sha256Digest Recipients::policy() const {
-  return first_.alias == nullptr ? first().spec().public_spec.PolicyHash()
-                                 : first_.alias->spec.policy;
-}
-
 absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
   const auto known =
       std::ranges::find_if(found_, [&](const auto& named) { return named.first == name; });
@@ -21,7 +16,7 @@ absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
   if (model == nullptr) {
     const absl::Status absence = AbsenceOf(registry_, name);
     if (absl::IsUnavailable(absence)) return absence;
-  } else if (PolicyUnder(model->spec().public_spec, first_.alias->spec.name) != policy()) {
+  } else if (PolicyUnder(model->spec().public_spec, first_.alias->spec.name) != first_.policy()) {
     model = nullptr;
   }
   return found_.emplace_back(name, std::move(model)).second.get();

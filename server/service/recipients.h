@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
 #include "server/models/registry.h"
 #include "server/service/decisions/decision_book.h"
 #include "server/service/tokens/asked_decision.h"
@@ -27,8 +26,6 @@ class Recipients {
 
   const Answering& answering() const { return first_; }
   HostedModel& first() const { return *first_.model; }
-  // The policy that devices have agreed to under the name.
-  Sha256Digest policy() const;
 
   // Who made the decision. It is reported under the name that it was asked by, also when the alias
   // stands for other models by now. nullptr: a decision of another name, of a model that is gone,

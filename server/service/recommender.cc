@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/design/alias.h"
 #include "server/service/activation.h"
+#include "server/service/agreed_policy.h"
 #include "server/service/arm_effects_page.h"
 #include "server/service/handed_call.h"
 #include "server/service/min_version.h"
@@ -94,6 +95,7 @@ class Recommender final : public RecommenderHandlers {
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               Finish finish) override;
   bool HushesReports(std::string_view model) override;
+  bool HushesCall(std::string_view model, std::string_view policy_hash) override;
   // "" serves as long as the process does; a model serves while it can take reports, an alias while
   // one of its models does.
   Serving ServingOf(std::string_view service) override;
@@ -186,6 +188,9 @@ void Recommender::Serve(const Request& request, Response& response, Finish finis
                                        Finish)) {
   const absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
   if (!first.ok()) return finish(first.status());
+  if (absl::Status agreed = CheckPolicy(*first, request.policy_hash()); !agreed.ok()) {
+    return finish(std::move(agreed));
+  }
   const int most = batch_decisions_max_;
   const auto here = [&](const Request& asked, Response& out, Finish then) {
     Recipients to(registry_, *first, &book_);
@@ -219,6 +224,15 @@ void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& r
 bool Recommender::HushesReports(std::string_view name) {
   if (name.empty()) return registry_.hides_reports();
   return registry_.HidesReportsOf(name);
+}
+
+bool Recommender::HushesCall(std::string_view name, std::string_view policy_hash) {
+  if (HushesReports(name)) return true;
+  if (name.empty() || policy_hash.empty()) return false;
+  // The decision was made under another policy, which may have promised to hide its reports: its
+  // refusal is hidden as well.
+  const absl::StatusOr<Answering> to = AnsweringReports(registry_, name);
+  return !to.ok() || !CheckPolicy(*to, policy_hash).ok();
 }
 
 Serving Recommender::ServingOf(std::string_view service) {

@@ -22,10 +22,6 @@ namespace bandana::server {
 // Errors: INVALID_ARGUMENT.
 absl::Status CheckCount(std::string_view field, int count, int max);
 
-// Whether the device acted under the policy that it agreed to under the name. Errors:
-// INVALID_ARGUMENT, FAILED_PRECONDITION.
-absl::Status CheckPolicy(const Recipients& to, const v1::SubmitRequest& request);
-
 // A call's reports, by the model that each is for, and why the others are for none.
 template <typename Reported>
 struct OpenedReports {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/design/mechanism.h"
 #include "server/service/context_reports.h"
@@ -55,19 +54,6 @@ const Row& RowOf(const Recipients& to) {
 absl::Status CheckCount(std::string_view field, int count, int max) {
   if (count >= 1 && count <= max) return absl::OkStatus();
   return InvalidArgument(ToAbsl(field), ": 1 to ", max, " in a call, got ", count);
-}
-
-absl::Status CheckPolicy(const Recipients& to, const v1::SubmitRequest& request) {
-  if (request.policy_hash().size() != sizeof(Sha256Digest)) {
-    return InvalidArgument("policy_hash: must have ", sizeof(Sha256Digest), " bytes, got ",
-                           request.policy_hash().size());
-  }
-  const Sha256Digest policy = to.policy();
-  if (ToAbsl(request.policy_hash()) != ToAbsl(AsChars(policy))) {
-    return FailedPrecondition(
-        "policy_hash: the model's policy has changed; read it anew with GetModel");
-  }
-  return absl::OkStatus();
 }
 
 void ReportOutcomes(Recipients& to, const v1::ReportRequest& request, int outcomes_max,

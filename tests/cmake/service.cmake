@@ -13,6 +13,8 @@ bandana_test(NAME arm_effects_page_test SRCS unit/arm_effects_page_test.cc
   DEPS bandana::server_service ${model_deps})
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
+bandana_test(NAME agreed_policy_test SRCS unit/agreed_policy_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME decisions_test SRCS unit/decisions_test.cc
   DEPS bandana::server_service bandana::bandits bandana::selection_rules bandana::proto bandana::design
     bandana::test_support)

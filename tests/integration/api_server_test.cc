@@ -231,6 +231,19 @@ TEST_F(ApiServerTest, NoRewardOfAPrivateModelIsRefusedForItsValue) {
   Said(report("\"much\""), 400, "INVALID_ARGUMENT");
 }
 
+// `Zm9ybWVy` is `former`.
+TEST_F(ApiServerTest, ReportsForAnotherPolicyLeaveNeitherCountNorLine) {
+  Start();
+  const std::string body = R"({"policyHash":"Zm9ybWVy","outcomes":[{"token":"dG9rZW4="}]})";
+  EXPECT_EQ(Post("/v1/models/news:report", body).status, 200);
+  EXPECT_THAT(counts_.calls(), IsEmpty());
+  EXPECT_EQ(counts_.starts, 0);
+  EXPECT_EQ(Post("/v1/models/news:report", kReportBody).status, 200);
+  EXPECT_EQ(counts_.calls()["Report 0"], 1);
+  EXPECT_EQ(counts_.starts, 1);
+  EXPECT_EQ(server_->calls_shown(), 0);
+}
+
 TEST_F(ApiServerTest, HushedReportsLeaveNeitherCountNorLine) {
   handlers_.model.set_mode(v1::CENTRAL_REWARD);
   handlers_.hushes = true;

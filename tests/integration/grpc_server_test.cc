@@ -144,6 +144,24 @@ TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
   EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 1);
 }
 
+// One for a model that was there before, on a server that hides nothing now.
+TEST_F(GrpcServerTest, ReportsForAnotherPolicyAreNotObserved) {
+  Start();
+  v1::ReportRequest request;
+  request.set_model("m");
+  request.add_outcomes();
+  request.set_policy_hash("former");
+  v1::ReportResponse response;
+  EXPECT_TRUE(stub_->Report(Context().get(), request, &response).ok());
+  EXPECT_EQ(observer_.started(), 0);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 0);
+  request.clear_policy_hash();
+  EXPECT_TRUE(stub_->Report(Context().get(), request, &response).ok());
+  EXPECT_EQ(observer_.started(), 1);
+  EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 1);
+  EXPECT_EQ(server_->calls_shown(), 0);
+}
+
 TEST_F(GrpcServerTest, ReusesCallsWithoutMixingThemUp) {
   Start();
   for (std::uint32_t i = 0; i < 1000; ++i) {  // more than are posted

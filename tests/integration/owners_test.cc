@@ -202,6 +202,27 @@ TEST_F(HandedReportsTest, OutputsOfDevicesGoToTheOwner) {
   EXPECT_THAT(owned.reported(), SizeIs(1));
 }
 
+TEST_F(HandedReportsTest, ThePolicyIsCheckedHereAndByTheOwner) {
+  v1::ReportRequest request = ReportOf("m", {Token("m"), "forged"});
+  request.set_policy_hash(std::string(32, 'x'));
+  const auto differs = StatusIs(Code::kFailedPrecondition, "policy_hash");
+  EXPECT_THAT(Report(request), differs);
+  // This server has not heard yet that the owner's model has another policy.
+  ModelSpec changed = PlainSpec("m", 2);
+  changed.public_spec.token_lifetime = absl::Hours(1);
+  FakeModel& owned = far_.Add(changed);
+  const std::string stale(AsChars(Model(near_, "m").policy()));
+  request.set_policy_hash(stale);
+  EXPECT_THAT(Report(request), differs);
+  EXPECT_EQ(owned.rejected(v1::TOKEN_INVALID), 0);
+  EXPECT_THAT(owned.reported(), IsEmpty());
+  // Parts of a call say it as well.
+  request = ReportOf("feed", {Token("feed", UserOf("other")), Token("feed", UserOf("mine"))});
+  const std::string shared(AsChars(PolicyUnder(PlainSpec("mine", 2).public_spec, "feed")));
+  request.set_policy_hash(shared);
+  EXPECT_THAT(Report(request), IsOk());
+}
+
 TEST_F(HandedReportsTest, AnIdStandsForAllSlotsOfItsDecision) {
   const auto deferred = [](v1::SelectRequest& request) {
     request.set_decision_id("page");

@@ -106,6 +106,9 @@ class ScriptedHandlers final : public server::Handlers {
       finish(absl::OkStatus());
     });
   }
+  bool HushesCall(std::string_view model, std::string_view policy_hash) override {
+    return policy_hash == "former" || HushesReports(model);
+  }
   bool HushesReports(std::string_view model) override {
     return hushes.load() && (model.empty() || model == "hushed");
   }

@@ -99,6 +99,7 @@ class FakeModel final : public server::HostedModel {
   }
 
   const ModelSpec& spec() const override { return spec_; }
+  const Sha256Digest& policy() const override { return policy_; }
   const std::array<std::byte, 16>& instance() const override { return instance_; }
   std::optional<std::string> owner() const override {
     std::lock_guard lock(mutex_);
@@ -232,6 +233,7 @@ class FakeModel final : public server::HostedModel {
   }
 
   ModelSpec spec_;
+  const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   std::array<std::byte, 16> instance_{};
   std::uint64_t epoch_ = 1;
   std::shared_ptr<const ServedPosterior> posterior_;

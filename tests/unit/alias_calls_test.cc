@@ -245,6 +245,24 @@ TEST_F(AliasCallsTest, TheModelIsDescribedUnderTheAlias) {
   EXPECT_EQ(spec->PolicyHash(), PolicyUnder(b_.spec().public_spec, "feed"));
 }
 
+TEST_F(AliasCallsTest, ACallersPolicyIsTheAliass) {
+  const std::string policy = SubmitTo("feed").policy_hash();
+  v1::SelectRequest select = SelectOf("feed", UserOf("a"));
+  select.set_policy_hash(policy);
+  v1::SelectResponse selected;
+  ASSERT_THAT(recommender_->Select(select, selected), IsOk());
+  v1::ReportRequest report = ReportOf("feed", {selected.token()});
+  report.set_policy_hash(policy);
+  Start(report);
+  EXPECT_THAT(status_, IsOk());
+  const auto differs = StatusIs(Code::kFailedPrecondition, "policy_hash");
+  report.set_policy_hash(std::string(AsChars(a_.policy())));
+  Start(report);
+  EXPECT_THAT(status_, differs);
+  select.set_policy_hash(std::string(AsChars(a_.policy())));
+  EXPECT_THAT(recommender_->Select(select, selected), differs);
+}
+
 TEST_F(AliasCallsTest, CallsWithoutAUserNeedOneModel) {
   v1::GetPosteriorRequest request;
   request.set_model("feed");

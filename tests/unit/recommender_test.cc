@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -461,6 +460,7 @@ TEST_F(RecommenderTest, ReportAndSubmitInsistOnTheModelsMode) {
   EXPECT_THAT(Report(report), StatusIs(Code::kFailedPrecondition, "LOCAL_REWARD"));
   v1::SubmitRequest submit = SubmitOf(local, {Token()});
   submit.set_model("m");
+  submit.clear_policy_hash();
   EXPECT_THAT(Submit(submit), StatusIs(Code::kFailedPrecondition, "not LOCAL_REWARD"));
   EXPECT_THAT(local.reported(), IsEmpty());
   EXPECT_THAT(model_.reported(), IsEmpty());

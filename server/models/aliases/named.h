@@ -32,6 +32,10 @@ struct Answering {
   std::shared_ptr<HostedModel> model;       // never null
   std::shared_ptr<const BoundAlias> alias;  // that was asked for; null: the model's own name was
 
+  // The policy that callers agree to under the name that was asked.
+  const Sha256Digest& policy() const {
+    return alias == nullptr ? model->policy() : alias->spec.policy;
+  }
   // A number that the model counts by itself (its epoch, a version of its posterior) as callers see
   // it. Under an alias it says whose it is, so that those of two models are not taken for one
   // another: it is made of 23 bits of the instance and the last kOwnNumberBits of the number.

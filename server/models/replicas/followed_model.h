@@ -57,6 +57,7 @@ class FollowedModel final : public HostedModel {
 
   std::optional<std::string> owner() const override { return *owner_.load(); }
   const ModelSpec& spec() const override { return spec_; }
+  const Sha256Digest& policy() const override { return policy_; }
   const InstanceId& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return loop_->epoch(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
@@ -123,6 +124,7 @@ class FollowedModel final : public HostedModel {
   absl::Status ForOwner() const;
 
   const ModelSpec spec_;
+  const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const ModelSpec tables_spec_;  // without the files that the owner loads
   const std::string folder_;
   const Clock& clock_;

@@ -22,6 +22,8 @@ class Exchange {
   virtual const google::protobuf::Message& response() const = 0;
   // The model that the request names; empty for those that name several.
   virtual std::string_view model() const = 0;
+  // The policy that the request as a whole names; empty where it names none.
+  virtual std::string_view policy_hash() const = 0;
   // Puts a name into the request, and into its decisions, where there is none. Errors:
   // INVALID_ARGUMENT there is another.
   virtual absl::Status NameModel(const std::string& model) = 0;
@@ -66,6 +68,13 @@ class ExchangeOf final : public Exchange {
       return "";
     } else {
       return request_.model();
+    }
+  }
+  std::string_view policy_hash() const override {
+    if constexpr (requires { request_.policy_hash(); }) {
+      return request_.policy_hash();
+    } else {
+      return "";
     }
   }
   absl::Status NameModel(const std::string& model) override {

@@ -63,7 +63,9 @@ class GrpcServerImpl final : public GrpcServer {
                      .observer = options.observer,
                      .log = options.log,
                      .hushes =
-                         [this](std::string_view model) { return handlers_.HushesReports(model); }},
+                         [this](std::string_view model, std::string_view policy_hash) {
+                           return handlers_.HushesCall(model, policy_hash);
+                         }},
             .unread = {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
             .conduct = [this](const std::string& peer,
                               Conduct conduct) { listener_.Report(peer, conduct); },

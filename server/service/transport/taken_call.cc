@@ -34,8 +34,10 @@ void TakenCall::TakeIn(CallDesk& desk, const Rpc& rpc, std::string_view model) {
   rpc_ = &rpc;
   arrival_ = Clock::now();
   caller_ = {};
-  hushed_ = rpc.hushable && desk.hushes(model);
+  hushed_ = rpc.hushable && desk.hushes(model, "");
+  named_ = false;
   started_ = false;
+  told_ = false;
   admitted_ = false;
   waited_ = absl::ZeroDuration();
 }
@@ -50,26 +52,31 @@ void TakenCall::EnterSlot(Admittance& admittance) {
   if (!hushed_) desk_->slots.Show();
 }
 
-void TakenCall::Named(std::string_view model) {
-  if (!hushed_ || desk_->hushes(model)) return;
-  hushed_ = false;
-  if (admitted_) desk_->slots.Show();
+void TakenCall::Named(std::string_view model, std::string_view policy_hash) {
+  if (!rpc_->hushable) return;
+  const bool hushed = desk_->hushes(model, policy_hash);
+  if (admitted_ && hushed && !hushed_) desk_->slots.Hide();
+  if (admitted_ && !hushed && hushed_) desk_->slots.Show();
+  hushed_ = hushed;
+  named_ = true;
   if (started_) TellStart();
 }
 
 void TakenCall::Started(absl::Duration waited) {
   if (std::exchange(started_, true)) return;
   waited_ = waited;
-  if (!hushed_) TellStart();
+  if (named_ || !rpc_->hushable) TellStart();
 }
 
 void TakenCall::TellStart() {
-  if (desk_->observer != nullptr) desk_->observer->OnStart(*rpc_, waited_);
+  if (hushed_ || desk_->observer == nullptr || std::exchange(told_, true)) return;
+  desk_->observer->OnStart(*rpc_, waited_);
 }
 
 std::string TakenCall::End(int status_code, Clock::time_point now,
                            absl::FunctionRef<std::string()> trace_id) {
   const absl::Duration duration = absl::FromChrono(now - arrival_);
+  if (started_) TellStart();
   std::string request_id;
   if (!hushed_) {
     if (desk_->observer != nullptr) desk_->observer->OnCall(*rpc_, status_code, duration);

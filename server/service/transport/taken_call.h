@@ -45,8 +45,8 @@ class CallSlots {
   std::atomic<int> shown_{0};
 };
 
-// Handlers::HushesReports.
-using HushQuery = std::function<bool(std::string_view model)>;
+// Handlers::HushesCall.
+using HushQuery = std::function<bool(std::string_view model, std::string_view policy_hash)>;
 
 // What the calls of one listener share.
 struct CallDesk {
@@ -71,9 +71,10 @@ class TakenCall {
   // RESOURCE_EXHAUSTED too many calls are in flight. With `retry_after` where it is known.
   template <typename Who>
   Admittance Admit(const Who& who);
-  // The model that the request names is known.
-  void Named(std::string_view model);
-  // Its work begins, `waited` after it was taken in. Later ones are ignored.
+  // The model and the policy that the request names are known.
+  void Named(std::string_view model, std::string_view policy_hash);
+  // Its work begins, `waited` after it was taken in. Later ones are ignored. Of a hushable call
+  // nobody hears before it has named its model, or is answered.
   void Started(absl::Duration waited);
   // It is answered `now`: tells observer and log, and gives the slot back. Returns the name of its
   // line in the log; empty: it has none. `trace_id` is asked for that line alone.
@@ -92,7 +93,9 @@ class TakenCall {
   Clock::time_point arrival_;
   Caller caller_;
   bool hushed_ = false;  // nobody hears of it
+  bool named_ = false;
   bool started_ = false;
+  bool told_ = false;  // that it has started
   bool admitted_ = false;
   absl::Duration waited_;
 };

@@ -120,8 +120,10 @@ class UnaryCall final : public Event {
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
-  // The call has named its model.
-  void Named(std::string_view model) { taken_.Named(model); }
+  // The call has named its model and policy.
+  void Named(std::string_view model, std::string_view policy_hash) {
+    taken_.Named(model, policy_hash);
+  }
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
   // Whether the caller may name this model. Errors: PERMISSION_DENIED.

@@ -17,6 +17,7 @@ class ForwardedModel : public server::HostedModel {
   explicit ForwardedModel(std::unique_ptr<server::HostedModel> model) : model_(std::move(model)) {}
 
   const ModelSpec& spec() const override { return model_->spec(); }
+  const Sha256Digest& policy() const override { return model_->policy(); }
   const std::array<std::byte, 16>& instance() const override { return model_->instance(); }
   std::uint64_t epoch() const override { return model_->epoch(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return model_->posterior(); }

@@ -47,7 +47,9 @@ Listeners::Listeners(const ListenerOptions& options)
             .gatekeeper = &gatekeeper_,
             .observer = options.observer,
             .log = options.log,
-            .hushes = [this](std::string_view name) { return handlers_.HushesReports(name); }} {
+            .hushes = [this](std::string_view name, std::string_view policy_hash) {
+              return handlers_.HushesCall(name, policy_hash);
+            }} {
   if (!ByHttp(options.way)) return;
   server::ApiServerOptions door;
   door.personalizer.model = options.asked;
@@ -98,7 +100,7 @@ void Listeners::CallGrpc(const google::protobuf::Message& request, const Answere
       call->Admit(server::Credentials{.authorization = {bearer}, .subjects = {}});
   if (!admittance.status.ok()) return end(admittance.status);
   call->Started(absl::ZeroDuration());
-  call->Named(exchange->model());
+  call->Named(exchange->model(), exchange->policy_hash());
   if (const absl::Status allowed = exchange->AllowModels(call->caller()); !allowed.ok()) {
     return end(allowed);
   }
