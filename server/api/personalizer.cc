@@ -8,9 +8,11 @@
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/design/mode.h"
+#include "common/design/mode_limits.h"
 #include "server/api/answers.h"
 #include "server/api/raw_rewards.h"
 #include "server/api/routes.h"
+#include "server/service/access/capability.h"
 #include "server/service/tokens/random_buffer.h"
 #include "server/service/transport/error_text.h"
 
@@ -209,6 +211,9 @@ void Personalizer::Rank(const HttpCall& http, const Target& target, AnswerHttp a
     }
     if (ranking->rank.event_id.empty()) {
       BANDANA_ASSIGN_OR_RETURN(ranking->rank.event_id, NewEventId());
+    } else if (const auto why = LimitsOf(ranking->description.mode()).plain_names; !why.empty()) {
+      // Others become digests of themselves, which look random and are not.
+      BANDANA_RETURN_IF_ERROR(CheckCapability("eventId", ranking->rank.event_id, why));
     }
     return absl::OkStatus();
   }();

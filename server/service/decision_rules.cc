@@ -9,11 +9,15 @@
 #include "common/design/event_rule.h"
 #include "common/design/family.h"
 #include "common/design/mode.h"
+#include "common/design/mode_limits.h"
+#include "server/service/access/capability.h"
 
 namespace bandana::server {
 namespace {
 
-absl::Status CheckId(const std::string& id) {
+static_assert(kCapabilityBytesMax <= std::size_t{kDecisionIdBytesMax});
+
+absl::Status CheckId(const std::string& id, const ModelSpec& spec) {
   if (id.size() > std::size_t{kDecisionIdBytesMax}) {
     return InvalidArgument("decision_id: must have 1 to ", kDecisionIdBytesMax, " bytes, got ",
                            id.size());
@@ -22,7 +26,8 @@ absl::Status CheckId(const std::string& id) {
   if (std::ranges::any_of(id, is_control)) {
     return InvalidArgument("decision_id: must have no control characters");
   }
-  return absl::OkStatus();
+  const std::string_view why = LimitsOf(spec.public_spec.mode).plain_names;
+  return id.empty() || why.empty() ? absl::OkStatus() : CheckCapability("decision_id", id, why);
 }
 
 absl::Status CheckSlots(const v1::SelectRequest& request, const ModelSpec& spec) {
@@ -65,6 +70,15 @@ absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& s
                          ToAbsl(scope.own_choice));
 }
 
+// What is kept of a named decision has one size there.
+absl::Status CheckKept(const v1::SelectRequest& request, const ModelSpec& spec) {
+  if (request.decision_id().empty() || !request.explain()) return absl::OkStatus();
+  if (LimitsOf(spec.public_spec.mode).plain_names.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "explain: must be false with decision_id where contexts are private: the answer is kept, and "
+      "its length would tell of them");
+}
+
 absl::Status CheckDeferred(const PublicSpec& spec) {
   const std::string_view refused = EventRuleOf(spec).no_deferral;
   return refused.empty() ? absl::OkStatus() : InvalidArgument("deferred: ", ToAbsl(refused));
@@ -87,7 +101,8 @@ absl::Status CheckUnlearnt(const v1::SelectRequest& request) {
 }  // namespace
 
 absl::Status CheckDecisionFields(const v1::SelectRequest& request, const ModelSpec& spec) {
-  BANDANA_RETURN_IF_ERROR(CheckId(request.decision_id()));
+  BANDANA_RETURN_IF_ERROR(CheckId(request.decision_id(), spec));
+  BANDANA_RETURN_IF_ERROR(CheckKept(request, spec));
   BANDANA_RETURN_IF_ERROR(CheckSlots(request, spec));
   BANDANA_RETURN_IF_ERROR(CheckOwnChoice(request, spec));
   if (request.has_baseline() && request.shown() > 0) {

@@ -1,13 +1,20 @@
 #include "server/service/named_decisions.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "common/base/check.h"
+#include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/design/family.h"
 #include "common/design/mode.h"
+#include "common/design/mode_limits.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "server/service/access/current_caller.h"
@@ -37,6 +44,55 @@ Sha256Digest ContentOf(const v1::SelectRequest& request) {
   return Sha256Of(bytes);
 }
 
+// Bytes that no answer to a named decision has more of where contexts are private: of all but its
+// ranks, and of each rank beside the numbers of its arm. Notes and explanations are not in it.
+constexpr std::size_t kAnswerBytesMax = 1024;
+constexpr std::size_t kRankBytesMax = 256;
+static_assert(kUserIdBytesMax + 2 * kModelNameBytesMax + kDecisionIdBytesMax < 512);
+static_assert(kArmNameBytesMax == 128);
+
+// Where contexts are private an answer takes as much room whatever was on offer: how much of the
+// memory and of the file is taken can be seen.
+std::size_t KeptBytes(const v1::SelectRequest& request, const ModelSpec& spec) {
+  const std::size_t ranks = std::max(request.top_k(), 1U);
+  const auto numbers =
+      static_cast<std::size_t>(spec.public_spec.dimension) + FamilyOf(spec).key_parts(spec);
+  return kAnswerBytesMax + 8 * numbers + ranks * (kRankBytesMax + 8 * numbers);
+}
+
+// Fills the message up with a field that no message has, to `size` bytes. False: it is too long.
+bool FillUp(std::size_t size, std::string& message) {
+  constexpr std::uint32_t kField = 2000;
+  constexpr std::size_t kHeadBytes = 6;
+  if (message.size() + kHeadBytes > size) return false;
+  const auto length = static_cast<std::uint32_t>(size - message.size() - kHeadBytes);
+  std::array<std::uint8_t, kHeadBytes> head{};
+  using google::protobuf::io::CodedOutputStream;
+  CodedOutputStream::WriteTagToArray(kField << 3 | 2, head.data());
+  // Four bytes for any length.
+  for (std::size_t i = 0; i < 4; ++i) {
+    head[2 + i] = static_cast<std::uint8_t>((length >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
+  }
+  message.append(head.begin(), head.end()).append(length, '\0');
+  return true;
+}
+
+absl::StatusOr<std::string> Kept(const v1::SelectRequest& request, const ModelSpec& spec,
+                                 const v1::SelectResponse& response) {
+  std::string bytes = response.SerializeAsString();
+  if (LimitsOf(spec.public_spec.mode).plain_names.empty() ||
+      FillUp(KeptBytes(request, spec), bytes)) {
+    return bytes;
+  }
+  return Internal("the answer is longer than any");
+}
+
+bool ReadKept(const std::string& kept, v1::SelectResponse& response) {
+  if (!response.ParseFromString(kept)) return false;
+  response.DiscardUnknownFields();
+  return true;
+}
+
 }  // namespace
 
 absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
@@ -57,16 +113,18 @@ absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, a
   BANDANA_ASSIGN_OR_RETURN(auto taken, services.book.Take(NameOf(to, request.decision_id()),
                                                           ContentOf(request), is_served));
   if (const auto* known = std::get_if<std::string>(&taken)) {
-    return response.ParseFromString(*known) ? absl::OkStatus()
-                                            : Internal("the stored answer does not parse");
+    return ReadKept(*known, response) ? absl::OkStatus()
+                                      : Internal("the stored answer does not parse");
   }
   BANDANA_RETURN_IF_ERROR(decide());
+  if (!LimitsOf(spec.mode).plain_names.empty()) response.clear_notes();
+  BANDANA_ASSIGN_OR_RETURN(std::string kept, Kept(request, to.model->spec(), response));
   std::get<DecisionBook::Claim>(taken).Keep({.content = {},
                                              .until = now + spec.token_lifetime,
                                              .maker = spec.name,
                                              .instance = to.model->instance(),
                                              .user = Sha256Of(request.user()),
-                                             .answer = response.SerializeAsString()});
+                                             .answer = std::move(kept)});
   return absl::OkStatus();
 }
 
@@ -74,7 +132,7 @@ std::vector<std::string> NamedTokens(DecisionBook& book, const Answering& asked,
                                      const std::string& decision_id) {
   const std::optional<std::string> answer = book.Find(NameOf(asked, decision_id));
   v1::SelectResponse response;
-  if (!answer || !response.ParseFromString(*answer)) return {};
+  if (!answer || !ReadKept(*answer, response)) return {};
   if (response.slot_tokens().empty()) return {response.token()};
   return {response.slot_tokens().begin(), response.slot_tokens().end()};
 }

@@ -183,6 +183,22 @@ TEST_F(PersonalizerFaceTest, SlotsAreFilledOneAfterTheOther) {
               HasSubstr("JOINT"));
 }
 
+// An id of another form becomes a digest, which would look random.
+TEST_F(PersonalizerFaceTest, EventIdsAreRandomWhereContextsArePrivate) {
+  handlers_.model.set_mode(v1::JOINT);
+  Start();
+  for (const char* weak : {"e-1", "an event of somebody", "page 7 of user 12 and so on ......"}) {
+    const std::string rank = Rank(absl::StrCat("\"eventId\":\"", weak, "\","));
+    EXPECT_THAT(ErrorOf(Call("v1.0/rank", rank), 400, "BadRequest"),
+                HasSubstr("eventId: must be at least 128 random bits"));
+  }
+  const char* const strong = R"("eventId":"7c9e6679-7425-40de-944b-e07fc1f90ae7",)";
+  EXPECT_EQ(Call("v1.0/rank", Rank(strong)).status, 201);
+  EXPECT_EQ(Call("v1.0/rank", Rank("")).status, 201);
+  ASSERT_EQ(handlers_.selects().size(), 2);
+  EXPECT_EQ(handlers_.selects()[0].decision_id(), "7c9e6679-7425-40de-944b-e07fc1f90ae7");
+}
+
 TEST_F(PersonalizerFaceTest, ActivationsAreByEvent) {
   Start();
   ASSERT_EQ(Call("v1.0/rank", Rank(R"("eventId":"e-1","deferActivation":true,)")).status, 201);

@@ -80,6 +80,11 @@ class DecisionsTest : public ::testing::Test {
     outcome.set_reward(0.5);
     return request;
   }
+  void UseRoomyBook() {
+    book_ = DecisionBook::Open({.limits = {.bytes_max = 40000}}, clock_).value();
+    recommender_ =
+        MakeRecommender({.arms_per_request_max = 5}, registry_, tokens_, clock_, book_.get());
+  }
   absl::StatusOr<std::vector<v1::OutcomeResult>> Activate(const v1::ActivateRequest& request) {
     v1::ActivateResponse response;
     absl::Status result = absl::UnknownError("not finished");
@@ -262,6 +267,53 @@ TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
       StatusIs(Code::kInvalidArgument, "deferred: the model's reward windows close on the device"));
   deferred.set_model("joint");
   EXPECT_THAT(Select(deferred), IsOk());
+}
+
+// A repeated request is told from another one, so an id that somebody can guess would confirm
+// guesses of what was on offer.
+TEST_F(DecisionsTest, NamesAreRandomWhereContextsArePrivate) {
+  UseRoomyBook();
+  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  for (const std::string& weak :
+       {std::string("shop-1"), std::string("0000000000000000000000000000001"),
+        std::string("a name with more than 22 bytes"), std::string("7c9e6679742540de944b"),
+        std::string("7c9e6679/7425+40de=944be07f")}) {
+    EXPECT_THAT(
+        Select(Request(weak, "joint")),
+        StatusIs(Code::kInvalidArgument, "decision_id: must be at least 128 random bits, as 22"))
+        << weak;
+    EXPECT_THAT(Select(Request(weak)), IsOk()) << weak;  // nothing is private
+  }
+  for (const char* const strong : {"7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                                   "7c9e6679742540de944be07fc1f90ae7", "fJ5meXQlQN6US-B_wfkK5w"}) {
+    EXPECT_THAT(Select(Request(strong, "joint")), IsOk()) << strong;
+  }
+  EXPECT_THAT(Select(Request("", "joint")), IsOk());
+}
+
+// The book's memory is shown, its file can be looked at.
+TEST_F(DecisionsTest, AnAnswerTakesAsMuchRoomWhateverWasOnOfferWhereContextsArePrivate) {
+  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  const auto taken = [&](const v1::SelectRequest& request) {
+    const std::uint64_t before = book_->figures().bytes;
+    const auto first = Select(request);
+    EXPECT_THAT(first, IsOk());
+    const std::uint64_t bytes = book_->figures().bytes - before;
+    EXPECT_EQ(Select(request)->SerializeAsString(), first->SerializeAsString());
+    return bytes;
+  };
+  v1::SelectRequest request = Request("7c9e6679742540de944be07fc1f90ae7", "joint");
+  request.set_top_k(3);
+  const std::uint64_t bytes = taken(request);
+  for (int arms = 1; arms <= 3; ++arms) {
+    UseRoomyBook();
+    v1::SelectRequest fewer = request;
+    fewer.mutable_arms()->mutable_inline_arms()->mutable_features()->Truncate(2 * arms);
+    EXPECT_EQ(taken(fewer), bytes) << arms;
+  }
+  request.set_decision_id("0c9e6679742540de944be07fc1f90ae7");
+  request.set_explain(true);
+  EXPECT_THAT(Select(request), StatusIs(Code::kInvalidArgument, "explain: must be false with"));
 }
 
 TEST_F(DecisionsTest, EverySlotIsADecisionOfItsOwn) {

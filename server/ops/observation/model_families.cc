@@ -245,8 +245,11 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
   AddSingle(MetricType::Gauge, "bandana_decision_ids",
             "Decisions that callers have named, as long as they can be reported",
             static_cast<double>(named.ids), out);
-  AddSingle(MetricType::Gauge, "bandana_decision_ids_bytes", "Memory of the answers to them",
-            static_cast<double>(named.bytes), out);
+  // Lengths of answers are functions of contexts.
+  if (std::ranges::all_of(view.models, &ModelView::plain_names)) {
+    AddSingle(MetricType::Gauge, "bandana_decision_ids_bytes", "Memory of the answers to them",
+              static_cast<double>(named.bytes), out);
+  }
   AddSingle(MetricType::Gauge, "bandana_decision_ids_bytes_limit",
             "limits.decision_ids_mib_max, bytes", static_cast<double>(named.bytes_max), out);
   AddSingle(MetricType::Counter, "bandana_decision_ids_refused_total",

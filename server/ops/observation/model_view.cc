@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/design/alias.h"
 #include "common/design/mechanism.h"
+#include "common/design/mode_limits.h"
 #include "common/design/user_nodes.h"
 
 namespace bandana::server {
@@ -66,6 +67,7 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   view.mode = v1::Mode_Name(spec.mode);
   view.mechanism = spec.made->name();
   view.guarantee = spec.guarantee;
+  view.plain_names = LimitsOf(spec.mode).plain_names.empty();
   view.epsilon = spec.epsilon.value;
   view.delta = spec.delta.value;
   view.research = spec.research;

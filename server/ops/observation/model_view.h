@@ -63,10 +63,11 @@ struct ModelView {
   std::string name;
   // That it is behind, each with the part of the users that it takes: "feed (5 %)".
   std::vector<std::string> aliases;
-  std::string mode;       // by name, as in the configuration
-  std::string mechanism;  // the same, "" without privacy
-  std::string guarantee;  // as in the policy
-  double epsilon = 0;     // per event; 0 when non-private
+  std::string mode;          // by name, as in the configuration
+  std::string mechanism;     // the same, "" without privacy
+  std::string guarantee;     // as in the policy
+  bool plain_names = false;  // of decisions; false as well: the model is absent
+  double epsilon = 0;        // per event; 0 when non-private
   double delta = 0;
   // What the debits of one principal add up to, the largest over principals: by reading ("pure",
   // "gaussian", "zcdp"), those that apply.

@@ -84,7 +84,8 @@ class Named : public Asking {
     done(absl::UnimplementedError("the SDK names no decisions"));
   }
   std::string NameOf(const Choice& choice) const override {
-    return choice.number < 0 ? "" : absl::StrCat("choice-", choice.number);
+    // In the form that is asked for where contexts are private.
+    return choice.number < 0 ? "" : absl::StrCat("name-of-a-choice-Zk4q9-", choice.number);
   }
 };
 

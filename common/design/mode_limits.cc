@@ -1,0 +1,29 @@
+#include "common/design/mode_limits.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace bandana {
+namespace {
+
+constexpr std::string_view kNobodyCounts =
+    "must be 0 where users may share a node: callers of the mode need no SDK that counts, and the "
+    "server cannot tell whose an event is; independent {} gives each user a node";
+
+constexpr ModeLimits kLimits[] = {
+    {.mode = v1::CENTRAL_REWARD, .shared_limit = kNobodyCounts},
+    {.mode = v1::JOINT,
+     .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "
+                    "offer",
+     .shared_limit = kNobodyCounts},
+};
+constexpr ModeLimits kNone;
+
+}  // namespace
+
+const ModeLimits& LimitsOf(v1::Mode mode) {
+  const auto* const found = std::ranges::find(kLimits, mode, &ModeLimits::mode);
+  return found == std::end(kLimits) ? kNone : *found;
+}
+
+}  // namespace bandana
