@@ -138,6 +138,34 @@ TEST(Gatekeeper, AReloadDoesNotRefillARate) {
   EXPECT_THAT(Admit(gatekeeper, "new-token").status, IsOk());
 }
 
+// Whether a report came may be private, and whoever shares a rate can find out what is left of it.
+TEST(Gatekeeper, ReportsCostTheOtherCallsNothing) {
+  const FakeClock clock;
+  AccessRules rules = Rules({ByToken("app", "token", 3)});
+  rules.principals.front().roles = Role::kSelect | Role::kReport;
+  rules.principals.front().burst = 3;
+  rules.anonymous_roles = Role::kSelect | Role::kReport;
+  rules.anonymous_calls_per_second = 3;
+  const auto admitted = [&](Gatekeeper& gatekeeper, bool anonymous, const char* rpc) {
+    const std::string bearer = "Bearer token";
+    Credentials credentials;
+    if (!anonymous) credentials.authorization.emplace_back(bearer);
+    int calls = 0;
+    while (calls < 10 && gatekeeper.Admit(credentials, FindRule(rpc)).status.ok()) ++calls;
+    return calls;
+  };
+  for (const bool anonymous : {false, true}) {
+    for (const bool reports : {false, true}) {
+      Gatekeeper gatekeeper(rules, clock);
+      const int reported =
+          reports ? admitted(gatekeeper, anonymous, "bandana.v1.Recommender/Report") : 3;
+      EXPECT_EQ(reported, 3);
+      EXPECT_EQ(admitted(gatekeeper, anonymous, "bandana.v1.Recommender/Select"), 3);
+      EXPECT_EQ(admitted(gatekeeper, anonymous, "bandana.v1.Recommender/Submit"), 0);
+    }
+  }
+}
+
 TEST(Gatekeeper, RulesMayChangeWhileCallsComeIn) {
   const FakeClock clock;
   Gatekeeper gatekeeper(Rules({ByToken("app", "token")}), clock);

@@ -77,9 +77,9 @@ std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules r
   auto set = std::make_shared<RuleSet>();
   set->by_certificate = HasCertificateSubjects(rules);
   for (const Principal& principal : rules.principals) {
-    std::shared_ptr<RateLimit> rate = before == nullptr ? nullptr : before->RateOf(principal);
+    std::shared_ptr<CallRates> rate = before == nullptr ? nullptr : before->RateOf(principal);
     if (rate == nullptr) {
-      rate = std::make_shared<RateLimit>(principal.calls_per_second, principal.burst);
+      rate = std::make_shared<CallRates>(principal.calls_per_second, principal.burst);
     }
     set->rates.push_back(std::move(rate));
     std::shared_ptr<NewUserQuota> quota = before == nullptr ? nullptr : before->QuotaOf(principal);
@@ -95,12 +95,12 @@ std::shared_ptr<const Gatekeeper::RuleSet> Gatekeeper::MakeRuleSet(AccessRules r
   const double others = rules.anonymous_calls_per_second;
   const bool kept = before != nullptr && before->rules.anonymous_calls_per_second == others;
   set->rates.push_back(kept ? before->rates.back()
-                            : std::make_shared<RateLimit>(others, OneSecond(others)));
+                            : std::make_shared<CallRates>(others, OneSecond(others)));
   set->rules = std::move(rules);
   return set;
 }
 
-std::shared_ptr<RateLimit> Gatekeeper::RuleSet::RateOf(const Principal& principal) const {
+std::shared_ptr<CallRates> Gatekeeper::RuleSet::RateOf(const Principal& principal) const {
   for (std::size_t i = 0; i < rules.principals.size(); ++i) {
     const Principal& mine = rules.principals[i];
     if (mine.name == principal.name && mine.calls_per_second == principal.calls_per_second &&
@@ -148,7 +148,7 @@ Admittance Gatekeeper::Admit(std::shared_ptr<const RuleSet> set, const Credentia
   const AccessRules& rules = set->rules;
   Admittance admittance;
   absl::StatusOr<Caller> caller = Identify(rules, credentials);
-  RateLimit* rate = nullptr;
+  CallRates* rate = nullptr;
   if (caller.ok()) {
     const std::size_t bucket = caller->principal == nullptr
                                    ? rules.principals.size()
@@ -172,7 +172,7 @@ Admittance Gatekeeper::Admit(std::shared_ptr<const RuleSet> set, const Credentia
   admittance.caller = *caller;
   admittance.status = AuthorizeRpc(rules, *caller, rule);
   if (!admittance.status.ok()) return admittance;
-  admittance.retry_after = rate->Take(clock_.Now());
+  admittance.retry_after = rate->Take(*rule, clock_.Now());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");
   }

@@ -39,7 +39,8 @@ class Gatekeeper {
   void Replace(AccessRules rules);
 
   // Identifies the caller, checks its roles, and counts the call against its rate, in this order: a
-  // call that is refused for another reason costs nothing. A bearer token that no principal has may
+  // call that is refused for another reason costs nothing. Rpcs with a rate of their own cost the
+  // others nothing. A bearer token that no principal has may
   // be one that an issuer of the rules has signed. Errors: of Identify, ReadJwt, VerifyJwt and
   // AuthorizeRpc; RESOURCE_EXHAUSTED.
   Admittance Admit(const grpc::ServerContextBase& context, const RpcRule* rule);
@@ -60,7 +61,7 @@ class Gatekeeper {
   struct RuleSet {
     AccessRules rules;
     bool by_certificate = false;                    // some principal is
-    std::vector<std::shared_ptr<RateLimit>> rates;  // by principal; the last is of all others
+    std::vector<std::shared_ptr<CallRates>> rates;  // by principal; the last is of all others
 
     std::vector<std::shared_ptr<NewUserQuota>> quotas;  // by principal; null: unlimited
     std::vector<std::shared_ptr<JwtCallers>> issuers;   // by jwt_issuers
@@ -70,7 +71,7 @@ class Gatekeeper {
     // The quota of the principal with this name and quota; null: none.
     std::shared_ptr<NewUserQuota> QuotaOf(const Principal& principal) const;
     // The limit of the principal with this name and rate; null: none.
-    std::shared_ptr<RateLimit> RateOf(const Principal& principal) const;
+    std::shared_ptr<CallRates> RateOf(const Principal& principal) const;
   };
   // `before` may be null.
   std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before) const;

@@ -23,7 +23,7 @@ namespace bandana::server {
 // What a subject has used of its rate and quota.
 struct JwtUsage {
   JwtUsage(double calls_per_second, std::uint32_t burst) : rate(calls_per_second, burst) {}
-  RateLimit rate;
+  CallRates rate;
   std::unique_ptr<NewUserQuota> new_users;  // null: unlimited
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "server/service/access/rules.h"
 
 namespace bandana::server {
 
@@ -23,6 +24,21 @@ class RateLimit {
   const std::int64_t interval_ns_;  // between calls; 0 = no limit
   const std::int64_t slack_ns_;     // (burst - 1) intervals
   std::atomic<std::int64_t> full_at_ns_;
+};
+
+// What a caller may call, and what it may report beside that: two buckets of one size, so that the
+// one says nothing of what the other has let through (RpcRule::own_rate).
+class CallRates {
+ public:
+  CallRates(double calls_per_second, std::uint32_t burst)
+      : calls_(calls_per_second, burst), apart_(calls_per_second, burst) {}
+  absl::Duration Take(const RpcRule& rule, absl::Time now) {
+    return rule.own_rate ? apart_.Take(now) : calls_.Take(now);
+  }
+
+ private:
+  RateLimit calls_;
+  RateLimit apart_;
 };
 
 }  // namespace bandana::server

@@ -18,8 +18,12 @@ constexpr int kCold = 16;
 template <auto kMethod>
 constexpr Rpc OnQueues(std::string_view name, Roles any_of, Scope scope, CallClass call_class,
                        int posted, bool hushable = false) {
-  return {{name, any_of, scope}, call_class, posted,
-          MakeWork<kMethod>,     hushable,   MakeExchange<kMethod>};
+  return {{name, any_of, scope, /*own_rate=*/hushable},
+          call_class,
+          posted,
+          MakeWork<kMethod>,
+          hushable,
+          MakeExchange<kMethod>};
 }
 // An rpc of Admin's, or one that gRPC answers by itself.
 constexpr Rpc OffQueues(std::string_view name, Roles any_of, Scope scope) {
