@@ -10,8 +10,11 @@
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
 #include "common/design/mechanism_table.h"
+#include "common/design/mode.h"
+#include "common/design/mode_limits.h"
 #include "common/design/model_rules.h"
 #include "common/design/privacy_rules.h"
+#include "common/design/user_nodes.h"
 
 namespace bandana {
 namespace {
@@ -152,12 +155,24 @@ void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks) {
   mode->parse_privacy(spec, checks);
 }
 
+namespace {
+
+// Somebody must count: the device, or a server that sees whose an event is.
+void CheckEventLimit(const ModelSpec& spec, const FieldChecks& checks) {
+  const std::string_view refused = LimitsOf(spec.public_spec.mode).shared_limit;
+  if (refused.empty() || spec.public_spec.events_per_user_max == 0 || !PoolsUsers(spec)) return;
+  checks.Add("privacy.events_per_user_max", std::string(refused));
+}
+
+}  // namespace
+
 void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {
   const PublicSpec& p = spec.public_spec;
   const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
   row.check(spec, checks);
   CheckFamily(spec, checks);
   CheckForgetting(spec, checks);
+  CheckEventLimit(spec, checks);
   CheckModeRules(spec, checks);
 }
 

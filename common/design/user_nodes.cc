@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/node_number.h"
 
 namespace bandana {
 
@@ -71,12 +71,7 @@ class GraphNodes final : public UserNodes {
                               absl::FunctionRef<int(std::string_view)> put) const override {
     if (const int node = put(user); node >= 0) return node;
     if (spec.users.empty()) {
-      int node = -1;
-      const bool canonical = user == "0" || user.front() != '0';
-      if (canonical && user.find_first_not_of("0123456789") == std::string_view::npos &&
-          absl::SimpleAtoi(ToAbsl(user), &node) && node < spec.coupling.nodes()) {
-        return node;
-      }
+      if (const int node = NodeOfNumber(user, spec.coupling.nodes()); node >= 0) return node;
     } else if (const auto it = spec.users.find(std::string(user)); it != spec.users.end()) {
       return it->second;
     }

@@ -98,6 +98,7 @@ absl::Status Model::Start() {
     if (!faded.ok()) warn_(absl::StrCat("half_life: ", faded.message()));
   }
   // PROOF: forgetting end
+  BANDANA_RETURN_IF_ERROR(KeepNodes());
   BANDANA_RETURN_IF_ERROR(AdoptChanges(stored, open_windows));
   if (log_->trimmed() < checkpoints_->LogGoneBefore(checkpoint_sequence)) FinishTrimming();
   FinishErasing();
@@ -422,11 +423,11 @@ absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
   return response;
 }
 
-absl::StatusOr<WindowValues> Model::ReportedValues() {
+absl::StatusOr<WindowValues> Model::ReportedValues(std::optional<std::uint64_t> owner) {
   WindowValues values;
   std::promise<absl::Status> done;
   BANDANA_RETURN_IF_ERROR(writer_->Submit({}, [&](const absl::Status& status, auto) {
-    if (status.ok()) values = gate_->ReportedValues();
+    if (status.ok()) values = gate_->ReportedValues(owner);
     done.set_value(status);
   }));
   Step();

@@ -104,11 +104,8 @@ class Model final : public HostedModel {
     return arms_->Remove(ids);
   }
   absl::StatusOr<UserBatch> NewUsers() const override { return user_groups_->NewBatch(); }
-  absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override {
-    BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
-    return user_groups_->Put(batch, out);
-  }
   // In model_users.cc.
+  absl::Status PutUsers(UserBatch& batch, v1::PutUsersResponse* out) override;
   absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string> ids) override;
   absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
                                                   std::uint32_t limit) const override;
@@ -190,6 +187,8 @@ class Model final : public HostedModel {
   absl::Status StartGate(const Recovered& recovered);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
+  // Those whom the configuration names keep their nodes from now on.
+  absl::Status KeepNodes();
   // Appends one record and waits until it is durable and applied.
   absl::StatusOr<Admission> AppendAndWait(std::string record);
   absl::StatusOr<Admission> AppendAndWait(const Record& record) {
@@ -223,7 +222,9 @@ class Model final : public HostedModel {
   // The error of a call that the gate could not decide about.
   absl::Status Undecided(Admission admission) const;
   // What the open windows hold that a report came for.
-  absl::StatusOr<WindowValues> ReportedValues();
+  absl::StatusOr<WindowValues> ReportedValues(std::optional<std::uint64_t> owner = std::nullopt);
+  // What open windows of the user hold that a report came for.
+  absl::Status FillHeld(const std::string& id, v1::ExportUserResponse& out);
 
   std::shared_mutex changes_;  // shared by changes, held alone by Retire
   bool retired_ = false;

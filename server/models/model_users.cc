@@ -12,6 +12,7 @@
 #include "common/model/learners/learner.h"
 #include "server/models/model.h"
 #include "server/models/user_entries.h"
+#include "server/models/users/kept_nodes.h"
 
 namespace bandana::server {
 namespace {
@@ -23,6 +24,18 @@ constexpr int kReadEntries = 4096;
 constexpr char kErasingFile[] = "erasing";
 
 }  // namespace
+
+absl::Status Model::KeepNodes() {
+  BANDANA_ASSIGN_OR_RETURN(KeptNodes kept, KeptNodes::Read(*state_));
+  return kept.Take(spec_) ? kept.Write(*state_) : absl::OkStatus();
+}
+
+absl::Status Model::PutUsers(UserBatch& batch, v1::PutUsersResponse* out) {
+  BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
+  BANDANA_ASSIGN_OR_RETURN(const KeptNodes kept, KeptNodes::Read(*state_));
+  BANDANA_RETURN_IF_ERROR(kept.Check(spec_, batch));
+  return user_groups_->Put(batch, out);
+}
 
 absl::Status Model::DeleteByEntry(std::span<const std::string> ids) {
   const absl::Time now = clock_.Now();
@@ -47,6 +60,8 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   absl::flat_hash_set<EffectKey> deleted;
   BANDANA_ASSIGN_OR_RETURN(const std::vector<EffectKey> removed, user_groups_->Remove(ids));
   deleted.insert(removed.begin(), removed.end());
+  BANDANA_ASSIGN_OR_RETURN(KeptNodes kept, KeptNodes::Read(*state_));
+  if (kept.Forget(ids)) BANDANA_RETURN_IF_ERROR(kept.Write(*state_));
   if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(DeleteByEntry(ids));
   if (effects_ != nullptr) {
     std::vector<EffectKey> keys;
@@ -146,6 +161,24 @@ absl::Status Model::FillEntries(const std::string& id, v1::ExportUserResponse& o
   return absl::OkStatus();
 }
 
+absl::Status Model::FillHeld(const std::string& id, v1::ExportUserResponse& out) {
+  std::uint64_t owner = UserKey(id);
+  if (out.own_node()) {
+    BANDANA_ASSIGN_OR_RETURN(const int node, ResolveUser(id));
+    owner = OwnerOf(node, "");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const WindowValues values, ReportedValues(owner));
+  std::vector<ClosedWindow> held;
+  for (const auto& [decision, value] : values) held.push_back({decision, value.reward});
+  std::ranges::sort(held, {}, &ClosedWindow::id);
+  for (const ClosedWindow& window : held) {
+    v1::UserEntry& entry = *out.add_entries();
+    entry.set_kind("held");
+    entry.set_record(Encode(CloseRecord{.now = absl::UnixEpoch(), .windows = {window}}));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) {
   BANDANA_RETURN_IF_ERROR(CheckUserIds({&id, 1}));
   BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
@@ -159,6 +192,7 @@ absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) 
   }
   if (effects_ != nullptr) FillUserEffects(effects_->OfUser(UserKey(id)), response);
   if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(FillEntries(id, response));
+  BANDANA_RETURN_IF_ERROR(FillHeld(id, response));
   known = known || response.effects_size() > 0 || response.entries_size() > 0;
   if (!known) return NotFound("id: not a user of model ", spec_.public_spec.name);
   return response;

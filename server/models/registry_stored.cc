@@ -62,6 +62,12 @@ Registry::Entry Registry::StoredEntry(const std::string& name) const {
   if (!config.ok()) return {.why = config.status()};
   absl::StatusOr<ModelSpec> spec = ParseStoredConfig(*config);
   if (!spec.ok()) return {.why = spec.status()};
+  if (const auto limit = config->privacy().events_per_user_max();
+      limit != spec->config.privacy().events_per_user_max()) {
+    Warn(name, absl::StrCat("events_per_user_max = ", limit,
+                            " is left out: its users share a node, and nobody has kept it; the "
+                            "policy hash is another one, so devices agree anew"));
+  }
   return {.spec = std::make_shared<const ModelSpec>(*std::move(spec)),
           .why = Opening(),
           .opening = true};

@@ -34,6 +34,8 @@ bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)
 bandana_test(NAME export_streams_test SRCS integration/export_streams_test.cc
   DEPS bandana::server_admin bandana::ctl bandana::model_harness bandana::test_support gRPC::grpc++ LABELS integration TIMEOUT 300)
+bandana_test(NAME admin_users_test SRCS integration/admin_users_test.cc
+  DEPS bandana::server_admin bandana::model_harness bandana::test_support gRPC::grpc++ LABELS integration)
 bandana_test(NAME export_kill_test SRCS fault/export_kill_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME large_export_test SRCS integration/large_export_test.cc

@@ -1,6 +1,7 @@
 // The life of a model's users: put, listed, exported, deleted. What deletion must do is the same
 // for every kind of model that knows its users.
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/bandits/statistics.h"
 #include "common/base/file.h"
+#include "common/base/status.h"
 #include "common/model/entries/records.h"
+#include "common/planner/served_config.h"
 #include "server/models/folder/export.h"
+#include "server/models/folder/stored_config.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/hosted_model_fixture.h"
 
@@ -259,6 +263,62 @@ TEST_F(UserLifeTest, AnOpenWindowOfADeletedUserIsNoEvent) {
   EXPECT_EQ(sums[1].events, 1u);
 }
 
+// Who was deleted and came back is not deleted again with others.
+TEST_F(UserLifeTest, ADeletionReachesNobodysOpenWindowButItsOwn) {
+  const ModelSpec spec = SpecOf(
+      "name: 'm' dimension: 2 mode: NON_PRIVATE effects { standard {} } reporting {"
+      " reward_window { duration { seconds: 60 } default_reward: 0.25 } }");
+  Start(spec);
+  const auto open = [&](const std::string& user) {
+    clock_.Advance(absl::Seconds(1));
+    Decision decision = Decide(user);
+    decision.user.clear();
+    decision.node = 0;
+    model_->UserParts(user, decision.arms[0].keys);
+    decision.arms[0].keys.push_back(ArmKey(7));
+    EXPECT_THAT(model_->RecordDecision(decision), IsOk());
+    EXPECT_EQ(CodeOf(ReportOne(*model_, decision, 1)), v1::APPLIED);
+  };
+  open("ann");
+  open("bea");
+  ASSERT_THAT(Delete({"ann"}), IsOk());
+  clock_.Advance(absl::Seconds(1));
+  open("ann");
+  ASSERT_THAT(Delete({"bea"}), IsOk());
+  Start(spec);
+  CloseWindows();
+  EXPECT_GT(model_->ExportUser("ann")->effects_size(), 0);
+  EXPECT_THAT(model_->ExportUser("bea"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(UserLifeTest, AnExportHasWhatOpenWindowsHold) {
+  Start(
+      SpecOf("name: 'm' dimension: 2 mode: NON_PRIVATE independent {} reporting { reward_window {"
+             " duration { seconds: 60 } default_reward: 0.25 } }"));
+  const Decision mine = Decide("ann");
+  const Decision unreported = Decide("ann");
+  const Decision other = Decide("bea");
+  for (const Decision& decision : {mine, unreported, other}) {
+    ASSERT_THAT(model_->RecordDecision(decision), IsOk());
+  }
+  ASSERT_EQ(CodeOf(ReportOne(*model_, mine, 0.75)), v1::APPLIED);
+  ASSERT_EQ(CodeOf(ReportOne(*model_, other, 0.5)), v1::APPLIED);
+  WaitApplied(*model_);
+  const auto exported = model_->ExportUser("ann");
+  ASSERT_THAT(exported, IsOk());
+  std::vector<ClosedWindow> held;
+  for (const v1::UserEntry& entry : exported->entries()) {
+    if (entry.kind() != "held") continue;
+    const auto record = Decode(entry.record(), 2);
+    ASSERT_THAT(record, IsOk());
+    const auto& windows = std::get<CloseRecord>(*record).windows;
+    held.insert(held.end(), windows.begin(), windows.end());
+  }
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].id, mine.id);
+  EXPECT_EQ(held[0].reward, 0.75);
+}
+
 TEST_F(UserLifeTest, AStartFinishesAnErasure) {
   Start(IndependentSpec());
   ASSERT_EQ(CodeOf(Learn("ann")), v1::APPLIED);
@@ -410,6 +470,97 @@ TEST_F(UserLifeTest, AUserOfAPrivateGraphKeepsTheNode) {
   EXPECT_THAT(PutNode("ann", 0), StatusIs(kNotNow, "users[0].node: the user has node 1"));
   EXPECT_EQ(*model_->ResolveUser("ann"), 1);
   EXPECT_EQ(*model_->ResolveUser("2"), 2);
+}
+
+// A second node would be a second budget: neither PutUsers nor a configuration, now or later, gives
+// one.
+TEST_F(UserLifeTest, AConfigurationMovesNoUserOfAPrivateGraph) {
+  const auto with = [](const std::string& users, const char* mode = "LOCAL_REWARD") {
+    return SpecOf(absl::StrCat(
+        "name: 'm' dimension: 2 mode: ", mode, " colin { ", kChain, " ", users, " } ",
+        mode == std::string_view("LOCAL_REWARD")
+            ? "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } reporting { one_per_decision: "
+              "true }"
+            : ""));
+  };
+  const std::string both = "users { ids: ['ann', 'bob'] nodes: [0, 1] reject: true }";
+  const ModelSpec swapped = with("users { ids: ['ann', 'bob'] nodes: [1, 0] reject: true }");
+  const ModelSpec without_ann = with("users { ids: ['bob'] nodes: [1] reject: true }");
+  const ModelSpec numbers = with("");
+  Start(with(both));
+  EXPECT_THAT(model_->CheckUpdate(swapped), StatusIs(kNotNow, "users: the user has node "));
+  EXPECT_THAT(model_->CheckUpdate(with(both)), IsOk());
+  EXPECT_THAT(model_->CheckUpdate(numbers), IsOk());  // nobody was called 0, 1 or 2
+  model_.reset();
+  EXPECT_THAT(TryOpen(swapped).status(), StatusIs(kNotNow, "users: the user has node "));
+  // Whoever is taken out comes back to the same node.
+  Start(without_ann);
+  EXPECT_THAT(PutNode("ann", 2), StatusIs(kNotNow, "users[0].node: the user has node 0, not 2"));
+  EXPECT_THAT(model_->CheckUpdate(swapped), StatusIs(kNotNow, "users: the user has node "));
+  EXPECT_THAT(model_->CheckUpdate(with(both)), IsOk());
+  // A deletion forgets the node.
+  ASSERT_THAT(Delete({"ann"}), IsOk());
+  EXPECT_THAT(PutNode("ann", 2), IsOk());
+}
+
+TEST_F(UserLifeTest, IdsThatWereNumbersKeepTheirNodes) {
+  Start(LocalColinSpec());
+  ModelSpec named = LocalColinSpec();
+  named.users = {{"2", 0}, {"ann", 1}};
+  EXPECT_THAT(model_->CheckUpdate(named), StatusIs(kNotNow, "users: the user has node 2, not 0"));
+  named.users = {{"2", 2}, {"ann", 1}};
+  EXPECT_THAT(model_->CheckUpdate(named), IsOk());
+  named.cold_start_node = 0;
+  Start(named);
+  named.cold_start_node = 1;
+  EXPECT_THAT(model_->CheckUpdate(named),
+              StatusIs(kNotNow, "cold_start_node: unknown users have node 0, not 1"));
+}
+
+TEST_F(UserLifeTest, WhereNothingIsPromisedAConfigurationMovesUsers) {
+  const std::string config =
+      absl::StrCat("name: 'm' dimension: 2 mode: NON_PRIVATE colin { ", kChain);
+  Start(SpecOf(absl::StrCat(config, " users { ids: ['ann'] nodes: [0] reject: true } }")));
+  EXPECT_THAT(model_->CheckUpdate(SpecOf(
+                  absl::StrCat(config, " users { ids: ['ann'] nodes: [1] reject: true } }"))),
+              IsOk());
+}
+
+// Nobody counts the events of one user of many who share a node.
+TEST_F(UserLifeTest, ALimitThatNobodyKeepsIsRefusedAndLeftOutOfWhatIsStored) {
+  const auto parsed = [](const std::string& text, bool stored) -> absl::StatusOr<ModelSpec> {
+    v1::ModelConfig config = SpecOf("name: 'm' dimension: 2 mode: NON_PRIVATE shared {}").config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        absl::StrCat("name: 'm' dimension: 2 reporting { one_per_decision: true } ", text),
+        &config));
+    if (stored) return server::ParseStoredConfig(config);
+    std::vector<ConfigError> errors;
+    auto spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
+    if (!spec) return InvalidArgument(errors.front().field, ": ", errors.front().message);
+    return *std::move(spec);
+  };
+  constexpr char kLimit[] =
+      " privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER events_per_user_max: 2 }";
+  for (const std::string& central :
+       {absl::StrCat("mode: CENTRAL_REWARD shared {}", kLimit),
+        absl::StrCat("mode: CENTRAL_REWARD effects { standard {} }", kLimit),
+        std::string("mode: JOINT shared {} privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER"
+                    " counter { horizon: 100 } events_per_user_max: 2 }")}) {
+    EXPECT_THAT(parsed(central, false),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "privacy.events_per_user_max: must be 0 where users may share a node"))
+        << central;
+    const auto stored = parsed(central, true);
+    ASSERT_THAT(stored, IsOk()) << central;
+    EXPECT_EQ(stored->public_spec.events_per_user_max, 0u);
+    EXPECT_EQ(stored->config.privacy().events_per_user_max(), 0u);
+  }
+  for (const std::string& kept : {absl::StrCat("mode: LOCAL_REWARD shared {}", kLimit),
+                                  absl::StrCat("mode: CENTRAL_REWARD independent {}", kLimit)}) {
+    const auto stored = parsed(kept, true);
+    ASSERT_THAT(stored, IsOk()) << kept;
+    EXPECT_EQ(stored->public_spec.events_per_user_max, 2u);
+  }
 }
 
 TEST_F(UserLifeTest, IndependentModelsTakeNoUsers) {

@@ -132,9 +132,13 @@ absl::Status EventPath::TakeDelete(const DeleteRecord& record, const Applying& t
     }
     BANDANA_RETURN_IF_ERROR(state.deleted.Add(record, user, events));
   }
+  // Those of this entry alone: who was deleted before may have come back, with open decisions.
   state.windows.Empty([&](const OpenWindow& window) {
-    const auto user = UserOf("", PackedKeys::OfBytes(window.keys));
-    return user ? state.deleted.Find(*user) != nullptr : state.deleted.HasNode(window.node);
+    const auto key = UserOf("", PackedKeys::OfBytes(window.keys));
+    const UserHash hash = key ? DeletedUsers::HashOf(record.key, *key) : UserHash{};
+    return std::ranges::any_of(record.users, [&](const DeletedUser& user) {
+      return key ? user.hash == hash : user.node >= 0 && user.node == window.node;
+    });
   });
   for (const DeletedUser& user : record.users) {
     if (user.node >= 0) BANDANA_RETURN_IF_ERROR(ForgetNode(user.node, to));

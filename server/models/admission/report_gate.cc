@@ -449,9 +449,10 @@ void ReportGate::CountVerdict(Admission verdict) {
   if (result) ++staged_[CounterOf(result->code, result->reason)];
 }
 
-WindowValues ReportGate::ReportedValues() const {
+WindowValues ReportGate::ReportedValues(std::optional<std::uint64_t> owner) const {
   WindowValues values;
   for (const auto& [key, window] : windows_.all()) {
+    if (owner && window.owner != *owner) continue;
     if (window.value.reported) values[window.id] = window.value;
   }
   return values;

@@ -114,8 +114,9 @@ class ReportGate final : public AppendGate {
   std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
   std::uint64_t AcknowledgedStep(const StreamId& stream) const;
-  // What open windows hold that a report came for. On the writer's thread.
-  WindowValues ReportedValues() const;
+  // What open windows hold that a report came for: of all, or of this OwnerOf. On the writer's
+  // thread.
+  WindowValues ReportedValues(std::optional<std::uint64_t> owner = std::nullopt) const;
   // When the oldest ids can be forgotten; InfiniteFuture when there are none.
   absl::Time forget_due() const;
 

@@ -14,6 +14,7 @@
 #include "common/random/bit_source.h"
 #include "server/log/log_reader.h"
 #include "server/models/folder/publication.h"
+#include "server/models/users/kept_nodes.h"
 
 namespace bandana::server {
 namespace {
@@ -94,8 +95,10 @@ DebitPolicy::Charge OwedFor(const Published& published, const Recovered& recover
   constexpr std::uint64_t kTimesMax = 1000;
   const std::uint64_t last = recovered.state.position.sequence;
   const std::uint64_t lost = std::max(published.position.sequence, last + 1) - last;
-  DebitPolicy::Charge charge =
-      recovered.path->debits()->ForLostEntries(lost, recovered.statistics.size());
+  // A past without users is charged for the first one who comes: what the ledger knows of as
+  // charged was of somebody.
+  const std::size_t nodes = std::max<std::size_t>(recovered.statistics.size(), 1);
+  DebitPolicy::Charge charge = recovered.path->debits()->ForLostEntries(lost, nodes);
   Ledger ledger = recovered.state.ledger;
   std::uint64_t times = 0;
   for (bool covered = false; !covered && times < kTimesMax; ++times) {
@@ -108,6 +111,11 @@ DebitPolicy::Charge OwedFor(const Published& published, const Recovered& recover
   charge.debit.releases *= times;
   charge.debit.epoch = recovered.state.epoch;
   return charge;
+}
+
+absl::Status CheckUsersStay(const StateStore& state, const ModelSpec& spec) {
+  BANDANA_ASSIGN_OR_RETURN(const KeptNodes kept, KeptNodes::Read(state));
+  return kept.Check(spec);
 }
 
 absl::Status CheckNoiseKey(const Identity& stored, const EventPath& path) {
@@ -198,7 +206,8 @@ absl::Status WriteIdentity(StateStore& state, const Identity& identity) {
 absl::Status CheckStored(const StateStore& state, const ModelSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(state));
   BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
-  return CheckSameModel(stored, IdentityOf(spec, stored.instance));
+  BANDANA_RETURN_IF_ERROR(CheckSameModel(stored, IdentityOf(spec, stored.instance)));
+  return CheckUsersStay(state, spec);
 }
 
 bool DrawsNoise(const ModelSpec& spec) { return ModeOf(spec.public_spec.mode).server_draws; }
@@ -251,6 +260,7 @@ absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text
     BANDANA_ASSIGN_OR_RETURN(recovered.stored, Renew(recovered.stored, configured));
   }
   BANDANA_RETURN_IF_ERROR(CheckSameModel(recovered.stored, configured));
+  BANDANA_RETURN_IF_ERROR(CheckUsersStay(*recovered.store, spec));
   BANDANA_ASSIGN_OR_RETURN(recovered.path, MakePath(spec, recovered.stored.instance,
                                                     options.noise_key, options.binding));
   BANDANA_RETURN_IF_ERROR(CheckNoiseKey(recovered.stored, *recovered.path));

@@ -13,6 +13,7 @@ namespace bandana::server {
 namespace {
 
 constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 31;
+constexpr std::string_view kEventLimitField = "privacy.events_per_user_max";
 
 }  // namespace
 
@@ -39,6 +40,12 @@ absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const StateStore& state) {
 absl::StatusOr<ModelSpec> ParseStoredConfig(const v1::ModelConfig& config) {
   std::vector<ConfigError> errors;
   std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
+  if (errors.size() == 1 && errors.front().field == kEventLimitField) {
+    v1::ModelConfig kept = config;
+    kept.mutable_privacy()->clear_events_per_user_max();
+    errors.clear();
+    spec = ParseServedModel(kept, "", /*allow_files=*/false, errors);
+  }
   if (!spec) return InvalidArgument(errors.front().field, ": ", errors.front().message);
   return *std::move(spec);
 }

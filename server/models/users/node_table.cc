@@ -11,6 +11,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/user_nodes.h"
+#include "server/models/users/kept_nodes.h"
 #include "server/models/users/user_copy.h"
 #include "server/models/users/user_rows.h"
 #include "server/models/users/user_store.h"
@@ -52,7 +53,8 @@ class NodeTable final : public UserTable {
     std::size_t added = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       added += NodeOf(rows.id(i)) < 0 ? 1 : 0;
-      BANDANA_RETURN_IF_ERROR(CheckMove(i, rows.id(i), NodeOfRow(rows, i)));
+      BANDANA_RETURN_IF_ERROR(CheckKeepsNode(spec_, absl::StrCat("users[", i, "].node"),
+                                             Present(rows.id(i)), NodeOfRow(rows, i)));
     }
     if (added > 0 && size() + added > kGraphUsersMax) {
       return FailedPrecondition("the nodes of ", size(), " users are kept and would be of ",
@@ -168,16 +170,6 @@ class NodeTable final : public UserTable {
     if (!found.ok()) return -1;
     const bool shared = spec_.cold_start_node == *found && NodeOf(id) < 0;
     return shared && !spec_.users.contains(std::string(id)) ? -1 : *found;
-  }
-
-  // What a user may spend is counted at the node.
-  absl::Status CheckMove(std::size_t i, std::string_view id, int node) const {
-    const int present = Present(id);
-    const bool promises = spec_.public_spec.epsilon.value > 0;
-    if (!promises || present < 0 || present == node) return absl::OkStatus();
-    return FailedPrecondition("users[", i, "].node: the user has node ", present,
-                              ", and keeps it in a private model, which counts there what the "
-                              "user may spend");
   }
 
   const ModelSpec& spec_;

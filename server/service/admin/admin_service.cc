@@ -10,10 +10,12 @@
 
 #include "bandana/internal/peer.pb.h"
 #include "bandana/v1/admin.grpc.pb.h"
+#include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
 #include "common/design/coupling_message.h"
 #include "common/design/field_checks.h"
+#include "common/design/user_nodes.h"
 #include "common/planner/served_config.h"
 #include "server/service/admin/admin_streams.h"
 #include "server/service/admin/config_update.h"
@@ -66,8 +68,10 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status CreateModel(grpc::ServerContext* context, const v1::CreateModelRequest* request,
                            v1::ModelDescription* response) override {
-    return Serve(*context, "CreateModel",
-                 [&](Visit&) { return Create(request->config(), *response); });
+    return Serve(*context, "CreateModel", [&](Visit& visit) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->config().name()));  // for the call's line
+      return Create(request->config(), *response);
+    });
   }
   grpc::Status UpdateModel(grpc::ServerContext* context, const v1::UpdateModelRequest* request,
                            v1::ModelDescription* response) override {
@@ -102,14 +106,18 @@ class AdminService::Impl final : public v1::Admin::Service {
                            v1::DeleteUsersResponse* response) override {
     return Serve(*context, "DeleteUsers", [&](Visit& visit) -> absl::Status {
       const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+      const absl::Status deleted =
+          Answer(visit, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
+            return WithModel(request->model(), [&](HostedModel& model) {
+              return Assign(model.DeleteUsers(ids), *response);
+            });
+          });
+      // After the model: what it refuses changes nothing, and no answer that is given meanwhile
+      // stays. A model that knows nothing of single users has answers to them all the same.
+      if (!deleted.ok() && !KnowsNobody(request->model(), deleted)) return deleted;
       BANDANA_RETURN_IF_ERROR(Forget(request->model(), ids));
       BANDANA_RETURN_IF_ERROR(HaveForgotten(request->model(), ids));
-      return Answer(visit, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
-        return WithModel(request->model(), [&](HostedModel& model) {
-          return Assign(model.DeleteUsers(ids), *response);
-        });
-      });
+      return deleted;
     });
   }
   grpc::Status ListUsers(grpc::ServerContext* context, const v1::ListUsersRequest* request,
@@ -121,9 +129,15 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ExportUser(grpc::ServerContext* context, const v1::ExportUserRequest* request,
                           v1::ExportUserResponse* response) override {
-    return ServeModel(
-        *context, "ExportUser", &AdminStub::ExportUser, *request, *response,
-        [&](HostedModel& model) { return Assign(model.ExportUser(request->id()), *response); });
+    return ServeModel(*context, "ExportUser", &AdminStub::ExportUser, *request, *response,
+                      [&](HostedModel& model) {
+                        absl::Status known = Assign(model.ExportUser(request->id()), *response);
+                        if (!known.ok() && !absl::IsNotFound(known)) return known;
+                        AddAnswers(*request, *response);
+                        if (!known.ok() && response->entries_size() == 0) return known;
+                        response->mutable_user()->set_id(request->id());
+                        return absl::OkStatus();
+                      });
   }
   grpc::Status PutGraph(grpc::ServerContext* context, const v1::PutGraphRequest* request,
                         v1::PutGraphResponse* response) override {
@@ -207,15 +221,16 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status CheckImport(grpc::ServerContext* context, const v1::CheckImportRequest* request,
                            v1::CheckImportResponse*) override {
-    return Serve(*context, "CheckImport", [&](Visit&) -> absl::Status {
+    return Serve(*context, "CheckImport", [&](Visit& visit) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));  // for the call's line
       BANDANA_RETURN_IF_ERROR(CheckName(request->model()));
       return registry_.CheckImport(request->model(), request->header());
     });
   }
   grpc::Status Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportRequest>* reader,
                       v1::ModelDescription* response) override {
-    return ServeStream(*context, "Import", [&](Visit&, StreamGuard::Lease& lease) {
-      return ImportFrom(*context, *reader, *response, lease);
+    return ServeStream(*context, "Import", [&](Visit& visit, StreamGuard::Lease& lease) {
+      return ImportFrom(visit, *context, *reader, *response, lease);
     });
   }
 
@@ -339,7 +354,28 @@ class AdminService::Impl final : public v1::Admin::Service {
     return model == nullptr ? std::nullopt : model->owner();
   }
 
-  // Forgets named decisions of this server, also where the model knows nothing of single users.
+  // Whether the model refused a deletion because it knows nothing of single users.
+  bool KnowsNobody(const std::string& name, const absl::Status& refused) const {
+    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    return absl::IsFailedPrecondition(refused) && model != nullptr && !model->spec().effects &&
+           UserNodesOf(model->spec()).known() == UserNodes::Known::kNobody;
+  }
+
+  // Adds what was answered to the user under names on this server.
+  void AddAnswers(const v1::ExportUserRequest& request, v1::ExportUserResponse& response) const {
+    const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
+    if (options_.book == nullptr || model == nullptr) return;
+    for (const std::string& kept : options_.book->OfUser(model->instance(), request.id())) {
+      v1::SelectResponse answer;
+      if (!answer.ParseFromString(kept)) continue;
+      answer.DiscardUnknownFields();  // what fills it up
+      v1::UserEntry& entry = *response.add_entries();
+      entry.set_kind("answer");
+      entry.set_record(answer.SerializeAsString());
+    }
+  }
+
+  // Forgets named decisions of this server.
   absl::Status Forget(const std::string& name, const std::vector<std::string>& users) const {
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
     if (options_.book == nullptr || model == nullptr) return absl::OkStatus();
@@ -395,12 +431,14 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  absl::Status ImportFrom(grpc::ServerContext& context,
+  absl::Status ImportFrom(Visit& visit, grpc::ServerContext& context,
                           grpc::ServerReader<v1::ImportRequest>& reader,
                           v1::ModelDescription& response, StreamGuard::Lease& lease) {
-    BANDANA_ASSIGN_OR_RETURN(
-        const ReceivedExport received,
-        ReadExport(context, reader, registry_, options_.headless_bytes_max, lease));
+    BANDANA_ASSIGN_OR_RETURN(const ReceivedExport received,
+                             ReadExport(context, reader, registry_, options_.headless_bytes_max,
+                                        lease, [&](const std::string& name) {
+                                          return visit.AllowModel(name);
+                                        }));  // for its line
     BANDANA_ASSIGN_OR_RETURN(const MappedFile map, received.file.Map());
     const v1::ExportHeader* const promised = received.header ? &*received.header : nullptr;
     BANDANA_ASSIGN_OR_RETURN(const auto model,

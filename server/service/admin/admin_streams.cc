@@ -148,12 +148,13 @@ absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& 
 absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
                                           grpc::ServerReader<v1::ImportRequest>& reader,
                                           ModelRegistry& registry, std::uint64_t headless_bytes_max,
-                                          StreamGuard::Lease& lease) {
+                                          StreamGuard::Lease& lease, const NameSeen& named) {
   v1::ImportRequest message;
   if (!reader.Read(&message)) {
     return context.IsCancelled() ? BrokenOff() : InvalidArgument("chunk: the stream is empty");
   }
   const std::string name = message.model();
+  BANDANA_RETURN_IF_ERROR(named(name));
   BANDANA_RETURN_IF_ERROR(CheckName(name));
   std::optional<v1::ExportHeader> header;
   if (message.chunk().has_header()) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,8 @@ struct ReceivedExport {
   std::optional<v1::ExportHeader> header;  // as it was promised
   TempFile file;
 };
+// Told which model a stream is about, as soon as it says so. Errors: the caller may not name it.
+using NameSeen = std::function<absl::Status(const std::string& name)>;
 // Reads the whole stream into a file. A header is checked before anything behind it is read;
 // without one at most `headless_bytes_max` bytes are taken. Errors: those of
 // ModelRegistry::CheckImport; CANCELLED the stream broke off; INVALID_ARGUMENT the name, or other
@@ -57,7 +60,7 @@ struct ReceivedExport {
 absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
                                           grpc::ServerReader<v1::ImportRequest>& reader,
                                           ModelRegistry& registry, std::uint64_t headless_bytes_max,
-                                          StreamGuard::Lease& lease);
+                                          StreamGuard::Lease& lease, const NameSeen& named);
 // The header, then the bytes of the file. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
 absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Chunk>& writer,
                          StreamGuard::Lease& lease);

@@ -63,6 +63,8 @@ class DecisionBook::Body {
   void GiveUp(const Sha256Digest& key);
   absl::Status ForgetUsers(const std::array<std::byte, 16>& instance,
                            std::span<const std::string> users);
+  std::vector<std::string> OfUser(const std::array<std::byte, 16>& instance,
+                                  std::string_view user) const;
   void SetLimits(const Limits& limits) {
     const std::lock_guard lock(mutex_);
     limits_ = limits;
@@ -251,6 +253,18 @@ absl::Status DecisionBook::Body::ForgetUsers(const std::array<std::byte, 16>& in
   return store_ ? Write(lock, /*erase=*/true) : absl::OkStatus();
 }
 
+std::vector<std::string> DecisionBook::Body::OfUser(const std::array<std::byte, 16>& instance,
+                                                    std::string_view user) const {
+  const Sha256Digest digest = Sha256Of(user);
+  std::vector<std::string> answers;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, entry] : entries_) {
+    const NamedAnswer& answer = entry.answer;
+    if (answer.instance == instance && answer.user == digest) answers.push_back(answer.answer);
+  }
+  return answers;
+}
+
 absl::Status DecisionBook::Body::Write(std::unique_lock<std::mutex>& lock, bool erase) {
   if (unwritten_.empty() && !erase) return absl::OkStatus();
   std::vector<AnswerChange> changes;
@@ -333,6 +347,11 @@ std::optional<std::string> DecisionBook::Find(const DecisionName& name) {
 absl::Status DecisionBook::ForgetUsers(const std::array<std::byte, 16>& instance,
                                        std::span<const std::string> users) {
   return body_->ForgetUsers(instance, users);
+}
+
+std::vector<std::string> DecisionBook::OfUser(const std::array<std::byte, 16>& instance,
+                                              std::string_view user) const {
+  return body_->OfUser(instance, user);
 }
 
 void DecisionBook::SetLimits(const Limits& limits) { body_->SetLimits(limits); }

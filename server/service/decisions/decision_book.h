@@ -106,6 +106,9 @@ class DecisionBook {
   // What was answered; nothing where the name is not known, or not any more.
   std::optional<std::string> Find(const DecisionName& name);
 
+  // What is kept of the decisions for this user of an instance, in no order.
+  std::vector<std::string> OfUser(const std::array<std::byte, 16>& instance,
+                                  std::string_view user) const;
   // Forgets what was decided for these users of an instance: no byte of it is in the file on
   // return. Errors: UNAVAILABLE I/O: it is forgotten here, and a repeat finishes it.
   absl::Status ForgetUsers(const std::array<std::byte, 16>& instance,
