@@ -17,6 +17,10 @@ namespace {
 // A drawn decision is remembered longer than any server would still take a report of it.
 constexpr absl::Duration kClockSkew = absl::Hours(1);
 
+bool AtStart(const ClientOptions& options) {
+  return options.leave == ClientOptions::Leave::kAtStart;
+}
+
 BackoffOptions BackoffOf(const ClientOptions& options) {
   return {options.backoff_min, options.backoff_max};
 }
@@ -31,7 +35,8 @@ Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& optio
           .attempts = form.attempts(options.report_deadline, spec.token_lifetime),
           .backoff = BackoffOf(options),
           .in_flight_max = options.deliveries_in_flight_max,
-          .batch_max = options.reports_per_delivery_max};
+          .batch_max = options.reports_per_delivery_max,
+          .one_attempt = AtStart(options)};
 }
 
 StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOptions& options) {
@@ -40,17 +45,19 @@ StreamOutbox::Options StreamOutboxOptions(const PublicSpec& spec, const ClientOp
           .deadline = options.report_deadline,
           .backoff = BackoffOf(options),
           .in_flight_max = options.deliveries_in_flight_max,
-          .steps_max = options.reports_per_delivery_max};
+          .steps_max = options.reports_per_delivery_max,
+          .one_attempt = AtStart(options)};
 }
 
 Ranker::Options RankerOptions(const PublicSpec& spec, const ClientOptions& options,
-                              const EventTraits& traits) {
+                              const EventTraits& traits, std::shared_ptr<KeptAnswers> kept) {
   return {.spec = spec,
           .deadline = options.select_deadline,
           .posterior_interval = options.posterior_interval,
           .arm_effects_tag = options.arm_effects_tag,
           .backoff = BackoffOf(options),
-          .traits = traits};
+          .traits = traits,
+          .kept = std::move(kept)};
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ ModelInfo ToModelInfo(const PublicSpec& spec) {
 }
 
 absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const PublicSpec& spec,
-                                                        std::uint64_t events_max) {
+                                                        std::uint64_t events_max, bool went_back) {
   Membership membership;
   membership.owner = store.AddOwner();
   const auto live = store.live_owners();
@@ -96,6 +103,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
       if (!local && policy.epsilon == 0) membership.deliverable.insert(policy.id);
     }
     membership.adopted = tables.Adopt(membership.owner, policies, live);
+    if (went_back) tables.TakeForOld(membership.owner);
     AdoptStreams(transaction, live, membership, policies);
     transaction.ledger.MarkExhausted(tables, spec.name, events_max);
     return absl::OkStatus();
@@ -129,10 +137,12 @@ void ClientImpl::AdoptStreams(Store::Transaction& transaction, const std::set<Ow
 
 absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
     const ClientOptions& options, std::shared_ptr<Store> store, const Seams& seams,
-    const PublicSpec& spec, std::uint64_t epoch, std::unique_ptr<Transport> transport) {
+    const PublicSpec& spec, std::uint64_t epoch, std::unique_ptr<Transport> transport,
+    bool is_start) {
   const std::uint64_t events_max = EventsMax(spec, options.policy);
-  auto base = std::make_unique<Base>(options, spec, epoch, std::move(transport));
-  BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max));
+  auto base = std::make_unique<Base>(options, store, spec, epoch, std::move(transport));
+  const bool went_back = store->ClockOver(*seams.clock).went_back();
+  BANDANA_ASSIGN_OR_RETURN(const Membership membership, Join(*store, spec, events_max, went_back));
   auto mechanism = MakeEventMechanism(spec, {.policy = membership.policy,
                                              .owner = membership.owner,
                                              .events_max = events_max,
@@ -149,17 +159,22 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
   BANDANA_RETURN_IF_ERROR(client->ranker_->Start());
   client->base_->counters.reports_rejected += membership.rejected;
   client->reporter_.Start(membership.adopted, membership.waiting);
+  if (is_start && client->starts_ != nullptr) client->starts_->Begin(/*has_model=*/true);
   return client;
 }
 
-ClientImpl::Base::Base(const ClientOptions& options, const PublicSpec& spec, std::uint64_t epoch,
+ClientImpl::Base::Base(const ClientOptions& options, const std::shared_ptr<Store>& store,
+                       const PublicSpec& spec, std::uint64_t epoch,
                        std::unique_ptr<Transport> connected)
-    : transport(std::move(connected)),
+    : kept(AtStart(options) ? std::make_shared<KeptAnswers>(store, spec.name) : nullptr),
+      transport(std::move(connected)),
       pending(options.queue_reports_max, &counters),
       model({.spec = spec,
              .policy = options.policy,
-             .deadline = options.select_deadline,
-             .epoch = epoch},
+             .deadline = AtStart(options) ? options.connect_timeout : options.select_deadline,
+             .wait_for_server = AtStart(options),
+             .epoch = epoch,
+             .kept = kept},
             transport.get(), &pending) {}
 
 ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> store,
@@ -174,12 +189,13 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       owner_(membership.owner),
       base_(std::move(base)),
       scheduler_(seams.make_scheduler()),
+      clock_(store_->ClockOver(*seams.clock)),
       outbox_(OutboxOptions(spec, options, *base_->mechanism->traits().form),
               {.store = store_,
                .transport = base_->transport.get(),
                .scheduler = scheduler_.get(),
                .counters = &base_->counters,
-               .clock = seams.clock,
+               .clock = &clock_,
                .pending = &base_->pending,
                .model = &base_->model}),
       stream_outbox_(StreamOutboxOptions(spec, options), {.store = store_,
@@ -192,10 +208,11 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
               .policy = policy_,
               .deliverable = membership.deliverable,
               .remember = RememberedFor(spec),
-              .recheck = seams.recheck},
+              .recheck = seams.recheck,
+              .at_start = AtStart(options)},
              {.store = store_,
               .scheduler = scheduler_.get(),
-              .clock = seams.clock,
+              .clock = &clock_,
               .counters = &base_->counters,
               .mechanism = base_->mechanism.get(),
               .pending = &base_->pending,
@@ -209,9 +226,10 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .remember = RememberedFor(spec),
                  .token_lifetime = spec.token_lifetime,
                  .when_full = options.when_full,
-                 .queue_reports_max = options.queue_reports_max},
+                 .queue_reports_max = options.queue_reports_max,
+                 .at_start = AtStart(options)},
                 {.store = store_,
-                 .clock = seams.clock,
+                 .clock = &clock_,
                  .counters = &base_->counters,
                  .mechanism = base_->mechanism.get(),
                  .epoch = &base_->model,
@@ -220,8 +238,24 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .stream_outbox = &stream_outbox_,
                  .timer = &timer_,
                  .on_reaction = seams.on_reaction}),
-      ranker_(Ranker::Make(RankerOptions(spec, options, base_->mechanism->traits()),
-                           base_->transport.get(), scheduler_.get())) {}
+      ranker_(Ranker::Make(RankerOptions(spec, options, base_->mechanism->traits(), base_->kept),
+                           base_->transport.get(), scheduler_.get())),
+      starts_(AtStart(options)
+                  ? std::make_unique<Starts>(
+                        Starts::Options{.owner = owner_, .token_lifetime = spec.token_lifetime},
+                        Starts::Services{.store = store_,
+                                         .clock = &clock_,
+                                         .counters = &base_->counters,
+                                         .pending = &base_->pending,
+                                         .model = &base_->model,
+                                         .outbox = &outbox_,
+                                         .stream_outbox = &stream_outbox_,
+                                         .timer = &timer_,
+                                         .fetch =
+                                             [this](std::function<void()> done) {
+                                               ranker_->FetchAtStart(std::move(done));
+                                             }})
+                  : nullptr) {}
 
 ClientImpl::~ClientImpl() {
   ranker_->Close();
@@ -232,10 +266,11 @@ ClientImpl::~ClientImpl() {
   base_->transport->Shutdown();
   scheduler_->Stop();
   // The store works in order: after the first wait everything enqueued so far has called back, and
-  // after the second what those callbacks enqueued.
-  for (int i = 0; i < 2; ++i) {
+  // after the second what those callbacks enqueued. A start has three such turns.
+  for (int i = 0; i < 4; ++i) {
     store_->Run([](Store::Transaction&) { return absl::OkStatus(); }).IgnoreError();
   }
+  if (starts_ != nullptr) starts_->Abandon();
   store_->RemoveOwner(owner_);
 }
 
@@ -297,6 +332,7 @@ ClientStats ClientImpl::Stats() const {
           .reports_applied = counters.reports_applied,
           .reports_duplicate = counters.reports_duplicate,
           .reports_expired = counters.reports_expired,
+          .reports_overtaken = counters.reports_overtaken,
           .reports_rejected = counters.reports_rejected,
           .reports_dropped = counters.reports_dropped,
           .reports_pending = static_cast<std::uint64_t>(base_->pending.slots().used()),

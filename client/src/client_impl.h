@@ -13,12 +13,14 @@
 
 #include "bandana/client.h"
 #include "client/src/base/counters.h"
+#include "client/src/base/monotone_clock.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/outbox.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/reporter.h"
+#include "client/src/delivery/starts.h"
 #include "client/src/delivery/stream_outbox.h"
 #include "client/src/delivery/window_timer.h"
 #include "client/src/privacy/event_mechanism.h"
@@ -33,13 +35,15 @@ ModelInfo ToModelInfo(const PublicSpec& spec);
 
 class ClientImpl final : public Client {
  public:
-  // `spec` has passed the policy; `epoch` came with it; `transport` is connected. Errors: those of
-  // the store; INVALID_ARGUMENT a mechanism that cannot be made.
+  // `spec` has passed the policy; `epoch` came with it; `transport` is connected. `is_start`: with
+  // Leave::kAtStart, whether the client begins with one. Errors: those of the store;
+  // INVALID_ARGUMENT a mechanism that cannot be made.
   static absl::StatusOr<std::unique_ptr<Client>> Create(const ClientOptions& options,
                                                         std::shared_ptr<Store> store,
                                                         const Seams& seams, const PublicSpec& spec,
                                                         std::uint64_t epoch,
-                                                        std::unique_ptr<Transport> transport);
+                                                        std::unique_ptr<Transport> transport,
+                                                        bool is_start = true);
   ~ClientImpl() override;
 
   const ModelInfo& model() const override { return info_; }
@@ -64,7 +68,12 @@ class ClientImpl final : public Client {
   void ReportAsync(const Selection& selection, std::optional<double> reward,
                    std::optional<int> shown, std::function<void(absl::Status)> queued,
                    std::function<void(Delivery)> done) override;
-  bool Flush(absl::Duration timeout) override { return reporter_.Flush(timeout); }
+  void Begin() override {
+    if (starts_ != nullptr) starts_->Begin(/*has_model=*/false);
+  }
+  bool Flush(absl::Duration timeout) override {
+    return starts_ == nullptr ? reporter_.Flush(timeout) : starts_->WaitUntilEnd(timeout);
+  }
   ClientStats Stats() const override;
   absl::StatusOr<PrivacySpent> Spent(std::string_view user) const override;
   absl::StatusOr<LedgerReadings> Readings(std::string_view user, double delta) const override;
@@ -82,10 +91,11 @@ class ClientImpl final : public Client {
   };
   // What is there before the mechanism, which asks for the model's epoch, and the mechanism.
   struct Base {
-    Base(const ClientOptions& options, const PublicSpec& spec, std::uint64_t epoch,
-         std::unique_ptr<Transport> connected);
+    Base(const ClientOptions& options, const std::shared_ptr<Store>& store, const PublicSpec& spec,
+         std::uint64_t epoch, std::unique_ptr<Transport> connected);
 
     Counters counters;
+    const std::shared_ptr<KeptAnswers> kept;  // null but with Leave::kAtStart
     const std::unique_ptr<Transport> transport;
     PendingReports pending;
     ModelWatch model;
@@ -95,7 +105,7 @@ class ClientImpl final : public Client {
              const PublicSpec& spec, const Membership& membership, std::unique_ptr<Base> base);
 
   static absl::StatusOr<Membership> Join(Store& store, const PublicSpec& spec,
-                                         std::uint64_t events_max);
+                                         std::uint64_t events_max, bool went_back);
   static void AdoptStreams(Store::Transaction& transaction, const std::set<OwnerId>& live,
                            Membership& membership, const std::vector<PolicyRow>& policies);
 
@@ -114,15 +124,20 @@ class ClientImpl final : public Client {
   // Errors: FAILED_PRECONDITION the model's windows do not close here.
   absl::Status MayDefer() const;
   absl::Status MaySelect(std::string_view user, int events);
-  // Runs what was prepared, once there is a place for each of its events.
+  // Runs what was prepared, once there is a place for each of its events. After the start that is
+  // under way.
   void Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared, const Wanted& wanted,
            SelectedSlots done);
+  void RunNow(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared,
+              const Wanted& wanted, SelectedSlots done);
   // The decisions of a ranking: itself, or each of its slots. The handles have all that the store
   // would keep, the selections none yet.
   struct Decided {
     std::vector<Handle> handles;
     std::vector<Selection> selections;
   };
+  // With Leave::kAtStart: when no start of the store is under way.
+  void WhenMayOpen(std::function<void()> open);
   Decided Decide(const std::string& user, Ranking ranking, const Wanted& wanted);
   // Gives each decision its handle; with a reward window after the store has them all, open.
   void Complete(Decided decided, SelectedSlots done);
@@ -140,11 +155,13 @@ class ClientImpl final : public Client {
   // In the order in which each needs those before it.
   const std::unique_ptr<Base> base_;
   const std::unique_ptr<Scheduler> scheduler_;
+  MonotoneClock& clock_;
   Outbox outbox_;
   StreamOutbox stream_outbox_;
   WindowTimer timer_;
   Reporter reporter_;
   const std::unique_ptr<Ranker> ranker_;
+  const std::unique_ptr<Starts> starts_;  // null but with Leave::kAtStart
 };
 
 }  // namespace bandana::device

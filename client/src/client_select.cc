@@ -133,8 +133,10 @@ absl::Status ClientImpl::Activate(const Selection& selection) {
   if (!handle.deferral) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(MayDefer());
   Once<absl::Status> activated;
-  reporter_.Activate(handle,
-                     [&activated](absl::Status status) { activated.Set(std::move(status)); });
+  WhenMayOpen([this, &handle, &activated] {
+    reporter_.Activate(handle,
+                       [&activated](absl::Status status) { activated.Set(std::move(status)); });
+  });
   return activated.Get();
 }
 
@@ -164,6 +166,18 @@ absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
 
 void ClientImpl::Run(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared,
                      const Wanted& wanted, SelectedSlots done) {
+  if (starts_ == nullptr || !prepared.ok()) return RunNow(user, prepared, wanted, std::move(done));
+  starts_->BeforeSelection([this, name = std::string(user), prepared, wanted,
+                            done = std::move(done)] { RunNow(name, prepared, wanted, done); });
+}
+
+void ClientImpl::WhenMayOpen(std::function<void()> open) {
+  if (starts_ == nullptr) return open();
+  store_->gate().Pass(std::move(open));
+}
+
+void ClientImpl::RunNow(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared,
+                        const Wanted& wanted, SelectedSlots done) {
   if (!prepared.ok()) return done(prepared.status());
   if (absl::Status status = MaySelect(user, wanted.events()); !status.ok()) {
     return done(std::move(status));
@@ -241,7 +255,9 @@ void ClientImpl::Complete(Decided decided, SelectedSlots done) {
     done(std::move(selections));
   };
   if (!opens) return selected(absl::OkStatus());
-  reporter_.Open(decided.handles, std::move(selected));
+  WhenMayOpen([this, handles = std::move(decided.handles), selected = std::move(selected)] {
+    reporter_.Open(handles, selected);
+  });
 }
 
 }  // namespace bandana::device

@@ -23,6 +23,9 @@ bandana_test(NAME client_counter_test SRCS integration/client_counter_test.cc DE
 bandana_test(NAME client_window_test SRCS integration/client_window_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_policy_change_test SRCS integration/client_policy_change_test.cc DEPS ${client_deps}
   LABELS integration)
+bandana_test(NAME client_leave_test SRCS integration/client_leave_test.cc DEPS ${client_deps} absl::str_format
+  LABELS integration)
+bandana_test(NAME client_clock_test SRCS integration/client_clock_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_slots_test SRCS integration/client_slots_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_deferral_test SRCS integration/client_deferral_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_on_device_test SRCS integration/client_on_device_test.cc DEPS ${client_deps} LABELS integration)

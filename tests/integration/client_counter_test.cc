@@ -464,8 +464,10 @@ TEST_F(ClientCounterTest, AChangedModelIsAgreedToAnewAndItsOldStreamsEnd) {
     const auto client = MustConnect(server);
     ASSERT_THAT(Event(*client, 1.0), IsOk());
     ASSERT_TRUE(client->Flush(absl::Seconds(10)));
+    const auto late = client->Select("u", Arms::Inline(kArms));
+    ASSERT_THAT(late, IsOk());
     server.SetSpec(SpecOf(2));
-    ASSERT_THAT(Event(*client, 1.0), IsOk());
+    ASSERT_THAT(client->Report(*late, 1.0), IsOk());
     ASSERT_TRUE(client->Flush(absl::Seconds(10)));
     EXPECT_EQ(StreamsOf(*client)[0].ended, "refused");
     ASSERT_TRUE(Eventually([&] {

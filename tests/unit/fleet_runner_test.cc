@@ -92,6 +92,7 @@ class FakeClient : public Client {
                       std::function<void(Delivery)>) override {
     return Unused();
   }
+  void Begin() override {}
   bool Flush(absl::Duration) override { return true; }
   ClientStats Stats() const override { return {}; }
   absl::StatusOr<PrivacySpent> Spent(std::string_view) const override { return Unused(); }

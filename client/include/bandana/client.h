@@ -150,6 +150,9 @@ struct ClientStats {
   std::uint64_t reports_applied = 0;
   std::uint64_t reports_duplicate = 0;
   std::uint64_t reports_expired = 0;
+  // Those of them that no start could send within token_lifetime (ClientOptions::Leave::kAtStart):
+  // each start found a window open, or none came. A shorter reward window ends that.
+  std::uint64_t reports_overtaken = 0;
   std::uint64_t reports_rejected = 0;
   std::uint64_t reports_dropped = 0;
   std::uint64_t reports_pending = 0;  // in the queue now
@@ -329,7 +332,14 @@ class Client {
                            std::optional<int> shown, std::function<void(absl::Status)> queued,
                            std::function<void(Delivery)> done) = 0;
 
-  // Waits until every queued report that is due has been answered. False after the timeout.
+  // The application comes to the front. With Leave::kAtStart this is a start, as Connect is: where
+  // no window of the store is open, the model is asked for, what is due is drawn and sent, and
+  // posteriors are fetched; selections wait until these calls have been answered or timed out.
+  // Where a window is open nothing is sent. Returns at once. With Leave::kWhenDue it does nothing.
+  virtual void Begin() = 0;
+
+  // Waits until every queued report that is due has been answered. False after the timeout. With
+  // Leave::kAtStart it waits for the start that is under way, and sends nothing.
   virtual bool Flush(absl::Duration timeout) = 0;
 
   virtual ClientStats Stats() const = 0;

@@ -57,6 +57,20 @@ struct ClientOptions {
   PrivacyPolicy policy;
   TransportSecurity security;
 
+  // When reports leave, and what is fetched by the clock is fetched. Choose by what a reaction may
+  // do to the process (docs/sdk.md, "Which leave to choose").
+  enum class Leave {
+    // When they are due. The application promises that its process outlives reactions: one that
+    // ends
+    // it, or lets it sleep, would be told by the time at which the report comes.
+    kWhenDue,
+    // At starts of the application alone: Connect and Client::Begin. A start at which a window of
+    // the store is open sends nothing. Each delivery is tried once per start; the rest waits for
+    // the next one. No connection outlives a call. For local models with a reward window.
+    kAtStart,
+  };
+  Leave leave = Leave::kWhenDue;
+
   // --- changes behaviour ---
   // What Report does when the outbound queue is full.
   enum class WhenFull { kBlock, kDrop };

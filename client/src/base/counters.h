@@ -16,6 +16,7 @@ struct Counters {
   Counter reports_applied{0};
   Counter reports_duplicate{0};
   Counter reports_expired{0};
+  Counter reports_overtaken{0};
   Counter reports_rejected{0};
   Counter reports_dropped{0};
   Counter delivery_attempts{0};

@@ -23,18 +23,24 @@ constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 class Call {
  public:
   virtual ~Call() = default;
-  virtual void Finish() = 0;
+  virtual void Finish(const Answer& answer) = 0;
+  // Lets go of the connection, after the completion.
+  virtual void Release() = 0;
 
-  grpc::ClientContext context;
+  std::optional<grpc::ClientContext> context{std::in_place};
   grpc::Status status;
 };
+
+absl::Status ToStatus(const grpc::Status& status) {
+  const std::string message = status.error_message().substr(0, kErrorMessageBytesMax);
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), message);
+}
 
 Answer ToAnswer(const Call& call) {
   Answer answer;
   if (call.status.ok()) return answer;
-  const std::string message = call.status.error_message().substr(0, kErrorMessageBytesMax);
-  answer.status = absl::Status(static_cast<absl::StatusCode>(call.status.error_code()), message);
-  const auto& trailers = call.context.GetServerTrailingMetadata();
+  answer.status = ToStatus(call.status);
+  const auto& trailers = call.context->GetServerTrailingMetadata();
   if (const auto found = trailers.find(kPushbackKey); found != trailers.end()) {
     std::int64_t millis = 0;
     const absl::string_view text(found->second.data(), found->second.size());
@@ -49,9 +55,13 @@ class TypedCall final : public Call {
  public:
   explicit TypedCall(OnAnswer<Response> done) : done_(std::move(done)) {}
 
-  void Finish() override {
+  void Finish(const Answer& answer) override {
     if (!status.ok()) response.Clear();
-    done_(ToAnswer(*this), response);
+    done_(answer, response);
+  }
+  void Release() override {
+    reader.reset();
+    context.reset();
   }
 
   Response response;
@@ -77,9 +87,11 @@ absl::StatusOr<Connection> Connect(const std::string& target, const ChannelSecur
 
 class GrpcTransport final : public Transport {
  public:
-  explicit GrpcTransport(Connection connection)
-      : connection_(std::move(connection)),
-        stub_(v1::Recommender::NewStub(connection_.channel())),
+  using Connecting = std::function<absl::StatusOr<Connection>()>;
+  // `connect`: opens another connection; null: `first` is the only one.
+  GrpcTransport(Connection first, Connecting connect)
+      : connect_(std::move(connect)),
+        line_(std::make_unique<Line>(std::move(first))),
         thread_([this] { Loop(); }) {}
 
   ~GrpcTransport() override { Shutdown(); }
@@ -117,34 +129,51 @@ class GrpcTransport final : public Transport {
     {
       const std::lock_guard lock(mutex_);
       if (std::exchange(closed_, true)) return;
-      for (Call* call : calls_) call->context.TryCancel();
+      for (Call* call : calls_) call->context->TryCancel();
       queue_.Shutdown();
     }
     thread_.join();
   }
 
  private:
+  struct Line {
+    explicit Line(Connection opened)
+        : connection(std::move(opened)), stub(v1::Recommender::NewStub(connection.channel())) {}
+    const Connection connection;
+    const std::unique_ptr<v1::Recommender::Stub> stub;
+  };
+
+  // Null: it could not be opened. Requires mutex_.
+  const Line* OpenLine() {
+    if (line_ != nullptr) return line_.get();
+    auto connection = connect_();
+    if (connection.ok()) line_ = std::make_unique<Line>(*std::move(connection));
+    return line_.get();
+  }
+
   template <typename Request, typename Response, typename Prepare>
   void Start(Prepare prepare, const Request& request, const CallOptions& options,
              OnAnswer<Response> done) {
     auto call = std::make_unique<TypedCall<Response>>(std::move(done));
-    call->context.set_deadline(std::chrono::system_clock::now() +
-                               absl::ToChronoNanoseconds(options.deadline));
-    call->context.set_wait_for_ready(options.wait_for_ready);
-    connection_.Authorize(call->context);
+    call->context->set_deadline(std::chrono::system_clock::now() +
+                                absl::ToChronoNanoseconds(options.deadline));
+    call->context->set_wait_for_ready(options.wait_for_ready);
     {
       const std::lock_guard lock(mutex_);
-      if (!closed_) {
+      if (const Line* const line = closed_ ? nullptr : OpenLine(); line != nullptr) {
+        line->connection.Authorize(*call->context);
         calls_.insert(call.get());
-        call->reader = (stub_.get()->*prepare)(&call->context, request, &queue_);
+        call->reader = (line->stub.get()->*prepare)(&*call->context, request, &queue_);
         call->reader->StartCall();
         call->reader->Finish(&call->response, &call->status, call.get());
         static_cast<void>(call.release());  // Loop owns it now
         return;
       }
+      call->status = closed_ ? grpc::Status(grpc::StatusCode::CANCELLED, "the client is closing")
+                             : grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                                            "the files of options.security cannot be used");
     }
-    call->status = grpc::Status(grpc::StatusCode::CANCELLED, "the client is closing");
-    call->Finish();
+    call->Finish({.status = ToStatus(call->status), .pushback = std::nullopt});
   }
 
   void Loop() {
@@ -152,18 +181,23 @@ class GrpcTransport final : public Transport {
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+      const Answer answer = ToAnswer(*call);
+      std::unique_ptr<Line> unused;
       {
         const std::lock_guard lock(mutex_);
         calls_.erase(call.get());
+        call->Release();
+        if (connect_ != nullptr && calls_.empty()) unused = std::move(line_);
       }
-      call->Finish();
+      unused.reset();
+      call->Finish(answer);
     }
   }
 
-  const Connection connection_;
-  const std::unique_ptr<v1::Recommender::Stub> stub_;
+  const Connecting connect_;
   grpc::CompletionQueue queue_;
   std::mutex mutex_;
+  std::unique_ptr<Line> line_;  // null: none is open
   std::set<Call*> calls_;
   bool closed_ = false;
   std::thread thread_;
@@ -172,9 +206,13 @@ class GrpcTransport final : public Transport {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const std::string& target,
-                                                         const ChannelSecurity& security) {
+                                                         const ChannelSecurity& security,
+                                                         bool only_for_calls) {
   BANDANA_ASSIGN_OR_RETURN(Connection connection, Connect(target, security));
-  return std::unique_ptr<Transport>(std::make_unique<GrpcTransport>(std::move(connection)));
+  GrpcTransport::Connecting connect;
+  if (only_for_calls) connect = [target, security] { return Connect(target, security); };
+  return std::unique_ptr<Transport>(
+      std::make_unique<GrpcTransport>(std::move(connection), std::move(connect)));
 }
 
 }  // namespace bandana::device

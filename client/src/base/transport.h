@@ -55,8 +55,11 @@ class Transport {
 };
 
 // Over gRPC: one connection, one completion queue, one thread. Does not wait for the server.
-// Errors: as Connection::Open.
+// `only_for_calls`: the connection is closed with the last call under way, before that one is
+// answered, and the next one opens another; so the end of a process ends none. Errors: as
+// Connection::Open.
 absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const std::string& target,
-                                                         const ChannelSecurity& security = {});
+                                                         const ChannelSecurity& security = {},
+                                                         bool only_for_calls = false);
 
 }  // namespace bandana::device

@@ -5,28 +5,34 @@
 
 namespace bandana::device {
 
-void ModelWatch::AskAgain(std::function<void()> then) {
+void ModelWatch::AskAgain(Then then) {
   {
     const std::lock_guard lock(mutex_);
     asking_.push_back(std::move(then));
     if (asking_.size() > 1) return;
   }
+  pending_->Begin();
   v1::GetModelRequest request;
   request.set_model(options_.spec.name);
-  transport_->GetModel(request, {.deadline = options_.deadline},
+  transport_->GetModel(request,
+                       {.deadline = options_.deadline, .wait_for_ready = options_.wait_for_server},
                        [this](const Answer& answer, v1::GetModelResponse& response) {
                          OnModel(answer, response);
-                         std::vector<std::function<void()>> waiting;
+                         std::vector<Then> waiting;
                          {
                            const std::lock_guard lock(mutex_);
                            waiting.swap(asking_);
                          }
-                         for (const auto& then : waiting) then();
+                         for (const Then& then : waiting) then(answer.status.ok());
+                         pending_->End();
                        });
 }
 
 void ModelWatch::OnModel(const Answer& answer, const v1::GetModelResponse& response) {
   if (!answer.status.ok()) return;  // the next refused report asks again
+  if (options_.kept != nullptr) {
+    options_.kept->Put(KeptAnswers::kModel, response.SerializeAsString());
+  }
   const auto spec = ParsePublicSpec(response);
   if (spec.ok() && spec->PolicyHash() == options_.spec.PolicyHash()) {
     epoch_ = response.epoch();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "client/src/base/transport.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/privacy/event_mechanism.h"
+#include "client/src/store/kept_answers.h"
 #include "common/design/model_spec.h"
 
 namespace bandana::device {
@@ -24,7 +26,10 @@ class ModelWatch final : public ModelEpoch {
     PublicSpec spec;  // has passed the policy
     PrivacyPolicy policy;
     absl::Duration deadline;
-    std::uint64_t epoch = 0;  // came with the spec
+    bool wait_for_server = false;  // at most so long, instead of failing at once
+    std::uint64_t epoch = 0;       // came with the spec
+    // Where the answer is kept beyond the process; null: nowhere.
+    std::shared_ptr<KeptAnswers> kept;
   };
   // Both outlive it; `transport` is shut down first.
   ModelWatch(Options options, Transport* transport, PendingReports* pending)
@@ -35,11 +40,12 @@ class ModelWatch final : public ModelEpoch {
 
   std::uint64_t value() const override { return epoch_; }
   void AskAgain() override {
-    AskAgain([] {});
+    AskAgain([](bool) {});
   }
-  // `then` runs once the answer is known, or is not to be had. At most one question is under way:
-  // who asks meanwhile hears of the same answer.
-  void AskAgain(std::function<void()> then);
+  // `then` runs once the server has answered, or has not (false). At most one question is under
+  // way: who asks meanwhile hears of the same answer.
+  using Then = std::function<void(bool answered)>;
+  void AskAgain(Then then);
 
  private:
   void OnModel(const Answer& answer, const v1::GetModelResponse& response);
@@ -49,7 +55,7 @@ class ModelWatch final : public ModelEpoch {
   PendingReports* const pending_;
   std::atomic<std::uint64_t> epoch_;
   std::mutex mutex_;
-  std::vector<std::function<void()>> asking_;  // none: no question is under way
+  std::vector<Then> asking_;  // none: no question is under way
 };
 
 }  // namespace bandana::device

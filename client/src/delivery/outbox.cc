@@ -52,13 +52,33 @@ Outbox::Outbox(Options options, Services services)
 Outbox::~Outbox() = default;
 
 void Outbox::Add(std::vector<OutboundReport> reports) {
+  bool gave_up = false;
   {
     const std::lock_guard lock(mutex_);
+    gave_up = gave_up_;
     for (OutboundReport& report : reports) {
       (report.features.empty() ? ready_ : tokenless_).push_back(std::move(report));
     }
   }
+  if (gave_up) return GiveUp({});
   Pump();
+}
+
+void Outbox::NewStart() {
+  const std::lock_guard lock(mutex_);
+  gave_up_ = false;
+}
+
+void Outbox::GiveUp(std::vector<OutboundReport> reports) {
+  std::size_t count = reports.size();
+  {
+    const std::lock_guard lock(mutex_);
+    gave_up_ = true;
+    count += ready_.size() + tokenless_.size();
+    ready_.clear();
+    tokenless_.clear();
+  }
+  for (; count > 0; --count) services_.pending->End();
 }
 
 void Outbox::Close() {
@@ -181,7 +201,7 @@ void Outbox::TakeResults(const BatchPtr& batch, const Answer& answer,
 void Outbox::OnFailure(const BatchPtr& batch, const Answer& answer) {
   if (answer.status.code() != absl::StatusCode::kFailedPrecondition) return Decide(batch, answer);
   // Whether anything of it may be sent again, the model says.
-  services_.model->AskAgain([this, batch, answer] { Decide(batch, answer); });
+  services_.model->AskAgain([this, batch, answer](bool) { Decide(batch, answer); });
 }
 
 void Outbox::Decide(const BatchPtr& batch, const Answer& answer) {
@@ -205,6 +225,10 @@ void Outbox::Decide(const BatchPtr& batch, const Answer& answer) {
 }
 
 void Outbox::Retry(const BatchPtr& batch, const Answer& answer) {
+  if (options_.one_attempt) {
+    GiveUp(std::move(batch->reports));
+    return FinishBatch();
+  }
   services_.scheduler->RunAfter(Pause(batch->attempt++, answer), [this, batch] {
     {
       const std::lock_guard lock(mutex_);
@@ -252,7 +276,9 @@ void Outbox::OnTokens(const BatchPtr& batch, const Answer& answer,
       again.push_back(std::move(report));
     }
   }
-  if (!again.empty()) {
+  if (!again.empty() && options_.one_attempt) {
+    for (std::size_t i = 0; i < again.size(); ++i) services_.pending->End();
+  } else if (!again.empty()) {
     services_.scheduler->RunAfter(
         Pause(batch->attempt, answer),
         [this, reports = std::move(again)]() mutable { Add(std::move(reports)); });
@@ -278,6 +304,7 @@ void Outbox::PersistTokens(std::vector<OutboundReport> reports) {
       },
       [this, shared](const absl::Status& status) {
         if (status.ok()) return Add(std::move(*shared));
+        if (options_.one_attempt) return GiveUp(std::move(*shared));
         services_.scheduler->RunAfter(options_.backoff.max,
                                       [this, shared] { PersistTokens(std::move(*shared)); });
       });

@@ -48,6 +48,9 @@ class Outbox {
     BackoffOptions backoff;
     int in_flight_max = 8;
     int batch_max = 32;
+    // Tries each delivery once between two calls of NewStart. Once one was not answered, the others
+    // stay in the store as well.
+    bool one_attempt = false;
   };
   struct Services {
     std::shared_ptr<Store> store;
@@ -63,6 +66,8 @@ class Outbox {
   ~Outbox();
 
   void Add(std::vector<OutboundReport> reports);
+  // Nothing is under way.
+  void NewStart();
   // Starts nothing more. The owner then stops scheduler and transport.
   void Close();
 
@@ -86,6 +91,8 @@ class Outbox {
   void OnFailure(const BatchPtr& batch, const Answer& answer);
   void Decide(const BatchPtr& batch, const Answer& answer);
   void Retry(const BatchPtr& batch, const Answer& answer);
+  // They, and all that wait, stay in the store.
+  void GiveUp(std::vector<OutboundReport> reports);
   void PersistTokens(std::vector<OutboundReport> reports);
   void Settle(const OutboundReport& report, Delivery delivery);
   void FinishBatch();
@@ -98,6 +105,7 @@ class Outbox {
   std::deque<OutboundReport> tokenless_;
   int in_flight_ = 0;
   bool closed_ = false;
+  bool gave_up_ = false;
 };
 
 }  // namespace bandana::device

@@ -14,8 +14,25 @@ void PendingReports::Begin(std::int64_t count) {
 }
 
 void PendingReports::End() {
-  const std::lock_guard lock(mutex_);
-  if (--busy_ == 0) idle_.notify_all();
+  std::function<void()> then;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--busy_ > 0) return;
+    idle_.notify_all();
+    then = std::exchange(when_idle_, nullptr);
+  }
+  if (then) then();
+}
+
+void PendingReports::WhenIdle(std::function<void()> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (busy_ > 0) {
+      when_idle_ = std::move(then);
+      return;
+    }
+  }
+  then();
 }
 
 bool PendingReports::WaitUntilIdle(absl::Duration timeout) {
@@ -35,9 +52,9 @@ void PendingReports::Settled(DecisionNumber number, Delivery delivery) {
   End();
 }
 
-void PendingReports::Rejected(DecisionNumber number) {
-  counters_->Count(Delivery::kRejected);
-  Inform(number, Delivery::kRejected);
+void PendingReports::Ended(DecisionNumber number, Delivery delivery) {
+  counters_->Count(delivery);
+  Inform(number, delivery);
   slots_.Release();
 }
 

@@ -36,12 +36,15 @@ class PendingReports {
   // False: not within the time.
   bool WaitUntilIdle(absl::Duration timeout);
 
+  // Runs `then` once nothing is under way, perhaps now. One at a time.
+  void WhenIdle(std::function<void()> then);
+
   // `done` hears the last word on the decision.
   void Await(DecisionNumber number, Done done);
   // The server's last word on a report that was begun: its place is free.
   void Settled(DecisionNumber number, Delivery delivery);
   // The decision has no report and will have none: its place is free.
-  void Rejected(DecisionNumber number);
+  void Ended(DecisionNumber number, Delivery delivery);
 
   // From now on nothing is drawn: the model is not the one that was agreed on. What is drawn is
   // still delivered, open windows end without a report. The first status stands.
@@ -61,6 +64,7 @@ class PendingReports {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::int64_t busy_ = 0;
+  std::function<void()> when_idle_;
   absl::Status refusal_;
   bool model_changed_ = false;
   std::unordered_map<DecisionNumber, Done> waiters_;

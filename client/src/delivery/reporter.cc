@@ -24,11 +24,12 @@ struct Reporter::Call {
 
 void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
   services_.pending->slots().Force(adopted);
-  if (adopted > 0) services_.timer->Tick();
+  if (adopted > 0 && !options_.at_start) services_.timer->Tick();
   for (const auto& [stream, steps] : waiting) {
     services_.pending->slots().Force(steps);
+    if (options_.at_start) continue;
     services_.pending->Begin(steps);
-    services_.stream_outbox->Wake(stream);
+    services_.stream_outbox->Wake(stream, steps);
   }
 }
 
@@ -213,7 +214,7 @@ absl::StatusOr<Release> Reporter::HoldInWindow(Store::Transaction& transaction, 
   if (!row) return Release::kTooLate;
   if (row->state != ReportState::kOpen || row->opening.reacted) return Release::kAlreadyDrawn;
   // By the clock, not by whether the timer has come to it.
-  if (services_.clock->Now() >= row->opening.close) return Release::kTooLate;
+  if (services_.clock->Peek() >= row->opening.close) return Release::kTooLate;
   // Its answer will come to the client that made the selection.
   if (row->owner != options_.owner) call.done = nullptr;
   row->opening.reacted = true;
@@ -246,7 +247,7 @@ void Reporter::OnReleased(const CallPtr& call) {
     return services_.pending->End();
   }
   if (call->stream != 0) {
-    services_.stream_outbox->Wake(call->stream);
+    services_.stream_outbox->Wake(call->stream, 1);
   } else {
     std::vector<OutboundReport> reports;
     reports.push_back(std::move(call->outbound));

@@ -42,11 +42,12 @@ class Reporter {
     absl::Duration token_lifetime;
     ClientOptions::WhenFull when_full = ClientOptions::WhenFull::kBlock;
     int queue_reports_max = 10'000;
+    bool at_start = false;  // reports leave at starts alone
   };
   // All outlive the reporter.
   struct Services {
     std::shared_ptr<Store> store;
-    const Clock* clock = nullptr;
+    const MonotoneClock* clock = nullptr;
     Counters* counters = nullptr;
     const EventMechanism* mechanism = nullptr;
     const ModelEpoch* epoch = nullptr;
@@ -62,7 +63,7 @@ class Reporter {
   bool has_window() const { return options_.window.has_value(); }
 
   // Takes over what earlier clients left with this owner: `adopted` rows, and steps of streams that
-  // wait.
+  // wait. They leave now, or at a start.
   void Start(int adopted, const std::map<StreamId, int>& waiting);
 
   // With a window: takes a place in the queue for each event of the next Select, or none. Errors:

@@ -38,10 +38,11 @@ struct StreamOutbox::Job {
   v1::SubmitRequest request;
 };
 
-void StreamOutbox::Wake(StreamId stream) {
+void StreamOutbox::Wake(StreamId stream, std::int64_t steps) {
   {
     const std::lock_guard lock(mutex_);
     Stream& state = streams_[stream];
+    state.owed += steps;
     if (std::exchange(state.busy, true)) {
       state.again = true;
       return;
@@ -49,6 +50,27 @@ void StreamOutbox::Wake(StreamId stream) {
     queue_.push_back(stream);
   }
   Pump();
+}
+
+void StreamOutbox::NewStart() {
+  const std::lock_guard lock(mutex_);
+  streams_.clear();
+  gave_up_ = false;
+}
+
+std::int64_t StreamOutbox::TakeOwed() {
+  std::int64_t owed = 0;
+  queue_.clear();
+  for (auto& [stream, state] : streams_) owed += std::exchange(state.owed, 0);
+  return owed;
+}
+
+void StreamOutbox::GiveUp(StreamId stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    gave_up_ = true;
+  }
+  Finish(stream, /*more=*/false);
 }
 
 void StreamOutbox::Close() {
@@ -66,7 +88,7 @@ void StreamOutbox::Pump() {
     StreamId stream = 0;
     {
       const std::lock_guard lock(mutex_);
-      if (closed_ || in_flight_ >= options_.in_flight_max || queue_.empty()) return;
+      if (closed_ || gave_up_ || in_flight_ >= options_.in_flight_max || queue_.empty()) return;
       stream = queue_.front();
       queue_.pop_front();
       ++in_flight_;
@@ -105,6 +127,7 @@ void StreamOutbox::Load(StreamId stream) {
 
 void StreamOutbox::OnLoaded(const JobPtr& job, const absl::Status& status) {
   if (!status.ok()) {
+    if (options_.one_attempt) return GiveUp(job->stream);
     services_.scheduler->RunAfter(options_.backoff.max, [this, stream = job->stream] {
       if (!closed()) Load(stream);
     });
@@ -165,6 +188,7 @@ void StreamOutbox::OnResult(const JobPtr& job, const v1::CounterResult& result) 
 }
 
 void StreamOutbox::Retry(const JobPtr& job, const Answer& answer) {
+  if (options_.one_attempt) return GiveUp(job->stream);
   // Without entropy the pause is merely not jittered.
   const absl::Duration pause = BackoffWithPushback(
       options_.backoff, job->attempt++, SystemBits().NextWord().value_or(0), answer.pushback);
@@ -177,6 +201,7 @@ void StreamOutbox::Acknowledge(const JobPtr& job, std::uint64_t step, Delivery d
   {
     const std::lock_guard lock(mutex_);
     streams_[job->stream].acknowledged = step;
+    streams_[job->stream].owed -= static_cast<std::int64_t>(job->steps.size());
   }
   // If a crash loses this, the steps are sent once more and answered DUPLICATE.
   services_.store->EnqueueLazy([stream = job->stream, step](Store::Transaction& transaction) {
@@ -203,12 +228,17 @@ void StreamOutbox::End(const JobPtr& job, StreamEnd end) {
       },
       [this, job, end, numbers](const absl::Status& status) {
         if (!status.ok()) {
+          if (options_.one_attempt) return GiveUp(job->stream);
           services_.scheduler->RunAfter(options_.backoff.max, [this, job, end] {
             if (!closed()) End(job, end);
           });
           return;
         }
         ++services_.counters->streams_ended;
+        {
+          const std::lock_guard lock(mutex_);
+          streams_[job->stream].owed -= static_cast<std::int64_t>(numbers->size());
+        }
         for (const DecisionNumber number : *numbers) {
           services_.counters->Count(Delivery::kRejected);
           services_.pending->Settled(number, Delivery::kRejected);
@@ -218,16 +248,21 @@ void StreamOutbox::End(const JobPtr& job, StreamEnd end) {
 }
 
 void StreamOutbox::Finish(StreamId stream, bool more) {
+  std::int64_t owed = 0;
   {
     const std::lock_guard lock(mutex_);
     --in_flight_;
     Stream& state = streams_[stream];
-    if (more || state.again) {
+    if (gave_up_) {
+      // Those whose reports are still under way settle by themselves.
+      if (in_flight_ == 0) owed = TakeOwed();
+    } else if (more || state.again) {
       queue_.push_back(stream);
     } else {
       state.busy = false;
     }
   }
+  for (; owed > 0; --owed) services_.pending->End();
   Pump();
 }
 

@@ -32,7 +32,8 @@ class StreamOutbox {
     absl::Duration deadline;
     BackoffOptions backoff;
     int in_flight_max = 8;
-    int steps_max = 32;  // in one report
+    int steps_max = 32;        // in one report
+    bool one_attempt = false;  // as Outbox::Options
   };
   struct Services {
     std::shared_ptr<Store> store;
@@ -45,8 +46,10 @@ class StreamOutbox {
   StreamOutbox(Options options, Services services)
       : options_(std::move(options)), services_(std::move(services)) {}
 
-  // The stream has steps that the server lacks.
-  void Wake(StreamId stream);
+  // The stream has so many more steps that the server lacks.
+  void Wake(StreamId stream, std::int64_t steps);
+  // Nothing is under way.
+  void NewStart();
   // Starts nothing more. The owner then stops scheduler and transport.
   void Close();
 
@@ -57,7 +60,8 @@ class StreamOutbox {
     bool busy = false;   // queued or under way
     bool again = false;  // has more steps than the job under way
     std::uint64_t acknowledged = 0;
-    bool alone = false;  // a report of several steps was refused as a whole
+    bool alone = false;     // a report of several steps was refused as a whole
+    std::int64_t owed = 0;  // steps woken for and not settled
   };
 
   void Pump();
@@ -70,6 +74,9 @@ class StreamOutbox {
   void Acknowledge(const JobPtr& job, std::uint64_t step, Delivery delivery);
   void End(const JobPtr& job, StreamEnd end);
   void Finish(StreamId stream, bool more);
+  // Its steps, and all others that wait, stay in the store.
+  void GiveUp(StreamId stream);
+  std::int64_t TakeOwed();  // of streams that are not under way; requires mutex_
   bool closed();
 
   const Options options_;
@@ -79,6 +86,7 @@ class StreamOutbox {
   std::deque<StreamId> queue_;
   int in_flight_ = 0;
   bool closed_ = false;
+  bool gave_up_ = false;
 };
 
 }  // namespace bandana::device

@@ -28,7 +28,7 @@ struct WindowTimer::Pulse {
 
 void WindowTimer::Expect(absl::Time due) {
   const std::lock_guard lock(mutex_);
-  if (due < planned_at_ && !looking_) Plan(due);
+  if (!options_.at_start && due < planned_at_ && !looking_) Plan(due);
 }
 
 void WindowTimer::Close() {
@@ -37,6 +37,7 @@ void WindowTimer::Close() {
 }
 
 void WindowTimer::Plan(absl::Time at) {
+  if (options_.at_start) return;
   planned_at_ = at;
   const absl::Duration delay = std::min(at - services_.clock->Now(), options_.recheck);
   services_.scheduler->RunAfter(delay, [this, plan = ++plan_] {
@@ -69,6 +70,7 @@ void WindowTimer::Look() {
         pulse->now = services_.clock->Now();
         TakeUp(transaction, *pulse);
         DrawDue(transaction, *pulse);
+        if (options_.at_start) TakeUpSteps(transaction, *pulse);
         pulse->next = transaction.tables.NextWake(options_.owner);
         return absl::OkStatus();
       },
@@ -78,12 +80,15 @@ void WindowTimer::Look() {
 // In the order of their due times, and all of them alike: nothing here may ask whether there was a
 // reaction. A draw that fails holds up those behind it.
 void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
+  const bool refused = services_.pending->model_changed();
+  // The client closes: the next one draws.
+  if (!refused && !services_.pending->refusal().ok()) return;
   auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
   if (rows.empty()) return;
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
-    if (row.policy != options_.policy || !services_.pending->refusal().ok()) {
+    if (row.policy != options_.policy || refused) {
       transaction.tables.DeleteReport(row.number);
       pulse.rejected.push_back(row.number);
     } else if (!DrawOne(transaction, row, pulse)) {
@@ -124,13 +129,15 @@ bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse
   return true;
 }
 
-// What an earlier client was sending.
+// What an earlier client was sending, or at a start what the one before could not deliver. It is
+// drawn, so it leaves whatever the clock says.
 void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
-  auto rows =
-      transaction.tables.Awake(options_.owner, ReportState::kReady, pulse.now, kRowsPerLook);
+  auto rows = transaction.tables.Awake(options_.owner, ReportState::kReady, absl::InfiniteFuture(),
+                                       kRowsPerLook);
+  const bool refused = options_.at_start && services_.pending->model_changed();
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
-    if (!options_.deliverable.contains(row.policy)) {
+    if (refused || !options_.deliverable.contains(row.policy)) {
       transaction.tables.DeleteReport(row.number);
       pulse.rejected.push_back(row.number);
       continue;
@@ -141,13 +148,25 @@ void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
   }
 }
 
+void WindowTimer::TakeUpSteps(Store::Transaction& transaction, Pulse& pulse) const {
+  pulse.steps.clear();
+  if (pulse.more && !pulse.failed) return;  // with the last look
+  if (services_.pending->model_changed()) return;
+  StreamRows& streams = transaction.tables.streams();
+  for (const StreamRow& stream : streams.Of(options_.policy, {})) {
+    if (stream.owner != options_.owner) continue;
+    if (const int steps = streams.CountSteps(stream.id); steps > 0) pulse.steps[stream.id] = steps;
+  }
+}
+
 void WindowTimer::HandOver(Pulse& pulse) {
   services_.counters->reports_queued += pulse.defaulted;
   services_.counters->reports_defaulted += pulse.defaulted;
-  for (const DecisionNumber number : pulse.rejected) services_.pending->Rejected(number);
+  for (const DecisionNumber number : pulse.rejected)
+    services_.pending->Ended(number, Delivery::kRejected);
   for (const auto& [stream, steps] : pulse.steps) {
     services_.pending->Begin(steps);
-    services_.stream_outbox->Wake(stream);
+    services_.stream_outbox->Wake(stream, steps);
   }
   if (pulse.leaving.empty()) return;
   services_.pending->Begin(static_cast<std::int64_t>(pulse.leaving.size()));

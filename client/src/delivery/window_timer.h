@@ -32,6 +32,7 @@ class WindowTimer {
     absl::Duration remember;         // how long a drawn decision is remembered
     // Longest sleep between two looks at the wall clock: windows close by it, and it may be set.
     absl::Duration recheck = absl::Seconds(30);
+    bool at_start = false;  // looks when it is told to, and never by itself
   };
   struct Services {
     std::shared_ptr<Store> store;
@@ -61,6 +62,8 @@ class WindowTimer {
   // The draw of one open decision that is due: false when the look must end with it.
   bool DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
   void TakeUp(Store::Transaction& transaction, Pulse& pulse) const;
+  // At a start: all steps that the server lacks.
+  void TakeUpSteps(Store::Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);
   // What a look did is durable: tells the others.
   void HandOver(Pulse& pulse);

@@ -108,6 +108,19 @@ absl::Status CheckStore(const PublicSpec& spec, bool durable) {
                             " is local: its ledger needs a durable store (DeviceStore::Open)");
 }
 
+absl::Status CheckLeave(const PublicSpec& spec, ClientOptions::Leave leave) {
+  if (leave == ClientOptions::Leave::kWhenDue) return absl::OkStatus();
+  if (!ModeOf(spec.mode).device_draws) {
+    return FailedPrecondition("options.leave is kAtStart, which is for local models: model ",
+                              spec.name, " has its rewards from the device as they are");
+  }
+  if (spec.reward_window) return absl::OkStatus();
+  return FailedPrecondition("options.leave is kAtStart, which needs a reward window: model ",
+                            spec.name,
+                            " has none, so the application itself says when a "
+                            "decision is reported");
+}
+
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
   if (!spec.reward_window || !ModeOf(spec.mode).is_private) return std::nullopt;
   return spec.reward_window->duration;

@@ -24,6 +24,9 @@ absl::Status CheckPolicy(const PublicSpec& spec, const PrivacyPolicy& policy);
 // ledger needs that.
 absl::Status CheckStore(const PublicSpec& spec, bool durable);
 
+// Errors: FAILED_PRECONDITION the model's reports cannot leave as the application wants it.
+absl::Status CheckLeave(const PublicSpec& spec, ClientOptions::Leave leave);
+
 // The window that is waited for on this device: models without privacy report when the application
 // does, window or not.
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec);

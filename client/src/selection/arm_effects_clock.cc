@@ -9,8 +9,32 @@ namespace bandana::device {
 // One fetch: pages, one call after the other.
 struct ArmEffectsClock::Fetching {
   ArmEffectsPages pages;
+  v1::GetArmEffectsResponse all;  // of them, to be kept
   std::function<void(absl::Status)> done;
 };
+
+ArmEffectsClock::ArmEffectsClock(Options options, Transport* transport, Scheduler* scheduler)
+    : options_(std::move(options)), transport_(transport), scheduler_(scheduler) {
+  if (options_.kept == nullptr) return;
+  const auto kept = options_.kept->Find(KeptAnswers::kArmEffects);
+  if (kept == nullptr) return;
+  v1::GetArmEffectsResponse page;
+  ArmEffectsPages pages;
+  none_ = kept->empty();
+  started_ = none_ || (page.ParseFromString(*kept) && pages.Add(page).ok());
+  if (started_ && !none_) latest_ = pages.Take();
+}
+
+void ArmEffectsClock::FetchAtStart(std::function<void()> done) {
+  bool wanted = false;
+  {
+    const std::lock_guard starting(starting_);
+    const std::lock_guard lock(mutex_);
+    wanted = started_ && !none_;
+  }
+  if (!wanted) return done();
+  Fetch([done = std::move(done)](const absl::Status&) { done(); });
+}
 
 absl::Status ArmEffectsClock::Start() {
   const std::lock_guard lock(starting_);
@@ -19,7 +43,7 @@ absl::Status ArmEffectsClock::Start() {
   Fetch([&first](absl::Status status) { first.Set(std::move(status)); });
   absl::Status status = first.Get();
   started_ = status.ok();
-  if (started_) Wait();
+  if (started_ && options_.kept == nullptr) Wait();
   return status;
 }
 
@@ -72,6 +96,7 @@ absl::Status ArmEffectsClock::Take(const std::shared_ptr<Fetching>& fetching, co
   if (code == absl::StatusCode::kFailedPrecondition || code == absl::StatusCode::kUnimplemented) {
     none_ = true;
     latest_ = nullptr;
+    if (options_.kept != nullptr) options_.kept->Put(KeptAnswers::kArmEffects, "");
     return absl::OkStatus();
   }
   if (!answer.status.ok()) return answer.status;
@@ -79,7 +104,17 @@ absl::Status ArmEffectsClock::Take(const std::shared_ptr<Fetching>& fetching, co
   auto next = fetching->pages.Add(page);
   if (!next.ok()) return next.status();
   next_arm = *next;
-  if (next_arm == 0) latest_ = fetching->pages.Take();
+  if (options_.kept != nullptr) {
+    const bool first = fetching->all.ids().empty();
+    const std::uint64_t version = first ? page.version() : fetching->all.version();
+    fetching->all.MergeFrom(page);
+    fetching->all.set_version(version);  // as of the first page
+  }
+  if (next_arm != 0) return absl::OkStatus();
+  latest_ = fetching->pages.Take();
+  if (options_.kept == nullptr) return absl::OkStatus();
+  fetching->all.clear_next_arm();
+  options_.kept->Put(KeptAnswers::kArmEffects, fetching->all.SerializeAsString());
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "client/src/selection/arm_effects.h"
+#include "client/src/store/kept_answers.h"
 
 namespace bandana::device {
 
@@ -27,14 +28,18 @@ class ArmEffectsClock {
     std::string tag;  // "": every arm
     absl::Duration interval;
     absl::Duration deadline;  // of a page
+    // Not null: after the first fetch the others come at starts, and another process goes on with
+    // what is kept.
+    std::shared_ptr<KeptAnswers> kept;
   };
-  ArmEffectsClock(Options options, Transport* transport, Scheduler* scheduler)
-      : options_(std::move(options)), transport_(transport), scheduler_(scheduler) {}
+  ArmEffectsClock(Options options, Transport* transport, Scheduler* scheduler);
 
   // Fetches the first block and then goes on, unless it was started before. A server that says that
   // the model has no such effects, or that does not know of any, is asked no more: that is no
   // error. Errors: of the call, INTERNAL an answer of another shape; then it is not started.
   absl::Status Start();
+  // With `kept`: one fetch, if Start was called on this device. `done` runs when it has ended.
+  void FetchAtStart(std::function<void()> done);
   // Starts nothing more. The owner then stops scheduler and transport.
   void Close() { closed_ = true; }
 

@@ -13,6 +13,7 @@
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "client/src/selection/posteriors.h"
+#include "client/src/store/kept_answers.h"
 
 namespace bandana::device {
 
@@ -26,6 +27,8 @@ class PosteriorClock {
     int dimension = 0;
     absl::Duration interval;
     absl::Duration deadline;  // of a call
+    // Not null: fetches at starts alone, and begins with what is kept.
+    std::shared_ptr<KeptAnswers> kept;
   };
   PosteriorClock(Options options, Transport* transport, Scheduler* scheduler)
       : options_(std::move(options)), transport_(transport), scheduler_(scheduler) {}
@@ -33,6 +36,8 @@ class PosteriorClock {
   // Fetches the first posterior, then goes on. Call once. Errors: of the call; INTERNAL an answer
   // of another shape.
   absl::Status Start();
+  // With `kept`: one fetch. `done` runs when it was answered, or was not.
+  void FetchAtStart(std::function<void()> done);
   // Starts nothing more. The owner then stops scheduler and transport.
   void Close() { closed_ = true; }
 
@@ -43,6 +48,7 @@ class PosteriorClock {
   void Wait();
   void Fetch(const std::function<void(absl::Status)>& done);
   absl::Status Take(const Answer& answer, const v1::GetPosteriorResponse& response);
+  absl::Status Parse(const v1::GetPosteriorResponse& response);
 
   const Options options_;
   Transport* const transport_;

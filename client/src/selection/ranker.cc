@@ -1,6 +1,7 @@
 #include "client/src/selection/ranker.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -76,7 +77,7 @@ class ArmsAsVectors {
 // A decision made here keeps ids of arms where their effects are known: the server learns those of
 // the arm shown.
 absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
-                             const Ranks& ranks, Known known) {
+                             const Ranks& ranks, std::function<Known()> known) {
   ArmsAsVectors vectors;
   BANDANA_RETURN_IF_ERROR(vectors.Take(spec, arms));
   if (vectors.arms().form != Arms::Form::kInline || vectors.arms().context != nullptr) {
@@ -87,19 +88,21 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   BANDANA_RETURN_IF_ERROR(
       MakeSelectRequest(spec.name, spec.dimension, user, offered, ranks).status());
   BANDANA_ASSIGN_OR_RETURN(auto features, Clipped(spec, offered));
-  if (known.posterior == nullptr) {
-    return FailedPrecondition("no posterior of this user yet: call RefreshPosterior first");
-  }
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t tie_key, SystemBits().NextWord());
-  std::vector<std::uint32_t> ids;
-  std::vector<ArmShare> shares;
-  if (known.arms != nullptr) ids.assign(offered.ids.begin(), offered.ids.end());
-  shares.reserve(ids.size());
-  for (const std::uint32_t id : ids) shares.push_back(known.arms->ShareOf(id));
-  return Run([posterior = std::move(known.posterior), link = spec.link,
-              features = std::move(features), ids = std::move(ids), shares = std::move(shares),
+  const std::vector<std::uint32_t> given(offered.ids.begin(), offered.ids.end());
+  return Run([known = std::move(known), link = spec.link, features = std::move(features), given,
               finish = vectors.finish(), top_k = ranks.top_k, tie_key](const Ranker::Ranked& done) {
-    Ranking ranking = RankOnDevice(*posterior, link, {features, shares}, top_k, tie_key);
+    // As late as this: a start may have fetched it since.
+    const Known now = known();
+    if (now.posterior == nullptr) {
+      return done(FailedPrecondition("no posterior of this user yet: call RefreshPosterior first"));
+    }
+    const std::vector<std::uint32_t> ids =
+        now.arms == nullptr ? std::vector<std::uint32_t>() : given;
+    std::vector<ArmShare> shares;
+    shares.reserve(ids.size());
+    for (const std::uint32_t id : ids) shares.push_back(now.arms->ShareOf(id));
+    Ranking ranking = RankOnDevice(*now.posterior, link, {features, shares}, top_k, tie_key);
     AppendIds(ids, ranking);
     finish(ranking);
     done(std::move(ranking));
@@ -126,10 +129,16 @@ class ServerRanker : public Ranker {
         arm_effects_({.model = spec().name,
                       .tag = options_.arm_effects_tag,
                       .interval = options_.posterior_interval,
-                      .deadline = options_.deadline},
-                     transport, scheduler) {}
+                      .deadline = options_.deadline,
+                      .kept = options_.kept},
+                     transport, scheduler) {
+    if (options_.kept != nullptr) RememberUsers(*options_.kept);
+  }
 
   void Close() override { arm_effects_.Close(); }
+  void FetchAtStart(std::function<void()> done) override {
+    arm_effects_.FetchAtStart(std::move(done));
+  }
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
@@ -150,8 +159,9 @@ class ServerRanker : public Ranker {
   }
   absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
                                   const Ranks& ranks) override {
-    return RankWith(spec(), user, arms, ranks,
-                    {posteriors_.Find(std::string(user)), arm_effects_.Latest()});
+    return RankWith(spec(), user, arms, ranks, [this, name = std::string(user)] {
+      return Known{posteriors_.Find(name), arm_effects_.Latest()};
+    });
   }
   absl::StatusOr<bool> Refresh(std::string_view user) override;
   bool HandleHasFeatures(const Handle&, bool) const override { return false; }
@@ -160,6 +170,18 @@ class ServerRanker : public Ranker {
   const PublicSpec& spec() const { return options_.spec; }
 
  private:
+  // What an earlier process fetched.
+  void RememberUsers(const KeptAnswers& kept) {
+    for (const auto& [name, bytes] : kept.all()) {
+      if (!name.starts_with(KeptAnswers::kOfUser)) continue;
+      v1::GetPosteriorResponse response;
+      response.ParseFromString(bytes);
+      auto posterior = ParsePosterior(response, spec().dimension);
+      if (!posterior.ok()) continue;
+      posteriors_.Put(name.substr(KeptAnswers::kOfUser.size()), *std::move(posterior));
+    }
+  }
+
   Run Asking(v1::SelectRequest request) {
     request.set_policy_hash(policy_hash_);
     return [this, request = std::move(request)](Ranked done) mutable {
@@ -192,6 +214,10 @@ absl::StatusOr<bool> ServerRanker::Refresh(std::string_view user) {
                              auto posterior = ParsePosterior(response, spec().dimension);
                              if (!posterior.ok()) return result.Set(posterior.status());
                              posteriors_.Put(name, *std::move(posterior));
+                             if (options_.kept != nullptr) {
+                               options_.kept->Put(absl::StrCat(ToAbsl(KeptAnswers::kOfUser), name),
+                                                  response.SerializeAsString());
+                             }
                              result.Set(true);
                            });
   return result.Get();
@@ -257,15 +283,17 @@ class ClockRanker final : public Ranker {
         clock_({.model = spec_.name,
                 .dimension = spec_.dimension,
                 .interval = options.posterior_interval,
-                .deadline = options.deadline},
+                .deadline = options.deadline,
+                .kept = options.kept},
                transport, scheduler) {}
 
   absl::Status Start() override { return clock_.Start(); }
   void Close() override { clock_.Close(); }
+  void FetchAtStart(std::function<void()> done) override { clock_.FetchAtStart(std::move(done)); }
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
-    return RankWith(spec_, user, arms, ranks, {clock_.Latest(), nullptr});
+    return RankWith(spec_, user, arms, ranks, [this] { return Known{clock_.Latest(), nullptr}; });
   }
   absl::StatusOr<Run> PrepareSlots(std::string_view, const Arms&, int) override {
     return InvalidArgument("model ", spec_.name, " has no slots: its events have private contexts");

@@ -15,6 +15,7 @@
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
+#include "client/src/store/kept_answers.h"
 #include "common/design/model_spec.h"
 
 namespace bandana::device {
@@ -34,6 +35,8 @@ class Ranker {
     std::string arm_effects_tag;
     BackoffOptions backoff;
     EventTraits traits;  // of the model's events
+    // Not null: what the clock fetches is fetched at starts, and answers outlive the process.
+    std::shared_ptr<KeptAnswers> kept;
   };
   // Both outlive it, and are stopped first.
   static std::unique_ptr<Ranker> Make(Options options, Transport* transport, Scheduler* scheduler);
@@ -42,6 +45,8 @@ class Ranker {
   // Before the first selection. Errors: as PosteriorClock::Start.
   virtual absl::Status Start() { return absl::OkStatus(); }
   virtual void Close() {}
+  // At a start: each fetch once. `done` runs when they were answered, or were not.
+  virtual void FetchAtStart(std::function<void()> done) { done(); }
 
   // As Client's Select, SelectSlots, SelectPoint, SelectOnDevice and RefreshPosterior.
   virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,

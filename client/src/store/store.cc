@@ -18,6 +18,15 @@ constexpr int kCheckpointPages = 1000;
 constexpr std::chrono::seconds kLazyDelay(1);
 constexpr std::chrono::milliseconds kScrubDelay(250);
 
+// Whether this process was refused the file since it had it last; notes that it is now.
+bool WaitedFor(const std::string& path, bool refused) {
+  static auto& mutex = *new std::mutex;
+  static auto& waiting = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  if (refused) return waiting.insert(path).second;
+  return waiting.erase(path) > 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<DeviceStore>> DeviceStore::Open(const std::string& path,
@@ -37,10 +46,14 @@ std::shared_ptr<DeviceStore> DeviceStore::InMemory() {
 
 absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::OpenFile(
     const std::string& path, const StoreOptions& options, bool stepped) {
-  BANDANA_ASSIGN_OR_RETURN(auto database, device::OpenStoreFile(path));
+  auto database = device::OpenStoreFile(path);
+  const bool waited = WaitedFor(path, absl::IsUnavailable(database.status()));
+  BANDANA_RETURN_IF_ERROR(database.status());
   BANDANA_ASSIGN_OR_RETURN(const device::StoreKeys keys,
-                           device::KeysOf(*database, path, options.key));
-  return Create(std::move(database), path, keys, stepped);
+                           device::KeysOf(**database, path, options.key));
+  BANDANA_ASSIGN_OR_RETURN(auto store, Create(*std::move(database), path, keys, stepped));
+  store->taken_over_ = waited;
+  return store;
 }
 
 absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
@@ -105,6 +118,14 @@ absl::Status DeviceStore::Body::StartRun() {
   database.CheckpointOnClose();
   database.Scrub();
   return database.failure();
+}
+
+device::MonotoneClock& DeviceStore::Body::ClockOver(const Clock& wall) {
+  // No operation of a client runs before this.
+  const device::MonotoneClock::State before = tables_->time();
+  const std::lock_guard lock(mutex_);
+  if (clock_ == nullptr) clock_ = std::make_unique<device::MonotoneClock>(wall, before);
+  return *clock_;
 }
 
 void DeviceStore::Body::Enqueue(Operation operation, Committed committed) {
@@ -228,12 +249,23 @@ void DeviceStore::Body::Commit(std::vector<Entry>& entries) {
   device::Database& database = tables_->database();
   database.ClearFailure();
   Transaction transaction{*tables_, ledger_};
+  const device::MonotoneClock* clock = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    clock = clock_.get();
+  }
   // After a failed sync nobody knows what is on the disk: no draw may build on it.
   absl::Status failure = database.broken()
                              ? Unavailable("device store: I/O failed before; open it anew")
                              : database.Execute("BEGIN IMMEDIATE");
   for (auto entry = entries.begin(); failure.ok() && entry != entries.end(); ++entry) {
     entry->status = entry->operation(transaction);
+    failure = database.failure();
+  }
+  // A reaction alone keeps no time: when it came must not be seen.
+  if (failure.ok() && clock != nullptr &&
+      std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return !e.reaction; })) {
+    tables_->KeepTime(clock->state());
     failure = database.failure();
   }
   if (failure.ok()) {

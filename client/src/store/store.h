@@ -18,6 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/store.h"
+#include "client/src/base/monotone_clock.h"
+#include "client/src/base/start_gate.h"
 #include "client/src/store/ledger.h"
 #include "client/src/store/tables.h"
 
@@ -51,6 +53,11 @@ class DeviceStore::Body final : public DeviceStore {
   // 16 random bytes, made with the store.
   const std::string& identity() const { return identity_; }
   device::Ledger& ledger() { return ledger_; }
+  device::StartGate& gate() { return gate_; }
+  // The device's time, over the first `wall` that was given, which outlives the store.
+  device::MonotoneClock& ClockOver(const Clock& wall);
+  // Whether this process waited for another one that had the file.
+  bool taken_over() const { return taken_over_; }
 
   // `committed` gets the operation's status once its transaction is durable, or the failure that
   // undid it; it runs on the writer thread and must not block.
@@ -95,6 +102,9 @@ class DeviceStore::Body final : public DeviceStore {
   std::unique_ptr<device::Anchor> anchor_;  // used by the writer thread; none in memory
   bool rolled_back_ = false;
   device::Ledger ledger_;
+  device::StartGate gate_;
+  std::unique_ptr<device::MonotoneClock> clock_;  // made under mutex_
+  bool taken_over_ = false;
   std::string identity_;
   std::atomic<device::DecisionNumber> next_number_{0};
 

@@ -20,6 +20,9 @@ constexpr int kForgetEvery = 64;
 constexpr int kForgetRows = 256;
 // Summarized when the store is opened with more entries than this.
 constexpr std::int64_t kLedgerEntriesMax = 65'536;
+// The device's time, among the rows that are kept.
+constexpr std::string_view kNoModel;
+constexpr char kTimeName[] = "time";
 constexpr std::string_view kKeyCheck = "bandana device store";
 
 // Without owner, state and wake_at, which change without the content; `content` as it is stored.
@@ -60,7 +63,7 @@ struct Tables::Statements {
   Statement find_policy, add_policy, policies, policy_ids;
   Statement put_report, find_report, delete_report, awake, next_wake, owners, adopt;
   Statement is_drawn, mark_drawn, oldest_drawn, forget_drawn, set_forgotten, count_drawn;
-  Statement undrawn;
+  Statement undrawn, is_any_open, open_since, ready_again, drawn_of;
 
   absl::Status Prepare(Database& database);
 };
@@ -101,6 +104,12 @@ absl::Status Tables::Statements::Prepare(Database& database) {
       {&forget_drawn, "DELETE FROM drawn WHERE number <= ?1"},
       {&set_forgotten, "UPDATE store SET forgotten = ?1"},
       {&count_drawn, "SELECT COUNT(*) FROM drawn"},
+      {&is_any_open, "SELECT 1 FROM reports WHERE state = 0 AND due_at > ?1 LIMIT 1"},
+      {&open_since,
+       "SELECT number FROM reports WHERE owner = ?1 AND state = 0 AND due_at <= ?2 ORDER BY "
+       "number"},
+      {&ready_again, "UPDATE reports SET state = 1 WHERE owner = ?1 AND state = 2"},
+      {&drawn_of, "SELECT number FROM reports WHERE owner = ?1 AND state <> 0"},
       {&undrawn,
        "SELECT number FROM reports WHERE NOT EXISTS (SELECT 1 FROM drawn WHERE drawn.number = "
        "reports.number)"},
@@ -136,6 +145,10 @@ absl::StatusOr<std::unique_ptr<Tables>> Tables::Create(std::unique_ptr<Database>
   BANDANA_ASSIGN_OR_RETURN(tables->ledger_, LedgerRows::Create(tables->database_.get()));
   BANDANA_RETURN_IF_ERROR(tables->streams_->Verify());
   BANDANA_RETURN_IF_ERROR(tables->VerifyRows());
+  BANDANA_ASSIGN_OR_RETURN(tables->kept_,
+                           KeptRows::Create(tables->database_.get(), tables->sealer_.get()));
+  tables->ReadTime();
+  BANDANA_RETURN_IF_ERROR(tables->database_->failure());
   return tables;
 }
 
@@ -241,6 +254,7 @@ void Tables::ReadStore() {
 
 void Tables::Reload() {
   ReadStore();
+  ReadTime();
   // What cannot be read again must not be built on.
   if (!ledger_->Load().ok()) database_->Break();
 }
@@ -443,6 +457,52 @@ int Tables::Adopt(OwnerId owner, const std::vector<PolicyRow>& policies,
     }
   }
   return adopted;
+}
+
+bool Tables::IsAnyOpen(absl::Time now) {
+  sql_->is_any_open.Bind(1, ToMicros(now));
+  const bool any = sql_->is_any_open.Step();
+  sql_->is_any_open.Reset();
+  return any;
+}
+
+std::vector<DecisionNumber> Tables::OpenSince(OwnerId owner, absl::Time time) {
+  std::vector<DecisionNumber> numbers;
+  sql_->open_since.Bind(1, owner).Bind(2, ToMicros(time));
+  while (sql_->open_since.Step()) numbers.push_back(sql_->open_since.Int(0));
+  return numbers;
+}
+
+void Tables::ReadyAgain(OwnerId owner) { sql_->ready_again.Bind(1, owner).Run(); }
+
+void Tables::TakeForOld(OwnerId owner) {
+  std::vector<DecisionNumber> numbers;
+  sql_->drawn_of.Bind(1, owner);
+  while (sql_->drawn_of.Step()) numbers.push_back(sql_->drawn_of.Int(0));
+  for (const DecisionNumber number : numbers) {
+    auto row = FindReport(number);
+    if (!row) continue;
+    row->due_at = absl::UnixEpoch();
+    PutReport(*row);
+  }
+}
+
+void Tables::ReadTime() {
+  const auto kept = kept_->Of(kNoModel);
+  const auto found = kept.find(kTimeName);
+  if (found == kept.end()) return;
+  ByteReader reader(found->second);
+  time_.latest = FromMicros(reader.I64());
+  time_.ahead = absl::Microseconds(reader.I64());
+}
+
+void Tables::KeepTime(const MonotoneClock::State& time) {
+  if (time.latest < time_.latest + absl::Seconds(1) && time.ahead == time_.ahead) return;
+  time_ = time;
+  std::string bytes;
+  ByteWriter(bytes).I64(ToMicros(time.latest));
+  ByteWriter(bytes).I64(absl::ToInt64Microseconds(time.ahead));
+  kept_->Put(kNoModel, kTimeName, bytes);
 }
 
 Drawn Tables::DrawnState(DecisionNumber number) {

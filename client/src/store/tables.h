@@ -12,8 +12,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/src/base/monotone_clock.h"
 #include "client/src/base/secret_bytes.h"
 #include "client/src/store/anchor.h"
+#include "client/src/store/kept_rows.h"
 #include "client/src/store/ledger_rows.h"
 #include "client/src/store/sealer.h"
 #include "client/src/store/sqlite.h"
@@ -85,6 +87,11 @@ class Tables {
   Database& database() { return *database_; }
   LedgerRows& ledger() { return *ledger_; }
   StreamRows& streams() { return *streams_; }
+  KeptRows& kept() { return *kept_; }
+  // The device's time as it was kept last.
+  const MonotoneClock::State& time() const { return time_; }
+  // Keeps it, about once in a second.
+  void KeepTime(const MonotoneClock::State& time);
 
   const std::string& identity() const { return identity_; }
   // Starts the next run of the store, after every run up to `after`, and returns its number, [1,
@@ -126,6 +133,15 @@ class Tables {
   // sending is ready again. Returns how many.
   int Adopt(OwnerId owner, const std::vector<PolicyRow>& policies, const std::set<OwnerId>& live);
 
+  // Whether any decision of the store, whoever owns it, is not due yet.
+  bool IsAnyOpen(absl::Time now);
+  // The owner's decisions that were due at `time` or before and are not drawn.
+  std::vector<DecisionNumber> OpenSince(OwnerId owner, absl::Time time);
+  // What the owner was sending is ready again.
+  void ReadyAgain(OwnerId owner);
+  // Nobody knows any more when the owner's drawn reports were due: they count as old.
+  void TakeForOld(OwnerId owner);
+
   Drawn DrawnState(DecisionNumber number);
   void MarkDrawn(DecisionNumber number, absl::Time forget_at);
   // ForgetDrawn with the usual bounds, once in a while.
@@ -145,6 +161,7 @@ class Tables {
   absl::Status Migrate(std::string_view former_key);
   absl::Status MigrateReports(Sealer& former);
   void ReadStore();
+  void ReadTime();
   std::optional<ReportRow> ReadReport(const Statement& row);
 
   std::unique_ptr<Database> database_;
@@ -152,6 +169,8 @@ class Tables {
   std::unique_ptr<Statements> sql_;
   std::unique_ptr<LedgerRows> ledger_;
   std::unique_ptr<StreamRows> streams_;
+  std::unique_ptr<KeptRows> kept_;
+  MonotoneClock::State time_;
   std::string identity_;
   std::uint64_t position_ = 0;  // committed
   std::uint64_t run_ = 0;

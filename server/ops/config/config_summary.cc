@@ -1,5 +1,8 @@
 #include "server/ops/config/config_summary.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/bandits/policies/selection_rule.h"
@@ -10,6 +13,9 @@
 
 namespace bandana::server {
 namespace {
+
+// An application that is opened once a day.
+constexpr absl::Duration kStartsApart = absl::Hours(24);
 
 std::string RewardsText(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
@@ -29,6 +35,17 @@ std::string ReportingText(const PublicSpec& spec) {
   return "a report counts when it comes";
 }
 
+// What devices need that send at starts of the application alone (docs/sdk.md). Two lines, or none.
+std::vector<std::string> AtStartLines(const PublicSpec& spec) {
+  if (!spec.reward_window || !spec.made->drawn_on_device()) return {};
+  const absl::Duration needed = spec.reward_window->duration + kStartsApart;
+  return {
+      "Leave::kAtStart: the window must outlast what a reaction does to the process",
+      absl::StrCat("token_lifetime ", absl::FormatDuration(spec.token_lifetime),
+                   spec.token_lifetime < needed ? " is SHORT: " : " is enough: ",
+                   "the window and a day to the next start are ", absl::FormatDuration(needed))};
+}
+
 std::string ModelSummary(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
   std::string text = absl::StrCat("model ", out.name, "\n");
@@ -44,6 +61,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   line("rewards", RewardsText(spec));
   if (spec.policy != nullptr) line("policy", spec.policy->words());
   line("reporting", ReportingText(out));
+  for (const std::string& text : AtStartLines(out)) line("  leave", text);
   if (spec.half_life > absl::ZeroDuration()) {
     line("forgets",
          absl::StrCat("an event counts half after ", absl::FormatDuration(spec.half_life)));

@@ -1,0 +1,99 @@
+#include "client/src/delivery/starts.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+
+namespace bandana::device {
+
+void Starts::Begin(bool has_model) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_) return;
+    running_ = true;
+  }
+  services_.store->gate().Begin();
+  struct Look {
+    std::vector<DecisionNumber> overtaken;
+    bool may_send = false;
+  };
+  auto look = std::make_shared<Look>();
+  services_.store->Enqueue(
+      [this, look](Store::Transaction& transaction) {
+        const absl::Time now = services_.clock->Now();
+        look->overtaken = DropOvertaken(transaction.tables, now);
+        look->may_send = !transaction.tables.IsAnyOpen(now);
+        if (look->may_send) transaction.tables.ReadyAgain(options_.owner);
+        return absl::OkStatus();
+      },
+      [this, look, has_model](const absl::Status& status) {
+        if (!status.ok()) return End();
+        Settle(look->overtaken);
+        if (!look->may_send) return End();
+        if (has_model) return Deliver();
+        services_.model->AskAgain([this](bool answered) { answered ? Deliver() : End(); });
+      });
+}
+
+// One transaction can drop them all: there are no more than places in the queue.
+std::vector<DecisionNumber> Starts::DropOvertaken(Tables& tables, absl::Time now) const {
+  auto overtaken = tables.OpenSince(options_.owner, now - options_.token_lifetime);
+  for (const DecisionNumber number : overtaken) tables.DeleteReport(number);
+  if (!overtaken.empty()) tables.database().ScrubLog();
+  return overtaken;
+}
+
+void Starts::Settle(const std::vector<DecisionNumber>& overtaken) {
+  services_.counters->reports_overtaken += overtaken.size();
+  for (const DecisionNumber number : overtaken) {
+    services_.pending->Ended(number, Delivery::kExpired);
+  }
+}
+
+void Starts::Deliver() {
+  services_.outbox->NewStart();
+  services_.stream_outbox->NewStart();
+  services_.pending->Begin();
+  services_.fetch([this] { services_.pending->End(); });
+  services_.timer->Tick();
+  services_.pending->WhenIdle([this] { MakeDurable(); });
+}
+
+// Answers are noted lazily: this goes after all of them.
+void Starts::MakeDurable() {
+  services_.store->Enqueue([](Store::Transaction&) { return absl::OkStatus(); },
+                           [this](const absl::Status&) { End(); });
+}
+
+void Starts::End() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!running_) return;
+    running_ = false;
+    ended_.notify_all();
+  }
+  services_.store->gate().End();
+}
+
+void Starts::BeforeSelection(std::function<void()> select) {
+  services_.store->gate().Pass([this, select = std::move(select)] {
+    auto overtaken = std::make_shared<std::vector<DecisionNumber>>();
+    services_.store->Enqueue(
+        [this, overtaken](Store::Transaction& transaction) {
+          *overtaken = DropOvertaken(transaction.tables, services_.clock->Now());
+          return absl::OkStatus();
+        },
+        [this, overtaken, select](const absl::Status& status) {
+          if (status.ok()) Settle(*overtaken);
+          select();
+        });
+  });
+}
+
+bool Starts::WaitUntilEnd(absl::Duration timeout) {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24))),
+                         [this] { return !running_; });
+}
+
+}  // namespace bandana::device

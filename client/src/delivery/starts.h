@@ -1,0 +1,75 @@
+// Starts of the application, for ClientOptions::Leave::kAtStart: the only times at which reports
+// are drawn and sent and anything is fetched.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/src/base/counters.h"
+#include "client/src/delivery/model_watch.h"
+#include "client/src/delivery/outbox.h"
+#include "client/src/delivery/pending_reports.h"
+#include "client/src/delivery/stream_outbox.h"
+#include "client/src/delivery/window_timer.h"
+#include "client/src/store/store.h"
+#include "common/base/clock.h"
+
+namespace bandana::device {
+
+// A reaction may end the process, let it sleep or begin another one, and that may well happen while
+// its window is open. So a start at which any window of the store is open sends nothing, and no
+// window opens before all calls of a start have ended. Each delivery is tried once. What it did is
+// durable when it ends: another process would go on as this one does. Threads: safe.
+class Starts {
+ public:
+  struct Options {
+    OwnerId owner = 0;
+    absl::Duration token_lifetime;
+  };
+  // All outlive it.
+  struct Services {
+    std::shared_ptr<Store> store;
+    const Clock* clock = nullptr;
+    Counters* counters = nullptr;
+    PendingReports* pending = nullptr;
+    ModelWatch* model = nullptr;
+    Outbox* outbox = nullptr;
+    StreamOutbox* stream_outbox = nullptr;
+    WindowTimer* timer = nullptr;
+    // Fetches once what the clock would fetch, and calls back.
+    std::function<void(std::function<void()>)> fetch;
+  };
+  Starts(Options options, Services services) : options_(options), services_(std::move(services)) {}
+
+  // A start, unless one is under way. `has_model`: the server has just told of the model; else it
+  // is asked first.
+  void Begin(bool has_model);
+  // Runs `select` when no start of the store is under way, and what can never be reported has given
+  // its place up.
+  void BeforeSelection(std::function<void()> select);
+  // False: a start was still under way after the time.
+  bool WaitUntilEnd(absl::Duration timeout);
+  // The client closes: nobody waits for it any more.
+  void Abandon() { End(); }
+
+ private:
+  // What no start could send before the server takes it no longer.
+  std::vector<DecisionNumber> DropOvertaken(Tables& tables, absl::Time now) const;
+  void Settle(const std::vector<DecisionNumber>& overtaken);
+  void Deliver();
+  void MakeDurable();
+  void End();
+
+  const Options options_;
+  const Services services_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool running_ = false;
+};
+
+}  // namespace bandana::device
