@@ -110,7 +110,7 @@ absl::Status Model::Start() {
 
 absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::optional<CellKey> key, path_->MakeCellKey());
-  cells_ = std::make_unique<CellCodec>(instance_, key, SystemBits());
+  cells_ = std::make_unique<CellCodec>(instance_, key, SystemBits(), options_.kind_read);
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
   numbers_ =
       std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <array>
+#include <atomic>
 #include <filesystem>
+#include <memory>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
@@ -449,6 +453,29 @@ TEST(CellCodecTest, WhatIsSealedOpensForItsDecisionAlone) {
     EXPECT_FALSE(CellCodec({}, CellKey{}, SystemBits()).Decode(id, content).ok());
     EXPECT_FALSE(CellCodec({}, std::nullopt, SystemBits()).Decode(id, content).ok());
   }
+}
+
+// No key seals more often than AES-GCM allows: each sealing draws one of 2^24.
+TEST(CellCodecTest, KeysAreDerivedOnceAllServersReadSuchCells) {
+  CellKey key{};
+  key.fill(std::byte{1});
+  const EntryId id = {std::byte{7}};
+  const WindowValue value{.reported = true, .reward = -0.75};
+  const auto read = std::make_shared<std::atomic<int>>(CellCodec::kDerivedRead - 1);
+  const CellCodec codec({}, key, SystemBits(), read);
+  const CellContent former = *codec.Encode(id, value);
+  EXPECT_EQ(former[0], std::byte{2});
+  read->store(CellCodec::kDerivedRead);
+  std::set<std::array<std::byte, 3>> choices;
+  for (int i = 0; i < 100; ++i) {
+    const CellContent content = *codec.Encode(id, value);
+    EXPECT_EQ(content[0], std::byte{3});
+    choices.insert({content[1], content[2], content[3]});
+    EXPECT_THAT(codec.Decode(id, content), IsOkAndHolds(value));
+  }
+  EXPECT_GT(choices.size(), 95u);  // 100 of 2^24: two are equal with probability 3e-4
+  EXPECT_THAT(codec.Decode(id, former), IsOkAndHolds(value));
+  EXPECT_THAT(CellCodec({}, key, SystemBits()).Decode(id, former), IsOkAndHolds(value));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/base/bytes.h"
 #include "common/base/sha256.h"
@@ -16,7 +17,8 @@ namespace bandana {
 namespace {
 
 constexpr std::uint8_t kPlain = 1;
-constexpr std::uint8_t kSealed = 2;
+constexpr std::uint8_t kSealed = 2;   // under the model's key
+constexpr std::uint8_t kDerived = 3;  // under a derived one, whose number comes first
 constexpr std::size_t kPlainBytes = 16;
 constexpr std::size_t kSealedBytes = kAeadNonceBytes + kPlainBytes + kAeadTagBytes;
 static_assert(1 + kSealedBytes <= kCellBytes);
@@ -49,9 +51,19 @@ absl::StatusOr<WindowValue> ValueOf(const Plain& plain) {
 
 }  // namespace
 
-CellCodec::CellCodec(const InstanceId& instance, const std::optional<CellKey>& key, BitSource& bits)
-    : instance_(instance), bits_(bits) {
+CellCodec::CellCodec(const InstanceId& instance, const std::optional<CellKey>& key, BitSource& bits,
+                     std::shared_ptr<const std::atomic<int>> kind_read)
+    : instance_(instance), secret_(key), bits_(bits), kind_read_(std::move(kind_read)) {
+  static_assert(1 + kChoiceBytes + kSealedBytes == kCellBytes);
   if (key) key_.emplace(*key);
+}
+
+bool CellCodec::DerivesKeys() const {
+  return kind_read_ == nullptr || kind_read_->load(std::memory_order_relaxed) >= kDerivedRead;
+}
+
+std::optional<AeadKey> CellCodec::KeyOf(std::span<const std::byte, kChoiceBytes> choice) const {
+  return AeadKey::Derive(*secret_, std::string("cell key ").append(AsChars(choice)));
 }
 
 std::string CellCodec::Associated(const EntryId& decision) const {
@@ -68,16 +80,23 @@ absl::StatusOr<CellContent> CellCodec::Encode(const EntryId& decision,
     std::copy(plain.begin(), plain.end(), used.begin());
     return content;
   }
-  content[0] = std::byte{kSealed};
-  const auto nonce = used.first<kAeadNonceBytes>();
-  const auto body = used.subspan<kAeadNonceBytes, kPlainBytes>();
-  const absl::Status drawn = bits_.Fill(nonce);
+  const bool derives = DerivesKeys();
+  content[0] = std::byte{derives ? kDerived : kSealed};
+  const auto choice = used.first<kChoiceBytes>();
+  const std::span<std::byte> sealed = used.subspan(derives ? kChoiceBytes : 0);
+  const auto nonce = sealed.first<kAeadNonceBytes>();
+  const auto body = sealed.subspan<kAeadNonceBytes, kPlainBytes>();
+  absl::Status drawn = bits_.Fill(nonce);
+  if (drawn.ok() && derives) drawn = bits_.Fill(choice);
   std::copy(plain.begin(), plain.end(), body.begin());
   OPENSSL_cleanse(plain.data(), plain.size());
-  std::optional<AeadSealer> sealer = AeadSealer::Create(*key_);
+  const std::optional<AeadKey> own = derives ? KeyOf(choice) : std::nullopt;
+  const AeadKey* const key = derives ? (own ? &*own : nullptr) : &*key_;
+  std::optional<AeadSealer> sealer;
+  if (key != nullptr) sealer = AeadSealer::Create(*key);
   if (drawn.ok() && sealer &&
       sealer->Seal(nonce, Associated(decision), body,
-                   used.subspan<kAeadNonceBytes + kPlainBytes, kAeadTagBytes>())) {
+                   sealed.subspan<kAeadNonceBytes + kPlainBytes, kAeadTagBytes>())) {
     return content;
   }
   OPENSSL_cleanse(content.data(), content.size());
@@ -86,11 +105,14 @@ absl::StatusOr<CellContent> CellCodec::Encode(const EntryId& decision,
 
 absl::StatusOr<WindowValue> CellCodec::Decode(const EntryId& decision,
                                               const CellContent& content) const {
+  const bool derived = key_ && content[0] == std::byte{kDerived};
+  const std::size_t before = derived ? kChoiceBytes : 0;
   const std::span<const std::byte> used =
-      std::span(content).subspan(1, key_ ? kSealedBytes : kPlainBytes);
-  const bool rest_is_zero = std::all_of(content.begin() + 1 + used.size(), content.end(),
+      std::span(content).subspan(1 + before, key_ ? kSealedBytes : kPlainBytes);
+  const bool rest_is_zero = std::all_of(content.begin() + 1 + before + used.size(), content.end(),
                                         [](std::byte b) { return b == std::byte{0}; });
-  if (content[0] != std::byte{key_ ? kSealed : kPlain} || !rest_is_zero) return Damaged();
+  const bool kind_fits = derived || content[0] == std::byte{key_ ? kSealed : kPlain};
+  if (!kind_fits || !rest_is_zero) return Damaged();
   Plain plain{};
   if (!key_) {
     std::copy(used.begin(), used.end(), plain.begin());
@@ -98,7 +120,10 @@ absl::StatusOr<WindowValue> CellCodec::Decode(const EntryId& decision,
   }
   const auto body = used.subspan<kAeadNonceBytes, kPlainBytes>();
   std::copy(body.begin(), body.end(), plain.begin());
-  std::optional<AeadOpener> opener = AeadOpener::Create(*key_);
+  const std::optional<AeadKey> own =
+      derived ? KeyOf(std::span(content).subspan<1, kChoiceBytes>()) : std::nullopt;
+  if (derived && !own) return Damaged();
+  std::optional<AeadOpener> opener = AeadOpener::Create(derived ? *own : *key_);
   if (!opener || !opener->Open(used.first<kAeadNonceBytes>(), Associated(decision), plain,
                                used.last<kAeadTagBytes>())) {
     return Damaged();
