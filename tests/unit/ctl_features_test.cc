@@ -75,6 +75,61 @@ TEST(CtlFeaturesTest, ProposesASchemaThatParses) {
   EXPECT_THAT(*text, HasSubstr("In a private model bounds and values must be declared"));
 }
 
+// Whatever the examples are, the check of configurations takes what is proposed.
+TEST(CtlFeaturesTest, ProposesNothingThatIsRefused) {
+  const std::string odd[] = {
+      R"({"arm": {"made": 1760000000}}
+{"arm": {"made": 1760000060}})",
+      R"({"arm": {"x": 1e200, "y": 1}}
+{"arm": {"x": -1e200, "y": 2}})",
+      R"({"arm": {"x": 5, "t": "a", "v": [1e9, 2e9]}}
+{"arm": {"x": 5, "t": "a", "v": [1e9, 2e9]}})",
+      R"({"arm": {"x": 1e-320}}
+{"arm": {"x": 3e-320}})",
+      R"({"context": {"same": 1}, "arm": {"same": 2}}
+{"context": {"same": 2}, "arm": {"same": 3}})",
+      R"({"arm": {"Price": 1, "a b\n": 2, "": 3}}
+{"arm": {"Price": 2, "a b\n": 3, "": 4}})",
+      R"({"arm": {"t": ""}}
+{"arm": {"t": "a\nb"}}
+{"arm": {"t": "c\"d"}})",
+      R"({"arm": {"t": ")" + std::string(200, 'x') + R"("}}
+{"arm": {"t": "b"}})",
+      R"({"arm": {"a": "x y z u v", "b": "x y z u v", "c": "x y z u v", "d": "x y z u v", "e": "x y z u v"}})"};
+  for (const std::string& lines : odd) {
+    const auto text = FitFeatures(lines);
+    ASSERT_THAT(text, IsOk()) << lines;
+    v1::ModelConfig config;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(*text, &config)) << *text;
+    EXPECT_THAT(testing::SchemaMistakes(config.features()), ::testing::IsEmpty()) << *text;
+  }
+}
+
+TEST(CtlFeaturesTest, BoundsHoldTheValuesOfFewExamples) {
+  std::string lines;
+  for (int i = 0; i <= 10; ++i) {
+    lines += "{\"arm\": {\"made\": " + std::to_string(1760000000 + i) + "}}\n";
+  }
+  EXPECT_THAT(FitFeatures(lines),
+              IsOkAndHolds(HasSubstr("numeric { low: 1760000000 high: 1760000010 }")));
+}
+
+// One mistake among many would flatten all else, and none is cut twice.
+TEST(CtlFeaturesTest, BoundsLeaveOutAHalfPercentOfMany) {
+  std::string lines;
+  for (int i = 1; i <= 400; ++i) lines += "{\"arm\": {\"x\": " + std::to_string(i) + "}}\n";
+  EXPECT_THAT(FitFeatures(lines),
+              IsOkAndHolds(HasSubstr("numeric { low: 3 high: 398 log: true }")));
+}
+
+TEST(CtlFeaturesTest, ReadsAMarkAndRefusesOtherEncodings) {
+  EXPECT_THAT(FitFeatures("\xEF\xBB\xBF{\"arm\": {\"a\": 1}}\n{\"arm\": {\"a\": 2}}"), IsOk());
+  EXPECT_THAT(FitFeatures("{}\n{\"arm\": {\"a\": \"caf\xE9\"}}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "line 2, byte 19: the byte 0xe9"));
+  EXPECT_THAT(ExplainFeatures(*MakeSchema(kShopSchema), "\xEF\xBB\xBF{}"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "arms: must be a list"));
+}
+
 TEST(CtlArmsTest, JsonLinesHaveNamesAndNamedFeatures) {
   const testing::TempDir folder;
   const std::string path = folder.File("arms.jsonl");
@@ -90,6 +145,23 @@ TEST(CtlArmsTest, JsonLinesHaveNamesAndNamedFeatures) {
   EXPECT_EQ((*arms)[0].named_features().fields().at("price").number_value(), 2);
   ASSERT_THAT(WriteFileDurably(path, "{\"id\": 7}\n{\"id\": -7}\n", 0644), IsOk());
   EXPECT_THAT(ReadArms(path, 0), StatusIs(absl::StatusCode::kInvalidArgument, "line 2: "));
+}
+
+TEST(CtlTextTest, StringsOfUsersAreOneLineAndTouchNoTerminal) {
+  v1::User user;
+  user.set_id(std::string("a\0b\n\x1B[2J", 8));
+  EXPECT_EQ(UserLine(user), "a\\x00b\\n\\x1b[2J\n");
+  v1::Arm arm;
+  arm.set_id(7);
+  arm.add_tags(std::string("x\0\ny", 4));
+  EXPECT_EQ(ArmLine(arm), "7\tx\\x00\\ny\t\n");
+}
+
+TEST(CtlTextTest, NumbersAreAsShortAsTheyCanBe) {
+  v1::GetModelResponse model;
+  model.set_epsilon(0.1);
+  EXPECT_THAT(ToText(model), HasSubstr("epsilon: 0.1\n"));
+  EXPECT_THAT(ToText(model), ::testing::Not(HasSubstr("_UNSPECIFIED")));
 }
 
 // What `arms list` prints, `arms put` reads.

@@ -48,7 +48,7 @@ TEST(ToJson, WritesBytesEnumsDurationsAndWhatIsNotFinite) {
   const std::string json = ToJson(model);
   for (const char* part :
        {R"("model": "a\"b\\\u000a")", R"("mode": "LOCAL_REWARD")", R"("epsilon": null)",
-        R"("delta": 0.10000000000000001)", R"("policy_hash": "00ff")",
+        R"("delta": 0.1)", R"("policy_hash": "00ff")",
         R"("token_lifetime_seconds": 1.5)", R"("research": false)"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
   }

@@ -145,9 +145,28 @@ class GrpcAdminClient final : public AdminClient {
                         const std::function<void(const v1::Arm&)>& each) override {
     grpc::ClientContext context;
     Prepare(context);
-    const auto reader = stub_->ListArms(&context, Of<v1::ListArmsRequest>(model));
-    for (v1::Arm arm; reader->Read(&arm);) each(arm);
-    return FromGrpc(reader->Finish());
+    // Read as bytes: a reader of messages takes one that it cannot parse for the end.
+    const grpc::internal::RpcMethod method("/bandana.v1.Admin/ListArms",
+                                           grpc::internal::RpcMethod::SERVER_STREAMING,
+                                           connection_.channel());
+    const std::unique_ptr<grpc::ClientReader<grpc::ByteBuffer>> reader(
+        grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
+            connection_.channel().get(), method, &context, Of<v1::ListArmsRequest>(model)));
+    absl::Status read;
+    std::uint64_t count = 0;
+    for (grpc::ByteBuffer bytes; read.ok() && reader->Read(&bytes); ++count) {
+      v1::Arm arm;
+      if (grpc::SerializationTraits<v1::Arm>::Deserialize(&bytes, &arm).ok()) {
+        each(arm);
+        continue;
+      }
+      read = DataLoss("arm ", count + 1,
+                      " of the answer cannot be read: it holds text that is no "
+                      "UTF-8, or is of another version");
+      context.TryCancel();
+    }
+    const grpc::Status ended = reader->Finish();
+    return read.ok() ? FromGrpc(ended) : read;
   }
 
   absl::StatusOr<std::optional<v1::ExportHeader>> Export(const std::string& model,

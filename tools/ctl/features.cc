@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/features/encoder.h"
 
 namespace bandana {
@@ -39,6 +40,7 @@ std::string EntriesText(const FeatureSchema& schema, std::span<const double> x) 
 
 absl::StatusOr<std::string> ExplainFeatures(const FeatureSchema& schema, std::string_view json) {
   Struct example;
+  BANDANA_ASSIGN_OR_RETURN(json, PlainText(json));
   const auto parsed = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(json.data(), json.size()), &example);
   if (!parsed.ok()) return InvalidArgument("not a JSON object: ", parsed.ToString());

@@ -1,4 +1,5 @@
 // Proposes a schema of named features for public examples.
+#include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -10,11 +11,14 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/features/fields.h"
+#include "common/features/schema.h"
 #include "common/features/value_log.h"
 #include "tools/ctl/features.h"
+#include "tools/ctl/json.h"
 
 namespace bandana {
 namespace {
@@ -25,8 +29,11 @@ using google::protobuf::Value;
 // More texts than this are hashed.
 constexpr std::size_t kListedMax = 32;
 constexpr int kHashBits = 6;
-// Bounds leave out so much at each end: one typing mistake would flatten all else.
+// Bounds leave out this share of the values at each end, rounded down: one typing mistake among
+// many would flatten all else.
 constexpr double kTail = 0.005;
+// No bound may be beyond it (NumericField).
+constexpr double kBoundAbsMax = 1e15;
 // Numbers whose largest is so many times the least are taken by their logarithm.
 constexpr double kLogRatio = 100;
 constexpr double kWordsOfText = 3;
@@ -85,6 +92,10 @@ void Take(const Value& value, Seen& seen) {
       ++seen.flags;
       break;
     case Value::kStringValue:
+      if (value.string_value().empty()) {
+        --seen.values;  // as good as none
+        break;
+      }
       ++seen.texts[value.string_value()];
       seen.words += static_cast<int>(
           std::count(value.string_value().begin(), value.string_value().end(), ' ') + 1);
@@ -100,13 +111,23 @@ void Take(const Value& value, Seen& seen) {
   }
 }
 
+// In the text format, where an escape may stand for any byte.
+std::string Quoted(std::string_view text) { return OneLine(QuotedText(text)); }
+
+// Whether a list of values may name it.
+bool Listable(std::string_view text) {
+  return text.size() <= kFeatureValueBytesMax && std::none_of(text.begin(), text.end(), IsControl);
+}
+
 std::string Vocabulary(const Seen& seen) {
-  if (seen.texts.size() > kListedMax) {
+  const bool listable = std::all_of(seen.texts.begin(), seen.texts.end(),
+                                    [](const auto& text) { return Listable(text.first); });
+  if (seen.texts.size() > kListedMax || !listable) {
     return absl::StrFormat("hash_bits: %d }  # %d different ones", kHashBits, seen.texts.size());
   }
   std::string text;
   for (const auto& [value, times] : seen.texts) {
-    absl::StrAppend(&text, text.empty() ? "" : " ", "values: ", QuotedText(value));
+    absl::StrAppend(&text, text.empty() ? "" : " ", "values: ", Quoted(value));
   }
   return text + " }";
 }
@@ -124,19 +145,20 @@ std::optional<double> PeriodOf(const std::string& name, double low, double high)
 }
 
 std::string Numeric(const std::string& name, std::vector<double> numbers) {
+  std::erase_if(numbers, [](double number) { return !(std::abs(number) <= kBoundAbsMax); });
+  if (numbers.empty()) return "";
   std::sort(numbers.begin(), numbers.end());
   if (const auto period = PeriodOf(name, numbers.front(), numbers.back())) {
     return absl::StrFormat("cyclic { period: %g }", *period);
   }
-  const auto at = [&](double share) {
-    return numbers[static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1))];
-  };
-  const double low = at(kTail);
-  const double high = at(1 - kTail);
+  const auto cut = static_cast<std::size_t>(kTail * static_cast<double>(numbers.size()));
+  const double low = numbers[cut];
+  const double high = numbers[numbers.size() - 1 - cut];
   if (!(low < high)) return "";
   const bool log = low > 0 && high / low >= kLogRatio;
-  return absl::StrFormat("numeric { low: %g high: %g%s }  # from %g to %g in the examples", low,
-                         high, log ? " log: true" : "", numbers.front(), numbers.back());
+  return absl::StrCat("numeric { low: ", JsonNumber(low), " high: ", JsonNumber(high),
+                      log ? " log: true" : "", " }  # from ", JsonNumber(numbers.front()), " to ",
+                      JsonNumber(numbers.back()), " in the examples");
 }
 
 // "" where nothing fits.
@@ -149,8 +171,8 @@ std::string Kind(const std::string& name, const Seen& seen) {
   if (!seen.numbers.empty()) return Numeric(name, seen.numbers);
   if (!seen.norms.empty()) {
     const double l2_max = *std::max_element(seen.norms.begin(), seen.norms.end());
-    return absl::StrFormat("vector { dimension: %d l2_max: %g }", seen.length,
-                           l2_max > 0 ? l2_max : 1);
+    return absl::StrCat("vector { dimension: ", seen.length,
+                        " l2_max: ", JsonNumber(l2_max > 0 ? l2_max : 1), " }");
   }
   if (seen.lists > 0) return "set { " + Vocabulary(seen);
   if (seen.words > kWordsOfText * seen.values) {
@@ -173,18 +195,37 @@ absl::Status TakePart(const Struct& example, const std::string& part, Fields& fi
   return absl::OkStatus();
 }
 
-void Write(const std::string& part, const Fields& fields, std::string& text) {
+// Why the schema would be refused; "": it would not.
+std::string Mistake(const v1::FeatureSchema& schema) {
+  std::string first;
+  FeatureSchema::Make(schema, 1, kDimensionMax, [&](std::string_view, std::string message) {
+    if (first.empty()) first = std::move(message);
+  });
+  return first;
+}
+
+// A line for each field. One that `schema` would be refused with is left out; it gets the others.
+void Write(const std::string& part, const Fields& fields, v1::FeatureSchema& schema,
+           std::string& text) {
   for (const auto& [name, seen] : fields) {
     const std::string kind = Kind(name, seen);
-    if (kind.empty()) {
-      absl::StrAppend(&text, "  # ", part, " ", QuotedText(name),
-                      ": values of one kind that differ were not found, left out\n");
-      continue;
-    }
     // The comment, where there is one, comes after the closing brace.
     const std::size_t comment = kind.find("  #");
-    absl::StrAppend(&text, "  ", part, " { name: ", QuotedText(name), " ", kind.substr(0, comment),
-                    " }", comment == std::string::npos ? "" : kind.substr(comment), "\n");
+    const std::string field = absl::StrCat(part, " { name: ", Quoted(name), " ",
+                                           absl::string_view(kind).substr(0, comment), " }");
+    v1::FeatureSchema with = schema;
+    google::protobuf::TextFormat::Parser parser;
+    std::string why = "values of one kind that differ were not found";
+    if (!kind.empty()) {
+      why = parser.MergeFromString(field, &with) ? Mistake(with) : "cannot be written";
+    }
+    if (!why.empty()) {
+      absl::StrAppend(&text, "  # ", part, " ", Quoted(name), ": ", OneLine(why), ", left out\n");
+      continue;
+    }
+    schema = std::move(with);
+    absl::StrAppend(&text, "  ", field, comment == std::string::npos ? "" : kind.substr(comment),
+                    "\n");
   }
 }
 
@@ -193,11 +234,10 @@ void Write(const std::string& part, const Fields& fields, std::string& text) {
 absl::StatusOr<std::string> FitFeatures(std::string_view jsonl) {
   Fields context;
   Fields arm;
-  int line = 0;
   int examples = 0;
-  for (const absl::string_view text : absl::StrSplit(ToAbsl(jsonl), '\n')) {
-    ++line;
-    if (text.find_first_not_of(" \t\r") == absl::string_view::npos) continue;
+  BANDANA_ASSIGN_OR_RETURN(TextLines lines, TextLines::Of(jsonl));
+  for (std::string_view text; lines.Next(text);) {
+    if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
     Struct example;
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(text.data(), text.size()), &example);
@@ -205,15 +245,17 @@ absl::StatusOr<std::string> FitFeatures(std::string_view jsonl) {
     if (!parsed.ok()) taken = InvalidArgument("not a JSON object: ", parsed.ToString());
     if (taken.ok()) taken = TakePart(example, "context", context);
     if (taken.ok()) taken = TakePart(example, "arm", arm);
-    if (!taken.ok()) return Annotate(taken, absl::StrCat("line ", line));
+    if (!taken.ok()) return Annotate(taken, absl::StrCat("line ", lines.number()));
     ++examples;
   }
   if (context.empty() && arm.empty()) {
     return InvalidArgument(examples, " examples, none with values in `context` or `arm`");
   }
   std::string text = absl::StrCat(kHead, "# ", examples, " examples.\nfeatures {\n  bias: true\n");
-  Write("context", context, text);
-  Write("arm", arm, text);
+  v1::FeatureSchema schema;
+  schema.set_bias(true);
+  Write("context", context, schema, text);
+  Write("arm", arm, schema, text);
   absl::StrAppend(&text,
                   "  # What a context changes about an arm is a cross of the two:\n"
                   "  # crosses { a: \"CONTEXT FIELD\" b: \"ARM FIELD\" }\n}\n");

@@ -1,11 +1,13 @@
 #include "tools/ctl/json.h"
 
+#include <charconv>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 
@@ -23,7 +25,7 @@ std::string Quoted(std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (IsControl(c)) {
       absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned>(c));
     } else {
       out += c;
@@ -32,8 +34,16 @@ std::string Quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string Number(double value) {
-  return std::isfinite(value) ? absl::StrFormat("%.17g", value) : "null";
+// The shortest text that is read as this very number.
+template <typename Float>
+std::string Number(Float value) {
+  if (!std::isfinite(value)) return "null";
+  char buffer[32];
+  const bool whole = value == std::trunc(value) && std::abs(value) < Float(1e15);
+  const auto end =
+      whole ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed)
+            : std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, end.ptr};
 }
 
 std::string Object(const Message& message, int indent);
@@ -145,6 +155,8 @@ std::string Object(const Message& message, int indent) {
 }  // namespace
 
 std::string ToJson(const Message& message) { return Object(message, 0) + "\n"; }
+
+std::string JsonNumber(double value) { return Number(value); }
 
 std::string JsonText(std::string_view text) { return Quoted(text); }
 

@@ -15,6 +15,8 @@ namespace bandana {
 // finite are null.
 std::string ToJson(const google::protobuf::Message& message);
 
+// The shortest text that is read as this very number; `null` where it is not finite.
+std::string JsonNumber(double value);
 // A string in quotes.
 std::string JsonText(std::string_view text);
 

@@ -77,7 +77,8 @@ int Fail(const absl::Status& status) {
 // The answer goes to stdout, or also to the file of --json.
 absl::Status Show(const CommandOutput& output) {
   const std::string json = absl::GetFlag(FLAGS_json);
-  std::fputs((json == "-" ? output.json : output.text).c_str(), stdout);
+  const std::string& shown = json == "-" ? output.json : output.text;
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   if (json.empty() || json == "-") return absl::OkStatus();
   return WriteFileDurably(json, output.json, 0644);
 }

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/design/model_spec.h"
 #include "common/wire/arms_tsv.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -35,13 +35,12 @@ class Collector final : public google::protobuf::io::ErrorCollector {
 // An Arm in JSON per line.
 absl::StatusOr<std::vector<v1::Arm>> ParseArmLines(std::string_view text) {
   std::vector<v1::Arm> arms;
-  int number = 0;
-  for (const absl::string_view line : absl::StrSplit(ToAbsl(text), '\n')) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == absl::string_view::npos) continue;
+  BANDANA_ASSIGN_OR_RETURN(TextLines lines, TextLines::Of(text));
+  for (std::string_view line; lines.Next(line);) {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(line.data(), line.size()), &arms.emplace_back());
-    if (!parsed.ok()) return InvalidArgument("line ", number, ": ", parsed.ToString());
+    if (!parsed.ok()) return InvalidArgument("line ", lines.number(), ": ", parsed.ToString());
   }
   return arms;
 }
@@ -54,7 +53,9 @@ absl::StatusOr<v1::ModelConfig> ReadModelChange(const std::string& path) {
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   v1::ModelConfig config;
-  if (!parser.ParseFromString(text, &config)) return InvalidArgument(collector.text);
+  const absl::StatusOr<std::string_view> plain = PlainText(text);
+  if (!plain.ok()) return Annotate(plain.status(), path);
+  if (!parser.ParseFromString(std::string(*plain), &config)) return InvalidArgument(collector.text);
   return config;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/text.h"
 #include "tools/ctl/json.h"
 
 namespace bandana {
@@ -52,17 +53,18 @@ std::string ArmLine(const v1::Arm& arm) {
                                  ? "-"
                                  : absl::StrJoin(groups, ",", absl::PairFormatter("="));
   return absl::StrCat(
-      arm.id(), "\t", arm.tags().empty() ? "-" : absl::StrJoin(arm.tags(), ","), "\t",
+      arm.id(), "\t", arm.tags().empty() ? "-" : OneLine(absl::StrJoin(arm.tags(), ",")), "\t",
       absl::StrJoin(arm.features(), " ",
                     [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
-      fourth.empty() ? "" : "\t", fourth, arm.name().empty() ? "" : "\t", arm.name(), "\n");
+      fourth.empty() ? "" : "\t", OneLine(fourth), arm.name().empty() ? "" : "\t",
+      OneLine(arm.name()), "\n");
 }
 
 std::string UserLine(const v1::User& user) {
   const std::map<std::string, std::string> groups(user.groups().begin(), user.groups().end());
-  return absl::StrCat(user.id(), user.has_node() ? absl::StrCat("\t", user.node()) : "",
+  return absl::StrCat(OneLine(user.id()), user.has_node() ? absl::StrCat("\t", user.node()) : "",
                       groups.empty() ? "" : "\t",
-                      absl::StrJoin(groups, ",", absl::PairFormatter("=")), "\n");
+                      OneLine(absl::StrJoin(groups, ",", absl::PairFormatter("="))), "\n");
 }
 
 // JSON without what only programs need: quotes, commas, braces.
@@ -71,6 +73,7 @@ std::string ToText(const google::protobuf::Message& message) {
   for (const auto line : absl::StrSplit(ToJson(message), '\n')) {
     std::string plain = absl::StrReplaceAll(line, {{"\"", ""}, {",", ""}, {"{", ""}, {"}", ""}});
     absl::StripTrailingAsciiWhitespace(&plain);
+    if (plain.ends_with("_UNSPECIFIED")) continue;  // says nothing
     if (!plain.empty()) absl::StrAppend(&text, absl::ClippedSubstr(plain, 2), "\n");
   }
   return text;
