@@ -114,6 +114,10 @@ class Registry final : public ModelRegistry {
   std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> aliases) override;
 
  private:
+  // Folders that are no models: half-made ones, and those in which a model is tried out. What a
+  // crash leaves of them goes at the next start.
+  static constexpr std::string_view kNewPrefix = ".new-";
+
   struct Entry {
     std::shared_ptr<HostedModel> model;  // null: absent
     bool configured = false;
@@ -241,6 +245,9 @@ class Registry final : public ModelRegistry {
   absl::Status Replace(const std::string& name, absl::StatusOr<std::shared_ptr<HostedModel>> model);
   absl::Status TakeIn(const std::string& name);
   absl::Status LetGo(const std::string& name);
+  // Opens a model of `spec` in a folder of its own, and nothing else. Errors: those that no folder
+  // could help with, and UNAVAILABLE.
+  absl::Status TryOpen(ModelSpec spec);
   // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
   absl::Status Reopen(const std::string& name, ModelSpec spec);
   // Waits until nobody uses a model that is not found any more.

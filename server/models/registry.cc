@@ -24,6 +24,7 @@
 #include "common/design/event_rule.h"
 #include "common/design/identity.h"
 #include "common/design/mode.h"
+#include "common/random/bit_source.h"
 #include "server/models/catalogue/arm_store.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
@@ -39,8 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders that are not models: half-made ones, and deleted ones that are not empty yet.
-constexpr std::string_view kNewPrefix = ".new-";
+// Folders of models that were deleted and are not empty yet.
 constexpr std::string_view kDeletedPrefix = ".deleted-";
 // Calls in flight keep a deleted model alive; they take milliseconds.
 constexpr auto kReleaseTime = std::chrono::seconds(10);
@@ -255,7 +255,11 @@ absl::Status Registry::AddConfiguredJob(ModelSpec spec, Jobs& jobs) {
     BANDANA_RETURN_IF_ERROR(
         Annotate(entry->model->CheckUpdate(spec), absl::StrCat("model ", name)));
     BANDANA_RETURN_IF_ERROR(MayBecome(name, entry->model->spec().public_spec, spec.public_spec));
-    jobs.emplace_back(name, [this, name, spec = std::move(spec)] { return Reopen(name, spec); });
+    jobs.emplace_back(name, [this, name, spec = std::move(spec)] {
+      const absl::Status tried = TryOpen(spec);
+      if (tried.ok()) return Reopen(name, spec);
+      return Annotate(tried, absl::StrCat("model ", name, ", which is served as before"));
+    });
     return absl::OkStatus();
   }
   Set(name, {.configured = true,
@@ -367,6 +371,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Update(ModelSpec spec) {
   if (model == nullptr) return AbsenceOf(*this, name);
   BANDANA_RETURN_IF_ERROR(model->CheckUpdate(spec));
   BANDANA_RETURN_IF_ERROR(MayBecome(name, model->spec().public_spec, spec.public_spec));
+  BANDANA_RETURN_IF_ERROR(TryOpen(spec));
   BANDANA_RETURN_IF_ERROR(Reopen(name, std::move(spec)));
   return Find(name);
 }
@@ -443,8 +448,11 @@ absl::Status Registry::CheckImport(std::string_view name, const v1::ExportHeader
   const absl::StatusOr<ModelSpec> spec = ParseStoredConfig(config);
   BANDANA_RETURN_IF_ERROR(Annotate(spec.status(), "config"));
   BANDANA_RETURN_IF_ERROR(CheckHeaderFits(header, *spec, token_lifetime_max_));
-  std::lock_guard lock(mutex_);
-  return CheckKey(*spec);
+  {
+    std::lock_guard lock(mutex_);
+    BANDANA_RETURN_IF_ERROR(CheckKey(*spec));
+  }
+  return TryOpen(*spec);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::Import(std::string_view name,

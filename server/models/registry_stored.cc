@@ -7,7 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/base/temp_folder.h"
 #include "common/design/identity.h"
+#include "common/random/bit_source.h"
+#include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
@@ -118,6 +121,18 @@ absl::StatusOr<std::uint64_t> Registry::OpenEpoch(std::string_view name) {
   BANDANA_ASSIGN_OR_RETURN(model, Add(*entry->spec, entry->configured, As::kAcceptLost));
   Warn(std::string(name), "is served again, in a new epoch: every user was charged once more");
   return model->epoch();
+}
+
+absl::Status Registry::TryOpen(ModelSpec spec) {
+  BANDANA_ASSIGN_OR_RETURN(const TempFolder folder,
+                           TempFolder::Make(Folder(std::string(kNewPrefix) + "try-")));
+  HostedModelOptions options;
+  options.stepped = true;
+  options.free_bytes = free_bytes_;
+  // Nothing that this noise is part of is kept: any key does.
+  BANDANA_ASSIGN_OR_RETURN(options.noise_key, NewNoiseKey(SystemBits()));
+  const std::string inside = folder.path() + "/" + spec.public_spec.name;
+  return HostedModel::Open(std::move(spec), inside, clock_, options).status();
 }
 
 absl::Status Registry::FillNew(const std::string& folder, const ModelSpec& spec) {

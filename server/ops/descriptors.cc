@@ -1,11 +1,11 @@
 #include "server/ops/descriptors.h"
 
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 
 #include "common/base/status.h"
-#include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
 
@@ -30,6 +30,20 @@ absl::StatusOr<int> ConnectionsThatFit(int wanted, int models, std::uint64_t lim
         ": raise the limit (ulimit -n, LimitNOFILE) or lower limits.models_max");
   }
   return static_cast<int>(std::min<std::int64_t>(wanted, room));
+}
+
+absl::Status FitIntoDescriptors(int listeners, int models, ConnectionLimits& limits) {
+  const int wanted = listeners * limits.connections_max;
+  const std::uint64_t descriptors = RaiseDescriptorLimit(
+      kDescriptorsReserved + std::uint64_t{kDescriptorsPerModel} * models + wanted);
+  BANDANA_ASSIGN_OR_RETURN(const int fit, ConnectionsThatFit(wanted, models, descriptors));
+  if (fit == wanted) return absl::OkStatus();
+  spdlog::warn(
+      "connections_max is {} instead of {}: this process may have {} file descriptors (ulimit "
+      "-n, LimitNOFILE)",
+      fit / listeners, limits.connections_max, descriptors);
+  limits.connections_max = fit / listeners;
+  return absl::OkStatus();
 }
 
 }  // namespace bandana::server

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "server/service/connections/connection_limits.h"
 
 namespace bandana::server {
 
@@ -18,5 +19,9 @@ std::uint64_t RaiseDescriptorLimit(std::uint64_t needed);
 // How many of `wanted` connections fit beside `models` models into `limit` descriptors: at most
 // `wanted`. Errors: FAILED_PRECONDITION fewer than kConnectionsMaxMin.
 absl::StatusOr<int> ConnectionsThatFit(int wanted, int models, std::uint64_t limit);
+
+// Both, for so many listeners: lowers connections_max where not all fit, and says so in the log.
+// Errors: as ConnectionsThatFit.
+absl::Status FitIntoDescriptors(int listeners, int models, ConnectionLimits& limits);
 
 }  // namespace bandana::server

@@ -19,6 +19,7 @@
 #include "server/ops/log_setup.h"
 #include "server/ops/server.h"
 #include "server/ops/stop_signals.h"
+#include "server/ops/trial.h"
 
 ABSL_FLAG(std::string, config, "", "configuration file, textproto of bandana.v1.ServerConfig");
 ABSL_FLAG(std::string, listen, "",
@@ -93,12 +94,14 @@ ConfigOptions OptionsFromFlags() {
           .peers_listen = given(absl::GetFlag(FLAGS_peers_listen)),
           .peers_address = given(absl::GetFlag(FLAGS_peers_address)),
           .data_dir = given(absl::GetFlag(FLAGS_data_dir)),
-          .check_model_files = absl::GetFlag(FLAGS_check_config)};
+          .check_model_files = absl::GetFlag(FLAGS_check_config),
+          .try_out = nullptr};
 }
 
 // The checked configuration, or nullopt with every mistake on `out`.
-std::optional<ServerSpec> Load(const std::string& path, std::FILE* out) {
-  auto result = LoadConfig(path, OptionsFromFlags());
+std::optional<ServerSpec> Load(const std::string& path, const ConfigOptions& options,
+                               std::FILE* out) {
+  auto result = LoadConfig(path, options);
   if (!result.ok()) {
     std::fprintf(out, "%s\n", std::string(result.status().message()).c_str());
     return std::nullopt;
@@ -110,7 +113,12 @@ std::optional<ServerSpec> Load(const std::string& path, std::FILE* out) {
 }
 
 int CheckConfig(const std::string& path) {
-  const auto spec = Load(path, stdout);
+  SetLogLevel(v1::ERROR);  // what a start says besides is no verdict
+  ConfigOptions options = OptionsFromFlags();
+  options.try_out = [](const ServerSpec& spec, std::vector<ConfigError>& errors) {
+    TryStart(spec, SystemClock(), errors);
+  };
+  const auto spec = Load(path, options, stdout);
   if (!spec) return kExitFailure;
   std::fputs(Summary(*spec).c_str(), stdout);
   return 0;
@@ -169,7 +177,7 @@ absl::Status ServeUntilStopped(const std::string& path, StopSignals& signals, Se
 }
 
 int Run(const std::string& path, StopSignals& signals) {
-  auto spec = Load(path, stderr);
+  auto spec = Load(path, OptionsFromFlags(), stderr);
   if (!spec) return kExitFailure;
   SetUpLog(spec->log_format);
   SetLogLevel(spec->log_level);

@@ -89,6 +89,23 @@ class RunningServer final : public Server {
   }
 
   absl::Status Open() {
+    BANDANA_RETURN_IF_ERROR(OpenStores());
+    BANDANA_RETURN_IF_ERROR(Listen());
+    // Calls come in already: each model is served as soon as it is open.
+    return OpenModels();
+  }
+
+  absl::StatusOr<std::vector<AbsentModel>> Try() {
+    BANDANA_RETURN_IF_ERROR(OpenStores());
+    BANDANA_RETURN_IF_ERROR(OpenSecurity());
+    std::vector<AbsentModel> failed = registry_->ConfigureAliases(std::move(spec_.aliases));
+    for (AbsentModel& model : registry_->Configure(std::move(spec_.models))) {
+      failed.push_back(std::move(model));
+    }
+    return failed;
+  }
+
+  absl::Status OpenStores() {
     BANDANA_ASSIGN_OR_RETURN(lock_, DataDirLock::Acquire(spec_.data_dir));
     BANDANA_RETURN_IF_ERROR(FitConnections());
     if (spec_.peers) {
@@ -112,9 +129,7 @@ class RunningServer final : public Server {
                     .limits = BookLimits(spec_.limits),
                     .warn = [](const std::string& message) { spdlog::warn("{}", message); }},
                    clock_));
-    BANDANA_RETURN_IF_ERROR(Listen());
-    // Calls come in already: each model is served as soon as it is open.
-    return OpenModels();
+    return absl::OkStatus();
   }
 
   std::string listen() const override { return grpc_->address(); }
@@ -441,19 +456,7 @@ class RunningServer final : public Server {
   absl::Status FitConnections() {
     const int listeners =
         2 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0) + (spec_.peers ? 1 : 0);
-    ConnectionLimits& limits = spec_.limits.connections;
-    const int wanted = listeners * limits.connections_max;
-    const int models = spec_.limits.models_max;
-    const std::uint64_t descriptors = RaiseDescriptorLimit(
-        kDescriptorsReserved + std::uint64_t{kDescriptorsPerModel} * models + wanted);
-    BANDANA_ASSIGN_OR_RETURN(const int fit, ConnectionsThatFit(wanted, models, descriptors));
-    if (fit == wanted) return absl::OkStatus();
-    spdlog::warn(
-        "connections_max is {} instead of {}: this process may have {} file descriptors (ulimit "
-        "-n, LimitNOFILE)",
-        fit / listeners, limits.connections_max, descriptors);
-    limits.connections_max = fit / listeners;
-    return absl::OkStatus();
+    return FitIntoDescriptors(listeners, spec_.limits.models_max, spec_.limits.connections);
   }
 
   // Calls of Admin may come before Listen has returned.
@@ -582,6 +585,10 @@ class RunningServer final : public Server {
 };
 
 }  // namespace
+
+absl::StatusOr<std::vector<AbsentModel>> Server::Try(ServerSpec spec, const Clock& clock) {
+  return RunningServer(std::move(spec), clock, [](std::string_view) {}).Try();
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerSpec spec, const Clock& clock,
                                                       ShowToken show_token) {

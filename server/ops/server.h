@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "server/models/registry.h"
 #include "server/ops/config/server_spec.h"
 
 namespace bandana::server {
@@ -24,6 +26,10 @@ class Server {
   // Reload, each time it draws a token. Errors: whatever keeps it from serving, named.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerSpec spec, const Clock& clock,
                                                        ShowToken show_token);
+  // Does all that Start does short of listening, with files in the folder `spec.data_dir` alone,
+  // for a configuration that is tried. Returns the models and aliases that would not be served.
+  // Errors: as Start.
+  static absl::StatusOr<std::vector<AbsentModel>> Try(ServerSpec spec, const Clock& clock);
   // As Drain without a delay, unless it has drained.
   virtual ~Server() = default;
 

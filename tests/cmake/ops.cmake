@@ -8,6 +8,8 @@ bandana_test(NAME generated_token_test SRCS unit/generated_token_test.cc
   DEPS bandana::server_config bandana::test_support)
 bandana_test(NAME generated_token_server_test SRCS integration/generated_token_server_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME check_config_test SRCS integration/check_config_test.cc
+  DEPS bandana::server_ops bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME ctl_answers_test SRCS integration/ctl_answers_test.cc
   DEPS bandana::ctl bandana::test_support gRPC::grpc++ LABELS integration)
 bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)

@@ -49,6 +49,15 @@ bool HasNoiseKey(const std::string& data_dir) {
   return ::lstat(PathIn(data_dir).c_str(), &info) == 0;
 }
 
+absl::StatusOr<std::shared_ptr<const NoiseKey>> NewNoiseKey(BitSource& bits) {
+  std::array<std::byte, kKeyBytes> bytes{};
+  BANDANA_RETURN_IF_ERROR(bits.Fill(bytes));
+  absl::StatusOr<NoiseKey> key = NoiseKey::FromBytes(bytes);
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  BANDANA_RETURN_IF_ERROR(key.status());
+  return std::make_shared<const NoiseKey>(*std::move(key));
+}
+
 absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& data_dir,
                                                              BitSource& bits) {
   const std::string path = PathIn(data_dir);

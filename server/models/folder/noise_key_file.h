@@ -13,6 +13,8 @@ namespace bandana::server {
 
 // Whether the file is there, be it damaged.
 bool HasNoiseKey(const std::string& data_dir);
+// A key that is in no file. Errors: UNAVAILABLE no randomness.
+absl::StatusOr<std::shared_ptr<const NoiseKey>> NewNoiseKey(BitSource& bits);
 
 // Reads the key, or makes the file (mode 0600) with a fresh one from `bits` where there is none.
 // The key never leaves the folder: exports do not hold it, and a model refuses to open under

@@ -52,6 +52,10 @@ ConfigResult ParseConfig(std::string_view text, std::string_view folder,
     std::vector<ConfigError> errors;
     auto spec = ParseServerConfig(parsed.config, folder, options, errors);
     AppendSemanticMistakes(errors, parsed, result.mistakes);
+    if (result.mistakes.empty() && options.try_out) {
+      options.try_out(*spec, errors);
+      AppendSemanticMistakes(errors, parsed, result.mistakes);
+    }
     if (result.mistakes.empty()) result.spec = std::move(spec);
   }
   const auto by_position = [](const ConfigMistake& a, const ConfigMistake& b) {

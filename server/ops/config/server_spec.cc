@@ -13,6 +13,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/field_checks.h"
+#include "common/design/mode.h"
 #include "common/planner/served_config.h"
 #include "common/wire/arms_tsv.h"
 #include "common/wire/users_tsv.h"
@@ -315,6 +316,19 @@ std::shared_ptr<const LogEngine> ParseLog(const v1::LogConfig& config, std::stri
   return MakePgEngine(std::move(settings));
 }
 
+// As the engine says of the state of a model that it opens.
+void CheckLogKey(const v1::LogConfig& log, const std::vector<ModelSpec>& models,
+                 const FieldChecks& checks) {
+  if (!log.has_postgresql() || !log.postgresql().key_file().empty()) return;
+  const auto model = std::ranges::find_if(
+      models, [](const ModelSpec& one) { return ModeOf(one.public_spec.mode).server_draws; });
+  if (model == models.end()) return;
+  checks.Add("log.postgresql.key_file",
+             absl::StrCat("is required for models whose state holds raw rewards that the server "
+                          "releases with noise, as ",
+                          model->public_spec.name));
+}
+
 v1::ServerConfig FixedPart(v1::ServerConfig config) {
   config.clear_models();
   config.clear_aliases();
@@ -383,6 +397,7 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   spec.limits = ParseLimits(config.limits(), checks.Inside("limits"));
   ParseModels(config, folder, options.check_model_files, spec, found);
   ParseAliases(config, spec, found);
+  CheckLogKey(config.log(), spec.models, checks);
   ParseTokens(config.tokens(), folder, spec, checks.Inside("tokens"));
   if (!config.checkpoint_key_file().empty()) {
     spec.checkpoint_key_file = ResolvePath(config.checkpoint_key_file(), folder);

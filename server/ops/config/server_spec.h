@@ -1,6 +1,7 @@
 // The server's configuration as checked values.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,8 @@ struct ConfigOptions {
   // Also read every arms_file, and every users_file of a model with effects. A server that starts
   // reads them only when it opens the model.
   bool check_model_files = false;
+  // Asked of a configuration in which nothing else is wrong; what it adds are mistakes as well.
+  std::function<void(const ServerSpec& spec, std::vector<ConfigError>& errors)> try_out;
 };
 
 // The fields of a configuration that a running server cannot take, by name: those in which the two
