@@ -118,15 +118,13 @@ ExplorationRule ParseExploration(const v1::Exploration& exploration, double alph
   return rule;
 }
 
-// The square of a standard deviation in (0, kScaleMax].
+// Squares below 1e-30 are no variances that a model can work with.
+constexpr double kStddevMin = 1e-15;
+
+// The square of a standard deviation in [kStddevMin, kScaleMax].
 double Variance(std::string_view field, double stddev, const FieldChecks& checks) {
-  const double variance = stddev * stddev;
-  if (stddev > 0 && variance == 0) {
-    checks.Add(field, absl::StrCat("must have a square above 0, got ", stddev));
-  } else {
-    checks.Positive(field, stddev, kScaleMax);
-  }
-  return variance;
+  const double checked = checks.Closed(field, stddev, kStddevMin, kScaleMax);
+  return checked * checked;
 }
 
 void ParseBandit(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
