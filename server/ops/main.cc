@@ -34,6 +34,7 @@ ABSL_FLAG(std::string, peers_address, "",
 ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
 ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
 ABSL_FLAG(std::string, new_model, "", "print a configuration to begin with, and exit");
+ABSL_FLAG(bool, try, false, "with --new_model: windows of seconds, to try it out");
 
 namespace bandana::server {
 namespace {
@@ -44,7 +45,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
                  [--api_listen HOST:PORT] [--peers_listen HOST:PORT] [--peers_address HOST:PORT]
                  [--data_dir DIR]
   bandana-server --config FILE.textproto --check_config
-  bandana-server --new_model clicks|ratings|notifications|catalogue
+  bandana-server --new_model clicks|ratings|notifications|catalogue|personalizer [--try]
   bandana-server --version | --help
 
   --config FILE       configuration, textproto of bandana.v1.ServerConfig
@@ -56,6 +57,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --data_dir DIR      folder of everything durable
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
   --new_model NAME    print a commented configuration with a model of this kind, and exit
+  --try               with --new_model: rewards count within seconds, to see it learn
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener,
 ` api=ADDR` where HTTP/JSON has one, and ` peers=ADDR` where other servers have one.
@@ -125,7 +127,7 @@ int CheckConfig(const std::string& path) {
 }
 
 int PrintRecipe(const std::string& name) {
-  const auto recipe = Recipe(name);
+  const auto recipe = Recipe(name, absl::GetFlag(FLAGS_try));
   if (!recipe.ok()) {
     std::fprintf(stderr, "--new_model: %s\n", std::string(recipe.status().message()).c_str());
     return kExitUsage;
@@ -219,6 +221,10 @@ int Main(int argc, char** argv) {
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   if (const std::string recipe = absl::GetFlag(FLAGS_new_model); !recipe.empty()) {
     return PrintRecipe(recipe);
+  }
+  if (absl::GetFlag(FLAGS_try)) {
+    std::fputs("--try is for --new_model\n", stderr);
+    return kExitUsage;
   }
   const std::string path = absl::GetFlag(FLAGS_config);
   if (arguments.size() > 1 || path.empty()) {

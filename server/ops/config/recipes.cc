@@ -1,7 +1,11 @@
 #include "server/ops/config/recipes.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
@@ -149,21 +153,71 @@ models {
 limits { arms_per_request_max: 10000 }
 )";
 
+constexpr std::string_view kPersonalizer =
+    R"(# For clients of Azure Personalizer, which go on with another endpoint (docs/http.md, "Personalizer").
+#   bandana-server --config FILE --data_dir DIR        serves it
+#   bandana-server --config FILE --check_config        explains it, entry by entry
+api_listen: "127.0.0.1:7073"       # the client's endpoint: http://127.0.0.1:7073
+
+# Begin so: each Rank answers your first action, and the loop learns from its rewards. `bandana-ctl stats personalizer`
+# says how often it would have chosen the same. To go live take `apprentice: true` out, and start the server again.
+api { personalizer { model: "personalizer" apprentice: true } }
+
+models {
+  name: "personalizer"
+  dimension: 128                   # of hashed features; with a `features` schema values come by name instead
+  shared {}                        # one loop for all users, as Personalizer has it
+
+  # As your loop: one action in five is drawn evenly, the others are the best so far. Answers carry the probabilities.
+  policy { uniform_mix { uniform_share: 0.2 } }
+
+  reward_min: 0
+  reward_max: 1
+
+  # Your default reward and reward wait time.
+  reporting { reward_window { duration { seconds: 600 } default_reward: 0 } }
+  mode: NON_PRIVATE
+}
+)";
+
+// Words that --try changes, and what they become.
+using Words = std::pair<std::string_view, std::string_view>;
+constexpr Words kClicksTry[] = {{"within 30 minutes", "within 5 seconds"},
+                                {"seconds: 1800", "seconds: 5"}};
+constexpr Words kNotificationsTry[] = {{"its hour is over", "its 5 seconds are over"},
+                                       {"seconds: 3600", "seconds: 5"}};
+constexpr Words kCatalogueTry[] = {{"A sale within a day", "A sale within 5 seconds"},
+                                   {"duration { seconds: 86400 }", "duration { seconds: 5 }"}};
+constexpr Words kPersonalizerTry[] = {{"seconds: 600", "seconds: 5"}};
+
+constexpr std::string_view kTry =
+    "# To try it out: rewards count within seconds, so that something is learnt while you look on. "
+    "For users print it\n# again without --try.\n";
+
 struct NamedRecipe {
   std::string_view name;
   std::string_view text;
+  std::span<const Words> to_try = {};
 };
-constexpr NamedRecipe kRecipes[] = {{"clicks", kClicks},
+constexpr NamedRecipe kRecipes[] = {{"clicks", kClicks, kClicksTry},
                                     {"ratings", kRatings},
-                                    {"notifications", kNotifications},
-                                    {"catalogue", kCatalogue}};
+                                    {"notifications", kNotifications, kNotificationsTry},
+                                    {"catalogue", kCatalogue, kCatalogueTry},
+                                    {"personalizer", kPersonalizer, kPersonalizerTry}};
 
 }  // namespace
 
-absl::StatusOr<std::string_view> Recipe(std::string_view name) {
+absl::StatusOr<std::string> Recipe(std::string_view name, bool to_try) {
   const auto* const found = std::ranges::find(kRecipes, name, &NamedRecipe::name);
-  if (found != std::end(kRecipes)) return found->text;
-  return NotFound("no recipe is named so; there are ", RecipeNames());
+  if (found == std::end(kRecipes)) {
+    return NotFound("no recipe is named so; there are ", RecipeNames());
+  }
+  std::string text(found->text);
+  if (!to_try) return text;
+  for (const auto& [from, to] : found->to_try) {
+    absl::StrReplaceAll({{ToAbsl(from), ToAbsl(to)}}, &text);
+  }
+  return absl::StrCat(ToAbsl(kTry), text);
 }
 
 std::string RecipeNames() {

@@ -9,8 +9,9 @@
 namespace bandana::server {
 
 // A commented configuration file with one model that a server serves as it stands. Names: clicks,
-// ratings, notifications, catalogue. Errors: NOT_FOUND naming them.
-absl::StatusOr<std::string_view> Recipe(std::string_view name);
+// ratings, notifications, catalogue, personalizer. `to_try`: rewards count within seconds. Errors:
+// NOT_FOUND naming them.
+absl::StatusOr<std::string> Recipe(std::string_view name, bool to_try = false);
 // "clicks|ratings|...".
 std::string RecipeNames();
 
