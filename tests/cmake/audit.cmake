@@ -12,6 +12,8 @@ bandana_test(NAME audit_replay_test SRCS integration/audit_replay_test.cc
   DEPS bandana::audit_replay bandana::proto bandana::test_support LABELS integration TIMEOUT 600)
 bandana_test(NAME transcript_test SRCS integration/transcript_test.cc ${PROJECT_SOURCE_DIR}/tools/audit/transcript/audit_bits.cc
   DEPS bandana::audit_transcript bandana::test_support LABELS integration TIMEOUT 900)
+bandana_test(NAME process_life_test SRCS integration/process_life_test.cc ${PROJECT_SOURCE_DIR}/tools/audit/transcript/audit_bits.cc
+  DEPS bandana::audit_transcript bandana::test_support LABELS integration)
 # Ten seeds of every combination by day, two under a sanitizer; thirty by night. A release is audited with more:
 # bandana-audit transcript --seeds 10000 (half an hour).
 if(BANDANA_BUILD_TESTS)

@@ -382,6 +382,10 @@ std::vector<Mutant> MakeMutants() {
        .description = "device: a report's id is a digest of the features",
        .seeds = 1510,
        .on_draw = IdOfFeatures},
+      {.name = "leaves-when-due",
+       .description = "device: a report leaves when it is due, if the process still lives",
+       .seeds = 1510,
+       .leaves_when_due = true},
   };
 }
 

@@ -51,6 +51,9 @@ struct Mutant {
   // What operators read beside, after so many reports of named decisions. Null: nothing.
   std::function<void(std::uint64_t reports_by_name, server::ServerView&)> view;
 
+  // Devices whose reports must leave at starts alone send when they are due.
+  bool leaves_when_due = false;
+
   // Whether the fault is the server's, which its readers notice.
   bool of_server() const { return wrap || wrap_handlers || view; }
 };

@@ -133,11 +133,15 @@ void Network::Start(const std::shared_ptr<Link>& link, const Request& request,
   }
   recorder_.Now(timeline_.now());
   Record(request);
-  if (at_once_) {
+  if (at_once_ || (options_.prompt && std::is_same_v<Request, v1::GetModelRequest>)) {
     return Arrive<Request, Response>(
         request, Fate(), [&done](Answer answer, Response& response) { done(answer, response); });
   }
-  const Fate fate = DrawFate();
+  Fate fate = DrawFate();
+  if (options_.prompt && std::is_same_v<Request, v1::SelectRequest>) {
+    fate = {.there = absl::Milliseconds(1 + static_cast<int>(fate.lie % 30)),
+            .back = absl::Milliseconds(1 + static_cast<int>(fate.lie % 29))};
+  }
   const std::uint64_t number = link->next++;
   auto shared = std::make_shared<OnAnswer<Response>>(std::move(done));
   link->waiting[number] = [shared] {

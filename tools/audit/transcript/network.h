@@ -28,6 +28,9 @@ class Network {
     bool rewards_are_the_servers = false;
     // The same of contexts, and of tokens, which hold them.
     bool contexts_are_the_servers = false;
+    // GetModel is answered on the caller's stack, as where a client is made; selections meet no
+    // trouble.
+    bool prompt = false;
   };
   Network(const Options& options, Timeline& timeline, Recorder& recorder);
 

@@ -81,8 +81,8 @@ class WatchedMechanism final : public EventMechanism {
 // Sealed, or digests of what is sealed: of these only the size is public.
 const SealedColumns& SealedOfStore() {
   static const auto& columns =
-      *new SealedColumns{"reports.content", "reports.digest", "steps.content",
-                         "steps.digest",    "streams.state",  "streams.digest"};
+      *new SealedColumns{"kept.content", "reports.content", "reports.digest", "steps.content",
+                         "steps.digest", "streams.state",   "streams.digest"};
   return columns;
 }
 
@@ -135,9 +135,16 @@ absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
   if (scenario.seed % 2 == 1) options.arm_effects_tag = "odd";
   options.deliveries_in_flight_max = scenario.deliveries_in_flight_max;
   options.reports_per_delivery_max = scenario.reports_per_delivery_max;
-  network_.set_at_once(true);  // the first posterior
+  auto transport = network_.MakeTransport();
+  bool is_start = true;
+  if (scenario.life != ProcessLife::kUntouched) {
+    const bool due = options_.mutant != nullptr && options_.mutant->leaves_when_due;
+    options.leave = due ? ClientOptions::Leave::kWhenDue : ClientOptions::Leave::kAtStart;
+    BANDANA_ASSIGN_OR_RETURN(is_start, AsksForModel(*transport, spec.name));
+  }
+  network_.set_at_once(options.leave == ClientOptions::Leave::kWhenDue);  // the first posterior
   auto client = device::ClientImpl::Create(options, store_, MakeSeams(), spec, epoch,
-                                           network_.MakeTransport());
+                                           std::move(transport), is_start);
   network_.set_at_once(false);
   if (!client.ok()) {
     store_.reset();
@@ -145,6 +152,20 @@ absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
   }
   client_ = *std::move(client);
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Phone::AsksForModel(device::Transport& transport, const std::string& model) {
+  bool open = false;
+  const device::MonotoneClock& clock = store_->ClockOver(clock_);
+  BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
+    open = transaction.tables.IsAnyOpen(clock.Now());
+    return absl::OkStatus();
+  }));
+  if (open) return false;
+  v1::GetModelRequest request;
+  request.set_model(model);
+  transport.GetModel(request, {}, [](const device::Answer&, v1::GetModelResponse&) {});
+  return true;
 }
 
 void Phone::Stop() {

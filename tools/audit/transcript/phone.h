@@ -47,6 +47,8 @@ class Phone {
   // Ends the process at once: what is durable stays, nothing more is sent. Errors: UNAVAILABLE I/O.
   absl::Status Kill();
   bool running() const { return client_ != nullptr; }
+  // The application comes to the front.
+  void Begin() { client_->Begin(); }
 
   void Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done);
   // `taken`: the reaction counts; it may come later, or never.
@@ -63,6 +65,9 @@ class Phone {
  private:
   std::string path() const { return folder_ + "/store"; }
   device::Seams MakeSeams();
+  // Whether the client that is made now begins with a start, for which it asks for the model first,
+  // as device::Connect does it.
+  absl::StatusOr<bool> AsksForModel(device::Transport& transport, const std::string& model);
 
   const PhoneOptions options_;
   Timeline& timeline_;

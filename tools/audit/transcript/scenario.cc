@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "tools/audit/transcript/process_life.h"
 #include "tools/audit/transcript/seeded_bits.h"
 
 namespace bandana::audit {
@@ -226,6 +227,9 @@ constexpr std::uint64_t kDeletionAt = 2;
 // One in so many seeds of a combination with windows is a burst: it takes as long as ten others.
 constexpr std::uint64_t kSeedsPerBurst = 20;
 constexpr std::uint64_t kBurstAt = 7;
+// One in so many seeds of those that can has a reaction that decides about the process.
+constexpr std::uint64_t kSeedsPerLife = 10;
+constexpr std::uint64_t kLifeAt = 3;
 
 }  // namespace
 
@@ -263,13 +267,16 @@ Scenario ScenarioOf(std::uint64_t seed) {
   const std::uint64_t round = seed / combinations.size();
   if (combination.window && round % kSeedsPerBurst == kBurstAt) {
     MakeBurst(random, scenario);
+  } else if (HasProcessLife(combination) && round % kSeedsPerLife == kLifeAt) {
+    AddProcessLife(seed, scenario);
   } else if (round % kSeedsPerAlias == kAliasAt) {
     AddAliasMoves(seed, scenario);
   } else if (round % kSeedsPerAlias == kDeletionAt) {
     AddDeletion(seed, scenario);
   }
   // Half of the seeds, where there is something to hide.
-  if (combination.hides_contexts && WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5)) {
+  if (scenario.life == ProcessLife::kUntouched && combination.hides_contexts &&
+      WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5)) {
     DifferInRound(seed, scenario);
   }
   for (std::size_t i = 0; i < scenario.choices.size(); ++i) {

@@ -60,11 +60,20 @@ enum class Act {
   kPeerPolicy,  // the peer names another policy, and refuses reports of this one
   kEntropy,     // draws fail from now on (amount < 0.5), or no longer
   kCheckpoint,
-  kFullDisk,  // the device's (amount < 0.5) or the server's, until something needs its space
-  kRefresh,   // the device fetches the user's posterior
-  kUpdate,    // Admin.UpdateModel: the change of the table of settings that stands at `amount`
-  kDelete,    // Admin.DeleteUsers: the user who stands at `amount`
-  kAlias,     // Admin.PutAlias or DeleteAlias: the move that stands at `amount`
+  kFullDisk,    // the device's (amount < 0.5) or the server's, until something needs its space
+  kRefresh,     // the device fetches the user's posterior
+  kUpdate,      // Admin.UpdateModel: the change of the table of settings that stands at `amount`
+  kDelete,      // Admin.DeleteUsers: the user who stands at `amount`
+  kAlias,       // Admin.PutAlias or DeleteAlias: the move that stands at `amount`
+  kForeground,  // the application comes to the front: a start, of its process or of another one
+};
+
+// What the reaction that differs does to the device's process, in the world in which it comes.
+enum class ProcessLife {
+  kUntouched,  // nothing; reports leave when they are due
+  kEnds,       // until the next kForeground
+  kRestarts,   // another one begins at once
+  kSleeps,     // for half a window
 };
 
 struct Step {
@@ -94,6 +103,8 @@ struct Scenario {
   int target = 0;  // the choice that differs
   Differs differs = Differs::kReaction;
   std::string difference;  // value, absence, moment; features, arms
+  // Another than kUntouched: reports leave at starts alone.
+  ProcessLife life = ProcessLife::kUntouched;
 };
 
 Scenario ScenarioOf(std::uint64_t seed);

@@ -26,7 +26,9 @@ constexpr const char* kActs[] = {
     "device clock", "server clock", "restart device",    "kill device",   "restart server",
     "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
     "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user",
-    "move alias"};
+    "move alias",   "foreground"};
+constexpr const char* kLives[] = {"", "ends the process", "restarts the process",
+                                  "lets the device sleep"};
 
 }  // namespace
 
@@ -37,6 +39,10 @@ std::string Describe(const Scenario& scenario) {
       absl::FormatDuration(scenario.token_lifetime), scenario.queue_reports_max,
       scenario.drops_when_full ? "drops" : "blocks", scenario.trouble);
   if (scenario.aliased) text += "  asked for by an alias\n";
+  if (scenario.life != ProcessLife::kUntouched) {
+    absl::StrAppendFormat(&text, "  reports leave at starts; the reaction %s\n",
+                          kLives[static_cast<int>(scenario.life)]);
+  }
   const Choice& target = scenario.choices[scenario.target];
   absl::StrAppendFormat(&text, "  choice %d differs in %s: %s, or %s\n", scenario.target,
                         scenario.difference, SideOf(scenario, target, 0),

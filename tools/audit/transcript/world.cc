@@ -56,7 +56,8 @@ class World {
         network_({.seed = scenario_.seed,
                   .trouble = scenario_.trouble,
                   .rewards_are_the_servers = central_ && options.blind_at_server,
-                  .contexts_are_the_servers = central_ && scenario_.differs == Differs::kRound},
+                  .contexts_are_the_servers = central_ && scenario_.differs == Differs::kRound,
+                  .prompt = scenario_.life != ProcessLife::kUntouched},
                  timeline_, *recorder_),
         phone_({.scenario = &scenario_,
                 .folder = options.folder + "/phone",
@@ -83,6 +84,7 @@ class World {
     }
     at += kQuietTime;
     while (timeline_.RunNext(at)) Settle();
+    BANDANA_RETURN_IF_ERROR(lived_);
     recorder_->Begin(static_cast<int>(scenario_.steps.size()));
     recorder_->Now(at);
     BANDANA_RETURN_IF_ERROR(Look());
@@ -209,6 +211,27 @@ class World {
         operators_.MoveAlias(AliasMoves()[static_cast<std::size_t>(
             step.amount * static_cast<double>(AliasMoves().size()))]);
         return StartLater();
+      case Act::kForeground:
+        if (!phone_.running()) return StartPhone(false);
+        phone_.Begin();
+        return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  // What the reaction does to the process.
+  absl::Status Live() {
+    switch (scenario_.life) {
+      case ProcessLife::kUntouched:
+        return absl::OkStatus();
+      case ProcessLife::kEnds:
+        return phone_.Kill();
+      case ProcessLife::kRestarts:
+        BANDANA_RETURN_IF_ERROR(phone_.Kill());
+        return StartPhone(false);
+      case ProcessLife::kSleeps:
+        timeline_.SleepUntil(timeline_.now() + scenario_.window / 2);
+        return absl::OkStatus();
     }
     return absl::OkStatus();
   }
@@ -252,7 +275,10 @@ class World {
   }
 
   absl::Status Look() {
-    if (phone_.running()) BANDANA_RETURN_IF_ERROR(phone_.RecordStore());
+    // A thief of the store sees how often the process began.
+    if (phone_.running() && scenario_.life == ProcessLife::kUntouched) {
+      BANDANA_RETURN_IF_ERROR(phone_.RecordStore());
+    }
     return RecordFolder(server_folder_, central_, *recorder_);
   }
 
@@ -290,6 +316,11 @@ class World {
     timeline_.After(scenario_.window * at, Party::kWorld, [this, index, reaction] {
       if (reaction) React(index, *reaction, /*is_reaction=*/true);
     });
+    if (index != scenario_.target || scenario_.life == ProcessLife::kUntouched) return;
+    timeline_.After(scenario_.window * at + absl::Milliseconds(1), Party::kWorld,
+                    [this, comes = reaction.has_value()] {
+                      if (comes) lived_.Update(Live());
+                    });
   }
 
   void React(int index, const Reaction& reaction, bool is_reaction) {
@@ -324,6 +355,7 @@ class World {
   std::string server_folder_;
   int server_lives_ = 0;
   std::unique_ptr<Room> room_;
+  absl::Status lived_;
   std::vector<Selection> answers_;  // by choice
 };
 
