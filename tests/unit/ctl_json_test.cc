@@ -31,7 +31,8 @@ TEST(ToJson, KeepsLargeNumbersAsNumbersAndMapsAsObjects) {
   "rewards_clipped": 0,
   "grams_repaired": 0,
   "refusals": [],
-  "features": []
+  "features": [],
+  "decisions_waiting": 0
 }
 )");
 }
