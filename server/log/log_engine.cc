@@ -39,7 +39,8 @@ absl::StatusOr<std::shared_ptr<StateStore>> LogEngine::OpenState(const std::stri
   return StateInFolder(folder);
 }
 
-absl::StatusOr<std::unique_ptr<FollowedLog>> LogEngine::Follow(const std::string& folder) const {
+absl::StatusOr<std::unique_ptr<FollowedLog>> LogEngine::Follow(const std::string& folder,
+                                                               const LogUse& /*use*/) const {
   return FailedPrecondition("the log in ", folder, " is of no server but this one");
 }
 

@@ -87,7 +87,8 @@ class LogEngine {
   }
   // The log of the folder's model for reading alone; it ends at its beginning until it is told
   // otherwise. Errors: as Open; FAILED_PRECONDITION nobody shares this store.
-  virtual absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder) const;
+  virtual absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder,
+                                                              const LogUse& use) const;
 
   // What servers of the store share; null: each server has its own files. Errors: those of a key
   // file.

@@ -20,14 +20,23 @@ struct SharedModel {
   std::int64_t term = 0;  // of its owner, or of the last one
   bool owned = false;     // the owner's lease lasts
   bool mine = false;      // and it is this server's, of this run or an earlier one
-  std::string owner;      // where the owner is reached, once it serves; empty: it does not yet
-  LogPosition last;       // durable wherever the store promises it
+  // Where the owner is reached, once it serves; empty: it does not yet, or nobody with the store's
+  // key has said so.
+  std::string owner;
+  LogPosition last;  // durable wherever the store promises it
   std::uint64_t trimmed = 0;
 };
 
 struct StoreView {
   std::vector<SharedModel> models;   // by name
   std::vector<std::string> servers;  // addresses of those that were there just now, in order
+  std::vector<std::string> names;    // of those, and of the last minute
+  std::string self;                  // the name of this server
+  // Addresses that nobody with the store's key has given: of servers of a version before that, or
+  // of strangers.
+  std::vector<std::string> unproven;
+  // Names the store as it runs: the same string means that nothing was put back between two looks.
+  std::string place;
   // The greatest kind of log entry that they all read, and those of the last minute; and where that
   // is less than this version reads, a server that reads no greater one.
   int kind_read = kEntryKindRead;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/design/event_rule.h"
 
@@ -14,6 +15,11 @@ constexpr absl::Duration kTickMin = absl::Milliseconds(1);
 // Applied between two looks at what waits. Blocks end at multiples of it, so that a log without
 // pauses is applied in the same blocks by whoever reads it.
 constexpr std::uint64_t kBlockEntries = 64;
+
+// Whoever applies the log notes what it has computed after multiples of it, and where the log
+// stands still.
+constexpr std::uint64_t kNoteEntries = 16 * kBlockEntries;
+constexpr std::size_t kNotesMax = 8;
 
 // Before an entry of the clock that the log did not take is tried again.
 constexpr absl::Duration kAppendRetry = absl::Milliseconds(100);
@@ -178,6 +184,7 @@ void ApplyLoop::Pass(std::uint64_t through) {
     const bool goes_on = done.ok() && withheld().ok();
     if (goes_on && through > applied()) done = ApplyBlock(through);
     if (goes_on && done.ok() && RefreshDue()) done = Refresh();
+    if (goes_on && done.ok()) NoteReleased();
     std::lock_guard lock(mutex_);
     status_ = done;
   }
@@ -218,6 +225,32 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
     ledger_.store(std::make_shared<const Ledger>(state_.ledger));
   }
   return RefreshDue() ? Refresh() : Publish();
+}
+
+void ApplyLoop::NoteReleased() {
+  const std::uint64_t sequence = state_.position.sequence;
+  const absl::Time now = clock_.Now();
+  bool due = sequence % kNoteEntries == 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool stands = sequence >= committed_ && now >= released_at_ + absl::Seconds(1);
+    due = (due || stands) && (released_.empty() || released_.back().sequence != sequence);
+  }
+  if (!due) return;
+  std::string bytes;
+  ByteWriter out(bytes);
+  state_.central.Encode(out);
+  state_.sparse.Encode(out);
+  const ReleasedBy noted{.sequence = sequence, .digest = Sha256Of(bytes)};
+  released_at_ = now;
+  const std::lock_guard lock(mutex_);
+  released_.push_back(noted);
+  if (released_.size() > kNotesMax) released_.erase(released_.begin());
+}
+
+std::vector<ReleasedBy> ApplyLoop::released() const {
+  const std::lock_guard lock(mutex_);
+  return released_;
 }
 
 absl::Status ApplyLoop::RemoveDrift() {

@@ -25,6 +25,7 @@
 #include "common/model/state/model_state.h"
 #include "server/log/update_log.h"
 #include "server/models/folder/checkpoint.h"
+#include "server/models/replicas/standing.h"
 
 namespace bandana::server {
 
@@ -87,6 +88,8 @@ class ApplyLoop {
     const std::int64_t arm = best_arm_.load(std::memory_order_relaxed);
     return arm < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(arm));
   }
+  // Standing::released.
+  std::vector<ReleasedBy> released() const;
   // OK, or why nothing is applied any more.
   absl::Status status() const;
   // OK; RESOURCE_EXHAUSTED while a central model cannot make a position durable as published: what
@@ -129,6 +132,8 @@ class ApplyLoop {
   absl::Status RemoveDrift();
   absl::Status RefreshLearner();
   bool RefreshDue();
+  // Notes what the noise of the releases is a function of, at entries at which every server does.
+  void NoteReleased();
   // Takes releases into the posterior and publishes it.
   absl::Status Refresh();
   absl::Status Publish();
@@ -187,7 +192,9 @@ class ApplyLoop {
   std::vector<CaptureRequest> captures_;
   absl::Status status_;
   absl::Status withheld_;
-  int waiters_ = 0;  // who must not wait for the refresh interval
+  std::vector<ReleasedBy> released_;
+  absl::Time released_at_ = absl::InfinitePast();  // of the loop's thread
+  int waiters_ = 0;                                // who must not wait for the refresh interval
   bool stop_ = false;
   bool threaded_ = false;
   std::thread thread_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -45,6 +46,7 @@ class Registry final : public ModelRegistry {
         hand_decision_(options.hand_decision),
         owner_gone_(options.owner_gone),
         owner_reached_(options.owner_reached),
+        ask_others_(options.ask_others),
         open_(options.open),
         clock_(clock),
         named_(!options.open_later),
@@ -84,6 +86,8 @@ class Registry final : public ModelRegistry {
     return absent;
   }
 
+  bool MayBeNew(std::string_view name) const override;
+  absl::StatusOr<Standing> Stand(const std::string& model, const InstanceId& instance) override;
   bool KnowsAll() const override { return named_ && !stored_unknown_; }
   bool hides_reports() const override { return hides_reports_ || !KnowsAll(); }
   bool HidesReportsOf(std::string_view name) const override;
@@ -126,6 +130,7 @@ class Registry final : public ModelRegistry {
     absl::Status why;                       // it is absent
     bool opening = false;                   // it is absent, but not for long
     bool retired = false;                   // another server owns it, and it is not followed yet
+    bool differs = false;                   // it is absent: its owner computes something else
   };
   using Models = std::map<std::string, Entry, std::less<>>;
   using BoundAliases = std::map<std::string, std::shared_ptr<const BoundAlias>, std::less<>>;
@@ -230,7 +235,7 @@ class Registry final : public ModelRegistry {
   // Tells of those that own nothing any more.
   void SeeOwners(const StoreView& view);
   Jobs RolesDue(const StoreView& view);
-  void AddRoleJob(const SharedModel& shared, std::span<const std::string> servers, Jobs& jobs);
+  void AddRoleJob(const SharedModel& shared, const StoreView& view, Jobs& jobs);
   // Whether the model that another server owned is this one's turn now.
   bool MayClaim(const SharedModel& shared, std::span<const std::string> servers);
   // Whether the model that this server owns is another one's turn.
@@ -248,6 +253,27 @@ class Registry final : public ModelRegistry {
   // Opens a model of `spec` in a folder of its own, and nothing else. Errors: those that no folder
   // could help with, and UNAVAILABLE.
   absl::Status TryOpen(ModelSpec spec);
+
+  // What follows is in registry_standing.cc. The place of the store where this server knows the
+  // whole log; "": it does not.
+  std::string TouchOf(const InstanceId& instance) const;
+  void SetTouch(const InstanceId& instance, const std::string& place);
+  // Whether the model may be owned here as far as others are concerned.
+  bool Knows(const HostedModel& model, const SharedModel& shared, const std::string& place) const;
+  // At each look, on the watching thread.
+  void SeeTouch(const std::string& name, HostedModel& model, const SharedModel& shared,
+                const StoreView& view);
+  void NoteOthers(const std::string& name, const InstanceId& instance, const StoreView& view);
+  absl::StatusOr<InstanceId> InstanceIn(const std::string& name, const ModelSpec& spec);
+  // Whether the store holds all that anybody has shown of the model. `ask`: also where this server
+  // knows; `elsewhere`: what others have shown. Errors: NeedsEpoch; UNAVAILABLE.
+  absl::Status Vouch(const ModelSpec& spec, bool ask, std::vector<Published>& elsewhere);
+  // Asks whether a followed model may be owned here.
+  absl::Status Confirm(const std::string& name);
+  // Lets go of a model whose owner computes something else. Errors: FAILED_PRECONDITION it does.
+  absl::Status CompareWithOwner(const std::string& name);
+  // Models and aliases of all servers were seen, as they were at this steady time or later.
+  void NoteLook(std::int64_t began);
   // Closes a model and opens it as `spec`; when it cannot be opened so, as before.
   absl::Status Reopen(const std::string& name, ModelSpec spec);
   // Waits until nobody uses a model that is not found any more.
@@ -285,6 +311,7 @@ class Registry final : public ModelRegistry {
   const HandDecision hand_decision_;
   const OwnerGone owner_gone_;
   const OwnerReached owner_reached_;
+  const AskOthers ask_others_;
   const decltype(Options::open) open_;
   const Clock& clock_;
   std::mutex key_mutex_;  // for noise_key_
@@ -311,7 +338,19 @@ class Registry final : public ModelRegistry {
   // StoreView's, as it was seen last.
   const std::shared_ptr<std::atomic<int>> kind_read_ =
       std::make_shared<std::atomic<int>>(kEntryKindRead);
-  std::string reads_least_;  // StoreView's, under watch_mutex_
+  std::string reads_least_;           // StoreView's, under watch_mutex_
+  SharedCell<const StoreView> seen_;  // null: there was no look yet
+  mutable std::mutex touch_mutex_;
+  std::map<InstanceId, std::string> touch_;
+  // Names that nobody had when they were asked for. A stranger who asks for many has others asked
+  // again.
+  struct Asked {
+    std::size_t name = 0;  // its hash
+    std::int64_t at = 0;   // steady time, ns
+  };
+  mutable std::mutex asked_mutex_;
+  mutable std::array<Asked, 1024> asked_;
+  std::int64_t looked_at_ = 0;
   std::mutex watching_mutex_;
   std::condition_variable watching_changed_;
   bool stop_watching_ = false;
@@ -321,14 +360,18 @@ class Registry final : public ModelRegistry {
   bool away_ = false;
   std::set<std::string> owners_;  // where the owners of models were reached at the last look
   absl::Time aliases_at_ = absl::InfinitePast();
+  std::int64_t aliases_began_ = 0;                        // steady time of the look before, ns
+  std::map<InstanceId, std::vector<std::string>> noted_;  // what the files say of others
   struct Turn {
     absl::Time free_since = absl::InfiniteFuture();  // nobody owns it
     std::string first;                               // who should own it
     absl::Time first_since;
-    std::string handed_to;                    // it was given up for this server
-    absl::Time tried = absl::InfinitePast();  // what had failed
-    std::int64_t files = 0;                   // StateVersions::files that was looked at
-    std::int64_t word_of = 0;                 // term of the owner whose word was asked for
+    std::string handed_to;                       // it was given up for this server
+    absl::Time tried = absl::InfinitePast();     // what had failed
+    std::int64_t files = 0;                      // StateVersions::files that was looked at
+    std::int64_t word_of = 0;                    // term of the owner whose word was asked for
+    absl::Time asked = absl::InfinitePast();     // others, whether it may be owned here
+    absl::Time compared = absl::InfinitePast();  // with the owner
     // Whether what failed may be tried again now.
     bool MayTry(absl::Time now) {
       if (now < tried + absl::Seconds(1)) return false;

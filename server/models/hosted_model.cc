@@ -61,6 +61,8 @@ absl::Status Model::Start() {
                                     .warn = warn_,
                                     .stepped = options_.stepped,
                                     .accept_lost = options_.accept_lost,
+                                    .doubt = options_.doubt,
+                                    .elsewhere = options_.elsewhere,
                                     .followed = options_.followed,
                                     .binding = options_.noise_binding},
                                    users_, counters_));

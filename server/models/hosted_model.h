@@ -37,6 +37,7 @@
 #include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_seal.h"
 #include "server/models/folder/checkpoint_store.h"
+#include "server/models/replicas/standing.h"
 #include "server/models/users/user_batch.h"
 
 namespace bandana::server {
@@ -82,6 +83,11 @@ struct HostedModelOptions {
   // Open although the store was put back to the past (NeedsEpoch): every principal is charged once
   // more, and a new epoch is open when Open returns. Nothing is published before.
   bool accept_lost = false;
+  // Why the store may be of the past although this server's own record fits it; accept_lost goes on
+  // all the same.
+  absl::Status doubt;
+  // What other servers have shown of the model: the log must hold that too.
+  std::vector<Published> elsewhere;
   // A checkpoint of the same log, encoded, that this server has followed to: it is begun from where
   // it is newer than those of the store. Null: there is none.
   std::shared_ptr<const std::string> followed;
@@ -123,6 +129,8 @@ class HostedModel {
   virtual std::optional<std::string> owner() const { return std::nullopt; }
   // Under which this server owns the log, where servers share it; else 0.
   virtual std::int64_t term() const { return 0; }
+  // What the noise of its newest releases is a function of (Standing::released).
+  virtual std::vector<ReleasedBy> Released() const { return {}; }
   virtual std::uint64_t epoch() const = 0;
   virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;

@@ -63,6 +63,7 @@ class Model final : public HostedModel {
   const Sha256Digest& policy() const override { return policy_; }
   const InstanceId& instance() const override { return instance_; }
   std::int64_t term() const override { return log_->term(); }
+  std::vector<ReleasedBy> Released() const override { return loop_->released(); }
   std::uint64_t epoch() const override { return gate_->epoch(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }

@@ -29,6 +29,7 @@
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
 #include "server/models/folder/noise_key_file.h"
+#include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/folder/stored_config.h"
 #include "server/models/folder_registry.h"
@@ -194,6 +195,9 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenOwned(
   const std::string name = spec.public_spec.name;
   BANDANA_ASSIGN_OR_RETURN(HostedModelOptions options, ModelOptions(spec, as));
   options.followed = std::move(followed);
+  const bool accepts = as == As::kAcceptLost;
+  options.doubt = Vouch(spec, /*ask=*/accepts, options.elsewhere);
+  if (!options.doubt.ok() && !(accepts && IsNeedsEpoch(options.doubt))) return options.doubt;
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
                            open_(std::move(spec), Folder(name), clock_, options));
   return std::shared_ptr<HostedModel>(std::move(opened));
@@ -553,7 +557,7 @@ absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
     return Unavailable("model ", ToAbsl(name),
                        " is not open now; its operator finds the reason in the server's log");
   }
-  if (!registry.KnowsAll()) {
+  if (!registry.KnowsAll() || registry.MayBeNew(name)) {
     return Unavailable("model ", ToAbsl(name.substr(0, kModelNameBytesMax)),
                        " is not known yet; try again");
   }

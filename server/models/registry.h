@@ -18,6 +18,7 @@
 #include "server/log/log_engine.h"
 #include "server/models/aliases/named.h"
 #include "server/models/hosted_model.h"
+#include "server/models/replicas/standing.h"
 
 namespace bandana::server {
 
@@ -65,6 +66,9 @@ class ModelRegistry {
     // Whether there is a connection to the server at this address, which owns models; where there
     // is none, one is made. Asked often, waits for nobody. Null: there always is.
     OwnerReached owner_reached;
+    // Before this server owns a model whose releases have noise. Null: its own record is all that
+    // it goes by.
+    AskOthers ask_others;
     // What opens a model. For bandana-audit, which watches what a model does.
     std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,
@@ -85,6 +89,15 @@ class ModelRegistry {
   // nor while the store does not say which models it has. Until then any unknown name may be a
   // model's.
   virtual bool KnowsAll() const { return true; }
+  // Whether another server of the store may have made a model of this unknown name since this one
+  // last looked. Waits for nobody: who asks again, and a look came between, learns whether it has.
+  virtual bool MayBeNew(std::string_view /*name*/) const { return false; }
+  // What this server says of the model's releases to another one that asks. Errors: NOT_FOUND it
+  // has no record of this instance; DATA_LOSS, UNAVAILABLE of its file.
+  virtual absl::StatusOr<Standing> Stand(const std::string& /*model*/,
+                                         const InstanceId& /*instance*/) {
+    return absl::UnimplementedError("this registry shares no store");
+  }
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;

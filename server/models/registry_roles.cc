@@ -26,6 +26,7 @@ constexpr absl::Duration kClaimInterval = absl::Milliseconds(150);
 constexpr absl::Duration kSettled = absl::Seconds(5);
 constexpr int kFollowTries = 20;
 constexpr absl::Duration kRetryInterval = absl::Seconds(1);  // of absent models, and aliases
+constexpr absl::Duration kCompareInterval = absl::Seconds(5);
 
 // Whether what keeps a model from being opened may end without anybody's doing: a database that
 // fails over says many things.
@@ -49,6 +50,8 @@ absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
   BANDANA_ASSIGN_OR_RETURN(StoreView view, watch_->Look());
   std::vector<std::string> others = view.servers;
   std::erase(others, address_);
+  // Addresses without a proof are called by nobody; who must reach all learns that it cannot.
+  others.insert(others.end(), view.unproven.size(), "");
   others_.store(std::make_shared<const std::vector<std::string>>(std::move(others)));
   kind_read_->store(view.kind_read);
   if (reads_least_ != view.reads_least) {
@@ -61,7 +64,9 @@ absl::StatusOr<std::shared_ptr<const StoreView>> Registry::Look() {
                             ": what needs others waits until that server is "
                             "updated or gone"));
   }
-  return std::make_shared<const StoreView>(std::move(view));
+  auto seen = std::make_shared<const StoreView>(std::move(view));
+  seen_.store(seen);
+  return seen;
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenShared(ModelSpec spec) {
@@ -73,11 +78,12 @@ absl::StatusOr<std::shared_ptr<HostedModel>> Registry::OpenShared(ModelSpec spec
                    (!seen->owned && RankOf(seen->stored.log, view->servers, address_) == 0);
   if (own) {
     absl::StatusOr<std::shared_ptr<HostedModel>> model = OpenOwned(spec, As::kOwn);
-    if (model.ok() || !absl::IsUnavailable(model.status())) return model;
-    // Another server may have been faster.
+    const bool doubted = IsNeedsEpoch(model.status());
+    if (model.ok() || !(absl::IsUnavailable(model.status()) || doubted)) return model;
+    // Another server may have been faster. What may not go on may still be selected from.
     BANDANA_ASSIGN_OR_RETURN(view, Look());
     seen = SharedIn(*view, name);
-    if (seen == nullptr || !seen->owned) return model;
+    if (seen == nullptr || !(seen->owned || doubted)) return model;
   }
   return OpenFollowed(std::move(spec), *seen);
 }
@@ -142,6 +148,8 @@ void Registry::WatchOnce() {
   // A look that began before a change has ended does not show it.
   const bool busy =
       changing_.valid() && changing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  const std::int64_t began = absl::ToInt64Nanoseconds(
+      absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()));
   const absl::StatusOr<std::shared_ptr<const StoreView>> view = Look();
   if (!view.ok()) {
     if (!away_ && !leaving_)
@@ -163,9 +171,16 @@ void Registry::WatchOnce() {
       const std::lock_guard lock(watch_mutex_);
       watch_->Serve(shared.stored.log, shared.term).IgnoreError();  // again at the next look
     }
+    SeeTouch(shared.stored.name, model, shared, **view);
   }
   SeeOwners(**view);
   if (busy) return;
+  // Aliases are looked at less often.
+  if (clock_.Now() < aliases_at_ + kRetryInterval) {
+    NoteLook(std::min(began, aliases_began_));
+  } else {
+    aliases_began_ = began;
+  }
   Jobs jobs = RolesDue(**view);
   if (jobs.empty()) return;
   changing_ = std::async(std::launch::async, [this, jobs = std::move(jobs)] {
@@ -189,7 +204,7 @@ void Registry::SeeOwners(const StoreView& view) {
 
 Registry::Jobs Registry::RolesDue(const StoreView& view) {
   Jobs jobs;
-  for (const SharedModel& shared : view.models) AddRoleJob(shared, view.servers, jobs);
+  for (const SharedModel& shared : view.models) AddRoleJob(shared, view, jobs);
   const auto models = models_.load();
   for (const auto& [name, entry] : *models) {
     const bool followed = entry.model != nullptr && entry.model->owner().has_value();
@@ -207,8 +222,8 @@ Registry::Jobs Registry::RolesDue(const StoreView& view) {
   return jobs;
 }
 
-void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string> servers,
-                          Jobs& jobs) {
+void Registry::AddRoleJob(const SharedModel& shared, const StoreView& view, Jobs& jobs) {
+  const std::span<const std::string> servers = view.servers;
   const std::string& name = shared.stored.name;
   Turn& turn = turns_[name];
   const absl::Time now = clock_.Now();
@@ -222,8 +237,9 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   if (!entry || entry->model == nullptr) {
     // A server without a record of releases takes the word of an owner, which may serve only now.
     const bool vouched = shared.owned && !shared.owner.empty() && turn.word_of != shared.term;
-    const bool passes = entry ? (Passing(entry->why) || vouched) && !entry->opening
-                              : shared.stored.made_at_run_time;
+    const bool passes = entry
+                            ? (Passing(entry->why) || vouched) && !entry->opening && !entry->differs
+                            : shared.stored.made_at_run_time;
     if (!passes || !turn.MayTry(now)) return;
     if (vouched) turn.word_of = shared.term;
     jobs.emplace_back(name, [this, name] { return TakeIn(name); });
@@ -246,7 +262,11 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
   }
   const bool changed = turn.files != shared.stored.versions.files;
   turn.files = shared.stored.versions.files;
-  if (MayClaim(shared, servers)) {
+  const bool knows = Knows(*entry->model, shared, view.place);
+  if (!knows && turn.asked + kRetryInterval <= now) {
+    turn.asked = now;
+    jobs.emplace_back(name, [this, name] { return Confirm(name); });
+  } else if (knows && MayClaim(shared, servers)) {
     jobs.emplace_back(name, [this, name, log = shared.stored.log] { return Promote(name, log); });
   } else if (followed->Stale()) {
     if (turn.MayTry(now)) jobs.emplace_back(name, [this, name] { return FollowAnew(name); });
@@ -254,6 +274,9 @@ void Registry::AddRoleJob(const SharedModel& shared, std::span<const std::string
     jobs.emplace_back(name, [this, name] {
       return TakeStoredConfig(name) ? FollowAnew(name) : absl::OkStatus();
     });
+  } else if (ask_others_ && turn.compared + kCompareInterval <= now) {
+    turn.compared = now;
+    jobs.emplace_back(name, [this, name] { return CompareWithOwner(name); });
   }
 }
 

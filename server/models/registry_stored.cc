@@ -112,12 +112,13 @@ absl::StatusOr<std::uint64_t> ModelRegistry::OpenEpoch(std::string_view name) {
 
 absl::StatusOr<std::uint64_t> Registry::OpenEpoch(std::string_view name) {
   std::shared_ptr<HostedModel> model = Find(name);
-  if (model != nullptr) return model->OpenEpoch();
+  if (model != nullptr && !model->owner()) return model->OpenEpoch();
   const std::lock_guard lock(mutex_);
   const std::optional<Entry> entry = EntryOf(name);
-  if (!entry || entry->model != nullptr || !IsNeedsEpoch(entry->why)) {
-    return ModelRegistry::OpenEpoch(name);
-  }
+  if (!entry || !IsNeedsEpoch(entry->why)) return ModelRegistry::OpenEpoch(name);
+  // One that nobody may own is followed meanwhile.
+  if (entry->model != nullptr) entry->model->Retire();
+  model.reset();
   BANDANA_ASSIGN_OR_RETURN(model, Add(*entry->spec, entry->configured, As::kAcceptLost));
   Warn(std::string(name), "is served again, in a new epoch: every user was charged once more");
   return model->epoch();

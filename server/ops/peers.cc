@@ -1,37 +1,34 @@
 #include "server/ops/peers.h"
 
+#include <grpcpp/security/server_credentials.h>
+
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/file.h"
 #include "common/base/limits.h"
-#include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
+#include "server/service/owners/standing_message.h"
 
 namespace bandana::server {
 namespace {
 
-constexpr std::uint64_t kPemBytesMax = 1 << 20;
-
 // One caller, who may do everything: what its own callers may do it has looked at.
-AccessRules PeersAlone(std::string_view token) {
+AccessRules PeersAlone() {
   Principal peers;
   peers.name = "peers";
-  peers.token_digest = Sha256Of(token);
+  peers.certificate_subject = kPeerSubject;
   peers.roles = Role::kSelect | Role::kReport | Role::kAdmin;
   AccessRules rules;
   rules.principals.push_back(std::move(peers));
   return rules;
 }
 
-// The server's certificate. Its peers have none to show: they have the token.
-absl::StatusOr<std::shared_ptr<TlsReloader>> OpenTls(const TlsSpec& spec, const Clock& clock) {
-  TlsOptions options;
-  options.files = spec.files;
-  options.files.client_ca_file.clear();
-  options.reload_interval = spec.reload_interval;
-  return TlsReloader::Open(options, clock);
+// Nobody gets past the handshake without a certificate that the key has signed.
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const PeerIdentity& identity) {
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = identity.authority_pem;
+  options.pem_key_cert_pairs = {{identity.private_key_pem, identity.certificate_pem}};
+  return grpc::SslServerCredentials(options);
 }
 
 }  // namespace
@@ -39,20 +36,10 @@ absl::StatusOr<std::shared_ptr<TlsReloader>> OpenTls(const TlsSpec& spec, const 
 absl::StatusOr<std::unique_ptr<Peers>> Peers::Open(const ServerSpec& spec, const Clock& clock) {
   const PeersSpec& own = *spec.peers;
   std::unique_ptr<Peers> peers(new Peers());
-  OwnerChannels::Options owners;
-  BANDANA_ASSIGN_OR_RETURN(owners.token, PeerToken(own));
-  if (!own.ca_file.empty()) {
-    BANDANA_ASSIGN_OR_RETURN(owners.ca_pem, ReadTextFile(own.ca_file, kPemBytesMax));
-    if (owners.ca_pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
-      return InvalidArgument("peers.ca_file: ", own.ca_file, " holds no PEM certificate");
-    }
-  }
-  if (spec.tls) {
-    BANDANA_ASSIGN_OR_RETURN(peers->tls_, OpenTls(*spec.tls, clock));
-  }
-  peers->gatekeeper_ = std::make_unique<Gatekeeper>(PeersAlone(owners.token), clock);
+  BANDANA_ASSIGN_OR_RETURN(const Sha256Digest secret, PeerSecret(own));
+  peers->gatekeeper_ = std::make_unique<Gatekeeper>(PeersAlone(), clock);
   ConnectionLimits limits = spec.limits.connections;
-  limits.handshakes = spec.tls.has_value();
+  limits.handshakes = true;
   auto bound = Acceptor::Bind(ToString(own.listen), limits);
   if (!bound.ok()) return Annotate(bound.status(), "peers.listen");
   peers->acceptor_ = *std::move(bound);
@@ -60,7 +47,9 @@ absl::StatusOr<std::unique_ptr<Peers>> Peers::Open(const ServerSpec& spec, const
   listen.port = static_cast<std::uint16_t>(peers->acceptor_->port());
   peers->listen_ = ToString(listen);
   peers->address_ = own.address.empty() ? peers->listen_ : own.address;
-  peers->owners_ = std::make_unique<OwnerChannels>(std::move(owners));
+  BANDANA_ASSIGN_OR_RETURN(const PeerIdentity identity, MakePeerIdentity(secret, peers->address_));
+  peers->credentials_ = CredentialsOf(identity);
+  peers->owners_ = std::make_unique<OwnerChannels>(OwnerChannels::Options{.identity = identity});
   return peers;
 }
 
@@ -84,11 +73,12 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
           .gatekeeper = gatekeeper_.get(),
           .forget = [&book = served.book](const auto& instance,
                                           auto users) { return book.ForgetUsers(instance, users); },
+          .clock = &served.clock,
           .conduct = conduct});
   GrpcServerOptions options;
   options.listen = listen_;
   options.acceptor = acceptor_;
-  if (tls_ != nullptr) options.credentials = TlsReloader::Credentials(tls_);
+  options.credentials = credentials_;
   options.connections = spec.limits.connections;
   options.gatekeeper = gatekeeper_.get();
   options.calls_in_flight_max = spec.limits.calls_in_flight_max;
@@ -100,6 +90,21 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
   BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
   serving_ = grpc_.get();
   return absl::OkStatus();
+}
+
+std::vector<Standing> Peers::AskOthers(std::span<const std::string> servers,
+                                       const std::string& model, const InstanceId& instance) {
+  internal::StandRequest request;
+  request.set_model(model);
+  request.set_instance(instance.data(), instance.size());
+  std::vector<Standing> answers;
+  for (const internal::StandResponse& answer : owners_->Stand(servers, request)) {
+    // One that makes no sense is none.
+    if (auto standing = ParseStanding(answer); standing.ok()) {
+      answers.push_back(*std::move(standing));
+    }
+  }
+  return answers;
 }
 
 void Peers::HealthChanged() {

@@ -14,15 +14,18 @@
 #include "server/service/owners/owner_channels.h"
 #include "server/service/owners/peer_service.h"
 #include "server/service/recommender.h"
-#include "server/service/tls/tls_credentials.h"
 #include "server/service/transport/grpc_server.h"
+
+namespace grpc {
+class ServerCredentials;
+}
 
 namespace bandana::server {
 
 // Threads: Open, then Serve; then all methods are safe.
 class Peers {
  public:
-  // Binds; who connects waits. Errors: of the key, of the certificates, of Acceptor::Bind.
+  // Binds; who connects waits. Errors: of the key, of Acceptor::Bind.
   static absl::StatusOr<std::unique_ptr<Peers>> Open(const ServerSpec& spec, const Clock& clock);
 
   // With the real port.
@@ -30,6 +33,9 @@ class Peers {
   // Where the others reach this server.
   const std::string& address() const { return address_; }
   OwnerChannels& owners() { return *owners_; }
+  // ModelRegistry::Options::ask_others.
+  std::vector<Standing> AskOthers(std::span<const std::string> servers, const std::string& model,
+                                  const InstanceId& instance);
 
   // What the listener answers with: the models of this server, of which it hands none on.
   struct Served {
@@ -53,7 +59,7 @@ class Peers {
   std::string listen_;
   std::string address_;
   std::unique_ptr<OwnerChannels> owners_;
-  std::shared_ptr<TlsReloader> tls_;  // null: plaintext
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<Gatekeeper> gatekeeper_;
   std::shared_ptr<Acceptor> acceptor_;
   std::unique_ptr<RecommenderHandlers> recommender_;

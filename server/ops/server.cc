@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <span>
 #include <thread>
@@ -220,10 +221,9 @@ class RunningServer final : public Server {
                                      std::span<const Decision> slots) {
         HandDecisionTo(peers_->owners(), *tokens_, owner, model, slots);
       };
-      options.owner_reached = [this](const std::string& owner) {
-        return peers_->owners().Reaches(owner);
-      };
+      options.owner_reached = std::bind_front(&OwnerChannels::Reaches, &peers_->owners());
       options.owner_gone = [this](const std::string& owner) { peers_->owners().GiveUp(owner); };
+      options.ask_others = std::bind_front(&Peers::AskOthers, peers_.get());
     }
     options.warn = [](std::string_view model, const std::string& message) {
       model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);

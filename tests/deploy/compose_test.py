@@ -113,7 +113,7 @@ def check_secrets(root, server):
         said = subprocess.run([server, "--check_config", "--config", f"{folder}/a/server/server.textproto", "--peers_address=server-a:7074"],
                               check=True, stdout=subprocess.PIPE, text=True).stdout
         assert "access app by token: select, report of all models" in said, said
-        assert "peers 0.0.0.0:7074, reached at server-a:7074, plaintext" in said, said
+        assert "peers 0.0.0.0:7074, reached at server-a:7074, TLS by key_file" in said, said
         assert "access ops by token: admin of all models" in said and "access anybody else: none" in said, said
 
 

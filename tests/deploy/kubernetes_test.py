@@ -120,7 +120,7 @@ def check_cluster(found, config):
     assert spread["topologyKey"] == "kubernetes.io/hostname" and spread["labelSelector"]["matchLabels"] == labels
     (server,) = pod["containers"]
     (port,) = [port["containerPort"] for port in server["ports"] if port["name"] == "peers"]
-    assert f'peers {{ listen: "0.0.0.0:{port}" ' in config and [p["port"] for p in peers["ports"]] == [port]
+    assert f'peers {{ listen: "0.0.0.0:{port}" }}' in config and [p["port"] for p in peers["ports"]] == [port]
     fields = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in server["env"]}
     assert fields == {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"}
     assert server["args"] == [f"--peers_address=$(POD_NAME).{spec['serviceName']}.$(POD_NAMESPACE).svc:{port}"]
@@ -192,7 +192,7 @@ def check_config(server, config, cluster):
         assert result.returncode == 0, result.stdout
         assert "transport TLS" in result.stdout and "access anybody else: none" in result.stdout, result.stdout
         if cluster:
-            assert "peers 0.0.0.0:7074, reached at bandana-0.bandana-peers.bandana.svc:7074, TLS" in result.stdout, result.stdout
+            assert "peers 0.0.0.0:7074, reached at bandana-0.bandana-peers.bandana.svc:7074, TLS by key_file" in result.stdout, result.stdout
 
 
 def check_rules(root, found):

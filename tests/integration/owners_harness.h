@@ -2,9 +2,9 @@
 // and what follows them beside it.
 #pragma once
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -15,7 +15,6 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/temp_dir.h"
-#include "tests/support/test_certificates.h"
 
 namespace bandana::testing {
 
@@ -23,12 +22,11 @@ class OwnersTest : public ::testing::Test {
  protected:
   OwnersTest() { EXPECT_TRUE(WriteFileDurably(key_file_, std::string(64, 'a'), 0600).ok()); }
 
-  // A listener for peers over these models. `tls`: with a certificate for localhost.
-  std::unique_ptr<server::Peers> Serve(server::ModelRegistry& registry, bool tls = false) {
+  // A listener for peers over these models.
+  std::unique_ptr<server::Peers> Serve(server::ModelRegistry& registry) {
     server::ServerSpec spec;
     spec.peers =
         server::PeersSpec{.listen = {.host = "127.0.0.1", .port = 0}, .key_file = key_file_};
-    if (tls) UseTls(spec);
     spec.limits.calls_in_flight_max = 512;
     spec.limits.arms_per_request_max = 100;
     spec.limits.watches_max = 4;
@@ -53,20 +51,23 @@ class OwnersTest : public ::testing::Test {
     std::atomic<int> lines_{0};
   };
 
-  void UseTls(server::ServerSpec& spec) {
-    const TestAuthority authority("peers");
-    const absl::Time now = absl::Now();
-    WritePair(folder_.path(), "s",
-              authority.Issue({.common_name = "s",
-                               .dns_names = {"localhost"},
-                               .not_before = std::min(now, clock_.Now()) - absl::Hours(1),
-                               .not_after = std::max(now, clock_.Now()) + absl::Hours(1)}));
-    EXPECT_TRUE(WriteFileDurably(folder_.File("ca.pem"), authority.certificate(), 0644).ok());
-    spec.tls = server::TlsSpec{.files = {.certificate_file = folder_.File("s.pem"),
-                                         .private_key_file = folder_.File("s.key")},
-                               .reload_interval = absl::Minutes(1)};
-    spec.peers->listen.host = "localhost";
-    spec.peers->ca_file = folder_.File("ca.pem");
+  // What a server that has another key file, or this one, has to show.
+  server::PeerIdentity IdentityOf(char key, const std::string& address = "127.0.0.1:1") const {
+    const std::string file = folder_.File(std::string("key of ") + key);
+    EXPECT_TRUE(WriteFileDurably(file, std::string(64, key), 0600).ok());
+    return server::MakePeerIdentity(server::PeerSecret({.key_file = file}).value(), address)
+        .value();
+  }
+  // Calls a listener for peers as a server with this identity does.
+  static std::shared_ptr<grpc::Channel> ChannelOf(const server::PeerIdentity& identity,
+                                                  const std::string& address) {
+    grpc::SslCredentialsOptions tls;
+    tls.pem_root_certs = identity.authority_pem;
+    tls.pem_private_key = identity.private_key_pem;
+    tls.pem_cert_chain = identity.certificate_pem;
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride(server::PeerNameOf(address));
+    return grpc::CreateCustomChannel(address, grpc::SslCredentials(tls), arguments);
   }
 
   std::unique_ptr<server::DecisionBook> OpenBook() {

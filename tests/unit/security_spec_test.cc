@@ -131,13 +131,10 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
        "needs log.postgresql.key_file"},
       {Peers(kLog, ""), "peers.listen", "is required"},
       {Peers(kLog, "listen: '7074'"), "peers.listen", "must be host:port"},
-      {Peers(kLog, "listen: '10.0.0.1:74'"), "peers.listen", "the transport is plaintext"},
-      {"insecure_non_loopback: true " + Peers(kLog, "listen: '0.0.0.0:74'"), "peers.address",
+      {Peers(kLog, "listen: '0.0.0.0:74'"), "peers.address",
        "is required: nobody can reach 0.0.0.0:74"},
       {Peers(kLog, "listen: '127.0.0.1:0' address: 'h'"), "peers.address", "must be host:port"},
       {Peers(kLog, "listen: '127.0.0.1:0' address: 'h:0'"), "peers.address", "must have a port"},
-      {Peers(kLog, "listen: '127.0.0.1:0' ca_file: 'ca.pem'"), "peers.ca_file", "needs tls"},
-      {Tls() + Peers(kLog, "listen: '127.0.0.1:0'"), "peers.ca_file", "is required with tls"},
       {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",
        "only insecure_non_loopback: true allows that"},
   };
@@ -154,17 +151,16 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
 }
 
 TEST_F(SecuritySpecTest, ServersOfOneDatabaseReachOneAnother) {
-  // Their token is asked for, whoever may call the other listeners.
+  // They have TLS of their own: no file of certificates is read, whatever names one.
   const ConfigResult result =
-      Parse(Tls() + Peers(kLog, "listen: '10.0.0.1:74' address: 'b.example:74' ca_file: 'ca.pem'"));
+      Parse(Peers(kLog, "listen: '10.0.0.1:74' address: 'b.example:74' ca_file: 'gone.pem'"));
   ASSERT_TRUE(result.spec) << ToString("", result.mistakes[0]);
   ASSERT_TRUE(result.spec->peers);
   EXPECT_EQ(ToString(result.spec->peers->listen), "10.0.0.1:74");
   EXPECT_EQ(result.spec->peers->address, "b.example:74");
-  EXPECT_THAT(result.spec->peers->ca_file, HasSubstr("/ca.pem"));
   EXPECT_THAT(result.spec->peers->key_file, HasSubstr("/log.key"));
   EXPECT_THAT(Summary(*result.spec),
-              HasSubstr("peers 10.0.0.1:74, reached at b.example:74, TLS\n"));
+              HasSubstr("peers 10.0.0.1:74, reached at b.example:74, TLS by key_file\n"));
 }
 
 TEST_F(SecuritySpecTest, ExplainsWhoMayDoWhatWithoutSecrets) {

@@ -290,7 +290,7 @@ class FakeShared final : public SharedFiles {
     if (down) return Unavailable("away");
     if (rival) std::exchange(rival, nullptr)();
     if (version != file.version) return absl::AbortedError("another was faster");
-    file = {.content = std::string(content), .version = version + 1};
+    file = {.content = std::string(content), .version = version + 1, .sealed = true};
     return file.version;
   }
 
@@ -298,6 +298,17 @@ class FakeShared final : public SharedFiles {
   bool down = false;
   std::function<void()> rival;  // comes between the next read and its write
 };
+
+// Whoever may write the database alone would choose what tokens are sealed with.
+TEST_F(TokenKeysTest, ASharedRingThatIsNotSealedIsRefused) {
+  const auto shared = std::make_shared<FakeShared>();
+  TokenKeys::Options options = Options();
+  options.store = SharedKeys(shared, file_);
+  SealingId(*Open(options));
+  shared->file.sealed = false;
+  EXPECT_THAT(TokenKeys::Open(options, clock_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "token keys: "));
+}
 
 TEST_F(TokenKeysTest, ServersShareARingThatIsNoFile) {
   const auto shared = std::make_shared<FakeShared>();

@@ -57,7 +57,7 @@ ALLOWED = {
     "server/service/transport": COMMON + ["server/service/access", "server/service/connections", "server/service/tokens"],
     # The way from what follows a model to what owns it.
     "server/service/owners": COMMON + ["common/model/entries", "server/models", "server/service/access", "server/service/connections",
-                                       "server/service/tokens", "server/service/transport"],
+                                       "server/service/tls", "server/service/tokens", "server/service/transport"],
     "server/service/admin": COMMON + ["server/models", "server/models/users", "server/service/access", "server/service/connections",
                                       "server/service/decisions", "server/service/owners", "server/service/transport"],
     "server/service": COMMON + ["common/model/entries", "server/models", "server/models/catalogue", "server/service/access",

@@ -109,7 +109,8 @@ class PgEngine final : public LogEngine {
           "log.postgresql.key_file: is required for models whose state holds raw rewards that the"
           " server releases with noise");
     }
-    BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<PgState> state, PgState::Open(pool_, id, key));
+    BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<PgState> state,
+                             PgState::Open(pool_, id, key, draws_noise));
     return std::shared_ptr<StateStore>(std::move(state));
   }
 
@@ -152,11 +153,12 @@ class PgEngine final : public LogEngine {
   }
   std::unique_ptr<StoreWatch> Watch(const std::string& address) const override {
     return MakePgWatch({.connection = settings_.connection, .patience = kWatchPatience},
-                       settings_.holder, address);
+                       settings_.key_file, settings_.holder, address);
   }
-  absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder) const override {
+  absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder,
+                                                      const LogUse& use) const override {
     BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
-    return FollowPgLog(OptionsOf(id, {}));
+    return FollowPgLog(OptionsOf(id, use));
   }
   absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const override {
     BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const AeadKey> key, KeyOf("shared"));

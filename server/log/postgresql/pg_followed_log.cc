@@ -12,7 +12,8 @@ namespace {
 class PgFollowedLog final : public FollowedLog {
  public:
   PgFollowedLog(const PgLogOptions& options, std::unique_ptr<PgSeal> seal)
-      : seal_(std::move(seal)), reader_(options.server, options.id, seal_.get()) {}
+      : seal_(std::move(seal)),
+        reader_(options.server, options.id, seal_.get(), options.must_seal) {}
 
   absl::Status Read(const LogPosition& after, int entries_max,
                     std::vector<LogEntry>& out) const override {

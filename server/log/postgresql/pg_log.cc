@@ -91,7 +91,8 @@ class PgLog final : public UpdateLog {
 
   absl::Status Open() {
     BANDANA_ASSIGN_OR_RETURN(seal_, SealOf(options_));
-    reader_ = std::make_unique<PgReader>(options_.server, options_.id, seal_.get());
+    reader_ =
+        std::make_unique<PgReader>(options_.server, options_.id, seal_.get(), options_.must_seal);
     BANDANA_ASSIGN_OR_RETURN(writer_, Connect(options_.server));
     BANDANA_RETURN_IF_ERROR(Claim());
     // From here on the log changes by this object alone.
@@ -493,7 +494,7 @@ class PgLog final : public UpdateLog {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options) {
-  if (!options.key_file.empty()) return PgSeal::FromFile(options.key_file);
+  if (!options.key_file.empty()) return PgSeal::FromFile(options.key_file, options.id);
   if (!options.must_seal) return std::unique_ptr<PgSeal>();
   return FailedPrecondition(
       "log.postgresql.key_file: is required for models whose log holds raw rewards that the"

@@ -20,7 +20,7 @@ struct PgLogOptions {
       holder;  // who this is: unique among processes, the same for a process that comes back
   absl::Duration lease = absl::Seconds(10);
   std::string key_file;    // empty: records are not sealed
-  bool must_seal = false;  // refuse to open without
+  bool must_seal = false;  // refuse to open without, and to read what is not sealed
 };
 
 // What the log's records are sealed under; null: they are plain. Errors: FAILED_PRECONDITION no key

@@ -22,18 +22,24 @@ CREATE TABLE IF NOT EXISTS bandana.servers(
 SET LOCAL lock_timeout = '200ms';  -- servers that are there wait meanwhile
 ALTER TABLE bandana.servers ADD COLUMN IF NOT EXISTS reads bigint,
   ADD COLUMN IF NOT EXISTS told timestamptz;
+-- Its name, which stays where the address changes; and what only a server with the key could write
+-- of the two (pg_address_proof.h).
+ALTER TABLE bandana.servers ADD COLUMN IF NOT EXISTS name text,
+  ADD COLUMN IF NOT EXISTS proof bytea;
 -- Where the owner of a log is reached, once it serves the model under its term.
 CREATE TABLE IF NOT EXISTS bandana.served(
   log bytea PRIMARY KEY REFERENCES bandana.logs ON DELETE CASCADE, term bigint NOT NULL,
   address text NOT NULL);
+ALTER TABLE bandana.served ADD COLUMN IF NOT EXISTS proof bytea;
 INSERT INTO bandana.peer_version(version) VALUES (1) ON CONFLICT DO NOTHING;
 COMMIT;
 )sql";
 
 // The version stays 1: the version before can go on beside this one.
 constexpr char kFind[] =
-    "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('bandana.servers')"
-    " AND attname = 'told') AND to_regclass('bandana.peer_version') IS NOT NULL";
+    "SELECT (SELECT count(*) FROM pg_attribute WHERE attname = 'proof' AND attrelid IN"
+    " (to_regclass('bandana.servers'), to_regclass('bandana.served'))) = 2"
+    " AND to_regclass('bandana.peer_version') IS NOT NULL";
 constexpr char kVersionOf[] = "SELECT version FROM bandana.peer_version";
 
 }  // namespace

@@ -47,6 +47,10 @@ absl::Status PgReader::ReadBatches(int batches, PgReading& reading) const {
 }
 
 absl::Status PgReader::HaveKey(std::int64_t key) const {
+  if (key == 0 && must_be_sealed_) {
+    return DataLoss(
+        "an entry of the log is not sealed: whoever may write the database put it there");
+  }
   if (key == 0) return absl::OkStatus();
   if (seal_ == nullptr) {
     return FailedPrecondition("log.postgresql.key_file: the log is sealed, and no key is given");

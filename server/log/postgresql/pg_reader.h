@@ -20,8 +20,12 @@ namespace bandana::server {
 class PgReader {
  public:
   // For the log with this id. `seal`: null: its records are plain; must outlive the reader.
-  PgReader(PgOptions server, std::string id, PgSeal* seal)
-      : server_(std::move(server)), id_(std::move(id)), seal_(seal) {}
+  // `must_be_sealed`: no record is believed that somebody without the key could have written.
+  PgReader(PgOptions server, std::string id, PgSeal* seal, bool must_be_sealed)
+      : server_(std::move(server)),
+        id_(std::move(id)),
+        seal_(seal),
+        must_be_sealed_(must_be_sealed) {}
 
   // Appends to `out` up to `entries_max` entries after `sequence`, of a log that ends at `end`.
   // `after`: where the hash of the first must continue; null: it is taken as it is stored. Errors:
@@ -44,6 +48,7 @@ class PgReader {
   const PgOptions server_;
   const std::string id_;
   PgSeal* const seal_;
+  const bool must_be_sealed_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<PgConnection> connection_;  // null: lost
 };

@@ -15,26 +15,34 @@ namespace bandana::server {
 namespace {
 
 constexpr std::string_view kRecord = "bandana log record 1";
-constexpr std::string_view kKey = "bandana log key 1";
+constexpr std::string_view kKey = "bandana log key 2 ";
+constexpr std::string_view kFormerKey = "bandana log key 1";  // bound to no log
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PgSeal>> PgSeal::FromFile(const std::string& path) {
+absl::StatusOr<std::unique_ptr<PgSeal>> PgSeal::FromFile(const std::string& path, std::string log) {
   BANDANA_ASSIGN_OR_RETURN(AeadKey wrapping, DeriveFromKeyFile(path, "bandana log seal 1"));
-  return std::unique_ptr<PgSeal>(new PgSeal(std::move(wrapping)));
+  return std::unique_ptr<PgSeal>(new PgSeal(std::move(wrapping), std::move(log)));
+}
+
+std::string PgSeal::PurposeOf(std::int64_t id) const {
+  std::string purpose = absl::StrCat(ToAbsl(kKey), log_);
+  ByteWriter(purpose).U64(static_cast<std::uint64_t>(id));
+  return purpose;
 }
 
 absl::StatusOr<std::string> PgSeal::NewKey(std::int64_t id) {
   std::array<std::byte, kAeadKeyBytes> secret{};
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(secret));
-  absl::StatusOr<std::string> wrapped = SealUnder(wrapping_, AsChars(secret), kKey);
+  absl::StatusOr<std::string> wrapped = SealUnder(wrapping_, AsChars(secret), PurposeOf(id));
   if (wrapped.ok()) Keep(id, secret);
   OPENSSL_cleanse(secret.data(), secret.size());
   return wrapped;
 }
 
 absl::Status PgSeal::AddKey(std::int64_t id, std::string_view wrapped) {
-  absl::StatusOr<std::string> secret = OpenUnder(wrapping_, wrapped, kKey);
+  absl::StatusOr<std::string> secret = OpenUnder(wrapping_, wrapped, PurposeOf(id));
+  if (absl::IsDataLoss(secret.status())) secret = OpenUnder(wrapping_, wrapped, kFormerKey);
   if (!secret.ok() || secret->size() != kAeadKeyBytes) {
     return FailedPrecondition("the log is sealed under another key than that of key_file");
   }

@@ -21,7 +21,8 @@ class PgSeal {
  public:
   // 32 random bytes in hexadecimal, as checkpoint_key_file. Errors: FAILED_PRECONDITION others may
   // read the file; INVALID_ARGUMENT its content; NOT_FOUND, UNAVAILABLE I/O.
-  static absl::StatusOr<std::unique_ptr<PgSeal>> FromFile(const std::string& path);
+  // `log`: its id: a wrapped key is bound to it, so that nobody carries records into another log.
+  static absl::StatusOr<std::unique_ptr<PgSeal>> FromFile(const std::string& path, std::string log);
 
   // Draws a key for what is sealed from now on; the same, wrapped. Errors: UNAVAILABLE no
   // randomness.
@@ -42,9 +43,12 @@ class PgSeal {
  private:
   void Keep(std::int64_t id, std::span<const std::byte, kAeadKeyBytes> secret);
   std::shared_ptr<const AeadKey> Find(std::int64_t id) const;
-  explicit PgSeal(AeadKey wrapping) : wrapping_(std::move(wrapping)) {}
+  PgSeal(AeadKey wrapping, std::string log)
+      : wrapping_(std::move(wrapping)), log_(std::move(log)) {}
+  std::string PurposeOf(std::int64_t id) const;
 
   const AeadKey wrapping_;
+  const std::string log_;
   mutable std::mutex mutex_;  // for keys_
   std::map<std::int64_t, std::shared_ptr<const AeadKey>> keys_;
 };

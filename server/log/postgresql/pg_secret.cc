@@ -69,15 +69,13 @@ absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_v
   return *std::move(key);
 }
 
-absl::StatusOr<std::string> TokenFromKeyFile(const std::string& path, std::string_view purpose) {
+absl::StatusOr<Sha256Digest> SecretFromKeyFile(const std::string& path, std::string_view purpose) {
   BANDANA_ASSIGN_OR_RETURN(const Secret secret, Secret::Read(path));
   Sha256Digest digest{};
   if (!HmacSha256(AsBytes(secret.bytes()), purpose, digest)) {
     return Unavailable(path, ": OpenSSL failed");
   }
-  std::string token = ToHex(digest);
-  OPENSSL_cleanse(digest.data(), digest.size());
-  return token;
+  return digest;
 }
 
 absl::StatusOr<std::string> SealUnder(const AeadKey& key, std::string_view plain,

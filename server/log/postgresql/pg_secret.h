@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/aead.h"
+#include "common/base/sha256.h"
 
 namespace bandana::server {
 
@@ -14,9 +15,8 @@ namespace bandana::server {
 // content; NOT_FOUND, UNAVAILABLE I/O.
 absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_view purpose);
 
-// The same HMAC in hexadecimal, as a secret that is shown to others who have the file. Errors: as
-// DeriveFromKeyFile.
-absl::StatusOr<std::string> TokenFromKeyFile(const std::string& path, std::string_view purpose);
+// The same HMAC as it is, for what is no key of AES. Errors: as DeriveFromKeyFile.
+absl::StatusOr<Sha256Digest> SecretFromKeyFile(const std::string& path, std::string_view purpose);
 
 // nonce | ciphertext | tag, bound to `purpose`. Errors: UNAVAILABLE no randomness, or the cipher
 // failed.

@@ -39,6 +39,7 @@ class PgShared final : public SharedFiles {
                                 " are sealed under another key, or damaged");
     }
     BANDANA_ASSIGN_OR_RETURN(file.content, std::move(content));
+    file.sealed = true;
     return file;
   }
 

@@ -76,8 +76,10 @@ absl::Status NoKey() {
 
 absl::StatusOr<std::shared_ptr<PgState>> PgState::Open(std::shared_ptr<PgPool> pool,
                                                        std::string log,
-                                                       std::shared_ptr<const AeadKey> wrapping) {
-  std::shared_ptr<PgState> state(new PgState(std::move(pool), std::move(log), std::move(wrapping)));
+                                                       std::shared_ptr<const AeadKey> wrapping,
+                                                       bool must_be_sealed) {
+  std::shared_ptr<PgState> state(
+      new PgState(std::move(pool), std::move(log), std::move(wrapping), must_be_sealed));
   BANDANA_RETURN_IF_ERROR(state->Begin());
   return state;
 }
@@ -245,8 +247,18 @@ std::string PgState::PurposeOf(std::string_view what, std::string_view content,
 constexpr std::string_view kFileKey = "bandana state key 1 ";
 constexpr std::string_view kPagePurpose = "bandana state page 1 ";
 
-absl::StatusOr<std::shared_ptr<const AeadKey>> PgState::KeyOf(const Stored& file) const {
-  if (file.wrapped.empty()) return std::shared_ptr<const AeadKey>();
+absl::StatusOr<std::shared_ptr<const AeadKey>> PgState::KeyOf(std::string_view name,
+                                                              const Stored& file) const {
+  if (file.wrapped.empty()) {
+    // The configuration of a model decides what its mode hides.
+    const bool matters = must_be_sealed_ || name == kConfigFile;
+    if (wrapping_ == nullptr || !matters) return std::shared_ptr<const AeadKey>();
+    return FailedPrecondition(
+        Where(name),
+        " is not sealed, and log.postgresql.key_file is given: whoever may write the database can "
+        "have written it; if it is of before there was a key, export the model without key_file, "
+        "and import it with it");
+  }
   if (wrapping_ == nullptr) return NoKey();
   absl::StatusOr<std::string> secret =
       OpenUnder(*wrapping_, file.wrapped, PurposeOf(kFileKey, file.content, 0));
@@ -274,7 +286,7 @@ absl::StatusOr<std::string> PgState::OpenPage(const Stored& file, const AeadKey*
 }
 
 absl::StatusOr<std::string> PgState::ReadWhole(std::string_view name, const Stored& file) const {
-  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const AeadKey> key, KeyOf(file));
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const AeadKey> key, KeyOf(name, file));
   std::string bytes;
   Sha256 digest;
   for (std::int64_t number = 0; number < file.pages; ++number) {
@@ -317,7 +329,7 @@ absl::StatusOr<ReadAt> PgState::Open(std::string_view name) const {
   };
   auto reader = std::make_shared<Reader>();
   BANDANA_ASSIGN_OR_RETURN(reader->file, Find(name));
-  BANDANA_ASSIGN_OR_RETURN(reader->key, KeyOf(reader->file));
+  BANDANA_ASSIGN_OR_RETURN(reader->key, KeyOf(name, reader->file));
   const std::string where = Where(name);
   return [this, reader, where](std::uint64_t offset, std::span<char> out) -> absl::Status {
     if (offset > reader->file.bytes || reader->file.bytes - offset < out.size()) {

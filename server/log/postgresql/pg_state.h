@@ -20,11 +20,13 @@ namespace bandana::server {
 // Threads: safe.
 class PgState final : public StateStore {
  public:
-  // The state beside the log with this id. `wrapping`: null: content is not sealed. Errors:
-  // DATA_LOSS there is no such log; UNAVAILABLE.
+  // The state beside the log with this id. `wrapping`: null: content is not sealed.
+  // `must_be_sealed`: with a key, no file is believed that somebody without it could have written.
+  // Errors: DATA_LOSS there is no such log; UNAVAILABLE.
   static absl::StatusOr<std::shared_ptr<PgState>> Open(std::shared_ptr<PgPool> pool,
                                                        std::string log,
-                                                       std::shared_ptr<const AeadKey> wrapping);
+                                                       std::shared_ptr<const AeadKey> wrapping,
+                                                       bool must_be_sealed);
 
   absl::StatusOr<std::vector<std::string>> Files() const override;
   absl::StatusOr<bool> Has(std::string_view name) const override;
@@ -64,8 +66,12 @@ class PgState final : public StateStore {
   };
   class PageWriter;
 
-  PgState(std::shared_ptr<PgPool> pool, std::string log, std::shared_ptr<const AeadKey> wrapping)
-      : pool_(std::move(pool)), log_(std::move(log)), wrapping_(std::move(wrapping)) {}
+  PgState(std::shared_ptr<PgPool> pool, std::string log, std::shared_ptr<const AeadKey> wrapping,
+          bool must_be_sealed)
+      : pool_(std::move(pool)),
+        log_(std::move(log)),
+        wrapping_(std::move(wrapping)),
+        must_be_sealed_(must_be_sealed) {}
 
   absl::Status Begin();
   // What became of the change before, where that is not known yet. Errors: UNAVAILABLE it cannot be
@@ -74,8 +80,10 @@ class PgState final : public StateStore {
   absl::Status Try(const Body& body);
 
   absl::StatusOr<Stored> Find(std::string_view name) const;
-  // Null: its pages are not sealed.
-  absl::StatusOr<std::shared_ptr<const AeadKey>> KeyOf(const Stored& file) const;
+  // Null: its pages are not sealed. Errors: FAILED_PRECONDITION they must be, or are under another
+  // key.
+  absl::StatusOr<std::shared_ptr<const AeadKey>> KeyOf(std::string_view name,
+                                                       const Stored& file) const;
   // As it is stored. Errors: NOT_FOUND.
   absl::StatusOr<std::string> ReadPage(const Stored& file, std::int64_t number) const;
   absl::StatusOr<std::string> OpenPage(const Stored& file, const AeadKey* key, std::int64_t number,
@@ -87,6 +95,7 @@ class PgState final : public StateStore {
   const std::shared_ptr<PgPool> pool_;
   const std::string log_;
   const std::shared_ptr<const AeadKey> wrapping_;
+  const bool must_be_sealed_;
 
   std::mutex change_mutex_;  // held by a change
   // A change may have taken place: that is found out before the next one.

@@ -1,8 +1,10 @@
 #include "server/log/postgresql/pg_watch.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/base/status.h"
+#include "server/log/postgresql/pg_address_proof.h"
 #include "server/log/postgresql/pg_batch.h"
 #include "server/log/postgresql/pg_peer_tables.h"
 #include "server/log/postgresql/pg_pool.h"
@@ -13,7 +15,10 @@ namespace {
 constexpr char kModels[] =
     "SELECT s.name, (f.name IS NOT NULL)::int::bigint, s.log, s.files, coalesce(a.version, 0),"
     " coalesce(u.version, 0), l.term, (l.lease_until > clock_timestamp())::int::bigint,"
-    " coalesce(v.address, ''), l.last_sequence, l.last_hash, l.trimmed, (l.owner = $2)::int::bigint"
+    " coalesce(v.address, ''), l.last_sequence, l.last_hash, l.trimmed, (l.owner = "
+    "$2)::int::bigint,"
+    " coalesce(v.proof, ''), (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
+    " || ' ' || 'bandana.logs'::regclass::oid || ' ' || pg_relation_filenode('bandana.logs')"
     " FROM bandana.states s JOIN bandana.logs l ON l.id = s.log"
     " LEFT JOIN bandana.state_files f ON f.log = s.log AND f.name = $1"
     " LEFT JOIN bandana.state_tables a ON a.log = s.log AND a.kind = 1"
@@ -22,17 +27,20 @@ constexpr char kModels[] =
     " WHERE s.name IS NOT NULL ORDER BY s.name";
 // A commit of its own, after the look: when it is confirmed, so is everything that was seen.
 constexpr char kHere[] =
-    "INSERT INTO bandana.servers(address, seen, reads, told)"
-    " SELECT $1::text, t, $2::bigint, t FROM clock_timestamp() AS t ON CONFLICT (address) DO UPDATE"
-    " SET seen = excluded.seen, reads = excluded.reads, told = excluded.told";
+    "INSERT INTO bandana.servers(address, seen, reads, told, name, proof)"
+    " SELECT $1::text, t, $2::bigint, t, $3::text, $4::bytea FROM clock_timestamp() AS t"
+    " ON CONFLICT (address) DO UPDATE SET seen = excluded.seen, reads = excluded.reads,"
+    " told = excluded.told, name = excluded.name, proof = excluded.proof";
 // What a server reads counts for a minute: one that froze may come back.
 constexpr char kServers[] =
     "SELECT address, CASE WHEN told = seen THEN reads ELSE $1::bigint END,"
-    " (seen > clock_timestamp() - interval '2 seconds')::int::bigint"
+    " (seen > clock_timestamp() - interval '2 seconds')::int::bigint, coalesce(name, ''),"
+    " CASE WHEN told = seen AND proof IS NOT NULL THEN proof ELSE '' END"
     " FROM bandana.servers WHERE seen > clock_timestamp() - interval '1 minute' ORDER BY address";
 constexpr char kServe[] =
-    "INSERT INTO bandana.served VALUES ($1, $2, $3)"
-    " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address"
+    "INSERT INTO bandana.served(log, term, address, proof) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (log) DO UPDATE SET term = excluded.term, address = excluded.address,"
+    " proof = excluded.proof"
     " WHERE bandana.served.term <= excluded.term";
 // A server that was killed and came back elsewhere has left its row.
 constexpr char kSweep[] =
@@ -41,12 +49,16 @@ constexpr char kLeave[] = "DELETE FROM bandana.servers WHERE address = $1";
 
 class PgWatch final : public StoreWatch {
  public:
-  PgWatch(PgOptions server, std::string holder, std::string address)
-      : server_(std::move(server)), holder_(std::move(holder)), address_(std::move(address)) {}
+  PgWatch(PgOptions server, std::string key_file, std::string holder, std::string address)
+      : server_(std::move(server)),
+        key_file_(std::move(key_file)),
+        holder_(std::move(holder)),
+        address_(std::move(address)) {}
 
   absl::StatusOr<StoreView> Look() override {
     if (left_) return Unavailable("this server has left");
-    StoreView view;
+    BANDANA_RETURN_IF_ERROR(Prove());
+    StoreView view{.self = holder_};
     BANDANA_ASSIGN_OR_RETURN(const PgResult models,
                              Run(kModels, {PgValue::Text(kConfigFile), PgValue::Text(holder_)}));
     for (int row = 0; row < models.rows(); ++row) {
@@ -59,19 +71,30 @@ class PgWatch final : public StoreWatch {
                                    .users = models.Int(row, 5)}};
       model.term = models.Int(row, 6);
       model.owned = models.Int(row, 7) != 0;
-      model.owner = models.Bytes(row, 8);
+      const std::string_view owner = models.Bytes(row, 8);
+      if (PgAddressProof::Same(models.Bytes(row, 13),
+                               proof_->OfOwner(model.stored.log, model.term, owner))) {
+        model.owner = owner;
+      }
+      view.place = models.Bytes(row, 14);
       model.last.sequence = static_cast<std::uint64_t>(models.Int(row, 9));
       BANDANA_ASSIGN_OR_RETURN(model.last.hash, HashOf(models.Bytes(row, 10)));
       model.mine = model.owned && models.Int(row, 12) != 0;
       model.trimmed = static_cast<std::uint64_t>(models.Int(row, 11));
     }
     BANDANA_RETURN_IF_ERROR(
-        Run(kHere, {PgValue::Text(address_), PgValue::Int(kEntryKindRead)}).status());
+        Run(kHere, {PgValue::Text(address_), PgValue::Int(kEntryKindRead), PgValue::Text(holder_),
+                    PgValue::Bytes(proof_->OfServer(address_, holder_))})
+            .status());
     BANDANA_ASSIGN_OR_RETURN(const PgResult servers,
                              Run(kServers, {PgValue::Int(kEntryKindOfTheSilent)}));
     for (int row = 0; row < servers.rows(); ++row) {
       const std::string address(servers.Bytes(row, 0));
-      if (servers.Int(row, 2) != 0) view.servers.push_back(address);
+      const std::string name(servers.Bytes(row, 3));
+      const bool proven =
+          PgAddressProof::Same(servers.Bytes(row, 4), proof_->OfServer(address, name));
+      if (proven) view.names.push_back(name);
+      if (servers.Int(row, 2) != 0) (proven ? view.servers : view.unproven).push_back(address);
       const auto reads = static_cast<int>(servers.Int(row, 1));
       if (reads >= view.kind_read) continue;
       view.kind_read = reads;
@@ -81,7 +104,10 @@ class PgWatch final : public StoreWatch {
   }
 
   absl::Status Serve(const std::string& log, std::int64_t term) override {
-    return Run(kServe, {PgValue::Bytes(log), PgValue::Int(term), PgValue::Text(address_)}).status();
+    BANDANA_RETURN_IF_ERROR(Prove());
+    return Run(kServe, {PgValue::Bytes(log), PgValue::Int(term), PgValue::Text(address_),
+                        PgValue::Bytes(proof_->OfOwner(log, term, address_))})
+        .status();
   }
 
   void Leave() override {
@@ -90,6 +116,12 @@ class PgWatch final : public StoreWatch {
   }
 
  private:
+  absl::Status Prove() {
+    if (proof_) return absl::OkStatus();
+    BANDANA_ASSIGN_OR_RETURN(proof_, PgAddressProof::FromFile(key_file_));
+    return absl::OkStatus();
+  }
+
   // A connection that is lost is made anew at the next look: what was read before is not confirmed
   // by what another connection commits.
   absl::StatusOr<PgResult> Run(const char* sql, const PgValues& values) {
@@ -106,6 +138,8 @@ class PgWatch final : public StoreWatch {
   }
 
   const PgOptions server_;
+  const std::string key_file_;
+  std::optional<PgAddressProof> proof_;
   const std::string holder_;
   const std::string address_;
   std::unique_ptr<PgConnection> connection_;  // null: lost
@@ -114,8 +148,10 @@ class PgWatch final : public StoreWatch {
 
 }  // namespace
 
-std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string holder, std::string address) {
-  return std::make_unique<PgWatch>(std::move(server), std::move(holder), std::move(address));
+std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string key_file, std::string holder,
+                                        std::string address) {
+  return std::make_unique<PgWatch>(std::move(server), std::move(key_file), std::move(holder),
+                                   std::move(address));
 }
 
 }  // namespace bandana::server

@@ -9,7 +9,10 @@
 
 namespace bandana::server {
 
-// Connects when it is first asked. `holder`: PgLogOptions::holder; `address`: of this server.
-std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string holder, std::string address);
+// Connects when it is first asked. `key_file`: addresses that nobody who has it has written are not
+// believed. `holder`: PgLogOptions::holder; `address`: of this server. Look's errors are also those
+// of the key file.
+std::unique_ptr<StoreWatch> MakePgWatch(PgOptions server, std::string key_file, std::string holder,
+                                        std::string address);
 
 }  // namespace bandana::server

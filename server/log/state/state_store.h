@@ -100,6 +100,7 @@ class SharedFiles {
   struct File {
     std::string content;
     std::int64_t version = 0;  // never 0; comes again in no other content
+    bool sealed = false;       // only who has the key can have written it
   };
   virtual ~SharedFiles() = default;
   // Errors: NOT_FOUND; DATA_LOSS damaged; FAILED_PRECONDITION a key is missing, or another one;

@@ -77,16 +77,26 @@ std::optional<Checkpoint> NewerFollowed(const RecoveryOptions& options, const Id
 }
 
 // `same`: whether the entries are those after which the model published.
-absl::Status Replay(const LogReader& log, const PublishedCheck& check, UserIndex& users,
+absl::Status Replay(const LogReader& log, std::span<const PublishedCheck> checks, UserIndex& users,
                     StatisticsSink& sink, Recovered& recovered, absl::Status& same) {
   BANDANA_RETURN_IF_ERROR(ForEachEntry(log, recovered.state.position, [&](const LogEntry& entry) {
-    if (same.ok()) same = check.See(entry.position);
+    for (const PublishedCheck& check : checks) same.Update(check.See(entry.position));
     BANDANA_RETURN_IF_ERROR(recovered.state.Apply(entry, *recovered.path, users, sink));
     recovered.path->Settle(recovered.state);
     return absl::OkStatus();
   }));
-  if (same.ok()) same = check.Finish(recovered.state.position);
+  for (const PublishedCheck& check : checks) same.Update(check.Finish(recovered.state.position));
   return absl::OkStatus();
+}
+
+// All that is known to have been shown, and charged.
+Published Newest(Published published, std::span<const Published> elsewhere) {
+  for (const Published& other : elsewhere) {
+    if (other.position.sequence > published.position.sequence) published.position = other.position;
+    published.epoch = std::max(published.epoch, other.epoch);
+    published.totals = Parallel(published.totals, other.totals);
+  }
+  return published;
 }
 
 // What every principal is charged for debits among lost entries: at least one, and so many that the
@@ -270,8 +280,9 @@ absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text
 // From the checkpoint on, every entry of the log. `counters_stored`: with the log. `same`: whether
 // the log is the one that this machine has published; an error of reading says nothing of that.
 absl::Status ReadState(std::optional<Checkpoint> start, const LogReader& log, bool counters_stored,
-                       const Published& published, bool apart, UserIndex& users, Counters& counters,
-                       Recovered& recovered, absl::Status& same) {
+                       const Published& published, std::span<const Published> elsewhere, bool apart,
+                       UserIndex& users, Counters& counters, Recovered& recovered,
+                       absl::Status& same) {
   std::vector<NodeStatistics> statistics = recovered.path->NoStatistics();
   if (start) {
     for (const std::string& user : start->users) users.Restore(user);
@@ -287,11 +298,16 @@ absl::Status ReadState(std::optional<Checkpoint> start, const LogReader& log, bo
   StatisticsSink sink(recovered.path->statistics_dimension(), std::move(statistics),
                       recovered.state.fading.steps());
   recovered.published = published.position;
-  const PublishedCheck check(published.position, recovered.state.position,
-                             start ? start->published : LogPosition{}, apart);
-  same = check.Begin();
-  BANDANA_RETURN_IF_ERROR(Replay(log, check, users, sink, recovered, same));
-  if (same.ok()) same = PublishedCheck::Compare(published, recovered.state);
+  std::vector<Published> shown(elsewhere.begin(), elsewhere.end());
+  shown.push_back(published);
+  std::vector<PublishedCheck> checks;
+  for (const Published& one : shown) {
+    checks.emplace_back(one.position, recovered.state.position,
+                        start ? start->published : LogPosition{}, apart);
+    same.Update(checks.back().Begin());
+  }
+  BANDANA_RETURN_IF_ERROR(Replay(log, checks, users, sink, recovered, same));
+  for (const Published& one : shown) same.Update(PublishedCheck::Compare(one, recovered.state));
   recovered.statistics = sink.Take();
   return absl::OkStatus();
 }
@@ -333,13 +349,15 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
                            ReadPublished(folder, recovered.stored.instance));
   absl::Status same;
   BANDANA_RETURN_IF_ERROR(ReadState(std::move(start), log, !log.counters().empty(), published,
-                                    options.log->apart(), users, counters, recovered, same));
+                                    options.elsewhere, options.log->apart(), users, counters,
+                                    recovered, same));
+  same.Update(options.doubt);
   const bool draws = recovered.path->draws_noise() && options.log->apart();
   if (draws && !published.known && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;
   if (!draws) return same;
   if (!options.accept_lost) return NeedsEpoch(ToStd(same.message()));
-  recovered.owed = OwedFor(published, recovered);
+  recovered.owed = OwedFor(Newest(published, options.elsewhere), recovered);
   return recovered;
 }
 
@@ -367,7 +385,8 @@ absl::StatusOr<Recovered> RecoverFollowed(const ModelSpec& spec, const std::stri
                            ReadPublished(folder, recovered.stored.instance));
   absl::Status same;
   BANDANA_RETURN_IF_ERROR(ReadState(std::move(start), log, /*counters_stored=*/false, published,
-                                    /*apart=*/true, users, counters, recovered, same));
+                                    /*elsewhere=*/{}, /*apart=*/true, users, counters, recovered,
+                                    same));
   const bool draws = recovered.path->draws_noise();
   if (draws && !published.known && !vouched && log.last().sequence > 0) same = NothingKnown();
   if (same.ok()) return recovered;

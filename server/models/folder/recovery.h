@@ -16,6 +16,7 @@
 #include "common/model/state/model_state.h"
 #include "server/log/log_engine.h"
 #include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/publication.h"
 
 namespace bandana::server {
 
@@ -65,7 +66,10 @@ struct RecoveryOptions {
   // Go on although the store was put back (NeedsEpoch): the caller charges for what is lost, and
   // opens an epoch before anything is published.
   bool accept_lost = false;
-  std::shared_ptr<const std::string> followed;  // HostedModelOptions
+  // What follows: HostedModelOptions.
+  absl::Status doubt;
+  std::vector<Published> elsewhere;
+  std::shared_ptr<const std::string> followed;
   const NoiseBinding* binding = nullptr;        // null but in bandana-audit
 };
 

@@ -53,7 +53,8 @@ absl::StatusOr<std::unique_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spe
 }
 
 absl::Status FollowedModel::Start(const SharedModel& seen) {
-  BANDANA_ASSIGN_OR_RETURN(log_, options_.hosted.log->Follow(folder_));
+  BANDANA_ASSIGN_OR_RETURN(
+      log_, options_.hosted.log->Follow(folder_, {.erase_trimmed = DrawsNoise(spec_)}));
   log_->Advance(seen.last, seen.trimmed);
   BANDANA_ASSIGN_OR_RETURN(
       Recovered recovered,
@@ -219,7 +220,10 @@ absl::Status FollowedModel::Health() const {
       return absl::UnknownError(absl::StrCat("the log's database has not answered for ",
                                              absl::ToInt64Seconds(away), " s"));
     }
-    if (orphan_) return absl::UnknownError("no server owns the model");
+    if (orphan_) {
+      return absl::UnknownError(
+          absl::StrCat("no server owns the model", doubt_.ok() ? "" : ": ", doubt_.message()));
+    }
     if (const absl::Duration unreached = clock_.Now() - reached_at_; unreached > kAwayAfter) {
       return absl::UnknownError(absl::StrCat("the model's owner at ", *owner_.load(),
                                              " cannot be reached for ",

@@ -55,7 +55,15 @@ class FollowedModel final : public HostedModel {
   // Since what is served was all that the log held.
   absl::Duration staleness() const;
 
+  // Why nobody owns it; OK: it is not known.
+  void SetDoubt(absl::Status why) {
+    const std::lock_guard lock(mutex_);
+    doubt_ = std::move(why);
+  }
+  std::uint64_t applied() const { return loop_->applied(); }
+
   std::optional<std::string> owner() const override { return *owner_.load(); }
+  std::vector<ReleasedBy> Released() const override { return loop_->released(); }
   const ModelSpec& spec() const override { return spec_; }
   const Sha256Digest& policy() const override { return policy_; }
   const InstanceId& instance() const override { return instance_; }
@@ -155,6 +163,7 @@ class FollowedModel final : public HostedModel {
   absl::Time seen_at_;
   absl::Time reached_at_;  // the owner, or there was none
   bool orphan_ = false;    // nobody owns the model
+  absl::Status doubt_;     // SetDoubt
 };
 
 }  // namespace bandana::server

@@ -8,7 +8,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kPurpose = "bandana peers 1";
+constexpr std::string_view kPurpose = "bandana peers 2";
 
 // A listener on all addresses of a machine says none of them.
 bool IsWildcard(const Address& address) {
@@ -19,7 +19,6 @@ bool IsWildcard(const Address& address) {
 
 PeersSpec ParsePeers(const v1::ServerConfig& config, std::string_view folder,
                      const GivenPeers& given, const FieldChecks& checks) {
-  const FieldChecks inside = checks.Inside("peers");
   PeersSpec spec{.listen = given.listen, .address = given.address};
   if (!config.log().has_postgresql()) {
     checks.Add("peers", "needs log.postgresql: servers share models where they share their logs");
@@ -39,27 +38,19 @@ PeersSpec ParsePeers(const v1::ServerConfig& config, std::string_view folder,
     checks.Add(given.address_name,
                absl::StrCat("is required: nobody can reach ", ToString(given.listen)));
   }
-  if (config.has_tls() == config.peers().ca_file().empty()) {
-    inside.Add("ca_file", config.has_tls()
-                              ? "is required with tls: the others' certificates are checked"
-                              : "needs tls: without it the servers have no certificates");
-  }
-  if (!config.peers().ca_file().empty()) {
-    spec.ca_file = ResolvePath(config.peers().ca_file(), folder);
-  }
   return spec;
 }
 
-absl::StatusOr<std::string> PeerToken(const PeersSpec& peers) {
-  auto token = TokenFromKeyFile(peers.key_file, kPurpose);
-  if (!token.ok()) return Annotate(token.status(), "log.postgresql.key_file");
-  return token;
+absl::StatusOr<Sha256Digest> PeerSecret(const PeersSpec& peers) {
+  auto secret = SecretFromKeyFile(peers.key_file, kPurpose);
+  if (!secret.ok()) return Annotate(secret.status(), "log.postgresql.key_file");
+  return secret;
 }
 
 std::string PeersSummary(const PeersSpec& peers) {
   return absl::StrCat("peers ", ToString(peers.listen),
                       peers.address.empty() ? "" : ", reached at ", peers.address,
-                      peers.ca_file.empty() ? ", plaintext" : ", TLS", "\n");
+                      ", TLS by key_file\n");
 }
 
 }  // namespace bandana::server

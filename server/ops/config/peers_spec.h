@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 #include "common/base/address.h"
+#include "common/base/sha256.h"
 #include "common/design/field_checks.h"
 
 namespace bandana::server {
@@ -14,7 +15,6 @@ namespace bandana::server {
 struct PeersSpec {
   Address listen;
   std::string address;   // where the others reach it; empty: `listen`, with its real port
-  std::string ca_file;   // empty: plaintext
   std::string key_file;  // that of log.postgresql
 };
 
@@ -28,8 +28,8 @@ struct GivenPeers {
 PeersSpec ParsePeers(const v1::ServerConfig& config, std::string_view folder,
                      const GivenPeers& given, const FieldChecks& checks);
 
-// By which the servers know one another. Errors: of the key file.
-absl::StatusOr<std::string> PeerToken(const PeersSpec& peers);
+// What PeerIdentity is made from. Errors: of the key file.
+absl::StatusOr<Sha256Digest> PeerSecret(const PeersSpec& peers);
 
 // A line in words, for --check_config.
 std::string PeersSummary(const PeersSpec& peers);

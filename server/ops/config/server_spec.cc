@@ -43,12 +43,6 @@ std::string Exposure(const v1::ServerConfig& config, bool http) {
          "tls.require_client_certificate: true";
 }
 
-// The same of the listener for other servers, where every caller needs their token.
-std::string PeersExposure(const v1::ServerConfig& config) {
-  if (config.insecure_non_loopback() || config.has_tls()) return "";
-  return "the transport is plaintext: it needs tls, or insecure_non_loopback: true";
-}
-
 Address ParseListener(std::string_view field, const std::optional<std::string>& flag,
                       const std::string& given, std::string_view fallback,
                       const std::string& exposure, const FieldChecks& checks) {
@@ -78,7 +72,7 @@ std::optional<PeersSpec> ParsePeers(const v1::ServerConfig& config, std::string_
   const GivenPeers peers{
       .listen = options.peers_listen || !given.listen().empty()
                     ? ParseListener(options.peers_listen ? "peers_listen" : "peers.listen",
-                                    options.peers_listen, given.listen(), "", PeersExposure(config),
+                                    options.peers_listen, given.listen(), "", /*exposure=*/"",
                                     checks)
                     : Address{},
       .address_name = flag ? "--peers_address" : "peers.address",

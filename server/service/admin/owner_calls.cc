@@ -8,7 +8,7 @@ absl::Status OwnerCalls::Export(const grpc::ServerContext& context, const std::s
                                 StreamGuard::Lease& lease) const {
   const auto stub = StubOf(owner);
   if (stub == nullptr) return OwnerAway();
-  const auto call = CallFor(context);
+  const auto call = grpc::ClientContext::FromServerContext(context);
   const auto reader = stub->Export(call.get(), request);
   v1::Chunk chunk;
   bool written = true;
@@ -20,12 +20,6 @@ absl::Status OwnerCalls::Export(const grpc::ServerContext& context, const std::s
   const grpc::Status status = reader->Finish();
   if (!written) return absl::CancelledError("the reader went away");
   return OwnerChannels::StatusOf(status);
-}
-
-std::unique_ptr<grpc::ClientContext> OwnerCalls::CallFor(const grpc::ServerContext& context) const {
-  auto call = grpc::ClientContext::FromServerContext(context);
-  channels_->Authorize(*call);
-  return call;
 }
 
 }  // namespace bandana::server

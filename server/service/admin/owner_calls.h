@@ -41,7 +41,7 @@ class OwnerCalls {
                    Response& response) const {
     const auto stub = StubOf(owner);
     if (stub == nullptr) return OwnerAway();
-    const auto call = CallFor(context);
+    const auto call = grpc::ClientContext::FromServerContext(context);
     call->set_deadline(absl::ToChronoTime(absl::Now() + patience_));
     return OwnerChannels::StatusOf((stub.get()->*ask)(call.get(), request, &response));
   }
@@ -54,7 +54,7 @@ class OwnerCalls {
                    grpc::ServerReader<Request>& reader, Response& response) const {
     const auto stub = StubOf(owner);
     if (stub == nullptr) return OwnerAway();
-    const auto call = CallFor(context);
+    const auto call = grpc::ClientContext::FromServerContext(context);
     const auto writer = (stub.get()->*ask)(call.get(), &response);
     Request message = std::move(first);
     bool open = writer->Write(message);
@@ -73,7 +73,6 @@ class OwnerCalls {
   std::shared_ptr<AdminStub> StubOf(const std::string& owner) const {
     return channels_ == nullptr ? nullptr : channels_->Admin(owner);
   }
-  std::unique_ptr<grpc::ClientContext> CallFor(const grpc::ServerContext& context) const;
 
   OwnerChannels* const channels_;
   const absl::Duration patience_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -28,7 +29,7 @@ constexpr std::size_t kAddressesMax = 64;
 int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
 
 // A connection of its own: a stream that waits on one holds up no other.
-std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::string& ca_pem) {
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const PeerIdentity& identity) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -42,21 +43,22 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address, const std::st
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(absl::Seconds(5)));
   arguments.SetMaxReceiveMessageSize(kReceivedMessageBytesMax);
   arguments.SetMaxSendMessageSize(-1);
-  if (ca_pem.empty()) {
-    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-  }
+  // Not whoever has the key, but the one whose address this is.
+  arguments.SetSslTargetNameOverride(PeerNameOf(address));
   grpc::SslCredentialsOptions tls;
-  tls.pem_root_certs = ca_pem;
+  tls.pem_root_certs = identity.authority_pem;
+  tls.pem_private_key = identity.private_key_pem;
+  tls.pem_cert_chain = identity.certificate_pem;
   return grpc::CreateCustomChannel(address, grpc::SslCredentials(tls), arguments);
 }
 
 // The ways to one address.
 struct Ways {
-  Ways(const std::string& address, const std::string& ca_pem)
-      : channel(Connect(address, ca_pem)),
+  Ways(const std::string& address, const PeerIdentity& identity)
+      : channel(Connect(address, identity)),
         reports(v1::Recommender::NewStub(channel)),
-        decisions(internal::Peer::NewStub(Connect(address, ca_pem))),
-        admin(v1::Admin::NewStub(Connect(address, ca_pem))) {}
+        decisions(internal::Peer::NewStub(Connect(address, identity))),
+        admin(v1::Admin::NewStub(Connect(address, identity))) {}
   const std::shared_ptr<grpc::Channel> channel;  // of reports
   const std::unique_ptr<v1::Recommender::Stub> reports;
   const std::unique_ptr<internal::Peer::Stub> decisions;
@@ -97,8 +99,7 @@ struct RecordCall final : Call {
 
 class OwnerChannels::Body {
  public:
-  explicit Body(Options options)
-      : options_(std::move(options)), authorization_(absl::StrCat("Bearer ", options_.token)) {}
+  explicit Body(Options options) : options_(std::move(options)) {}
 
   ~Body() {
     {
@@ -111,23 +112,18 @@ class OwnerChannels::Body {
 
   const Options& options() const { return options_; }
 
-  void Authorize(grpc::ClientContext& context) const {
-    context.AddMetadata("authorization", authorization_);
-  }
-
   std::shared_ptr<Ways> WaysTo(const std::string& address) {
     const std::lock_guard lock(mutex_);
     const auto found = ways_.find(address);
     if (found != ways_.end()) return found->second;
     if (ways_.size() >= kAddressesMax) ways_.clear();
-    return ways_.emplace(address, std::make_shared<Ways>(address, options_.ca_pem)).first->second;
+    return ways_.emplace(address, std::make_shared<Ways>(address, options_.identity)).first->second;
   }
 
   // Makes a call of a new one: `prepare` gives its reader. All under the mutex, which the queue's
   // thread takes before it frees the call: it may be answered before Finish has returned.
   template <typename Made, typename Prepare>
   void Start(std::unique_ptr<Made> call, Prepare prepare) {
-    Authorize(call->context);
     call->context.set_deadline(absl::ToChronoTime(absl::Now() + options_.patience));
     const std::lock_guard lock(mutex_);
     call->reader = prepare(&call->context, &queue_);
@@ -184,7 +180,6 @@ class OwnerChannels::Body {
   }
 
   const Options options_;
-  const std::string authorization_;
   std::atomic<int> decisions_{0};
   std::mutex mutex_;  // guards what follows
   std::map<std::string, std::shared_ptr<Ways>> ways_;
@@ -222,25 +217,53 @@ void OwnerChannels::Record(const std::string& owner, const internal::RecordReque
   body_->Record(owner, request);
 }
 
+std::vector<internal::StandResponse> OwnerChannels::Stand(std::span<const std::string> servers,
+                                                          const internal::StandRequest& request) {
+  struct Asked {
+    grpc::ClientContext context;
+    grpc::Status status;
+    internal::StandResponse response;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<internal::StandResponse>> reader;
+  };
+  const auto deadline = absl::ToChronoTime(absl::Now() + absl::Seconds(1));
+  grpc::CompletionQueue queue;
+  std::deque<Asked> calls;
+  for (const std::string& server : servers) {
+    Asked& call = calls.emplace_back();
+    call.context.set_deadline(deadline);
+    call.reader = body_->WaysTo(server)->decisions->AsyncStand(&call.context, request, &queue);
+    call.reader->Finish(&call.response, &call.status, &call);
+  }
+  void* tag = nullptr;
+  bool ok = false;
+  for (std::size_t i = 0; i < calls.size(); ++i) queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  std::vector<internal::StandResponse> answers;
+  for (Asked& call : calls) {
+    if (call.status.ok()) answers.push_back(std::move(call.response));
+  }
+  return answers;
+}
+
 absl::Status OwnerChannels::Forget(const std::string& server,
                                    const internal::ForgetRequest& request) {
+  const absl::Status failed = Unavailable(
+      "another server has not forgotten what it answered these users; no user is deleted yet, try "
+      "again");
+  if (server.empty()) return failed;
   const std::shared_ptr<Ways> ways = body_->WaysTo(server);
   grpc::ClientContext context;
-  Authorize(context);
   context.set_deadline(absl::ToChronoTime(absl::Now() + body_->options().patience));
   internal::ForgetResponse response;
   const grpc::Status status = ways->decisions->Forget(&context, request, &response);
-  if (status.ok()) return absl::OkStatus();
-  return Unavailable(
-      "another server has not forgotten what it answered these users; no user is deleted yet, try "
-      "again");
+  return status.ok() ? absl::OkStatus() : failed;
 }
 
 std::shared_ptr<v1::Admin::StubInterface> OwnerChannels::Admin(const std::string& owner) {
   return owner.empty() ? nullptr : body_->WaysTo(owner)->admin;
 }
-
-void OwnerChannels::Authorize(grpc::ClientContext& context) const { body_->Authorize(context); }
 
 absl::Status OwnerChannels::StatusOf(const grpc::Status& status) {
   switch (status.error_code()) {

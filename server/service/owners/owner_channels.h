@@ -1,19 +1,22 @@
 // Ways to the other servers of a store, owners of what is followed here above all: gRPC channels by
-// address, kept.
+// address, kept. Whoever answers there must prove that it has the store's key and that the address
+// is its own, before it is told anything: both sides show a certificate of PeerIdentity.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/internal/peer.pb.h"
 #include "bandana/v1/admin.grpc.pb.h"
 #include "bandana/v1/recommender.pb.h"
+#include "server/service/tls/peer_identity.h"
 #include "server/service/transport/handlers.h"
 
 namespace grpc {
-class ClientContext;
 class Status;
 }  // namespace grpc
 
@@ -27,8 +30,7 @@ namespace bandana::server {
 class OwnerChannels {
  public:
   struct Options {
-    std::string token;   // by which servers of one store know one another
-    std::string ca_pem;  // who may have signed their certificates; empty: plaintext
+    PeerIdentity identity;                       // of this server
     absl::Duration patience = absl::Seconds(5);  // with each call but Admin's
     int decisions_max = 4096;                    // on their way at a time
   };
@@ -55,14 +57,17 @@ class OwnerChannels {
   // lost is lost, also beyond decisions_max: of such a decision nothing is learnt.
   void Record(const std::string& owner, const internal::RecordRequest& request);
 
-  // Has another server forget named decisions, and waits for it. Errors: UNAVAILABLE it does not
-  // answer, or could not.
+  // Has another server forget named decisions, and waits for it. `server` empty: one whose address
+  // is not known. Errors: UNAVAILABLE it does not answer, or could not.
   absl::Status Forget(const std::string& server, const internal::ForgetRequest& request);
+
+  // Asks the servers at these addresses at once, and waits for a second at most: those that have
+  // answered well, in order.
+  std::vector<internal::StandResponse> Stand(std::span<const std::string> servers,
+                                             const internal::StandRequest& request);
 
   // For calls that may wait. nullptr: nobody owns the model.
   std::shared_ptr<v1::Admin::StubInterface> Admin(const std::string& owner);
-  // Puts the token into a call that has not started.
-  void Authorize(grpc::ClientContext& context) const;
   // What a call that was handed on is answered with.
   static absl::Status StatusOf(const grpc::Status& status);
 

@@ -11,6 +11,7 @@
 #include "bandana/internal/peer.grpc.pb.h"
 #include "common/base/status.h"
 #include "server/service/owners/owner_channels.h"
+#include "server/service/owners/standing_message.h"
 #include "server/service/transport/error_text.h"
 #include "server/service/transport/rpcs.h"
 
@@ -19,6 +20,16 @@ namespace {
 
 constexpr char kRecord[] = "bandana.internal.Peer/Record";
 constexpr char kForget[] = "bandana.internal.Peer/Forget";
+constexpr char kStand[] = "bandana.internal.Peer/Stand";
+
+absl::StatusOr<InstanceId> InstanceOf(const std::string& bytes) {
+  InstanceId instance{};
+  if (bytes.size() != instance.size()) {
+    return InvalidArgument("instance: must have ", instance.size(), " bytes");
+  }
+  std::memcpy(instance.data(), bytes.data(), instance.size());
+  return instance;
+}
 
 absl::Status RecordOne(HostedModel& model, TokenCodec& tokens,
                        const internal::RecordedDecision& decision) {
@@ -53,6 +64,12 @@ class PeerService::Impl final : public internal::Peer::Service {
     if (status.ok()) status = Drop(*request);
     return ToGrpc(status);
   }
+  grpc::Status Stand(grpc::ServerContext* context, const internal::StandRequest* request,
+                     internal::StandResponse* response) override {
+    absl::Status status = Admit(*context, kStand);
+    if (status.ok()) status = Tell(*request, *response);
+    return ToGrpc(status);
+  }
 
  private:
   static grpc::Status ToGrpc(const absl::Status& status) {
@@ -80,13 +97,21 @@ class PeerService::Impl final : public internal::Peer::Service {
   }
 
   absl::Status Drop(const internal::ForgetRequest& request) {
-    InstanceId instance{};
-    if (request.instance().size() != instance.size()) {
-      return InvalidArgument("instance: must have ", instance.size(), " bytes");
-    }
-    std::memcpy(instance.data(), request.instance().data(), instance.size());
+    BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, InstanceOf(request.instance()));
     const std::vector<std::string> users(request.users().begin(), request.users().end());
     return options_.forget(instance, users);
+  }
+
+  absl::Status Tell(const internal::StandRequest& request, internal::StandResponse& response) {
+    if (!request.instance().empty()) {
+      BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, InstanceOf(request.instance()));
+      BANDANA_ASSIGN_OR_RETURN(const Standing standing, registry_.Stand(request.model(), instance));
+      response = ToProto(standing);
+    }
+    const std::int64_t now = absl::ToUnixNanos(options_.clock->Now());
+    response.mutable_clock()->set_seconds(now / 1'000'000'000);
+    response.mutable_clock()->set_nanos(static_cast<std::int32_t>(now % 1'000'000'000));
+    return absl::OkStatus();
   }
 
   ModelRegistry& registry_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/base/clock.h"
 #include "common/design/instance_id.h"
 #include "server/models/registry.h"
 #include "server/service/access/gatekeeper.h"
@@ -28,6 +29,9 @@ namespace bandana::server {
 //
 // Forget, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
 // bytes; those of Options::forget.
+//
+// Stand, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
+// bytes; those of ModelRegistry::Stand.
 class PeerService {
  public:
   struct Options {
@@ -36,6 +40,7 @@ class PeerService {
     // (DecisionBook::ForgetUsers).
     std::function<absl::Status(const InstanceId& instance, std::span<const std::string> users)>
         forget;
+    const Clock* clock = nullptr;  // what Stand tells; required
     // Told of each call: see Acceptor::Report.
     std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
                                                                                Conduct) {};

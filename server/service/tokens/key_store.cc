@@ -82,6 +82,9 @@ class SharedKeysIn final : public KeyStore {
     if (!file.ok()) return Annotate(file.status(), "token keys");
     const WipedText content{std::move(file->content)};
     version = file->version;
+    // Whoever may write the database would know what tokens are sealed with.
+    if (!file->sealed)
+      return FailedPrecondition("token keys: those in the database are not sealed");
     auto keys = ParseKeyFile(content.text);
     if (!keys.ok()) return DataLoss("token keys: ", keys.status().message());
     return keys;

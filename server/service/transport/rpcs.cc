@@ -84,6 +84,7 @@ constexpr Rpc kRpcs[] = {
     // Answered by the listener for other servers alone.
     OffQueues("bandana.internal.Peer/Record", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.internal.Peer/Forget", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.internal.Peer/Stand", Role::kAdmin, Scope::kWholeServer),
 };
 
 constexpr bool IsOnQueues(const Rpc& rpc) { return rpc.posted > 0; }
