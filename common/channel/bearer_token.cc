@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<BearerToken>> BearerToken::Open(const std::string
   auto token = std::unique_ptr<BearerToken>(new BearerToken(path, clock));
   const std::lock_guard lock(token->mutex_);
   BANDANA_RETURN_IF_ERROR(Annotate(token->Read(), "token file"));
-  token->looked_ = clock.Now();
+  token->looked_ = clock.Steady();
   return token;
 }
 
@@ -51,9 +51,8 @@ absl::Status BearerToken::Read() {
 
 std::string BearerToken::Header() {
   const std::lock_guard lock(mutex_);
-  const absl::Time now = clock_.Now();
-  const absl::Duration since = now - looked_;
-  if (since >= kLookInterval || since < absl::ZeroDuration()) {
+  const absl::Time now = clock_.Steady();
+  if (now - looked_ >= kLookInterval) {
     looked_ = now;
     if (VersionOf(path_) != version_) Read().IgnoreError();  // the old one may still be valid
   }

@@ -115,6 +115,12 @@ std::int64_t IdIndex::oldest_bucket() const {
   return std::min(loose, dense);
 }
 
+std::int64_t IdIndex::newest_bucket() const {
+  const std::int64_t loose = buckets_.empty() ? INT64_MIN : buckets_.rbegin()->first;
+  const std::int64_t dense = by_newest_.empty() ? INT64_MIN : by_newest_.rbegin()->first;
+  return std::max(loose, dense);
+}
+
 void IdIndex::AddChanged(std::vector<IdChunk>& out) const {
   std::vector<Key> keys(changed_.begin(), changed_.end());
   std::sort(keys.begin(), keys.end());

@@ -38,6 +38,7 @@ class IdIndex {
   bool empty() const { return buckets_.empty() && by_newest_.empty(); }
   // Requires !empty().
   std::int64_t oldest_bucket() const;
+  std::int64_t newest_bucket() const;
 
   // Chunks in which ids were inserted or removed since the last Stored().
   void AddChanged(std::vector<IdChunk>& out) const;

@@ -37,7 +37,7 @@ absl::Duration TickMin(const ModelSpec& spec, absl::Duration tick_max) {
 }  // namespace
 
 ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const LogReader& log,
-                     UserIndex& users, const Clock& clock, absl::Duration tick_max,
+                     UserIndex& users, LogClock& clock, absl::Duration tick_max,
                      std::uint64_t rebuild_entries, std::unique_ptr<Learner> learner, Start start,
                      Hooks hooks)
     : spec_(spec),
@@ -55,7 +55,8 @@ ApplyLoop::ApplyLoop(const ModelSpec& spec, const EventPath& path, const LogRead
       state_(std::move(start.state)),
       published_(start.published),
       unshown_epochs_(start.unshown_epochs),
-      checkpoint_time_(clock.Now()),
+      checkpoint_time_(clock.Steady()),
+      begun_(clock.Now()),
       checkpoint_sequence_(start.checkpoint_sequence) {
   posterior_.store(std::make_shared<const PosteriorSnapshot>(learner_->dimension(),
                                                              learner_->Prior(), learner_->nodes()));
@@ -193,16 +194,23 @@ void ApplyLoop::Pass(std::uint64_t through) {
   if (done.ok()) Tick();
 }
 
+absl::Time ApplyLoop::TimeDue() const {
+  const absl::Time due = std::min(state_.windows.next_close(), hooks_.forget_due());
+  // Also where nothing waits for it: a start compares its clock with the newest time in the log.
+  if (state_.position.sequence == 0) return due;
+  return std::min(due, std::max(state_.newest_time(), begun_) + clock_.ahead_max() / 4);
+}
+
 absl::Duration ApplyLoop::IdleTime() {
   if (time_entry_.in_flight || fade_entry_.in_flight) return tick_min_;
-  const absl::Time time =
-      std::max(std::min(state_.windows.next_close(), hooks_.forget_due()), time_entry_.not_before);
+  const absl::Time time = std::max(TimeDue(), time_entry_.not_before);
   const absl::Time fade =
       std::max(state_.fading.NextEntry(spec_.half_life), fade_entry_.not_before);
-  const absl::Time due = std::min(time, fade);
-  const absl::Time refresh =
-      learner_->stale() ? refreshed_ + spec_.refresh_interval : absl::InfiniteFuture();
-  return std::clamp(std::min(due, refresh) - clock_.Now(), kTickMin, std::max(kTickMin, tick_max_));
+  const absl::Duration due = std::min(time, fade) - clock_.Now();
+  const absl::Duration refresh = learner_->stale()
+                                     ? refreshed_ + spec_.refresh_interval - clock_.Steady()
+                                     : absl::InfiniteDuration();
+  return std::clamp(std::min(due, refresh), kTickMin, std::max(kTickMin, tick_max_));
 }
 
 absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
@@ -217,6 +225,7 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
     BANDANA_RETURN_IF_ERROR(state_.Apply(entry, path_, users_, *learner_));
   }
   learner_->Flush(state_);
+  clock_.Reach(state_.newest_time());
   Trace("drawn");
   if (learner_->stale()) posterior_fresh_ = false;
   BANDANA_RETURN_IF_ERROR(RemoveDrift());
@@ -267,14 +276,14 @@ absl::Status ApplyLoop::RemoveDrift() {
 
 bool ApplyLoop::RefreshDue() {
   if (!learner_->stale()) return false;
-  if (clock_.Now() >= refreshed_ + spec_.refresh_interval) return true;
+  if (clock_.Steady() >= refreshed_ + spec_.refresh_interval) return true;
   std::lock_guard lock(mutex_);
   return waiters_ > 0;
 }
 
 absl::Status ApplyLoop::RefreshLearner() {
   BANDANA_RETURN_IF_ERROR(learner_->Refresh(state_));
-  refreshed_ = clock_.Now();
+  refreshed_ = clock_.Steady();
   posterior_fresh_ = true;
   return absl::OkStatus();
 }
@@ -337,10 +346,16 @@ void ApplyLoop::AppendDue(absl::Time now, absl::Time due, const Record& record, 
   entry.not_before = now + std::max(tick_min_, kAppendRetry);
 }
 
+void ApplyLoop::TickClock(absl::Time now) {
+  AppendDue(now, TimeDue(), TimeRecord{now}, time_entry_);
+  const absl::Duration ahead = clock_.ahead();
+  if (SameAhead(ahead, state_.ahead)) return;
+  AppendDue(now, absl::InfinitePast(), ClockRecord{ahead}, clock_entry_);
+}
+
 void ApplyLoop::Tick() {
   const absl::Time now = clock_.Now();
-  AppendDue(now, std::min(state_.windows.next_close(), hooks_.forget_due()), TimeRecord{now},
-            time_entry_);
+  TickClock(now);
   // PROOF: forgetting begin
   // Whether a user reacted has no part in it: it is the clock's, and comes when nothing happens.
   AppendDue(now, state_.fading.NextEntry(spec_.half_life), FadeRecord{now, spec_.half_life},
@@ -348,15 +363,16 @@ void ApplyLoop::Tick() {
   // PROOF: forgetting end
   if (hooks_.clock) hooks_.clock(now);
   const std::uint64_t sequence = state_.position.sequence;
+  const absl::Time steady = clock_.Steady();
   if (sequence == checkpoint_sequence_) {
-    checkpoint_time_ = now;  // nothing to write; the interval counts from the next change
+    checkpoint_time_ = steady;  // nothing to write; the interval counts from the next change
     return;
   }
   const bool by_events = sequence - checkpoint_sequence_ >= spec_.checkpoint_events;
-  const bool by_time = now - checkpoint_time_ >= spec_.checkpoint_interval;
+  const bool by_time = steady - checkpoint_time_ >= spec_.checkpoint_interval;
   if ((by_events || by_time) && hooks_.checkpoint_wanted()) {
     checkpoint_sequence_ = sequence;
-    checkpoint_time_ = now;
+    checkpoint_time_ = steady;
     hooks_.checkpoint(CaptureNow());
   }
 }

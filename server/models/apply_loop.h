@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/bandits/posterior.h"
-#include "common/base/clock.h"
 #include "common/base/shared_cell.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/user_index.h"
@@ -25,6 +24,7 @@
 #include "common/model/state/model_state.h"
 #include "server/log/update_log.h"
 #include "server/models/folder/checkpoint.h"
+#include "server/models/log_clock.h"
 #include "server/models/replicas/standing.h"
 
 namespace bandana::server {
@@ -59,7 +59,7 @@ class ApplyLoop {
 
   // All references must outlive the loop. `learner` is the path's at `start.state`.
   ApplyLoop(const ModelSpec& spec, const EventPath& path, const LogReader& log, UserIndex& users,
-            const Clock& clock, absl::Duration tick_max, std::uint64_t rebuild_entries,
+            LogClock& clock, absl::Duration tick_max, std::uint64_t rebuild_entries,
             std::unique_ptr<Learner> learner, Start start, Hooks hooks);
   ~ApplyLoop();
   ApplyLoop(const ApplyLoop&) = delete;
@@ -140,6 +140,9 @@ class ApplyLoop {
   // Makes the position durable as published, unless it is.
   absl::Status PersistPublication();
   void Tick();
+  void TickClock(absl::Time now);
+  // When a time entry is due.
+  absl::Time TimeDue() const;
   // Asks for the entry, unless one of its kind is on its way or was asked for just now.
   struct ClockEntry {
     std::atomic<bool> in_flight{false};
@@ -154,7 +157,7 @@ class ApplyLoop {
   const EventPath& path_;
   const LogReader& log_;
   UserIndex& users_;
-  const Clock& clock_;
+  LogClock& clock_;
   const absl::Duration tick_max_;
   const std::uint64_t rebuild_entries_;
   const absl::Duration tick_min_;
@@ -167,15 +170,17 @@ class ApplyLoop {
   ModelState state_;
   LogPosition published_;  // central models
   const std::uint64_t unshown_epochs_;
-  absl::Time refreshed_ = absl::InfinitePast();
-  std::uint64_t ledger_debits_ = 0;  // of the published ledger
-  std::vector<int> unpublished_;     // nodes whose newest posterior was withheld
+  absl::Time refreshed_ = absl::InfinitePast();  // by the steady clock, as checkpoint_time_
+  std::uint64_t ledger_debits_ = 0;              // of the published ledger
+  std::vector<int> unpublished_;                 // nodes whose newest posterior was withheld
   std::vector<LogEntry> entries_;
   absl::Time checkpoint_time_;
+  const absl::Time begun_;
   std::uint64_t checkpoint_sequence_;
 
   std::atomic<bool> posterior_fresh_{true};  // it holds all that is applied
   ClockEntry time_entry_;
+  ClockEntry clock_entry_;
   ClockEntry fade_entry_;  // of a model that forgets
   SharedCell<const ServedPosterior> posterior_;
   SharedCell<const Ledger> ledger_;

@@ -41,6 +41,7 @@ class Registry final : public ModelRegistry {
         warn_(options.warn),
         stepped_(options.stepped),
         token_lifetime_max_(options.token_lifetime_max),
+        clock_ahead_max_(options.clock_ahead_max),
         free_bytes_(options.free_bytes),
         address_(options.address),
         hand_decision_(options.hand_decision),
@@ -306,6 +307,7 @@ class Registry final : public ModelRegistry {
   const std::function<void(std::string_view, const std::string&)> warn_;
   const bool stepped_;
   const absl::Duration token_lifetime_max_;
+  const absl::Duration clock_ahead_max_;
   const FreeBytesOf free_bytes_;
   const std::string address_;  // of this server, for the others; empty: there are none
   const HandDecision hand_decision_;

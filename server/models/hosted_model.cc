@@ -76,6 +76,7 @@ absl::Status Model::Start() {
   intake_ = MakeIntake(spec_);
   instance_ = recovered.stored.instance;
   BANDANA_RETURN_IF_ERROR(StartGate(recovered));
+  StartClock(recovered.state);
   const Identity stored = recovered.stored;
   const bool open_windows = !recovered.state.windows.all().empty();
   const bool owes = recovered.owed.has_value();
@@ -116,7 +117,11 @@ absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
   numbers_ =
       std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
+  if (const ModeRow& row = mode(); row.device_draws && row.numbers_decisions) {
+    waiting_ = std::make_unique<WaitingDecisions>(issuer, spec_.public_spec.token_lifetime);
+  }
   ReportGate::Options gate = GateOptions(spec_, *path_, *cells_);
+  gate.waiting = waiting_.get();
   for (std::size_t node = 0; recovered.owed && node < recovered.owed->nodes; ++node) {
     DebitRecord& debit = gate.owed.emplace_back(recovered.owed->debit);
     debit.node = static_cast<std::int32_t>(node);
@@ -130,6 +135,19 @@ absl::Status Model::StartGate(const Recovered& recovered) {
   gate_->ForgetBefore(log_->forgotten_before());
   gate_->Restore(GateStateOf(recovered.state, recovered.statistics));
   return gate_->RestoreWindows(recovered.state.windows, *log_, recovered.former);
+}
+
+void Model::StartClock(const ModelState& state) {
+  const absl::Time wall = clock_.Now();
+  // Ids of the future, of a clock that was wrong, say nothing of the present.
+  const absl::Time newest = std::max(NewestTimeOf(state), std::min(gate_->newest_id(), wall));
+  clock_.Begin(newest, state.ahead);
+  if (const absl::Duration ahead = clock_.ahead(); !SameAhead(ahead, state.ahead)) {
+    warn_(
+        absl::StrCat("the newest time in the log is ahead of the machine's clock: the model's "
+                     "time runs on from there, ",
+                     absl::FormatDuration(absl::Trunc(ahead, absl::Seconds(1))), " ahead"));
+  }
 }
 
 absl::Status Model::StartLoop(Recovered recovered) {
@@ -365,6 +383,12 @@ absl::StatusOr<std::uint64_t> Model::OpenEpoch() {
   }
 }
 
+absl::Status Model::ConfirmClock() {
+  clock_.Believe();
+  // A restart finds it in the log.
+  return AppendAndWait(TimeRecord{clock_.Now()}).status();
+}
+
 std::unique_lock<std::mutex> Model::LockCheckpoints() {
   ++checkpoints_awaited_;
   std::unique_lock lock(checkpoint_mutex_);
@@ -473,6 +497,8 @@ v1::GetStatsResponse Model::Stats() const {
   stats.set_epoch(gate_->epoch());
   stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
   stats.set_decisions_open(gate_->ids());
+  stats.set_decisions_waiting(waiting_ != nullptr ? waiting_->Count(clock_.Now())
+                                                  : gate_->windows_open());
   user_groups_->FillStats(stats);
   FillEffects(spec_, effects_.get(), freed_before_, stats);
   FillRefusals(Refusals(), stats);

@@ -58,6 +58,8 @@ struct HostedModelOptions {
   std::shared_ptr<const LogEngine> log = DefaultLogEngine();
   // Longest sleep of the model's own thread: how late due windows and expired ids may be noticed.
   absl::Duration tick_max = absl::Seconds(1);
+  // How far the wall clock may be ahead of the newest time in the log (LogClock).
+  absl::Duration clock_ahead_max = absl::InfiniteDuration();
   // Log entries between two recomputations of a coupled posterior from its statistics; even, at
   // least 2. Rounding adds about one part in 1e16 per event; at 2500 rows a recomputation costs as
   // much as some 6000 events in blocks. It goes on beside the loop, and is taken half of them
@@ -132,6 +134,11 @@ class HostedModel {
   // What the noise of its newest releases is a function of (Standing::released).
   virtual std::vector<ReleasedBy> Released() const { return {}; }
   virtual std::uint64_t epoch() const = 0;
+  // The model's time, by which its decisions are stamped and judged, where the server's clock says
+  // `now`: LogClock.
+  virtual absl::Time TimeAt(absl::Time now) const { return now; }
+  // The wall clock is right: the model's time is not behind it from now on. For the owner.
+  virtual absl::Status ConfirmClock() { return absl::OkStatus(); }
   virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
   virtual std::shared_ptr<const Catalogue> catalogue() const = 0;
 

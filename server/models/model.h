@@ -35,6 +35,7 @@
 #include "server/models/freeing/key_freeing.h"
 #include "server/models/freeing/pairs_watch.h"
 #include "server/models/hosted_model.h"
+#include "server/models/log_clock.h"
 #include "server/models/model_stats.h"
 #include "server/models/users/user_table.h"
 
@@ -45,7 +46,7 @@ class Model final : public HostedModel {
   Model(ModelSpec spec, std::string folder, const Clock& clock, const HostedModelOptions& options)
       : spec_(std::move(spec)),
         folder_(std::move(folder)),
-        clock_(clock),
+        clock_(clock, options.clock_ahead_max),
         options_(options),
         warn_(options.warn ? options.warn : [](const std::string&) {}) {}
 
@@ -65,6 +66,8 @@ class Model final : public HostedModel {
   std::int64_t term() const override { return log_->term(); }
   std::vector<ReleasedBy> Released() const override { return loop_->released(); }
   std::uint64_t epoch() const override { return gate_->epoch(); }
+  absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
+  absl::Status ConfirmClock() override;
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
 
@@ -72,7 +75,10 @@ class Model final : public HostedModel {
   void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
     user_groups_->Parts(user, out);
   }
-  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
+  void NumberDecision(DecisionId& id) override {
+    numbers_->Put(id);
+    if (waiting_ != nullptr) waiting_->Answered(clock_.Now());
+  }
   absl::Status RecordSlots(std::span<const Decision> slots) override;
   void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) override;
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
@@ -135,7 +141,7 @@ class Model final : public HostedModel {
   }
   std::optional<BudgetUse> Budget() const override { return gate_->budget(); }
   std::vector<LastingRefusal> Refusals() const override {
-    return RefusalsOf(gate_->refusals(), gate_->limits(), Health());
+    return RefusalsOf(gate_->refusals(), gate_->limits(), Health(), clock_.Disbelieved());
   }
   absl::Status CheckUpdate(const ModelSpec& spec) const override;
   absl::Status StoreConfig(const v1::ModelConfig& config) override {
@@ -186,6 +192,7 @@ class Model final : public HostedModel {
   absl::StatusOr<std::shared_lock<std::shared_mutex>> BeginChange();
   const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
   absl::Status StartGate(const Recovered& recovered);
+  void StartClock(const ModelState& state);
   absl::Status StartLoop(Recovered recovered);
   absl::Status AdoptChanges(const Identity& stored, bool open_windows);
   // Those whom the configuration names keep their nodes from now on.
@@ -233,7 +240,7 @@ class Model final : public HostedModel {
   const ModelSpec spec_;
   const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const std::string folder_;
-  const Clock& clock_;
+  LogClock clock_;
   const HostedModelOptions options_;
   const WarningSink warn_;
 
@@ -254,6 +261,7 @@ class Model final : public HostedModel {
   std::unique_ptr<ApplyLoop> loop_;
   std::unique_ptr<CellCodec> cells_;
   std::unique_ptr<DecisionNumbers> numbers_;
+  std::unique_ptr<WaitingDecisions> waiting_;  // null: each report's event waits for its window
   std::unique_ptr<ReportGate> gate_;
   std::unique_ptr<LogWriter> writer_;
 

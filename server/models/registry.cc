@@ -180,6 +180,7 @@ absl::StatusOr<HostedModelOptions> Registry::ModelOptions(const ModelSpec& spec,
   options.log = log_;
   options.checkpoint_seal = checkpoint_seal_;
   options.stepped = stepped_;
+  options.clock_ahead_max = clock_ahead_max_;
   options.accept_lost = as == As::kAcceptLost;
   options.warn = [this, name = spec.public_spec.name](const std::string& message) {
     Warn(name, message);

@@ -53,6 +53,8 @@ class ModelRegistry {
     bool open_later = false;  // Configure opens the models of earlier runs
     // Imported models may have at most this token_lifetime: keys are rotated at this age.
     absl::Duration token_lifetime_max = absl::InfiniteDuration();
+    absl::Duration clock_ahead_max =
+        absl::InfiniteDuration();  // HostedModelOptions, of every model
     // What the disk of a folder has free.
     FreeBytesOf free_bytes = FreeBytes;
     // Where other servers of the store reach this one; empty: it serves its models alone.

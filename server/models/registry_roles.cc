@@ -176,7 +176,7 @@ void Registry::WatchOnce() {
   SeeOwners(**view);
   if (busy) return;
   // Aliases are looked at less often.
-  if (clock_.Now() < aliases_at_ + kRetryInterval) {
+  if (clock_.Steady() < aliases_at_ + kRetryInterval) {
     NoteLook(std::min(began, aliases_began_));
   } else {
     aliases_began_ = began;
@@ -211,7 +211,7 @@ Registry::Jobs Registry::RolesDue(const StoreView& view) {
     if (!followed || entry.configured || SharedIn(view, name) != nullptr) continue;
     jobs.emplace_back(name, [this, name = name] { return LetGo(name); });
   }
-  const absl::Time now = clock_.Now();
+  const absl::Time now = clock_.Steady();
   if (now >= aliases_at_ + kRetryInterval) {
     aliases_at_ = now;
     jobs.emplace_back("", [this] {
@@ -226,7 +226,7 @@ void Registry::AddRoleJob(const SharedModel& shared, const StoreView& view, Jobs
   const std::span<const std::string> servers = view.servers;
   const std::string& name = shared.stored.name;
   Turn& turn = turns_[name];
-  const absl::Time now = clock_.Now();
+  const absl::Time now = clock_.Steady();
   const std::string& first = servers.empty() ? address_ : FirstOf(shared.stored.log, servers);
   if (first != turn.first) {
     turn.first = first;
@@ -283,12 +283,12 @@ void Registry::AddRoleJob(const SharedModel& shared, const StoreView& view, Jobs
 bool Registry::MayClaim(const SharedModel& shared, std::span<const std::string> servers) {
   if (leaving_ || (shared.owned && !shared.mine)) return false;
   const auto rank = static_cast<int>(RankOf(shared.stored.log, servers, address_));
-  return clock_.Now() >= turns_[shared.stored.name].free_since + rank * kClaimInterval;
+  return clock_.Steady() >= turns_[shared.stored.name].free_since + rank * kClaimInterval;
 }
 
 bool Registry::MayHandOver(const SharedModel& shared) {
   const Turn& turn = turns_[shared.stored.name];
-  const bool settled = clock_.Now() >= turn.first_since + kSettled;
+  const bool settled = clock_.Steady() >= turn.first_since + kSettled;
   return shared.owned && turn.first != address_ && settled && turn.handed_to != turn.first &&
          !leaving_;
 }

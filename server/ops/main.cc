@@ -11,6 +11,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/base/checked_clock.h"
 #include "common/base/version.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
@@ -184,7 +185,8 @@ int Run(const std::string& path, StopSignals& signals) {
   SetUpLog(spec->log_format);
   SetLogLevel(spec->log_level);
   const absl::Duration drain_delay = spec->drain_delay;
-  auto server = Server::Start(*std::move(spec), SystemClock(), PrintToken);
+  const CheckedClock clock(SystemClock());
+  auto server = Server::Start(*std::move(spec), clock, PrintToken);
   if (!server.ok()) {
     spdlog::critical("cannot start: {}", std::string(server.status().message()));
     return kExitFailure;

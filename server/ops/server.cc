@@ -212,6 +212,7 @@ class RunningServer final : public Server {
     options.data_dir = spec_.data_dir;
     options.models_max = spec_.limits.models_max;
     options.token_lifetime_max = spec_.token_rotation_interval;
+    options.clock_ahead_max = spec_.clock_ahead_max;
     options.log = spec_.log;
     options.noise_key_file = spec_.noise_key_file;
     options.open_later = true;
@@ -343,9 +344,8 @@ class RunningServer final : public Server {
 
   // Beside everything else: opening a model takes long.
   void Recover() {
-    const absl::Time now = clock_.Now();
-    if (now < recover_at_) return;
-    recover_at_ = now + kRecoverInterval;
+    if (clock_.Steady() < recover_at_) return;
+    recover_at_ = clock_.Steady() + kRecoverInterval;
     const bool busy = recovery_.valid() &&
                       recovery_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
     if (!busy) recovery_ = std::async(std::launch::async, [this] { registry_->Recover(); });

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "absl/time/clock.h"
 #include "common/base/check.h"
+#include "common/base/clock.h"
 
 namespace bandana::server {
 namespace {
@@ -46,11 +46,11 @@ StopSignals::StopSignals() {
 }
 
 int StopSignals::Wait(absl::Duration timeout) {
-  const absl::Time end = absl::Now() + timeout;
+  const absl::Time end = SteadyNow() + timeout;
   for (;;) {
     unsigned char number = 0;
     if (::read(pipe_ends[0], &number, 1) == 1) return number;
-    const absl::Duration left = std::max(end - absl::Now(), absl::ZeroDuration());
+    const absl::Duration left = std::max(end - SteadyNow(), absl::ZeroDuration());
     const timespec time = absl::ToTimespec(left);
     pollfd readable{.fd = pipe_ends[0], .events = POLLIN, .revents = 0};
     // Signals that wait for this thread reach it here.
@@ -60,8 +60,8 @@ int StopSignals::Wait(absl::Duration timeout) {
 }
 
 void StopSignals::WaitForStop(absl::Duration timeout) {
-  const absl::Time end = absl::Now() + timeout;
-  for (int signal = Wait(timeout); signal == SIGHUP;) signal = Wait(end - absl::Now());
+  const absl::Time end = SteadyNow() + timeout;
+  for (int signal = Wait(timeout); signal == SIGHUP;) signal = Wait(end - SteadyNow());
 }
 
 }  // namespace bandana::server

@@ -119,7 +119,7 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   BANDANA_RETURN_IF_ERROR(FillRandom(decision.id));
   const auto choice = static_cast<std::size_t>(FamilyOf(spec).choice());
   BANDANA_RETURN_IF_ERROR(kChoosers[choice](select, decision, response));
-  PlaceDecision(select, now, decision);
+  PlaceDecision(select, model.TimeAt(now), decision);
   if (to.alias != nullptr) response.set_posterior_version(to.Shown(response.posterior_version()));
   response.set_decision_id(request.decision_id());
   if (!Learns(request)) return absl::OkStatus();

@@ -1,5 +1,6 @@
 # Tests of base; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME aead_test SRCS unit/aead_test.cc DEPS bandana::base)
+bandana_test(NAME checked_clock_test SRCS unit/checked_clock_test.cc DEPS bandana::base bandana::test_support)
 bandana_test(NAME file_test SRCS unit/file_test.cc DEPS bandana::base bandana::test_support)
 bandana_test(NAME removal_test SRCS unit/removal_test.cc DEPS bandana::base bandana::test_support)
 bandana_test(NAME temp_file_test SRCS unit/temp_file_test.cc DEPS bandana::base bandana::test_support)

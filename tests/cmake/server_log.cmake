@@ -42,6 +42,10 @@ if(BANDANA_BUILD_TESTS)
   add_dependencies(postgres_restore_test bandana-ctl)
 endif()
 bandana_test(NAME log_engine_test SRCS unit/log_engine_test.cc DEPS ${model_deps} SQLite::SQLite3)
+bandana_test(NAME clock_jumps_property_test SRCS property/clock_jumps_property_test.cc DEPS ${model_deps}
+  LABELS property TIMEOUT 300)
+bandana_test(NAME waiting_decisions_test SRCS unit/waiting_decisions_test.cc DEPS ${model_deps})
+bandana_test(NAME log_clock_test SRCS unit/log_clock_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property_test.cc DEPS ${model_deps}
   LABELS property TIMEOUT 300)
 bandana_test(NAME model_kill_test SRCS fault/model_kill_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)

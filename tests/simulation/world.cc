@@ -299,7 +299,7 @@ void World::BreakDisk() {
 void World::MoveClock() {
   const int kind = rng_.Index(60);
   if (kind == 0) return clock_.Advance(absl::Hours(25));
-  if (kind <= 2) return clock_.Advance(-absl::Seconds(rng_.Index(120)));
+  if (kind <= 2) return clock_.Jump(-absl::Seconds(rng_.Index(120)));
   if (kind <= 6) return clock_.Advance(absl::Minutes(rng_.Index(20)));
   clock_.Advance(absl::Milliseconds(rng_.Index(20'000)));
 }

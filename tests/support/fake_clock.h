@@ -15,21 +15,31 @@ class FakeClock final : public Clock {
 
   absl::Time Now() const override {
     const std::lock_guard lock(mutex_);
+    return now_ + jumped_;
+  }
+  absl::Time Steady() const override {
+    const std::lock_guard lock(mutex_);
     return now_;
   }
   void Advance(absl::Duration by) {
     const std::lock_guard lock(mutex_);
     now_ += by;
   }
-  // May go backwards, as a real wall clock may.
+  // Both clocks; may go backwards.
   void Set(absl::Time now) {
     const std::lock_guard lock(mutex_);
-    now_ = now;
+    now_ = now - jumped_;
+  }
+  // The wall clock alone, as a machine's may.
+  void Jump(absl::Duration by) {
+    const std::lock_guard lock(mutex_);
+    jumped_ += by;
   }
 
  private:
   mutable std::mutex mutex_;
   absl::Time now_;
+  absl::Duration jumped_;  // of the wall clock
 };
 
 }  // namespace bandana::testing

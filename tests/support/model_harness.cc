@@ -58,7 +58,7 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::u
   decision.instance = model.instance();
   decision.epoch = model.epoch();
   std::memcpy(decision.id.data() + 8, &number, sizeof number);  // as a server numbers them
-  decision.time = clock.Now();
+  decision.time = model.TimeAt(clock.Now());
   if (model.spec().coupling.independent()) {
     decision.user = user;
   } else {

@@ -37,6 +37,23 @@ TEST(ToJson, KeepsLargeNumbersAsNumbersAndMapsAsObjects) {
 )");
 }
 
+TEST(StatsLines, SayWhatWaitsAndWhatIsAmiss) {
+  v1::GetStatsResponse stats;
+  EXPECT_EQ(StatsLines(stats), "");
+  stats.set_decisions_waiting(3);
+  v1::Refusal& refusal = *stats.add_refusals();
+  refusal.set_reason("clock");
+  refusal.set_text("the clock is off");
+  refusal.set_remedy("set it");
+  EXPECT_EQ(StatsLines(stats),
+            "3 decisions wait for their window or their report, and are not learnt yet\n"
+            "not learning as it should (clock): the clock is off. To do: set it\n");
+  stats.clear_refusals();
+  stats.set_decisions_waiting(1);
+  EXPECT_EQ(StatsLines(stats),
+            "1 decision waits for its window or its report, and is not learnt yet\n");
+}
+
 TEST(ToJson, WritesBytesEnumsDurationsAndWhatIsNotFinite) {
   v1::GetModelResponse model;
   model.set_model("a\"b\\\n");
@@ -47,10 +64,9 @@ TEST(ToJson, WritesBytesEnumsDurationsAndWhatIsNotFinite) {
   model.mutable_token_lifetime()->set_seconds(1);
   model.mutable_token_lifetime()->set_nanos(500'000'000);
   const std::string json = ToJson(model);
-  for (const char* part :
-       {R"("model": "a\"b\\\u000a")", R"("mode": "LOCAL_REWARD")", R"("epsilon": null)",
-        R"("delta": 0.1)", R"("policy_hash": "00ff")",
-        R"("token_lifetime_seconds": 1.5)", R"("research": false)"}) {
+  for (const char* part : {R"("model": "a\"b\\\u000a")", R"("mode": "LOCAL_REWARD")",
+                           R"("epsilon": null)", R"("delta": 0.1)", R"("policy_hash": "00ff")",
+                           R"("token_lifetime_seconds": 1.5)", R"("research": false)"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
   }
   EXPECT_EQ(json.find("reporting"), std::string::npos);

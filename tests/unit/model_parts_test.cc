@@ -174,7 +174,7 @@ TEST(RecordsTest, WhatWasDecodedEncodesToTheSameBytes) {
       DeleteRequest{.now = kTime, .until = kTime, .ids = {"ann", "bob"}},
       ReportRecord{.id = {std::byte{7}}, .reward = 1, .decided = kTime, .activated_by = kTime},
       OpeningRequest{.decisions = {"one", "another"}},
-  };
+      ClockRecord{absl::Hours(9)}};
   for (const Record& record : records) {
     SCOPED_TRACE(record.index());
     const std::string bytes = Encode(record);

@@ -92,6 +92,9 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) override {
     return Call(&v1::Admin::Stub::OpenEpoch, Of<v1::OpenEpochRequest>(model));
   }
+  absl::StatusOr<v1::ConfirmClockResponse> ConfirmClock(const std::string& model) override {
+    return Call(&v1::Admin::Stub::ConfirmClock, Of<v1::ConfirmClockRequest>(model));
+  }
   absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) override {
     return Call(&v1::Admin::Stub::GetStats, Of<v1::GetStatsRequest>(model));
   }

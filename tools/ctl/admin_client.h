@@ -67,6 +67,7 @@ class AdminClient {
                                                       std::string_view exported,
                                                       const v1::ExportHeader* header) = 0;
   virtual absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) = 0;
+  virtual absl::StatusOr<v1::ConfirmClockResponse> ConfirmClock(const std::string& model) = 0;
   virtual absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) = 0;
   // What grpc.health.v1 says of the model; "": of the whole server. In at most 2 s: who asks for
   // health has to know soon. Errors: NOT_FOUND no such model.

@@ -293,8 +293,17 @@ absl::Status EpochOpen(Context& context) {
   return Print(context.client.OpenEpoch(context.line.model), context);
 }
 
+absl::Status ClockConfirm(Context& context) {
+  BANDANA_RETURN_IF_ERROR(context.client.ConfirmClock(context.line.model).status());
+  return Say(absl::StrCat("the model goes by the server's clock\n"), context);
+}
+
+// What people are to know first stands above the figures.
 absl::Status Stats(Context& context) {
-  return Print(context.client.GetStats(context.line.model), context);
+  BANDANA_ASSIGN_OR_RETURN(const auto stats, context.client.GetStats(context.line.model));
+  BANDANA_RETURN_IF_ERROR(Print(stats, context));
+  context.output.text = absl::StrCat(StatsLines(stats), context.output.text);
+  return absl::OkStatus();
 }
 
 absl::Status Health(Context& context) {
@@ -382,6 +391,8 @@ constexpr Command kCommands[] = {
      "configuration and state into one file, by way of FILE.part"},
     {"import", "FILE", 1, 1, true, Import, "a new model, named by --model, from an exported file"},
     {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
+    {"clock confirm", "", 0, 0, true, ClockConfirm,
+     "the server's clock is right: a model that doubts it goes by it again"},
     {"stats", "", 0, 0, true, Stats, "counters and log positions"},
     {"health", "", 0, 0, false, Health,
      "exit 0 when the server, or the model of --model, takes calls; without --target: "

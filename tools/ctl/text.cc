@@ -68,6 +68,23 @@ std::string UserLine(const v1::User& user) {
 }
 
 // JSON without what only programs need: quotes, commas, braces.
+std::string StatsLines(const v1::GetStatsResponse& stats) {
+  std::string text;
+  const std::uint64_t waiting = stats.decisions_waiting();
+  if (waiting > 0) {
+    absl::StrAppend(&text, waiting,
+                    waiting == 1
+                        ? " decision waits for its window or its report, and is not learnt yet\n"
+                        : " decisions wait for their window or their report, and are not learnt "
+                          "yet\n");
+  }
+  for (const v1::Refusal& refusal : stats.refusals()) {
+    absl::StrAppend(&text, "not learning as it should (", refusal.reason(), "): ", refusal.text(),
+                    ". To do: ", refusal.remedy(), "\n");
+  }
+  return text;
+}
+
 std::string ToText(const google::protobuf::Message& message) {
   std::string text;
   for (const auto line : absl::StrSplit(ToJson(message), '\n')) {

@@ -19,6 +19,9 @@ std::string ArmLine(const v1::Arm& arm);
 // Id, node where there is one, groups where there are some; tabs between.
 std::string UserLine(const v1::User& user);
 
+// A sentence per line: what waits, and what keeps the model from learning.
+std::string StatsLines(const v1::GetStatsResponse& stats);
+
 // `name  value` a line; nested messages are indented.
 std::string ToText(const google::protobuf::Message& message);
 

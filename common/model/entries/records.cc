@@ -41,8 +41,9 @@ enum Type : std::uint8_t {
   // Requests, which stand in no log.
   kDeferredReport = 24,  // as kKeyedReport, of a decision that has to be activated
   kOpening = 25,
+  kClock = 26,
 };
-constexpr Type kLast = kOpening;
+constexpr Type kLast = kClock;
 constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
 
 // The record without its salt, if it has one.
@@ -355,6 +356,10 @@ struct Encoder {
     Put(out, r.now);
     out.I64(absl::ToInt64Nanoseconds(r.half_life));
   }
+  void operator()(const ClockRecord& r) {
+    out.U8(kClock);
+    out.I64(absl::ToInt64Nanoseconds(r.ahead));
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -408,6 +413,8 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return TakeDeleteRequest(in);
     case kFade:
       return FadeRecord{.now = TakeTime(in), .half_life = absl::Nanoseconds(in.I64())};
+    case kClock:
+      return ClockRecord{.ahead = absl::Nanoseconds(in.I64())};
     case kShown:
     case kKeyedShown: {
       ShownRecord r{.keys = keys};

@@ -197,10 +197,16 @@ struct FadeRecord {
   absl::Duration half_life;  // 0, or whole nanoseconds in [1 h, 87600 h]
 };
 
+// The log's time is so far ahead of the wall clock from now on: the clock was ahead once, and time
+// in the log never goes back. Changes no other entry, and is written by the clock alone.
+struct ClockRecord {
+  absl::Duration ahead;  // at least 0
+};
+
 using Record =
     std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
                  DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord,
-                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord, OpeningRequest>;
+                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord, OpeningRequest, ClockRecord>;
 
 // What is said of entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();
@@ -215,7 +221,7 @@ std::string Encode(const Record& record);
 
 // Each kind of entry has a number, and a version reads those up to a greatest one. A server that
 // shares logs tells the others its own, and writes no greater one than all of them read.
-inline constexpr int kEntryKindRead = 23;
+inline constexpr int kEntryKindRead = 26;
 // What versions read that shared logs and did not tell. It never changes.
 inline constexpr int kEntryKindOfTheSilent = 23;
 

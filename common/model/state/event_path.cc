@@ -42,6 +42,11 @@ struct EventPath::Taker {
     to.state.deleted.DropDue(r.now);
     return to.state.windows.next_close() <= r.now ? FormerWindows() : absl::OkStatus();
   }
+  absl::Status operator()(const ClockRecord& r) {
+    if (r.ahead < absl::ZeroDuration()) return DataLoss("an entry sets the clock back");
+    to.state.ahead = r.ahead;
+    return absl::OkStatus();
+  }
   absl::Status operator()(const DeleteRecord& r) { return path.TakeDelete(r, to); }
   // Requests, which stand in no log.
   absl::Status operator()(const ReportRecord&) { return NoSuchEntry("a report"); }

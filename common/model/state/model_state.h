@@ -2,6 +2,7 @@
 // the same entries give the same state, whoever reads them and when.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -66,6 +67,7 @@ struct ModelState {
   LogPosition position;
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
+  absl::Duration ahead;                 // of the wall clock, as the last entry of it says
   Fading fading;
   std::string graph;  // serialized v1::Graph in force; empty = the configuration's
   std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
@@ -78,6 +80,9 @@ struct ModelState {
   std::shared_ptr<EffectsPosterior> effects;  // models of effects: the blocks
   HeldContexts held;                          // of events that no release covers yet
   DeletedUsers deleted;
+
+  // The newest time that an entry told; UnixEpoch: none did.
+  absl::Time newest_time() const { return std::max(time, fading.time()); }
 
   // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.
   // Errors: DATA_LOSS the entry does not parse; as EventPath::Apply.

@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
@@ -127,7 +127,7 @@ absl::Status PgConnection::Lost(std::string_view why) {
 absl::Status PgConnection::WaitFor(short events, absl::Time deadline) {
   pollfd polled{.fd = PQsocket(connection_), .events = events, .revents = 0};
   for (;;) {
-    const std::int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const std::int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     if (left <= 0) return Lost("no answer in time");
     const int ready = poll(&polled, 1, static_cast<int>(left) + 1);
     if (ready > 0) return absl::OkStatus();
@@ -136,7 +136,7 @@ absl::Status PgConnection::WaitFor(short events, absl::Time deadline) {
 }
 
 absl::StatusOr<PgResult> PgConnection::Await() {
-  const absl::Time deadline = absl::Now() + patience_;
+  const absl::Time deadline = SteadyNow() + patience_;
   for (int unsent = PQflush(connection_); unsent != 0; unsent = PQflush(connection_)) {
     if (unsent < 0) return Lost(FirstLine(PQerrorMessage(connection_)));
     // The server may have to be read before it reads on.

@@ -43,6 +43,7 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
   }
   GateState gate{.epoch = state.epoch,
                  .time = state.time,
+                 .ahead = state.ahead,
                  .fading = state.fading,
                  .events = EpochEvents(std::move(events), state.events_at_epoch),
                  .payments = Payments(std::move(paid)),

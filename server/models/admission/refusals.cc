@@ -5,13 +5,13 @@
 namespace bandana::server {
 
 std::string_view NameOf(RefusalReason reason) {
-  constexpr std::array<std::string_view, kRefusalReasons.size()> kNames = {"ids", "users", "budget",
-                                                                           "disk", "log"};
+  constexpr std::array<std::string_view, kRefusalReasons.size()> kNames = {
+      "ids", "users", "budget", "disk", "log", "clock"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLimits& limits,
-                                       const absl::Status& health) {
+                                       const absl::Status& health, absl::Duration disbelieved) {
   std::vector<LastingRefusal> refusals;
   if (gate.Has(RefusalReason::kIds)) {
     refusals.push_back({RefusalReason::kIds,
@@ -45,6 +45,16 @@ std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLi
   } else if (!health.ok()) {
     refusals.push_back({RefusalReason::kLog, std::string(health.message()),
                         "see to the disk or file that the message names; a restart recovers"});
+  }
+  if (disbelieved != absl::ZeroDuration()) {
+    const absl::Duration off = absl::Trunc(absl::AbsDuration(disbelieved), absl::Seconds(1));
+    refusals.push_back(
+        {RefusalReason::kClock,
+         absl::StrCat("the machine's clock is ", absl::FormatDuration(off),
+                      disbelieved > absl::ZeroDuration() ? " ahead of" : " behind",
+                      " the model's time, which runs on without it"),
+         "set the machine's clock right; where it is right, confirm it (bandana-ctl clock "
+         "confirm)"});
   }
   return refusals;
 }

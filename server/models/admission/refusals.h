@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace bandana::server {
 
-enum class RefusalReason : std::uint8_t { kIds, kUsers, kBudget, kDisk, kLog };
-inline constexpr std::array kRefusalReasons = {RefusalReason::kIds, RefusalReason::kUsers,
+enum class RefusalReason : std::uint8_t { kIds, kUsers, kBudget, kDisk, kLog, kClock };
+inline constexpr std::array kRefusalReasons = {RefusalReason::kIds,    RefusalReason::kUsers,
                                                RefusalReason::kBudget, RefusalReason::kDisk,
-                                               RefusalReason::kLog};
-// As metrics and GetStats name it: ids, users, budget, disk, log.
+                                               RefusalReason::kLog,    RefusalReason::kClock};
+// As metrics and GetStats name it: ids, users, budget, disk, log, clock.
 std::string_view NameOf(RefusalReason reason);
 
 struct LastingRefusal {
@@ -46,8 +47,8 @@ struct RefusalLimits {
   std::uint64_t ids_max = 0;  // decisions_open_max
   int users_max = 0;
 };
-// In the order of kRefusalReasons. `health`: HostedModel::Health.
+// In the order of kRefusalReasons. `health`: HostedModel::Health. `disbelieved`: Clock's.
 std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLimits& limits,
-                                       const absl::Status& health);
+                                       const absl::Status& health, absl::Duration disbelieved);
 
 }  // namespace bandana::server

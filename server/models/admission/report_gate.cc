@@ -42,6 +42,7 @@ void ReportGate::Restore(GateState state) {
   undo_ = {.ids = {},
            .epoch = state_.epoch,
            .time = state_.time,
+           .ahead = state_.ahead,
            .deleted = {},
            .fading = state_.fading};
   stored_ = counters_.Get();
@@ -59,7 +60,9 @@ absl::Status ReportGate::RestoreWindows(const OpenWindows& open, const UpdateLog
   if (!options_.windows) return absl::OkStatus();
   std::vector<Cell> cells;
   BANDANA_RETURN_IF_ERROR(log.ForEachCell([&](const Cell& cell) { cells.push_back(cell); }));
-  return windows_.Restore(open, cells, *options_.cells, former);
+  BANDANA_RETURN_IF_ERROR(windows_.Restore(open, cells, *options_.cells, former));
+  Publish();
+  return absl::OkStatus();
 }
 
 void ReportGate::Remember(const RememberedId& id) {
@@ -229,6 +232,14 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
 Admission ReportGate::Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch) {
   if (state_.fading.NextEntry(record.half_life) > record.now) return Admission::kDuplicate;
   state_.fading.Apply(record.now, record.half_life);
+  batch.Add(bytes);
+  return Admission::kAppend;
+}
+
+// One that was asked for twice says nothing new.
+Admission ReportGate::Take(const ClockRecord& record, std::string_view bytes, LogBatch& batch) {
+  if (record.ahead == state_.ahead) return Admission::kDuplicate;
+  state_.ahead = record.ahead;
   batch.Add(bytes);
   return Admission::kAppend;
 }
@@ -491,6 +502,9 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   }
   if (!state_.events.added().empty()) UseBudgetOfAll();
   state_.events.Commit();
+  if (options_.waiting != nullptr) {
+    for (const RememberedId& id : undo_.ids) options_.waiting->Reported(id);
+  }
   if (stored) ids_.Stored();
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());
@@ -501,6 +515,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   undo_ = {.ids = {},
            .epoch = state_.epoch,
            .time = state_.time,
+           .ahead = state_.ahead,
            .deleted = {},
            .fading = state_.fading};
   Publish();
@@ -520,6 +535,7 @@ void ReportGate::Rollback() {
   paying_ = false;
   state_.epoch = undo_.epoch;
   state_.time = undo_.time;
+  state_.ahead = undo_.ahead;
   if (undo_.deleted) state_.deleted = *std::move(undo_.deleted);
   undo_.deleted.reset();
   state_.fading = undo_.fading;
@@ -532,7 +548,13 @@ void ReportGate::Publish() {
   if (ids_.size() < options_.ids_max) refusals_.Clear(RefusalReason::kIds);
   published_epoch_.store(state_.epoch, std::memory_order_release);
   published_ids_.store(ids_.size(), std::memory_order_relaxed);
+  windows_open_.store(windows_.all().size(), std::memory_order_relaxed);
   oldest_bucket_.store(ids_.empty() ? INT64_MAX : ids_.oldest_bucket(), std::memory_order_relaxed);
+}
+
+absl::Time ReportGate::newest_id() const {
+  if (ids_.empty()) return absl::InfinitePast();
+  return absl::UnixEpoch() + (ids_.newest_bucket() + 1) * kIdBucket;
 }
 
 absl::Time ReportGate::forget_due() const {

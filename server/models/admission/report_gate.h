@@ -34,6 +34,7 @@
 #include "server/models/admission/refusals.h"
 #include "server/models/admission/report_ids.h"
 #include "server/models/admission/stream_table.h"
+#include "server/models/admission/waiting_decisions.h"
 
 namespace bandana::server {
 
@@ -45,6 +46,7 @@ std::int64_t IdBucketOf(absl::Time time);
 struct GateState {
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
+  absl::Duration ahead;                 // ClockRecord
   Fading fading;
   EpochEvents events;
   StreamTable streams;  // of the devices
@@ -74,7 +76,8 @@ class ReportGate final : public AppendGate {
     // Debits that come before the next epoch's entry, for those that are lost.
     std::vector<DebitRecord> owed;
     std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
-    bool salts_entries = false;  // of a log that keeps raw rewards: EntrySalts
+    WaitingDecisions* waiting = nullptr;  // told of outcomes; must outlive the gate
+    bool salts_entries = false;           // of a log that keeps raw rewards: EntrySalts
     BitSource* bits = &SystemBits();
   };
   // `committed` is called after every transaction, with the last durable entry.
@@ -112,6 +115,10 @@ class ReportGate final : public AppendGate {
   std::optional<BudgetUse> budget() const;
   // Most events of one node, over all epochs.
   std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
+  // Decisions whose windows are open, reported or not.
+  std::uint64_t windows_open() const { return windows_open_.load(std::memory_order_relaxed); }
+  // The end of the newest bucket of ids; InfinitePast without any. On the writer's thread.
+  absl::Time newest_id() const;
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
   std::uint64_t AcknowledgedStep(const StreamId& stream) const;
   // What open windows hold that a report came for: of all, or of this OwnerOf. On the writer's
@@ -129,6 +136,7 @@ class ReportGate final : public AppendGate {
   Admission Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission Take(const ClockRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const DeleteRequest& request, std::string_view bytes, LogBatch& batch);
@@ -199,6 +207,7 @@ class ReportGate final : public AppendGate {
     std::vector<RememberedId> ids;
     std::uint64_t epoch = 1;
     absl::Time time;
+    absl::Duration ahead;
     std::optional<DeletedUsers> deleted;  // before it was changed
     Fading fading;
   };
@@ -213,6 +222,7 @@ class ReportGate final : public AppendGate {
   GateRefusals refusals_;
   std::atomic<std::uint64_t> published_epoch_{1};
   std::atomic<std::uint64_t> published_ids_{0};
+  std::atomic<std::uint64_t> windows_open_{0};
   std::atomic<std::uint64_t> events_max_{0};
   std::atomic<std::uint64_t> budget_used_{0};
   std::atomic<std::int64_t> oldest_bucket_{INT64_MAX};

@@ -21,7 +21,8 @@ constexpr std::uint32_t kVersion = 6;
 constexpr std::uint32_t kEffectsBit = 1;
 constexpr std::uint32_t kDeletedBit = 2;
 constexpr std::uint32_t kFadingBit = 4;
-constexpr std::uint32_t kVersionMax = kVersion + kEffectsBit + kDeletedBit + kFadingBit;
+constexpr std::uint32_t kAheadBit = 8;
+constexpr std::uint32_t kVersionMax = kVersion + kEffectsBit + kDeletedBit + kFadingBit + kAheadBit;
 constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
@@ -92,7 +93,8 @@ bool HasDeleted(const CheckpointSource& source) {
 
 std::uint32_t VersionOf(const CheckpointSource& source) {
   return kVersion + (HasEffects(source) ? kEffectsBit : 0) +
-         (HasDeleted(source) ? kDeletedBit : 0) + (source.state->fading.begun() ? kFadingBit : 0);
+         (HasDeleted(source) ? kDeletedBit : 0) + (source.state->fading.begun() ? kFadingBit : 0) +
+         (source.state->ahead > absl::ZeroDuration() ? kAheadBit : 0);
 }
 
 struct NodesPart {
@@ -280,6 +282,7 @@ void PutTail(ByteWriter& out, const CheckpointSource& source) {
   PutSparse(out, source);
   if (Has(version, kDeletedBit)) state.deleted.Encode(out);
   if (Has(version, kFadingBit)) PutFading(out, state.fading);
+  if (Has(version, kAheadBit)) out.I64(absl::ToInt64Nanoseconds(state.ahead));
 }
 
 }  // namespace
@@ -431,6 +434,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   if (version >= 5) checkpoint.sparse = in.Block();
   if (Has(version, kDeletedBit)) BANDANA_RETURN_IF_ERROR(state.deleted.Decode(in));
   if (Has(version, kFadingBit)) BANDANA_RETURN_IF_ERROR(TakeFading(in, state));
+  if (Has(version, kAheadBit)) state.ahead = absl::Nanoseconds(in.I64());
   if (Has(version, kEffectsBit)) checkpoint.effects = in.Block();
   for (const NodeStatistics& node : checkpoint.statistics) {
     if (!CheckSteps(node, state.fading.steps()).ok()) {

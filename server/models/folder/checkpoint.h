@@ -90,8 +90,9 @@ struct Checkpoint {
 // 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
 // From 6 on the version says what the checkpoint has besides: 1 more with effects, 2 more with
-// deleted users, 4 more with fading. `state.central`, `state.sparse` and `state.effects` stay
-// empty. Errors: DATA_LOSS unknown version, truncated, or checksum mismatch.
+// deleted users, 4 more with fading, 8 more where time is ahead of the clock. `state.central`,
+// `state.sparse` and `state.effects` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Its dimension and number of nodes, without a look at anything behind them. Errors: DATA_LOSS.
 struct CheckpointExtent {

@@ -32,11 +32,11 @@ FollowedModel::FollowedModel(ModelSpec spec, std::string folder, const Clock& cl
     : spec_(std::move(spec)),
       tables_spec_(WithoutFiles(spec_)),
       folder_(std::move(folder)),
-      clock_(clock),
+      clock_(clock, options.hosted.clock_ahead_max),
       options_(options),
       warn_(options.hosted.warn ? options.hosted.warn : [](const std::string&) {}),
       owner_(std::make_shared<const std::string>()),
-      complete_at_(clock.Now()),
+      complete_at_(clock.Steady()),
       seen_at_(complete_at_),
       reached_at_(complete_at_) {}
 
@@ -68,6 +68,7 @@ absl::Status FollowedModel::Start(const SharedModel& seen) {
   state_ = std::move(recovered.store);
   path_ = std::move(recovered.path);
   instance_ = recovered.stored.instance;
+  clock_.Begin(NewestTimeOf(recovered.state), recovered.state.ahead);
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
   numbers_ =
       std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
@@ -141,7 +142,7 @@ void FollowedModel::See(const SharedModel& seen, bool owner_reached) {
       versions_.users = seen.stored.versions.users;
     }
   }
-  const absl::Time now = clock_.Now();
+  const absl::Time now = clock_.Steady();
   const bool complete = loop_->applied() >= seen.last.sequence;
   const std::lock_guard lock(mutex_);
   seen_at_ = now;
@@ -157,7 +158,7 @@ absl::StatusOr<std::string> FollowedModel::Capture() {
 
 absl::Duration FollowedModel::staleness() const {
   const std::lock_guard lock(mutex_);
-  return clock_.Now() - complete_at_;
+  return clock_.Steady() - complete_at_;
 }
 
 absl::StatusOr<int> FollowedModel::ResolveUser(std::string_view user) const {
@@ -215,7 +216,7 @@ absl::Status FollowedModel::Health() const {
   BANDANA_RETURN_IF_ERROR(followed);
   {
     const std::lock_guard lock(mutex_);
-    const absl::Duration away = clock_.Now() - seen_at_;
+    const absl::Duration away = clock_.Steady() - seen_at_;
     if (away > kAwayAfter) {
       return absl::UnknownError(absl::StrCat("the log's database has not answered for ",
                                              absl::ToInt64Seconds(away), " s"));
@@ -224,7 +225,7 @@ absl::Status FollowedModel::Health() const {
       return absl::UnknownError(
           absl::StrCat("no server owns the model", doubt_.ok() ? "" : ": ", doubt_.message()));
     }
-    if (const absl::Duration unreached = clock_.Now() - reached_at_; unreached > kAwayAfter) {
+    if (const absl::Duration unreached = clock_.Steady() - reached_at_; unreached > kAwayAfter) {
       return absl::UnknownError(absl::StrCat("the model's owner at ", *owner_.load(),
                                              " cannot be reached for ",
                                              absl::ToInt64Seconds(unreached), " s"));
@@ -234,7 +235,7 @@ absl::Status FollowedModel::Health() const {
 }
 
 std::vector<LastingRefusal> FollowedModel::Refusals() const {
-  return RefusalsOf(GateRefusals(), {}, Health());
+  return RefusalsOf(GateRefusals(), {}, Health(), clock_.Disbelieved());
 }
 
 absl::Status FollowedModel::ForOwner() const {

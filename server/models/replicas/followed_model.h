@@ -21,6 +21,7 @@
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/hosted_model.h"
+#include "server/models/log_clock.h"
 #include "server/models/users/user_table.h"
 
 namespace bandana::server {
@@ -68,6 +69,8 @@ class FollowedModel final : public HostedModel {
   const Sha256Digest& policy() const override { return policy_; }
   const InstanceId& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return loop_->epoch(); }
+  absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
+  absl::Status ConfirmClock() override { return ForOwner(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
@@ -135,7 +138,7 @@ class FollowedModel final : public HostedModel {
   const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const ModelSpec tables_spec_;  // without the files that the owner loads
   const std::string folder_;
-  const Clock& clock_;
+  LogClock clock_;
   const FollowOptions options_;
   const WarningSink warn_;
 
@@ -159,7 +162,8 @@ class FollowedModel final : public HostedModel {
   std::atomic<bool> retired_{false};
   SharedCell<const std::string> owner_;
   mutable std::mutex mutex_;  // for what follows
-  absl::Time complete_at_;    // when it last had all that the log held
+  // By the steady clock.
+  absl::Time complete_at_;  // when it last had all that the log held
   absl::Time seen_at_;
   absl::Time reached_at_;  // the owner, or there was none
   bool orphan_ = false;    // nobody owns the model

@@ -414,6 +414,10 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
     spec.drain_delay =
         checks.Span("drain_delay", config.drain_delay(), absl::ZeroDuration(), absl::Seconds(60));
   }
+  if (config.has_clock_ahead_max()) {
+    spec.clock_ahead_max = checks.Span("clock_ahead_max", config.clock_ahead_max(), absl::Hours(1),
+                                       absl::Hours(87600));
+  }
   if (found.empty()) return spec;
   errors.insert(errors.end(), found.begin(), found.end());
   return std::nullopt;

@@ -43,6 +43,7 @@ struct ServerSpec {
   std::string checkpoint_key_file;  // "": checkpoints are not sealed
   absl::Duration token_rotation_interval;  // at least every model's token_lifetime
   absl::Duration drain_delay;
+  absl::Duration clock_ahead_max = absl::Hours(168);  // HostedModelOptions
   v1::LogFormat log_format = v1::TEXT;
   v1::LogLevel log_level = v1::INFO;
   // The configuration without what a running server takes: two that differ need a restart.

@@ -94,6 +94,9 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.epsilon_spent_user; }},
     {MetricType::Gauge, "bandana_model_decisions_open", "Decision ids remembered",
      [](const ModelView& m) { return static_cast<double>(m.decisions_open); }},
+    {MetricType::Gauge, "bandana_model_decisions_waiting",
+     "Decisions that are not learnt yet: their window is open, or no report of them came",
+     [](const ModelView& m) { return static_cast<double>(m.decisions_waiting); }},
     {MetricType::Gauge, "bandana_model_nodes", "Users, or clusters of users, of the model",
      [](const ModelView& m) { return static_cast<double>(m.nodes); }},
     {MetricType::Gauge, "bandana_model_arms", "Arms in the catalogue",
@@ -303,8 +306,8 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   Family principal(MetricType::Gauge, "bandana_model_principal_epsilon",
                    "What the debits of one principal add up to, the largest, by reading");
   Family refuses(MetricType::Gauge, "bandana_model_not_learning",
-                 "1 while reports of the model are refused for this reason: ids, users, budget, "
-                 "disk, log, closed");
+                 "1 while the model does not learn as it should for this reason: ids, users, "
+                 "budget, disk, log, clock, closed");
   for (const ModelView& model : models) {
     const auto add = [&](std::string_view reason) {
       const bool now = std::any_of(model.refusals.begin(), model.refusals.end(),

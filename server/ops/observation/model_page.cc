@@ -67,6 +67,16 @@ std::string Role(const ModelView& model) {
                                                       followed.staleness_seconds)));
 }
 
+// Says why nothing is learnt of what was decided just now.
+std::string Waiting(const ModelView& model) {
+  const std::uint64_t waiting = model.decisions_waiting;
+  if (waiting == 0) return "";
+  return Fact(
+      "Not learnt yet",
+      absl::StrCat(Grouped(waiting), waiting == 1 ? " decision waits" : " decisions wait",
+                   model.closes_windows ? " for the end of its window" : " for its report"));
+}
+
 std::string Facts(const ModelView& model) {
   const bool is_private = !model.mechanism.empty();
   const std::string aliases = Escape(absl::StrJoin(model.aliases, ", "));
@@ -77,7 +87,7 @@ std::string Facts(const ModelView& model) {
                       Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
                       Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
                       Fact("Reports applied", Grouped(model.reports_applied)),
-                      Fact("Reports rejected", Rejected(model)),
+                      Fact("Reports rejected", Rejected(model)), Waiting(model),
                       Fact("Posterior version", Grouped(model.posterior_version)),
                       Fact("Entries not applied yet", Grouped(model.apply_lag())),
                       Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));

@@ -40,10 +40,12 @@ State StateOf(const ModelView& model) {
   }
   for (const RefusalView& refusal : model.refusals) {
     const bool of_few = refusal.reason == NameOf(RefusalReason::kBudget);
-    add(of_few ? Level::kWarning : Level::kBad,
-        of_few   ? "budget spent"
-        : failed ? "failed"
-                 : "not learning",
+    const bool of_clock = refusal.reason == NameOf(RefusalReason::kClock);
+    add(of_few || of_clock ? Level::kWarning : Level::kBad,
+        of_few     ? "budget spent"
+        : of_clock ? "clock doubted"
+        : failed   ? "failed"
+                   : "not learning",
         {Sentence(refusal.text), Sentence(refusal.remedy), refusal.since});
   }
   if (state.level == Level::kGood && model.budget_used && *model.budget_used >= 1) {

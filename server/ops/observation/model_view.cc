@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/design/alias.h"
+#include "common/design/event_rule.h"
 #include "common/design/mechanism.h"
 #include "common/design/mode_limits.h"
 #include "common/design/user_nodes.h"
@@ -97,6 +98,8 @@ ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
   view.posterior_version = stats.posterior_version();
   view.log_queue = model.log_queue();
   view.decisions_open = stats.decisions_open();
+  view.decisions_waiting = stats.decisions_waiting();
+  view.closes_windows = ClosesWindows(model.spec().public_spec);
   view.features_clipped = stats.features_clipped();
   for (const v1::FeatureFieldStats& field : stats.features()) {
     view.fields.push_back({.name = field.name(),

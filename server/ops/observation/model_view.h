@@ -92,6 +92,8 @@ struct ModelView {
   std::uint64_t posterior_version = 0;
   int log_queue = 0;  // records that wait for the disk
   std::uint64_t decisions_open = 0;
+  std::uint64_t decisions_waiting = 0;  // not learnt yet (GetStatsResponse)
+  bool closes_windows = false;          // ClosesWindows
   std::uint64_t features_clipped = 0;
   std::vector<FieldView> fields;  // of its schema, where contexts are not private
   std::uint64_t grams_repaired = 0;

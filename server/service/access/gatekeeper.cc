@@ -172,7 +172,7 @@ Admittance Gatekeeper::Admit(std::shared_ptr<const RuleSet> set, const Credentia
   admittance.caller = *caller;
   admittance.status = AuthorizeRpc(rules, *caller, rule);
   if (!admittance.status.ok()) return admittance;
-  admittance.retry_after = rate->Take(*rule, clock_.Now());
+  admittance.retry_after = rate->Take(*rule, clock_.Steady());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");
   }

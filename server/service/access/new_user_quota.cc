@@ -15,7 +15,7 @@ constexpr std::size_t kLatelyUsersMax = 1024;
 
 bool NewUserQuota::Take(std::string_view model, std::string_view user) {
   const Sha256Digest digest = Sha256Of(user);
-  const absl::Time now = clock_.Now();
+  const absl::Time now = clock_.Steady();
   const double most = static_cast<double>(per_day_);
   const std::lock_guard lock(mutex_);
   auto bucket = buckets_.find(model);
@@ -27,9 +27,7 @@ bool NewUserQuota::Take(std::string_view model, std::string_view user) {
   const bool counted =
       std::ranges::any_of(left.lately, [&](const Counted& one) { return one.user == digest; });
   if (counted) return true;
-  // A clock that was set back adds nothing.
-  const double days =
-      absl::FDivDuration(std::max(now - left.at, absl::ZeroDuration()), absl::Hours(24));
+  const double days = absl::FDivDuration(now - left.at, absl::Hours(24));
   left.users = std::min(most, left.users + days * most);
   left.at = now;
   if (left.users < 1) return false;

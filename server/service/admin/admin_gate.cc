@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/service/transport/rpcs.h"
 
@@ -30,7 +30,7 @@ std::string Name(std::string text) {
 }  // namespace
 
 AdminGate::Visit::Visit(AdminGate& gate, grpc::ServerContext& context, std::string_view method)
-    : gate_(gate), context_(context), method_(method), arrival_(absl::Now()) {
+    : gate_(gate), context_(context), method_(method), arrival_(SteadyNow()) {
   gate_.options_.conduct(context.peer(), Conduct::kArrived);
   if (gate_.options_.gatekeeper != nullptr) {
     const std::string rpc = absl::StrCat("bandana.v1.Admin/", ToAbsl(method));
@@ -52,7 +52,7 @@ AdminGate::Visit::Visit(AdminGate& gate, grpc::ServerContext& context, std::stri
 
 AdminGate::Visit::~Visit() {
   if (inside_) gate_.inside_.fetch_sub(1);
-  const absl::Duration duration = absl::Now() - arrival_;
+  const absl::Duration duration = SteadyNow() - arrival_;
   gate_.options_.on_end(method_, status_.raw_code(), duration);
   const bool reads = method_.starts_with("Get") || method_.starts_with("List");
   const bool known = inside_ || caller_.principal != nullptr;

@@ -161,6 +161,11 @@ class AdminService::Impl final : public v1::Admin::Service {
     return ServeModel(*context, "Checkpoint", &AdminStub::Checkpoint, *request, *response,
                       [&](HostedModel& model) { return Assign(model.Checkpoint(), *response); });
   }
+  grpc::Status ConfirmClock(grpc::ServerContext* context, const v1::ConfirmClockRequest* request,
+                            v1::ConfirmClockResponse* response) override {
+    return ServeModel(*context, "ConfirmClock", &AdminStub::ConfirmClock, *request, *response,
+                      [](HostedModel& model) { return model.ConfirmClock(); });
+  }
   grpc::Status OpenEpoch(grpc::ServerContext* context, const v1::OpenEpochRequest* request,
                          v1::OpenEpochResponse* response) override {
     const auto open = [&]() -> absl::Status {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
@@ -34,7 +34,7 @@ absl::StatusOr<StreamGuard::Lease> StreamGuard::Enter(grpc::ServerContext& conte
         absl::StrCat("at most ", options_.streams_max, " administrative streams at a time"));
   }
   const std::uint64_t id = next_id_++;
-  open_[id] = {absl::Now() + options_.stream_life_max, &context};
+  open_[id] = {SteadyNow() + options_.stream_life_max, &context};
   changed_.notify_all();
   return Lease(*this, id);
 }
@@ -58,7 +58,7 @@ void StreamGuard::Watch() {
                          [](const auto& a, const auto& b) { return Before(a.second, b.second); });
     if (next == open_.end() || next->second.context == nullptr) {
       changed_.wait(lock);
-    } else if (absl::Now() < next->second.deadline) {
+    } else if (SteadyNow() < next->second.deadline) {
       changed_.wait_until(lock, absl::ToChronoTime(next->second.deadline));
     } else {
       next->second.context->TryCancel();

@@ -162,9 +162,17 @@ class TokenKeys::Impl {
 
   bool Active(const TokenKey& key) const { return clock_.Now() - key.created >= kActivationDelay; }
 
+  // A key from the future was made by a clock that was wrong, perhaps another server's, which would
+  // make one again at once. It ages from when this process saw it first.
   bool Overdue(absl::Time created) const {
-    // A key from the future (a clock was set back) would otherwise never age.
-    return absl::AbsDuration(clock_.Now() - created) >= options_.rotation_interval;
+    const absl::Duration age = clock_.Now() - created;
+    const std::lock_guard lock(future_mutex_);
+    if (age >= absl::ZeroDuration()) return age >= options_.rotation_interval;
+    if (future_ != created) {
+      future_ = created;
+      future_since_ = clock_.Steady();
+    }
+    return clock_.Steady() - future_since_ >= options_.rotation_interval;
   }
 
   // Key i stopped sealing when key i - 1 was made.
@@ -243,6 +251,10 @@ class TokenKeys::Impl {
 
   std::mutex file_mutex_;  // held around file work; never on the sealing path
   std::string stamp_;
+
+  mutable std::mutex future_mutex_;
+  mutable absl::Time future_;        // when the newest key was made that was from the future
+  mutable absl::Time future_since_;  // by the steady clock
 
   mutable std::mutex status_mutex_;
   absl::Status status_;

@@ -20,6 +20,8 @@ class ForwardedModel : public server::HostedModel {
   const Sha256Digest& policy() const override { return model_->policy(); }
   const std::array<std::byte, 16>& instance() const override { return model_->instance(); }
   std::uint64_t epoch() const override { return model_->epoch(); }
+  absl::Time TimeAt(absl::Time now) const override { return model_->TimeAt(now); }
+  absl::Status ConfirmClock() override { return model_->ConfirmClock(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return model_->posterior(); }
   std::shared_ptr<const server::Catalogue> catalogue() const override {
     return model_->catalogue();
