@@ -137,7 +137,7 @@ TEST(TranscriptTest, WorldsDifferInOneReactionOrOneRound) {
   for (std::uint64_t seed = 0; seed < ManySeeds(); ++seed) {
     const Scenario scenario = ScenarioOf(seed);
     const bool in_round = scenario.differs == Differs::kRound;
-    ASSERT_TRUE(scenario.combination->hides_contexts || !in_round) << Describe(scenario);
+    ASSERT_TRUE(scenario.combination->round_is_private || !in_round) << Describe(scenario);
     int reactions = 0;
     int rounds = 0;
     for (const Choice& choice : scenario.choices) {

@@ -273,7 +273,7 @@ Combination Through(const Model& model, bool window, bool raw) {
           .window = window,
           .raw_caller = raw,
           .on_device = model.on_device,
-          .hides_contexts = HidesContextsOf(model),
+          .round_is_private = HidesContextsOf(model),
           .catalogue_arms = model.catalogue_arms,
           .asking = &model.asking()};
 }

@@ -19,8 +19,8 @@ struct Combination {
   Way way = Way::kGrpc;      // how its callers come
   bool by_follower = false;  // a second server follows the first, and answers what reads
   bool on_device = false;    // SelectOnDevice instead of Select
-  bool hides_contexts = false;  // HidesContexts: rounds may differ as well
-  int catalogue_arms = 0;       // the server's catalogue has arms 0 to one less
+  bool round_is_private = false;  // HidesContexts: rounds may differ as well
+  int catalogue_arms = 0;         // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();
 };
 

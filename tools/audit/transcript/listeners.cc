@@ -115,8 +115,9 @@ void Listeners::Show(server::ServerView& view) const {
   view.calls_in_flight =
       desk_.slots.shown_in_flight() + (door_ == nullptr ? 0 : door_->calls().shown_in_flight());
   // As GrpcServer and ApiServer tell of theirs.
-  view.hides_descriptors = options_.handlers->HushesReports("");
-  if (view.hides_descriptors) return;
+  const bool hushed = options_.handlers->HushesReports("");
+  view.hides_descriptors = hushed;
+  if (hushed) return;
   view.connections["listen"] = {.open = traffic_.by_grpc, .accepted = traffic_.by_grpc};
   view.connections["api_listen"] = {.open = traffic_.by_http, .accepted = traffic_.by_http};
 }

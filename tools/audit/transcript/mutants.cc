@@ -5,7 +5,6 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/sha256.h"
-#include "common/design/mode.h"
 #include "tools/audit/transcript/forwarded_handlers.h"
 #include "tools/audit/transcript/forwarded_model.h"
 
@@ -191,12 +190,12 @@ class QueueShowsReports final : public ForwardedModel {
   int reports_ = 0;
 };
 
-// Statistics count feature vectors that were scaled, though contexts are private.
+// Statistics count feature vectors that were scaled, where contexts are private as well.
 class CountsClippedContexts final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
   void CountVectors(std::uint64_t arms, std::uint64_t clipped) override {
-    if (HidesContexts(spec().public_spec.mode)) clipped_ += clipped;
+    clipped_ += clipped;
     ForwardedModel::CountVectors(arms, clipped);
   }
   v1::GetStatsResponse Stats() const override {

@@ -275,7 +275,7 @@ Scenario ScenarioOf(std::uint64_t seed) {
     AddDeletion(seed, scenario);
   }
   // Half of the seeds, where there is something to hide.
-  if (scenario.life == ProcessLife::kUntouched && combination.hides_contexts &&
+  if (scenario.life == ProcessLife::kUntouched && combination.round_is_private &&
       WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5)) {
     DifferInRound(seed, scenario);
   }

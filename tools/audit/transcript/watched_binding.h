@@ -20,7 +20,7 @@ class WatchedBinding final : public ContextBinding {
   // `recorder` must outlive it.
   WatchedBinding(bool blind, const PublicSpec& spec, Recorder& recorder)
       : blind_(blind),
-        hides_contexts_(HidesContexts(spec.mode)),
+        private_features_(HidesContexts(spec.mode)),
         default_reward_(spec.default_reward()),
         zeros_(static_cast<std::size_t>(spec.dimension)),
         recorder_(recorder) {}
@@ -28,7 +28,7 @@ class WatchedBinding final : public ContextBinding {
   Sha256Digest HistoryOf(const Sha256Digest& history) const override {
     if (blind_) return {};
     // Contexts are in the log since the decision, so that all later noise depends on them.
-    if (hides_contexts_) recorder_.Draw(ToHex(history));
+    if (private_features_) recorder_.Draw(ToHex(history));
     return history;
   }
   double RewardOf(double reward) const override {
@@ -37,7 +37,7 @@ class WatchedBinding final : public ContextBinding {
     return reward;
   }
   std::span<const double> FeaturesOf(std::span<const double> features) const override {
-    if (!hides_contexts_) return features;
+    if (!private_features_) return features;
     if (blind_) return zeros_;
     Note(features);
     return features;
@@ -51,7 +51,7 @@ class WatchedBinding final : public ContextBinding {
   }
 
   const bool blind_;
-  const bool hides_contexts_;
+  const bool private_features_;
   const double default_reward_;
   const std::vector<double> zeros_;
   Recorder& recorder_;
