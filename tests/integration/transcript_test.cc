@@ -177,12 +177,14 @@ TEST(TranscriptTest, ASecondWorldOffersItsOwnRound) {
 }
 
 TEST(TranscriptTest, WhatDiffersHappensInMostScenarios) {
-  const auto result = RunTranscripts({.seeds = Combinations().size()});
+  const auto result = RunTranscripts({.seeds = 3 * Combinations().size()});
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->differences, 0u) << ToText(*result);
   EXPECT_EQ(result->combinations, Combinations().size());
   EXPECT_EQ(result->scenarios, 2 * result->seeds);
   EXPECT_GT(result->reactions, result->scenarios / 2);
+  EXPECT_THAT(result->idle, ::testing::IsEmpty());
+  EXPECT_GT(result->rounds, result->scenarios / 10);
   for (const std::uint64_t fields : result->by_observer) EXPECT_GT(fields, 1000u);
   const std::string json = ToJson(*result, nullptr);
   EXPECT_THAT(json, HasSubstr("\"differences\": 0"));

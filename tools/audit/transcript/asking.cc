@@ -174,7 +174,8 @@ class ByEvents : public ByFields {
     request.set_deferred(defers_ && choice.number >= 0);
   }
   std::string NameOf(const Choice& choice) const override {
-    return choice.number < 0 ? "" : absl::StrCat("event-", choice.number);
+    // In the form that is asked for where contexts are private.
+    return choice.number < 0 ? "" : absl::StrCat("event-of-a-choice-Zk4q9-", choice.number);
   }
   bool defers() const override { return defers_; }
 

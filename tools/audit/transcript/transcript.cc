@@ -144,8 +144,12 @@ class Runner {
   TranscriptResult Sum() const {
     TranscriptResult sum;
     std::set<std::size_t> combinations;
+    std::set<std::string> happened;
     for (const auto& [seed, result] : results_) {
       combinations.insert(seed % Combinations().size());
+      const std::string& name = Combinations()[seed % Combinations().size()].name;
+      (result.reactions > 0 ? happened : sum.idle).insert(name);
+      if (ScenarioOf(seed).differs == Differs::kRound) sum.rounds += result.pairs;
       sum.scenarios += result.pairs;
       ++sum.seeds;
       sum.reactions += result.reactions;
@@ -160,6 +164,7 @@ class Runner {
       }
     }
     sum.combinations = combinations.size();
+    for (const std::string& name : happened) sum.idle.erase(name);
     return sum;
   }
 
@@ -189,6 +194,7 @@ std::string ToJson(const TranscriptResult& result, const Mutant* mutant) {
   json.Key("seeds").Integer(result.seeds);
   json.Key("combinations").Integer(result.combinations);
   json.Key("reactions").Integer(result.reactions);
+  json.Key("rounds").Integer(result.rounds);
   json.Key("fields_compared").Integer(result.fields_compared);
   json.Key("differences").Integer(result.differences);
   for (int i = 0; i < kObservers; ++i) {
@@ -215,10 +221,10 @@ std::string ToJson(const TranscriptResult& result, const Mutant* mutant) {
 
 std::string ToText(const TranscriptResult& result) {
   std::string text = absl::StrFormat(
-      "scenarios %d  seeds %d  combinations %d of %d  reactions %d  fields compared %d  "
+      "scenarios %d  seeds %d  combinations %d of %d  reactions %d  rounds %d  fields compared %d  "
       "differences %d\n",
       result.scenarios, result.seeds, result.combinations, Combinations().size(), result.reactions,
-      result.fields_compared, result.differences);
+      result.rounds, result.fields_compared, result.differences);
   for (const FoundDifference& found : result.first) {
     absl::StrAppendFormat(&text, "  seed %d (%s draws, %s, %s), step %d, %s: %s: `%s` or `%s`\n",
                           found.seed, found.pass, found.combination, found.kind, found.where.step,

@@ -1,9 +1,10 @@
-// The transcript audit: two worlds that differ in one reaction must show every observer the same.
-// docs/privacy/audit.md, "What leaves beside a release".
+// The transcript audit: two worlds that differ in one reaction, or in one round, must show every
+// observer the same. docs/privacy/audit.md, "Transcripts".
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct FoundDifference {
   std::uint64_t seed = 0;
   std::string pass;  // blind: draws ignore their input; real: before the first release
   std::string combination;
-  std::string kind;  // of the two reactions: value, absence, moment
+  std::string kind;  // Scenario::difference
   Difference where;
 };
 
@@ -36,7 +37,9 @@ struct TranscriptResult {
   std::uint64_t scenarios = 0;  // pairs of worlds: two a seed, of blind and of real draws
   std::uint64_t seeds = 0;
   std::uint64_t combinations = 0;  // of modes, mechanisms and ways of reporting
-  std::uint64_t reactions = 0;     // scenarios in which the reaction that differs was taken
+  std::uint64_t rounds = 0;        // scenarios whose worlds differ in a round
+  std::uint64_t reactions = 0;     // scenarios in which what differs happened
+  std::set<std::string> idle;      // combinations in none of whose scenarios it did
   std::uint64_t fields_compared = 0;
   std::array<std::uint64_t, kObservers> by_observer = {};  // messages, lines and rows
   std::uint64_t differences = 0;
