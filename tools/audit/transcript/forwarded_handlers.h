@@ -45,6 +45,9 @@ class ForwardedHandlers : public server::Handlers {
     to_.Submit(request, response, std::move(finish));
   }
   bool HushesReports(std::string_view model) override { return to_.HushesReports(model); }
+  bool HushesCall(std::string_view model, std::string_view policy_hash) override {
+    return to_.HushesCall(model, policy_hash);
+  }
   server::Serving ServingOf(std::string_view service) override { return to_.ServingOf(service); }
 
  protected:

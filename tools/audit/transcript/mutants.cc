@@ -226,6 +226,7 @@ class NeverHushes final : public ForwardedHandlers {
  public:
   using ForwardedHandlers::ForwardedHandlers;
   bool HushesReports(std::string_view) override { return false; }
+  bool HushesCall(std::string_view, std::string_view) override { return false; }
 };
 // The same of those that name an alias.
 class NeverHushesAliases final : public ForwardedHandlers {
@@ -234,6 +235,9 @@ class NeverHushesAliases final : public ForwardedHandlers {
       : ForwardedHandlers(to), models_(models) {}
   bool HushesReports(std::string_view name) override {
     return models_.FindAlias(name) == nullptr && ForwardedHandlers::HushesReports(name);
+  }
+  bool HushesCall(std::string_view name, std::string_view policy_hash) override {
+    return models_.FindAlias(name) == nullptr && ForwardedHandlers::HushesCall(name, policy_hash);
   }
 
  private:

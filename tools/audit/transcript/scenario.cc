@@ -219,6 +219,14 @@ void AddDeletion(std::uint64_t seed, Scenario& scenario) {
       step, {.after = left, .act = Act::kDelete, .amount = (target.user + 0.5) / kUsers});
 }
 
+// A rate of calls that those who select and read use up. Calls of Report have one of their own,
+// which a schedule never does: it has fewer of them. Drawn apart, as above.
+void AddRate(std::uint64_t seed, Scenario& scenario) {
+  WorldRandom random(seed * 0x9e3779b97f4a7c15 + 43);
+  if (!random.Chance(0.2)) return;
+  scenario.rate = {.calls_per_second = 2 / absl::ToDoubleSeconds(scenario.window), .burst = 40};
+}
+
 // One in so many seeds of a combination is asked for by an alias, one has its deletion.
 constexpr std::uint64_t kSeedsPerAlias = 3;
 constexpr std::uint64_t kAliasAt = 1;
@@ -265,7 +273,9 @@ Scenario ScenarioOf(std::uint64_t seed) {
   scenario.difference = Differ(random, combination, scenario.choices[scenario.target]);
   scenario.steps = DrawSteps(random, scenario.window, choices);
   const std::uint64_t round = seed / combinations.size();
-  if (combination.window && round % kSeedsPerBurst == kBurstAt) {
+  const bool burst = combination.window && round % kSeedsPerBurst == kBurstAt;
+  if (!burst) AddRate(seed, scenario);
+  if (burst) {
     MakeBurst(random, scenario);
   } else if (HasProcessLife(combination) && round % kSeedsPerLife == kLifeAt) {
     AddProcessLife(seed, scenario);

@@ -43,6 +43,7 @@ std::string Describe(const Scenario& scenario) {
     absl::StrAppendFormat(&text, "  reports leave at starts; the reaction %s\n",
                           kLives[static_cast<int>(scenario.life)]);
   }
+  if (scenario.rate.calls_per_second > 0) text += "  calls have a rate\n";
   const Choice& target = scenario.choices[scenario.target];
   absl::StrAppendFormat(&text, "  choice %d differs in %s: %s, or %s\n", scenario.target,
                         scenario.difference, SideOf(scenario, target, 0),
