@@ -220,11 +220,17 @@ void AddDeletion(std::uint64_t seed, Scenario& scenario) {
 }
 
 // A rate of calls that those who select and read use up. Calls of Report have one of their own,
-// which a schedule never does: it has fewer of them. Drawn apart, as above.
+// which a schedule of callers without the SDK never does: it allows all of them at once. Drawn
+// apart, as above.
 void AddRate(std::uint64_t seed, Scenario& scenario) {
   WorldRandom random(seed * 0x9e3779b97f4a7c15 + 43);
   if (!random.Chance(0.2)) return;
-  scenario.rate = {.calls_per_second = 2 / absl::ToDoubleSeconds(scenario.window), .burst = 40};
+  std::uint32_t reports = 1;
+  for (const Choice& choice : scenario.choices) {
+    reports += (choice.reactions[0] || choice.reactions[1] ? 1 : 0) + (choice.repeat ? 1 : 0);
+  }
+  scenario.rate = {.calls_per_second = 2 / absl::ToDoubleSeconds(scenario.window),
+                   .burst = reports};
 }
 
 // One in so many seeds of a combination is asked for by an alias, one has its deletion.
