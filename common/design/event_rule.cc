@@ -37,6 +37,15 @@ bool ClosesWindows(const PublicSpec& spec) {
   return spec.reward_window.has_value() && !IsLocalMode(spec.mode);
 }
 
+bool DeviceClosesWindows(const PublicSpec& spec) {
+  return spec.reward_window.has_value() && IsLocalMode(spec.mode);
+}
+
+bool CountsUnreported(const PublicSpec& spec) {
+  const ModeRow& mode = ModeOf(spec.mode);
+  return mode.device_draws && mode.numbers_decisions;
+}
+
 bool HidesReports(const PublicSpec& spec) { return EventRuleOf(spec).hides_reports; }
 
 }  // namespace bandana

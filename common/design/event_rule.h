@@ -34,6 +34,11 @@ EventRule EventRuleOf(const PublicSpec& spec);
 
 // Decisions become events when their reward window closes, on this server.
 bool ClosesWindows(const PublicSpec& spec);
+// Devices close the reward windows: local models that have one.
+bool DeviceClosesWindows(const PublicSpec& spec);
+// The server can count decisions that no device has reported yet: local models whose decisions it
+// numbers.
+bool CountsUnreported(const PublicSpec& spec);
 // EventRule::hides_reports
 bool HidesReports(const PublicSpec& spec);
 

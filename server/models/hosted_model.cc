@@ -117,7 +117,7 @@ absl::Status Model::StartGate(const Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
   numbers_ =
       std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
-  if (const ModeRow& row = mode(); row.device_draws && row.numbers_decisions) {
+  if (CountsUnreported(spec_.public_spec)) {
     waiting_ = std::make_unique<WaitingDecisions>(issuer, spec_.public_spec.token_lifetime);
   }
   ReportGate::Options gate = GateOptions(spec_, *path_, *cells_);

@@ -532,7 +532,7 @@ class RunningServer final : public Server {
     view.named_decisions = book_->figures();
     const auto show = [&](const char* listener, const std::optional<ConnectionStats>& stats) {
       if (stats) view.connections.emplace(listener, *stats);
-      view.hides_descriptors |= !stats;
+      view.leaves_out_descriptors |= !stats;
     };
     show("listen", grpc_->connections());
     if (admin_listener_ != nullptr) show("admin_listen", admin_listener_->connections());

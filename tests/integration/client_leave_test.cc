@@ -190,7 +190,7 @@ TEST_F(ClientLeaveTest, IsForLocalModelsWithAWindow) {
   options.policy.require_local = false;
   EXPECT_THAT(Client::Connect(options, DeviceStore::InMemory()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "options.leave is kAtStart, which is for local models"));
+                       "options.leave is kAtStart, which needs a reward window"));
 }
 
 TEST_F(ClientLeaveTest, TakingAStoreOverIsNoStart) {

@@ -116,7 +116,7 @@ TEST(Metrics, ShowsConnectionsByListenerAndReason) {
 TEST(Metrics, HidesDescriptorsWithTheListenersOfReports) {
   ServerView view = ViewOf(Local());
   EXPECT_THAT(Get("/metrics", view).body, HasSubstr("\nprocess_open_fds "));
-  view.hides_descriptors = true;
+  view.leaves_out_descriptors = true;
   EXPECT_THAT(Get("/metrics", view).body,
               AllOf(Not(HasSubstr("process_open_fds")), HasSubstr("\nprocess_max_fds ")));
 }

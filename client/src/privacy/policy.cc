@@ -7,6 +7,7 @@
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/design/event_rule.h"
 #include "common/design/mode.h"
 
 namespace bandana {
@@ -109,16 +110,10 @@ absl::Status CheckStore(const PublicSpec& spec, bool durable) {
 }
 
 absl::Status CheckLeave(const PublicSpec& spec, ClientOptions::Leave leave) {
-  if (leave == ClientOptions::Leave::kWhenDue) return absl::OkStatus();
-  if (!ModeOf(spec.mode).device_draws) {
-    return FailedPrecondition("options.leave is kAtStart, which is for local models: model ",
-                              spec.name, " has its rewards from the device as they are");
-  }
-  if (spec.reward_window) return absl::OkStatus();
-  return FailedPrecondition("options.leave is kAtStart, which needs a reward window: model ",
-                            spec.name,
-                            " has none, so the application itself says when a "
-                            "decision is reported");
+  if (leave == ClientOptions::Leave::kWhenDue || DeviceClosesWindows(spec)) return absl::OkStatus();
+  return FailedPrecondition(
+      "options.leave is kAtStart, which needs a reward window that this device closes: model ",
+      spec.name, " is not local, or has none");
 }
 
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {

@@ -8,6 +8,7 @@
 #include "common/bandits/policies/selection_rule.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/event_rule.h"
 #include "common/design/features_config.h"
 #include "common/design/mechanism.h"
 
@@ -37,7 +38,7 @@ std::string ReportingText(const PublicSpec& spec) {
 
 // What devices need that send at starts of the application alone (docs/sdk.md). Two lines, or none.
 std::vector<std::string> AtStartLines(const PublicSpec& spec) {
-  if (!spec.reward_window || !spec.made->drawn_on_device()) return {};
+  if (!DeviceClosesWindows(spec)) return {};
   const absl::Duration needed = spec.reward_window->duration + kStartsApart;
   return {
       "Leave::kAtStart: the window must outlast what a reaction does to the process",

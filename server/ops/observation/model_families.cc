@@ -282,7 +282,7 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
             static_cast<double>(process.resident_bytes), out);
   AddSingle(MetricType::Gauge, "process_virtual_memory_bytes", "Virtual memory",
             static_cast<double>(process.virtual_bytes), out);
-  if (!view.hides_descriptors) {
+  if (!view.leaves_out_descriptors) {
     AddSingle(MetricType::Gauge, "process_open_fds", "Open file descriptors",
               static_cast<double>(process.open_fds), out);
   }

@@ -127,7 +127,7 @@ struct ServerView {
   // By listener. Those by which reports come are left out while a model hides when they do, and so
   // are the descriptors of the process.
   std::map<std::string, ConnectionStats> connections;
-  bool hides_descriptors = false;
+  bool leaves_out_descriptors = false;
   std::vector<ModelView> models;  // by name
 };
 

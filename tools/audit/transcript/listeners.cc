@@ -116,7 +116,7 @@ void Listeners::Show(server::ServerView& view) const {
       desk_.slots.shown_in_flight() + (door_ == nullptr ? 0 : door_->calls().shown_in_flight());
   // As GrpcServer and ApiServer tell of theirs.
   const bool hushed = options_.handlers->HushesReports("");
-  view.hides_descriptors = hushed;
+  view.leaves_out_descriptors = hushed;
   if (hushed) return;
   view.connections["listen"] = {.open = traffic_.by_grpc, .accepted = traffic_.by_grpc};
   view.connections["api_listen"] = {.open = traffic_.by_http, .accepted = traffic_.by_http};
