@@ -133,7 +133,7 @@ void HttpApi::JsonCall(const HttpCall& http, const Route& route, AnswerHttp answ
 }
 
 absl::Status HttpApi::ReadJson(const HttpCall& http, const Route& route, const ApiCall& call,
-                            Exchange& exchange) {
+                               Exchange& exchange) {
   BANDANA_RETURN_IF_ERROR(AuthorizeModel(call.caller(), route.model));
   std::string_view body = http.body;
   std::string mended;

@@ -70,7 +70,7 @@ struct RecoveryOptions {
   absl::Status doubt;
   std::vector<Published> elsewhere;
   std::shared_ptr<const std::string> followed;
-  const NoiseBinding* binding = nullptr;        // null but in bandana-audit
+  const NoiseBinding* binding = nullptr;  // null but in bandana-audit
 };
 
 struct Recovered {

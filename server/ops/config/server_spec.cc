@@ -70,11 +70,11 @@ std::optional<PeersSpec> ParsePeers(const v1::ServerConfig& config, std::string_
   const bool flag = options.peers_address.has_value();
   // An empty one has been reported.
   const GivenPeers peers{
-      .listen = options.peers_listen || !given.listen().empty()
-                    ? ParseListener(options.peers_listen ? "peers_listen" : "peers.listen",
-                                    options.peers_listen, given.listen(), "", /*exposure=*/"",
-                                    checks)
-                    : Address{},
+      .listen =
+          options.peers_listen || !given.listen().empty()
+              ? ParseListener(options.peers_listen ? "peers_listen" : "peers.listen",
+                              options.peers_listen, given.listen(), "", /*exposure=*/"", checks)
+              : Address{},
       .address_name = flag ? "--peers_address" : "peers.address",
       .address = flag ? *options.peers_address : given.address()};
   return ParsePeers(config, folder, peers, checks);

@@ -44,8 +44,8 @@ class Handlers {
   // logged, because when they come is as private as what they say (HidesReports). "": of some
   // model, for calls that are refused before anybody looks which.
   virtual bool HushesReports(std::string_view) { return false; }
-  // The same of a call that names a policy, empty: none. Where it is not the model's, the call is of
-  // a model that was there before, and may have hidden its reports.
+  // The same of a call that names a policy, empty: none. Where it is not the model's, the call is
+  // of a model that was there before, and may have hidden its reports.
   virtual bool HushesCall(std::string_view model, std::string_view /*policy_hash*/) {
     return HushesReports(model);
   }
