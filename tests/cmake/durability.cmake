@@ -31,6 +31,8 @@ if(BANDANA_BUILD_TESTS)
   add_test(NAME model_flip_many_test COMMAND model_flip_test)
   set_tests_properties(model_flip_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 7200 ENVIRONMENT BANDANA_FLIPS=300)
 endif()
+bandana_test(NAME clock_process_test SRCS fault/clock_process_test.cc support/postgres_server.cc
+  DEPS bandana::test_server bandana::test_support bandana::proto gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME full_disk_test SRCS fault/full_disk_test.cc
   DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME restore_test SRCS fault/restore_test.cc
