@@ -421,6 +421,8 @@ TEST_F(ClientDeliveryTest, RefusesBadSelectionsWithoutACall) {
   EXPECT_THAT(client->Select("", Arms::Inline(kArms)), StatusIs(invalid, "user"));
   EXPECT_THAT(client->Select(std::string(129, 'u'), Arms::Inline(kArms)),
               StatusIs(invalid, "user must have 1 to 128 bytes, got 129"));
+  EXPECT_THAT(client->Select("caf\xe9", Arms::Inline(kArms)),
+              StatusIs(invalid, "user must be UTF-8"));
   EXPECT_THAT(client->Select("u", Arms::Inline(kArms), 0), StatusIs(invalid, "top_k"));
   EXPECT_THAT(client->Select("u", Arms::Inline(kArms), 17), StatusIs(invalid, "top_k"));
   EXPECT_TRUE(server.selects().empty());

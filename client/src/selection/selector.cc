@@ -11,6 +11,7 @@
 #include "client/src/store/handle.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 #include "common/mechanisms/centred_window.h"
 #include "common/random/bit_source.h"
 
@@ -24,8 +25,10 @@ absl::Duration Until(SteadyTime time) {
 }
 
 absl::Status CheckUser(std::string_view user) {
-  if (!user.empty() && user.size() <= kUserIdBytesMax) return absl::OkStatus();
-  return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+  if (user.empty() || user.size() > kUserIdBytesMax) {
+    return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+  }
+  return IsUtf8(user) ? absl::OkStatus() : InvalidArgument("user must be UTF-8");
 }
 
 absl::StatusOr<Ranking> ParsePoint(int dimension, v1::SelectResponse& response) {
