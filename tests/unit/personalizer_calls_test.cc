@@ -47,7 +47,8 @@ TEST(PersonalizerCalls, ARankIsADecision) {
   EXPECT_EQ(request->user(), "ann");
   EXPECT_EQ(request->decision_id(), "e-1");
   EXPECT_TRUE(request->deferred());
-  EXPECT_EQ(request->top_k(), 2);
+  // As many ranks whatever is offered: answers are kept in room for so many.
+  EXPECT_EQ(request->top_k(), 16);
   EXPECT_EQ(request->arms().inline_arms().features_size(), 64);
   EXPECT_FALSE(request->has_baseline());
 
