@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "common/base/file.h"
 #include "tests/support/status_matchers.h"
 #include "tools/audit/alias_moves.h"
 #include "tools/audit/transcript/combination.h"
@@ -74,11 +75,23 @@ TEST(TranscriptTest, EveryFindingOfAReviewHasAMutant) {
       IsSupersetOf({"c1-central-log-grows", "c2-shown-with-reaction", "c3-epoch-of-reaction",
                     "c4-draw-at-reaction", "m1-reactions-leave-first", "clipped-contexts",
                     "line-per-report", "reward-is-a-selection", "grpc-never-hushes",
-                    "book-counts-reports", "id-of-features"}));
+                    "book-counts-reports", "id-of-features", "leaves-when-due",
+                    "reports-share-the-rate", "plain-names-are-taken"}));
 }
 
 TEST(TranscriptTest, EveryMutantSaysHowManySeedsFindIt) {
   for (const Mutant& mutant : Mutants()) EXPECT_GT(mutant.seeds, 0u) << mutant.name;
+}
+
+TEST(TranscriptTest, EveryMutantHasARowInTheDocumentWithItsSeeds) {
+  const auto page = ReadFile(BANDANA_SOURCE_DIR "/docs/privacy/audit.md", 1 << 20);
+  ASSERT_THAT(page, IsOk());
+  for (const Mutant& mutant : Mutants()) {
+    const std::size_t row = page->find("| `" + mutant.name + "` |");
+    ASSERT_NE(row, std::string::npos) << mutant.name;
+    EXPECT_THAT(page->substr(row, page->find('\n', row) - row),
+                HasSubstr("| " + std::to_string(mutant.seeds) + " |"));
+  }
 }
 
 TEST(TranscriptTest, CallersComeByEveryDoorAndGiveValuesByName) {
@@ -160,6 +173,23 @@ TEST(TranscriptTest, WorldsDifferInOneReactionOrOneRound) {
                                                                {"LOCAL_CONTEXT", all},
                                                                {"LOCAL_REWARD", reactions}};
   EXPECT_EQ(kinds, wanted);
+}
+
+TEST(TranscriptTest, SomebodyGuessesTheNameOfARoundThatDiffers) {
+  int guessers = 0;
+  for (std::uint64_t seed = 0; seed < Combinations().size(); ++seed) {
+    const Scenario scenario = ScenarioOf(seed);
+    const Choice& target = scenario.choices[scenario.target];
+    if (!target.plain_name) continue;
+    ++guessers;
+    EXPECT_EQ(scenario.differs, Differs::kRound) << Describe(scenario);
+    auto step = scenario.steps.begin();
+    while (step->act != Act::kSelect || step->choice != scenario.target) ++step;
+    ++step;
+    EXPECT_EQ(step->act, Act::kGuess) << Describe(scenario);
+    EXPECT_EQ(step->choice, scenario.target);
+  }
+  EXPECT_EQ(guessers, 2);  // gRPC and JSON
 }
 
 TEST(TranscriptTest, ASecondWorldOffersItsOwnRound) {

@@ -84,6 +84,7 @@ class Named : public Asking {
     done(absl::UnimplementedError("the SDK names no decisions"));
   }
   std::string NameOf(const Choice& choice) const override {
+    if (choice.plain_name) return absl::StrCat("order-", choice.number);
     // In the form that is asked for where contexts are private.
     return choice.number < 0 ? "" : absl::StrCat("name-of-a-choice-Zk4q9-", choice.number);
   }

@@ -70,6 +70,11 @@ Listeners::~Listeners() {
 void Listeners::Count(const google::protobuf::Message& request) {
   ++(ByHttp(options_.way) ? traffic_.by_http : traffic_.by_grpc);
   if (const auto* report = dynamic_cast<const v1::ReportRequest*>(&request)) {
+    if (options_.mutant != nullptr && options_.mutant->reports_share_rate) {
+      const std::string bearer = absl::StrCat("Bearer ", kToken);
+      gatekeeper_.Admit(server::Credentials{.authorization = {bearer}, .subjects = {}},
+                        &server::RpcNamed("bandana.v1.Recommender/Select").rule);
+    }
     for (const v1::Outcome& outcome : report->outcomes()) {
       if (!outcome.decision_id().empty()) ++traffic_.reports_by_name;
     }

@@ -5,8 +5,10 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/sha256.h"
+#include "tools/audit/transcript/caller_mutants.h"
 #include "tools/audit/transcript/forwarded_handlers.h"
 #include "tools/audit/transcript/forwarded_model.h"
+#include "tools/audit/transcript/listeners.h"
 
 namespace bandana::audit {
 namespace {
@@ -375,8 +377,10 @@ std::vector<Mutant> MakeMutants() {
       {.name = "book-counts-reports",
        .description = "server: the gauge of named decisions counts reports of them",
        .seeds = 302,
-       .view = [](std::uint64_t reports,
-                  server::ServerView& view) { view.named_decisions.ids += reports; }},
+       .view =
+           [](const Traffic& traffic, server::ServerView& view) {
+             view.named_decisions.ids += traffic.reports_by_name;
+           }},
       {.name = "clipped-contexts",
        .description = "server: statistics count clipped features where contexts are private",
        .seeds = 151,
@@ -395,7 +399,11 @@ std::vector<Mutant> MakeMutants() {
 }  // namespace
 
 const std::vector<Mutant>& Mutants() {
-  static const auto& all = *new std::vector<Mutant>(MakeMutants());
+  static const auto& all = *new std::vector<Mutant>([] {
+    std::vector<Mutant> mutants = MakeMutants();
+    for (Mutant& mutant : CallerMutants()) mutants.push_back(std::move(mutant));
+    return mutants;
+  }());
   return all;
 }
 

@@ -18,6 +18,8 @@
 
 namespace bandana::audit {
 
+struct Traffic;
+
 // A line into the server's log.
 using WarnLine = std::function<void(const std::string&)>;
 
@@ -48,14 +50,16 @@ struct Mutant {
   // Around what a listener calls. Null: the handlers themselves.
   std::function<std::unique_ptr<server::Handlers>(server::Handlers&, const ListenerOfMutant&)>
       wrap_handlers;
-  // What operators read beside, after so many reports of named decisions. Null: nothing.
-  std::function<void(std::uint64_t reports_by_name, server::ServerView&)> view;
+  // What operators read beside, after such calls. Null: nothing.
+  std::function<void(const Traffic&, server::ServerView&)> view;
+  // Calls of Report take from the rate of all other calls.
+  bool reports_share_rate = false;
 
   // Devices whose reports must leave at starts alone send when they are due.
   bool leaves_when_due = false;
 
   // Whether the fault is the server's, which its readers notice.
-  bool of_server() const { return wrap || wrap_handlers || view; }
+  bool of_server() const { return wrap || wrap_handlers || view || reports_share_rate; }
 };
 
 const std::vector<Mutant>& Mutants();

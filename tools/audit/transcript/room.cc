@@ -175,7 +175,7 @@ server::ServerView Room::View(server::ModelRegistry& registry, ModelWatches& wat
   listeners_->Show(view);
   watches.See(view.models, options_.clock->Now());
   if (options_.mutant != nullptr && options_.mutant->view) {
-    options_.mutant->view(listeners_->traffic().reports_by_name, view);
+    options_.mutant->view(listeners_->traffic(), view);
   }
   return view;
 }

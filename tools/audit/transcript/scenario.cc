@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "tools/audit/transcript/guess.h"
 #include "tools/audit/transcript/process_life.h"
 #include "tools/audit/transcript/seeded_bits.h"
 
@@ -244,6 +245,9 @@ constexpr std::uint64_t kBurstAt = 7;
 // One in so many seeds of those that can has a reaction that decides about the process.
 constexpr std::uint64_t kSeedsPerLife = 10;
 constexpr std::uint64_t kLifeAt = 3;
+// One in so many seeds of those whose private decisions have names has a guesser.
+constexpr std::uint64_t kSeedsPerGuess = 10;
+constexpr std::uint64_t kGuessAt = 0;
 
 }  // namespace
 
@@ -290,11 +294,13 @@ Scenario ScenarioOf(std::uint64_t seed) {
   } else if (round % kSeedsPerAlias == kDeletionAt) {
     AddDeletion(seed, scenario);
   }
+  const bool guessed = HasGuesser(combination) && round % kSeedsPerGuess == kGuessAt;
   // Half of the seeds, where there is something to hide.
   if (scenario.life == ProcessLife::kUntouched && combination.round_is_private &&
-      WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5)) {
+      (guessed || WorldRandom(seed * 0x9e3779b97f4a7c15 + 41).Chance(0.5))) {
     DifferInRound(seed, scenario);
   }
+  if (guessed) AddGuesser(scenario);
   for (std::size_t i = 0; i < scenario.choices.size(); ++i) {
     scenario.choices[i].number = static_cast<int>(i);
   }

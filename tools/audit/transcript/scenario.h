@@ -34,6 +34,8 @@ struct Choice {
   std::vector<double> features;  // arms x 3
   int top_k = 1;
   int shown = 0;
+  // Callers who name decisions: under a name that others can guess.
+  bool plain_name = false;
   // Features that the second world offers in their place, perhaps of other arms: the target's,
   // where the round differs.
   std::optional<std::vector<double>> other_features;
@@ -65,6 +67,7 @@ enum class Act {
   kUpdate,      // Admin.UpdateModel: the change of the table of settings that stands at `amount`
   kDelete,      // Admin.DeleteUsers: the user who stands at `amount`
   kAlias,       // Admin.PutAlias or DeleteAlias: the move that stands at `amount`
+  kGuess,       // a second caller asks for the choice, as the first world does, under its name
   kForeground,  // the application comes to the front: a start, of its process or of another one
 };
 

@@ -26,7 +26,7 @@ constexpr const char* kActs[] = {
     "device clock", "server clock", "restart device",    "kill device",   "restart server",
     "kill server",  "open epoch",   "peer's epoch",      "peer's policy", "entropy",
     "checkpoint",   "full disk",    "refresh posterior", "update model",  "delete user",
-    "move alias",   "foreground"};
+    "move alias",   "guess",        "foreground"};
 constexpr const char* kLives[] = {"", "ends the process", "restarts the process",
                                   "lets the device sleep"};
 
@@ -52,7 +52,7 @@ std::string Describe(const Scenario& scenario) {
     const Step& step = scenario.steps[i];
     absl::StrAppendFormat(&text, "  step %d, after %s: %s", i, absl::FormatDuration(step.after),
                           kActs[static_cast<int>(step.act)]);
-    if (step.act == Act::kSelect) {
+    if (step.act == Act::kSelect || step.act == Act::kGuess) {
       const Choice& choice = scenario.choices[step.choice];
       absl::StrAppendFormat(&text, " %d of user %d, rank %d of %d", step.choice, choice.user,
                             choice.shown, choice.top_k);

@@ -86,6 +86,10 @@ void Visitors::Select(int index, const std::function<void()>& decided) {
       });
 }
 
+void Visitors::Guess(int index) {
+  Ask<v1::SelectResponse>("Select of a guesser", RequestOf(scenario_.choices[index]));
+}
+
 void Visitors::Activate(int index) {
   if (room_ == nullptr) return;
   recorder_.Now(timeline_.now());

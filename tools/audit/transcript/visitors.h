@@ -28,6 +28,9 @@ class Visitors {
 
   // An application's decision; `decided` once it has its answer.
   void Select(int index, const std::function<void()>& decided);
+  // Somebody else's of the same principal, who guesses the name of that one and asks as the first
+  // world does.
+  void Guess(int index);
   // Its report. The call that is the target's reaction is its user's own: of that, nothing is
   // compared but what others see.
   void Report(int index, const Reaction& reaction, bool is_reaction);

@@ -211,6 +211,9 @@ class World {
         operators_.MoveAlias(AliasMoves()[static_cast<std::size_t>(
             step.amount * static_cast<double>(AliasMoves().size()))]);
         return StartLater();
+      case Act::kGuess:
+        visitors_.Guess(step.choice);
+        return absl::OkStatus();
       case Act::kForeground:
         if (!phone_.running()) return StartPhone(false);
         phone_.Begin();
