@@ -119,7 +119,9 @@ class JumpingWorld {
     if (!answer || !answer->ok()) return v1::OUTCOME_CODE_UNSPECIFIED;
     const v1::OutcomeCode code = answer->value().front().code;
     known.applied += code == v1::APPLIED;
-    if (known.over) EXPECT_EQ(code, v1::EXPIRED);
+    if (known.over) {
+      EXPECT_EQ(code, v1::EXPIRED);
+    }
     // Its id, or its window, is gone.
     known.over = code == v1::EXPIRED && (kind_.windowed || known.applied > 0);
     return code;
@@ -153,12 +155,16 @@ class JumpingWorld {
     Pass(absl::Minutes(11));
     std::uint64_t applied = 0;
     for (const auto& [number, known] : known_) {
-      if (!kind_.windowed) EXPECT_LE(known.applied, 1) << number;
+      if (!kind_.windowed) {
+        EXPECT_LE(known.applied, 1) << number;
+      }
       applied += known.applied;
     }
     const std::uint64_t events = Events();
     EXPECT_LE(events, known_.size());
-    if (!kind_.windowed) EXPECT_EQ(events, applied);
+    if (!kind_.windowed) {
+      EXPECT_EQ(events, applied);
+    }
   }
 
   // Once the clock is right: what is decided is learnt, once, and nothing is amiss.
@@ -176,7 +182,9 @@ class JumpingWorld {
     Pass(absl::Seconds(60));
     // EXPIRED, or DUPLICATE where ids of the future keep this one.
     EXPECT_NE(Report(number), v1::APPLIED);
-    if (exact) EXPECT_EQ(Events(), before + 1);
+    if (exact) {
+      EXPECT_EQ(Events(), before + 1);
+    }
   }
   void Confirm() { ASSERT_THAT(model_->ConfirmClock(), IsOk()); }
   void CheckNothingDoubted() { EXPECT_TRUE(model_->Refusals().empty()); }

@@ -125,7 +125,7 @@ absl::StatusOr<std::shared_ptr<server::StateStore>> SharedLogs::OpenState(const 
 }
 
 absl::StatusOr<std::unique_ptr<server::FollowedLog>> SharedLogs::Follow(
-    const std::string& folder) const {
+    const std::string& folder, const server::LogUse&) const {
   BANDANA_ASSIGN_OR_RETURN(const Owned owned, Find(folder));
   return std::make_unique<FollowersLog>(owned.log);
 }

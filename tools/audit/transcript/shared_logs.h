@@ -31,7 +31,7 @@ class SharedLogs final : public server::LogEngine {
   absl::StatusOr<std::shared_ptr<server::StateStore>> OpenState(const std::string& folder,
                                                                 bool draws_noise) const override;
   absl::StatusOr<std::unique_ptr<server::FollowedLog>> Follow(
-      const std::string& folder) const override;
+      const std::string& folder, const server::LogUse& use) const override;
 
  private:
   struct Owned {
