@@ -33,8 +33,8 @@ enum class Fault {
 Fault FaultOf(int status_code);
 
 // Whether a call has a line. The hot path asks nothing else about calls that succeed.
-inline bool HasLine(int status_code, absl::Duration duration) {
-  return (status_code != 0 && FaultOf(status_code) != Fault::kNone) || duration >= kSlowCall;
+inline bool HasLine(int status_code, absl::Duration duration, absl::Duration slow = kSlowCall) {
+  return (status_code != 0 && FaultOf(status_code) != Fault::kNone) || duration >= slow;
 }
 
 struct CallRecord {
@@ -63,6 +63,8 @@ class CallLog {
   virtual ~CallLog() = default;
   // A call with a line (HasLine), or a change by Admin.
   virtual void Write(const CallRecord& record) = 0;
+  // A call that takes so long has a line although it is answered OK.
+  virtual absl::Duration slow() const { return kSlowCall; }
 };
 
 }  // namespace bandana::server

@@ -80,7 +80,7 @@ std::string TakenCall::End(int status_code, Clock::time_point now,
   std::string request_id;
   if (!hushed_) {
     if (desk_->observer != nullptr) desk_->observer->OnCall(*rpc_, status_code, duration);
-    if (desk_->log != nullptr && HasLine(status_code, duration)) {
+    if (desk_->log != nullptr && HasLine(status_code, duration, desk_->log->slow())) {
       const CallRecord record{.method = rpc_->method(),
                               .caller = std::string(NameOf(caller_)),
                               .status_code = status_code,
