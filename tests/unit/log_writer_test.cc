@@ -246,8 +246,8 @@ TEST_F(LogWriterTest, TrimsInTheTransactionsOfGroupsWhereTheLogCan) {
 TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {
   const auto read = std::make_shared<std::atomic<int>>(kEntryKindRead - 1);
   Start({.idle_interval = absl::Milliseconds(20), .kind_read = read});
-  const std::string fade = Encode(FadeRecord{absl::UnixEpoch(), absl::Hours(2)});
-  EXPECT_THAT(Submit({"a", fade}).get().status,
+  const std::string newest = Encode(ClockRecord{absl::Hours(2)});
+  EXPECT_THAT(Submit({"a", newest}).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "a server of an earlier version"));
   EXPECT_THAT(Submit({"a"}).get().status, IsOk());
   // What the gate adds.
@@ -258,9 +258,9 @@ TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {
   ASSERT_THAT(writer_->Submit({"pay c"}, nullptr), IsOk());
   while (gate_.rollbacks < 2) std::this_thread::yield();
   *read = 'z';
-  EXPECT_THAT(Submit({"pay b", fade}).get().status, IsOk());
+  EXPECT_THAT(Submit({"pay b", newest}).get().status, IsOk());
   EXPECT_THAT(log_.transactions(),
-              ElementsAre(ElementsAre("a"), ElementsAre("debit", "pay b", fade)));
+              ElementsAre(ElementsAre("a"), ElementsAre("debit", "pay b", newest)));
 }
 
 TEST_F(LogWriterTest, WhatWaitsGoesTogetherUpToTheGroupLimit) {
