@@ -546,7 +546,8 @@ TEST_F(ReplicasTest, WritesNothingThatAnotherServerCannotRead) {
   database_->Sql(
       "INSERT INTO bandana.servers(address, seen, reads, told)"
       " SELECT 'old:1', t, " +
-      std::to_string(kEntryKindRead - 1) + ", t FROM (SELECT now() + interval '1h' AS t) t");
+      std::to_string(EntryKindOf(Encode(FadeRecord{})) - 1) +
+      ", t FROM (SELECT now() + interval '1h' AS t) t");
   const std::string forgets = std::string(kPlain) + " half_life { seconds: 115200 }";
   ASSERT_THAT(one.registry->AddConfigured(SpecOf(forgets.c_str())), IsOk());
   ASSERT_TRUE(one.owns());

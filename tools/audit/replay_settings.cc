@@ -145,10 +145,8 @@ const std::vector<Setting>& Table() {
        kFixed},
       {"privacy.mechanism", "privacy { mechanism: COUNTER delta: 1e-6 }", "", "!privacy.counter",
        kAll, kFixed},
-      {"privacy.events_per_user_max", "privacy { events_per_user_max: 5 }", "", "independent", "",
-       kAdmission},
-      {"privacy.events_per_user_max", "privacy { events_per_user_max: 5 }", "", "shared", kAll,
-       "nobody would keep it"},
+      // Where users share a node a stored model is opened without it.
+      {"privacy.events_per_user_max", "privacy { events_per_user_max: 5 }", "", "", "", kAdmission},
       {"privacy.research", "privacy { research: true }", "", "", "", "a permission"},
       {"privacy.counter.kind", "privacy { counter { kind: EPOCHS } }", "", "privacy.counter",
        "blt tree honaker shaped pooled", kFixed},
