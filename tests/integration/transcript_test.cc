@@ -213,7 +213,10 @@ TEST(TranscriptTest, WhatDiffersHappensInMostScenarios) {
   EXPECT_EQ(result->combinations, Combinations().size());
   EXPECT_EQ(result->scenarios, 2 * result->seeds);
   EXPECT_GT(result->reactions, result->scenarios / 2);
-  EXPECT_THAT(result->idle, ::testing::IsEmpty());
+  // A third of the scenarios end before the reaction: in three of a combination it fails to happen
+  // with probability 1 / 27.
+  EXPECT_LT(result->idle.size(), Combinations().size() / 10)
+      << ::testing::PrintToString(result->idle);
   EXPECT_GT(result->rounds, result->scenarios / 10);
   for (const std::uint64_t fields : result->by_observer) EXPECT_GT(fields, 1000u);
   const std::string json = ToJson(*result, nullptr);
