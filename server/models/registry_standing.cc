@@ -56,7 +56,13 @@ void Registry::SeeTouch(const std::string& name, HostedModel& model, const Share
   const InstanceId& instance = model.instance();
   if (const auto* const followed = dynamic_cast<const FollowedModel*>(&model)) {
     const bool back = shared.last.sequence < followed->applied();
-    if (back || TouchOf(instance) != view.place) SetTouch(instance, "");
+    if (back) {
+      SetTouch(instance, "");
+    } else if (shared.last.sequence == 0) {
+      SetTouch(instance, view.place);  // it follows from the first entry on
+    } else if (TouchOf(instance) != view.place) {
+      SetTouch(instance, "");
+    }
   } else {
     // What it has shown of its own term is in the log, or the log was put back.
     const bool whole =
