@@ -1,4 +1,4 @@
-// What models of a mode refuse although its form is right, beside what ModeRow says.
+// Requests that models of a mode refuse although their form is right, beside what ModeRow says.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace bandana {
 
-// What is said where a model of the mode refuses it; empty where it does not, and for modes that
+// The message where a model of the mode refuses it; empty where it does not, and for modes that
 // this version does not know.
 struct ModeLimits {
   v1::Mode mode = v1::MODE_UNSPECIFIED;

@@ -24,7 +24,7 @@ bool IsIdentity(absl::string_view codings) {
   return true;
 }
 
-// One that is not named is UTF-8, or US-ASCII, which is a part of it.
+// Whether the charset is UTF-8: a missing one is, and US-ASCII is a part of it.
 bool IsUtf8(absl::string_view parameter) {
   absl::string_view charset = absl::StripAsciiWhitespace(parameter);
   if (!absl::StartsWithIgnoreCase(charset, "charset")) return true;

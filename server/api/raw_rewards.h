@@ -1,4 +1,4 @@
-// What the door does with raw rewards and private contexts, by the mode of their model.
+// How the HTTP API treats raw rewards and private contexts, by the mode of their model.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ class Starts {
   void Abandon() { End(); }
 
  private:
-  // What no start could send before the server takes it no longer.
+  // Drops reports that no start could send while the server still took them.
   std::vector<DecisionNumber> DropOvertaken(Tables& tables, absl::Time now) const;
   void Settle(const std::vector<DecisionNumber>& overtaken);
   void Deliver();

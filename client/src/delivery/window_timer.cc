@@ -129,8 +129,8 @@ bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse
   return true;
 }
 
-// What an earlier client was sending, or at a start what the one before could not deliver. It is
-// drawn, so it leaves whatever the clock says.
+// Takes up reports that an earlier client was sending, or at a start could not deliver. They are
+// drawn, so they leave whatever the clock says.
 void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
   auto rows = transaction.tables.Awake(options_.owner, ReportState::kReady, absl::InfiniteFuture(),
                                        kRowsPerLook);

@@ -170,7 +170,7 @@ class ServerRanker : public Ranker {
   const PublicSpec& spec() const { return options_.spec; }
 
  private:
-  // What an earlier process fetched.
+  // Takes over posteriors that an earlier process fetched.
   void RememberUsers(const KeptAnswers& kept) {
     for (const auto& [name, bytes] : kept.all()) {
       if (!name.starts_with(KeptAnswers::kOfUser)) continue;

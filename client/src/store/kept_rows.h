@@ -1,5 +1,5 @@
-// What the device keeps of the server's answers and of its clock, so that a process that begins
-// while a window is open need not ask.
+// The device keeps answers of the server and its own clock, so that a process that begins while a
+// window is open need not ask.
 #pragma once
 
 #include <map>

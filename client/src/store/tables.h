@@ -137,7 +137,7 @@ class Tables {
   bool IsAnyOpen(absl::Time now);
   // The owner's decisions that were due at `time` or before and are not drawn.
   std::vector<DecisionNumber> OpenSince(OwnerId owner, absl::Time time);
-  // What the owner was sending is ready again.
+  // Reports that the owner was sending are ready again.
   void ReadyAgain(OwnerId owner);
   // Nobody knows any more when the owner's drawn reports were due: they count as old.
   void TakeForOld(OwnerId owner);

@@ -31,7 +31,7 @@ class RawRewards final : public OutcomeReader {
   }
 
  private:
-  // What a missing reward is.
+  // The reward that a missing one counts as.
   static std::optional<double> Default(const PublicSpec& p) {
     const bool given = p.reward_window.has_value() || ModeOf(p.mode).is_private;
     return given ? std::optional(p.default_reward()) : std::nullopt;

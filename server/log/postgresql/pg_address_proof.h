@@ -1,4 +1,4 @@
-// What shows that a server with the key file wrote an address into the database: whoever may write
+// Proof that a server with the key file wrote an address into the database: whoever may write
 // the database alone cannot send other servers to a stranger.
 #pragma once
 

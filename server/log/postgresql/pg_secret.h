@@ -15,7 +15,7 @@ namespace bandana::server {
 // content; NOT_FOUND, UNAVAILABLE I/O.
 absl::StatusOr<AeadKey> DeriveFromKeyFile(const std::string& path, std::string_view purpose);
 
-// The same HMAC as it is, for what is no key of AES. Errors: as DeriveFromKeyFile.
+// Returns that HMAC unchanged, for secrets that are no keys of AES. Errors: as DeriveFromKeyFile.
 absl::StatusOr<Sha256Digest> SecretFromKeyFile(const std::string& path, std::string_view purpose);
 
 // nonce | ciphertext | tag, bound to `purpose`. Errors: UNAVAILABLE no randomness, or the cipher
