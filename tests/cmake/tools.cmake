@@ -4,6 +4,7 @@ bandana_test(NAME hetrec_environment_test SRCS unit/hetrec_environment_test.cc
   DEPS bandana::environments bandana::test_support)
 bandana_test(NAME environments_property_test SRCS property/environments_property_test.cc DEPS bandana::environments
   LABELS property)
+bandana_test(NAME compact_svg_test SRCS unit/compact_svg_test.cc DEPS bandana::tools_base bandana::test_support)
 bandana_test(NAME work_folder_test SRCS unit/work_folder_test.cc DEPS bandana::tools_base bandana::test_support)
 bandana_test(NAME fleet_figures_test SRCS unit/fleet_figures_test.cc DEPS bandana::fleet bandana::test_support)
 bandana_test(NAME fleet_runner_test SRCS unit/fleet_runner_test.cc DEPS bandana::fleet)

@@ -55,13 +55,14 @@ class Axis {
 
 void Text(std::string& svg, double x, double y, std::string_view anchor, std::string_view colour,
           std::string_view text) {
-  absl::StrAppendFormat(&svg,
-                        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n", x,
-                        y, ToAbsl(anchor), ToAbsl(colour), ToAbsl(text));
+  absl::StrAppendFormat(&svg, "<text x=\"%.5g\" y=\"%.5g\"", x, y);
+  if (anchor != "end") absl::StrAppendFormat(&svg, " text-anchor=\"%s\"", ToAbsl(anchor));
+  if (colour != "#000000") absl::StrAppendFormat(&svg, " fill=\"%s\"", ToAbsl(colour));
+  absl::StrAppendFormat(&svg, ">%s</text>\n", ToAbsl(text));
 }
 
 void Line(std::string& svg, double x1, double y1, double x2, double y2, std::string_view style) {
-  absl::StrAppendFormat(&svg, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1,
+  absl::StrAppendFormat(&svg, "<line x1=\"%.5g\" y1=\"%.5g\" x2=\"%.5g\" y2=\"%.5g\" %s/>\n", x1,
                         y1, x2, y2, ToAbsl(style));
 }
 
@@ -133,7 +134,8 @@ std::string ToSvg(const Claim& claim, double alpha, std::span<const ReportRow> r
   const double bottom = kTop + kRowHeight * static_cast<double>(rows.size());
   std::string svg = absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-      "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" "
+      "font-family=\"sans-serif\" font-size=\"13\" text-anchor=\"end\">\n<rect width=\"100%%\" "
+      "height=\"100%%\" "
       "fill=\"#ffffff\"/>\n",
       kWidth, bottom + 50);
   Text(svg, kLeft, 24, "start", "#000000",
@@ -158,7 +160,7 @@ std::string ToSvg(const Claim& claim, double alpha, std::span<const ReportRow> r
     Text(svg, kLeft - 12, y + 4, "end", colour, subject.name);
     Line(svg, axis.X(1), y, x, y,
          absl::StrFormat("stroke=\"%s\" stroke-width=\"2\"", ToAbsl(colour)));
-    absl::StrAppendFormat(&svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", x, y,
+    absl::StrAppendFormat(&svg, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"4.5\" fill=\"%s\"/>\n", x, y,
                           ToAbsl(colour));
     Text(svg, kRight + 62, y + 4, "end", colour, absl::StrFormat("%.3f", ratio));
     Text(svg, kWidth - 20, y + 4, "end", colour, Trials(result.hits.trials));
@@ -166,7 +168,7 @@ std::string ToSvg(const Claim& claim, double alpha, std::span<const ReportRow> r
   }
   double x = kLeft;
   for (const Standing standing : {Standing::kProven, Standing::kPublished, Standing::kMutant}) {
-    absl::StrAppendFormat(&svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", x,
+    absl::StrAppendFormat(&svg, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"4.5\" fill=\"%s\"/>\n", x,
                           bottom + 36, ToAbsl(Colour(standing)));
     Text(svg, x + 10, bottom + 40, "start", Colour(standing), StandingName(standing));
     x += 110;

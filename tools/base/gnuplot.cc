@@ -8,14 +8,19 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/file.h"
 #include "common/base/status.h"
+#include "tools/base/compact_svg.h"
 
 namespace bandana {
 namespace {
+
+constexpr std::uint64_t kSvgBytesMax = 1 << 28;
 
 // Runs gnuplot with `script` as its standard input. Returns its exit code.
 absl::StatusOr<int> RunGnuplot(const std::string& script) {
@@ -56,7 +61,8 @@ absl::Status DrawSvg(const std::string& path, const std::string& script, PlotSiz
   BANDANA_ASSIGN_OR_RETURN(const int code, RunGnuplot(head + script));
   if (code != 0)
     return Unavailable("gnuplot failed with exit code ", code, " while writing ", path);
-  return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const std::string svg, ReadFile(path, kSvgBytesMax));
+  return WriteFileDurably(path, CompactSvg(svg), 0644);
 }
 
 std::string QuotedForGnuplot(const std::string& text) {

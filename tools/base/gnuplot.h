@@ -10,8 +10,8 @@ namespace bandana {
 // Errors: UNAVAILABLE gnuplot is not installed (Debian package gnuplot-nox).
 absl::Status CheckGnuplot();
 
-// Runs gnuplot with `script` as its standard input; what the script plots is written to `path` as
-// SVG of that size. Errors: UNAVAILABLE gnuplot is missing or failed, or the file cannot be
+// Runs gnuplot with `script` as its standard input, and writes its plots to `path` as SVG of that
+// size, compact (tools/base/compact_svg.h). Errors: UNAVAILABLE gnuplot is missing or failed, or the file cannot be
 // written.
 struct PlotSize {
   int width = 800;  // pixels

@@ -134,6 +134,12 @@ class DocsTest(Tree):
         self.assertEqual(len(self.problems("# Index\n", "docs/README.md")), 1)
         self.assertEqual(len(self.problems("[b](b.md) [b](b.md)\n", "docs/README.md")), 1)
 
+    def test_pictures_are_small(self):
+        self.write("docs/images/a.svg", "x" * check_docs.PICTURE_BYTES_MAX)
+        self.assertEqual(check_docs.check(self.root), [])
+        self.write("docs/images/a.svg", "x" * (check_docs.PICTURE_BYTES_MAX + 1))
+        self.assertEqual(len(check_docs.check(self.root)), 1)
+
     def test_pages_to_be_wrapped_come_off_the_list(self):
         check_docs.NOT_YET = {"docs/a.md"}
         self.assertEqual(self.problems("x" * 121 + "\n"), [])

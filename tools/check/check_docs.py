@@ -17,6 +17,7 @@ import cpp_source
 import markdown_source
 import source_tree
 
+PICTURE_BYTES_MAX = 20000
 COLUMNS_MAX = 120
 # Pages with longer lines. Take a page off when it has been wrapped; add none.
 NOT_YET = set()
@@ -101,8 +102,15 @@ def index_problems(root):
     return [f"{INDEX}: links {path} {targets.count(path)} times, must be once" for path in pages if targets.count(path) != 1]
 
 
+def picture_problems(root):
+    """Pictures are for readers: curves need no more points than a screen shows."""
+    sizes = {path: os.path.getsize(os.path.join(root, path)) for path in source_tree.files(root, [".svg", ".png", ".jpg"])}
+    return [f"{path}: a picture of {size} bytes; at most {PICTURE_BYTES_MAX}: draw it with tools/base/gnuplot.h, "
+            f"or with fewer curves" for path, size in sizes.items() if size > PICTURE_BYTES_MAX]
+
+
 def check(root):
-    problems = index_problems(root)
+    problems = index_problems(root) + picture_problems(root)
     for path in source_tree.files(root, [".md", ".h", ".cc", ".proto"]):
         text = source_tree.read(root, path)
         if path.endswith((".md", ".proto")):

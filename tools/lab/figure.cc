@@ -450,11 +450,12 @@ std::string ScriptOf(const std::vector<Panel>& panels, int columns) {
     commands += "\n";
   }
   const int rows = (static_cast<int>(panels.size()) + columns - 1) / columns;
-  return absl::StrCat(data,
-                      "set key outside right center vertical reverse Left samplen 2 font ',11'\n"
-                      "set grid lc rgb '#dddddd'\nset format x '%g'\nset format y '%g'\n"
-                      "set multiplot layout ",
-                      rows, ",", columns, "\n", commands, "unset multiplot\n");
+  return absl::StrCat(
+      data,
+      "set key outside right center vertical reverse Left samplen 2 font ',11'\n"
+      "set grid lc rgb '#dddddd'\nset tics nomirror\nset format x '%g'\nset format y '%g'\n"
+      "set multiplot layout ",
+      rows, ",", columns, "\n", commands, "unset multiplot\n");
 }
 
 }  // namespace
