@@ -7,8 +7,8 @@
 
 #include "common/bandits/joint/joint_model.h"
 #include "common/random/buffered_bits.h"
-#include "tools/environments/rounds/sphere_rounds.h"
-#include "tools/published/compact/compact_linucb.h"
+#include "research/compact/compact_linucb.h"
+#include "research/rounds/sphere_rounds.h"
 
 namespace bandana {
 namespace {

@@ -25,9 +25,9 @@ bandana_test(NAME privunit_test SRCS unit/privunit_test.cc
 bandana_test(NAME privunit_stat_test SRCS statistical/privunit_stat_test.cc
   DEPS bandana::mechanisms bandana::test_support LABELS statistical)
 bandana_test(NAME jdp_regularizer_test SRCS unit/jdp_regularizer_test.cc
-  DEPS bandana::published bandana::test_support)
+  DEPS bandana::published_joint bandana::test_support)
 bandana_test(NAME wishart_stat_test SRCS statistical/wishart_stat_test.cc
-  DEPS bandana::published bandana::test_support LABELS statistical)
+  DEPS bandana::published_joint bandana::test_support LABELS statistical)
 bandana_test(NAME noise_grid_test SRCS unit/noise_grid_test.cc
   DEPS bandana::mechanisms bandana::test_support)
 bandana_test(NAME vector_mechanisms_test SRCS unit/vector_mechanisms_test.cc

@@ -9,10 +9,10 @@
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
 #include "common/bandits/scoring.h"
+#include "research/compact/column_scoring.h"
+#include "research/compact/compact_linucb.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
-#include "tools/published/compact/column_scoring.h"
-#include "tools/published/compact/compact_linucb.h"
 
 namespace bandana {
 namespace {

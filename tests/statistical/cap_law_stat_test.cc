@@ -12,14 +12,14 @@
 
 #include "common/design/mechanism.h"
 #include "common/random/real_samplers.h"
+#include "research/lab/neurips20/cap_law.h"
+#include "research/lab/neurips20/law_learner.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/privunit_mutants.h"
 #include "tests/support/randomizer_mutants.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 #include "tests/support/status_matchers.h"
-#include "tools/lab/neurips20/cap_law.h"
-#include "tools/lab/neurips20/law_learner.h"
 
 namespace bandana::lab {
 namespace {

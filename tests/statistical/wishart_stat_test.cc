@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "research/published/wishart.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
-#include "tools/published/wishart.h"
 
 namespace bandana {
 namespace {

@@ -12,9 +12,9 @@
 #include "common/mechanisms/counters/blt_tables.h"
 #include "common/mechanisms/counters/epoch_schedule.h"
 #include "common/mechanisms/counters/toeplitz.h"
+#include "research/tables/blt_search.h"
+#include "research/tables/epoch_search.h"
 #include "tests/support/counter_oracle.h"
-#include "tools/tables/blt_search.h"
-#include "tools/tables/epoch_search.h"
 
 namespace bandana {
 namespace {

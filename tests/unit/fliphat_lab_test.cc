@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "common/random/real_samplers.h"
+#include "research/lab/fliphat/lasso.h"
+#include "research/lab/fliphat/n_iht.h"
+#include "research/lab/fliphat/suite.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
-#include "tools/lab/fliphat/lasso.h"
-#include "tools/lab/fliphat/n_iht.h"
-#include "tools/lab/fliphat/suite.h"
 
 namespace bandana::lab {
 namespace {

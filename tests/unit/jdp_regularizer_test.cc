@@ -1,6 +1,6 @@
 // Regularizers of [SS18]: constants against numbers computed elsewhere in 40 digits, and their
 // bounds against drawn noise.
-#include "tools/published/jdp_regularizer.h"
+#include "research/published/jdp_regularizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
+#include "research/published/wishart.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
-#include "tools/published/wishart.h"
 
 namespace bandana {
 namespace {

@@ -13,10 +13,10 @@
 #include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
 #include "common/planner/served_config.h"
+#include "research/lab/devices.h"
+#include "research/lab/noise.h"
 #include "server/models/admission/report_check.h"
 #include "tests/support/status_matchers.h"
-#include "tools/lab/devices.h"
-#include "tools/lab/noise.h"
 
 namespace bandana::lab {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "research/lab/neurips18/run.h"
 #include "tests/support/status_matchers.h"
-#include "tools/lab/neurips18/run.h"
 
 namespace bandana::lab {
 namespace {

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "common/base/file.h"
+#include "research/lab/experiment.h"
+#include "research/lab/figure.h"
+#include "research/lab/noise.h"
+#include "research/lab/output.h"
+#include "research/lab/plan_settings.h"
+#include "research/lab/recsys20/catalogue.h"
+#include "research/lab/recsys20/run.h"
+#include "research/lab/recsys20/served_learner.h"
+#include "research/lab/recsys20/suite.h"
+#include "research/lab/recsys20/world.h"
+#include "research/lab/suites.h"
 #include "tests/support/status_matchers.h"
 #include "tools/base/gnuplot.h"
-#include "tools/lab/experiment.h"
-#include "tools/lab/figure.h"
-#include "tools/lab/noise.h"
-#include "tools/lab/output.h"
-#include "tools/lab/plan_settings.h"
-#include "tools/lab/recsys20/catalogue.h"
-#include "tools/lab/recsys20/run.h"
-#include "tools/lab/recsys20/served_learner.h"
-#include "tools/lab/recsys20/suite.h"
-#include "tools/lab/recsys20/world.h"
-#include "tools/lab/suites.h"
 
 namespace bandana::lab {
 namespace {

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "research/lab/neurips20/context_learner.h"
+#include "research/lab/neurips20/context_run.h"
+#include "research/lab/neurips20/context_world.h"
+#include "research/lab/neurips20/linear_learner.h"
+#include "research/lab/neurips20/suite.h"
 #include "tests/support/status_matchers.h"
 #include "tools/environments/environment.h"
-#include "tools/lab/neurips20/context_learner.h"
-#include "tools/lab/neurips20/context_run.h"
-#include "tools/lab/neurips20/context_world.h"
-#include "tools/lab/neurips20/linear_learner.h"
-#include "tools/lab/neurips20/suite.h"
 
 namespace bandana::lab {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/environments/arm_sequence.h"
+#include "research/lab/neurips20/arm_sequence.h"
+#include "research/lab/neurips20/mab_channel.h"
+#include "research/lab/neurips20/mab_suite.h"
 #include "tools/environments/convex_losses.h"
 #include "tools/environments/random.h"
-#include "tools/lab/neurips20/mab_channel.h"
-#include "tools/lab/neurips20/mab_suite.h"
 
 namespace bandana::lab {
 namespace {

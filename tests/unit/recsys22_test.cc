@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "common/random/real_samplers.h"
+#include "research/lab/recsys20/world.h"
+#include "research/lab/recsys22/dgs_learner.h"
+#include "research/lab/recsys22/dgs_run.h"
+#include "research/lab/recsys22/suite.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
-#include "tools/lab/recsys20/world.h"
-#include "tools/lab/recsys22/dgs_learner.h"
-#include "tools/lab/recsys22/dgs_run.h"
-#include "tools/lab/recsys22/suite.h"
 
 namespace bandana::lab {
 namespace {

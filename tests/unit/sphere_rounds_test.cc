@@ -1,4 +1,4 @@
-#include "tools/environments/rounds/sphere_rounds.h"
+#include "research/rounds/sphere_rounds.h"
 
 #include <gtest/gtest.h>
 

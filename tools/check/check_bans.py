@@ -10,7 +10,7 @@ import sys
 import source_tree
 
 LINES_MAX = 600
-SHIPPED = ("common/", "server/", "client/", "tools/", "examples/")
+SHIPPED = ("common/", "server/", "client/", "tools/", "research/", "examples/")
 
 # Pattern, reason, folders, folders excepted. Matched on code without comments and strings.
 BANNED = [

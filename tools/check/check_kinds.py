@@ -18,7 +18,7 @@ import source_tree
 BRANCHES_MAX = 28
 FILES_MAX = 11
 
-FOLDERS = ("common/", "server/", "client/", "tools/")
+FOLDERS = ("common/", "server/", "client/", "tools/", "research/")
 # A mechanism, and the path and the learner of its kind, may ask what it is itself.
 SELF = ("common/mechanisms/", "common/design/mechanisms/", "common/model/paths/", "common/model/learners/", "tools/published/")
 

@@ -89,12 +89,18 @@ ALLOWED = {
     "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
-    "tools/lab": TOOLS + CORE + ["tools/published"],  # the served state machine over a log in memory
     "tools": TOOLS,
+    # Papers reproduced, tables remade. Nothing outside but tests and benchmarks may see it.
+    "research/published": BASICS,
+    "research/compact": ["common/base", "common/linalg"],
+    "research/rounds": ["common/base", "tools/environments"],
+    "research/lab": TOOLS + CORE + ["tools/published", "research/published", "research/compact",
+                                    "research/rounds"],  # the served state machine over a log in memory
+    "research/tables": BASICS,
     "examples": ["client/include", "proto"],
     "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/src*", "tools/base", "tools/environments",
-                                       "tools/published", "tests/support"],
+                                       "tools/published", "research/compact", "research/rounds", "tests/support"],
     "tests": None,  # may include everything
 }
 
@@ -105,11 +111,11 @@ PARTS = {
     "server/models/aliases", "server/models/replicas", "server/service/policies",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart", "examples/shop",
-    "tools/audit/transcript", "tools/environments/rounds", "tools/published/compact",
-    "tools/lab/fliphat", "tools/lab/neurips18", "tools/lab/neurips20", "tools/lab/recsys20", "tools/lab/recsys22",
+    "tools/audit/transcript",
+    "research/lab/fliphat", "research/lab/neurips18", "research/lab/neurips20", "research/lab/recsys20", "research/lab/recsys22",
 }
 # Tools without a row: each may include what the row `tools` says.
-PLAIN_TOOLS = {"tools/fleet", "tools/import", "tools/tables"}
+PLAIN_TOOLS = {"tools/fleet", "tools/import"}
 
 # The SDK scores arms but never learns: of the bandits it may see only this.
 CLIENT_BANDITS = {"common/bandits/link.h", "common/bandits/posterior.h", "common/bandits/scoring.h"}
@@ -131,7 +137,7 @@ def target_of(include):
     if include.startswith("bandana/"):
         return "client/include"
     parts = include.split("/")
-    if parts[0] in ("common", "server", "client", "tools", "tests", "bench"):
+    if parts[0] in ("common", "server", "client", "tools", "research", "tests", "bench"):
         return room_of(include) or "/".join(parts[:2])
     return None
 

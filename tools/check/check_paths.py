@@ -13,7 +13,7 @@ import sys
 import cpp_source
 import source_tree
 
-ROOMS = "bench|client|cmake|common|deploy|docs|examples|proto|server|tests|tools"
+ROOMS = "bench|client|cmake|common|deploy|docs|examples|proto|research|server|tests|tools"
 WORD = r"[\w{},*.-]"
 PATH = re.compile(rf"(?<![\w/.<-])(?:{ROOMS})/(?:{WORD}+/)*{WORD}*")
 NAME = re.compile(r"(?<![\w/.<*}{,-])[a-z][a-z0-9_]*\.(?:h|cc|proto|md|cmake|textproto|py)\b(?!/)")

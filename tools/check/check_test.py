@@ -68,9 +68,9 @@ class LayeringTest(Tree):
             os.remove(os.path.join(self.root, path))
 
     def test_every_folder_is_a_room_or_part_of_one(self):
-        for path in ["common/bandits/mab/a.cc", "tools/lab/recsys20/a.cc", "tools/fleet/a.cc", "tests/unit/new/a.cc"]:
+        for path in ["common/bandits/mab/a.cc", "research/lab/recsys20/a.cc", "tools/fleet/a.cc", "tests/unit/new/a.cc"]:
             self.assertEqual(self.problems(path, "<vector>"), [], path)
-        for path in ["common/new/a.cc", "server/service/new/a.cc", "tools/new/a.cc", "tools/lab/new/a.cc", "new/a.cc"]:
+        for path in ["common/new/a.cc", "server/service/new/a.cc", "tools/new/a.cc", "research/lab/new/a.cc", "new/a.cc"]:
             found = self.problems(path, "<vector>")
             self.assertEqual(len(found), 1, (path, found))
             self.assertIn(path + ": no room", found[0])
@@ -228,7 +228,7 @@ class BansTest(Tree):
                            ("tools/audit/b.cc", "struct ClippedStatisticsPeer {};")]:
             self.assertEqual(self.problems(path, name + "\n"), [], path)
         for path, name in [("server/b.cc", "class Mechanism {};"), ("server/b.cc", "class Mechanism : B {};"),
-                           ("tools/lab/b.cc", "struct ClippedStatisticsPeer {};"),
+                           ("research/lab/b.cc", "struct ClippedStatisticsPeer {};"),
                            ("tests/unit/b.cc", "struct bandana::ClippedStatisticsPeer {};")]:
             found = self.problems(path, "\n" + name + "\n")
             self.assertEqual(len(found), 1, (path, name, found))

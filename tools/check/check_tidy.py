@@ -19,10 +19,10 @@ import threading
 import clean_units
 import source_tree
 
-ROOMS = ("common/", "server/", "client/src/", "tools/")
+ROOMS = ("common/", "server/", "client/src/", "tools/", "research/")
 TOOL, COMPILER = "clang-tidy-14", "clang++-14"
 UNIT_MAX = 12
-SOURCES = r"(common|server|client|tools)/.*\.(h|cc)$"
+SOURCES = r"(common|server|client|tools|research)/.*\.(h|cc)$"
 
 
 def flags_by_file(root, build_dir):

@@ -1,5 +1,5 @@
 // The decay rates and weights of the blt counters, as exact dyadic numbers, so that every machine
-// encodes with the same C. Remade by tools/tables.
+// encodes with the same C. Remade by research/tables.
 #pragma once
 
 #include <cstdint>
