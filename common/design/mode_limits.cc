@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/base/limits.h"
+
 namespace bandana {
 namespace {
 
@@ -15,7 +17,8 @@ constexpr ModeLimits kLimits[] = {
     {.mode = v1::JOINT,
      .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "
                     "offer",
-     .shared_limit = kNobodyCounts},
+     .shared_limit = kNobodyCounts,
+     .ranks_in_token = kTopKMax},
 };
 constexpr ModeLimits kNone;
 

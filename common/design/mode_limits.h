@@ -1,4 +1,5 @@
-// Requests that models of a mode refuse although their form is right, beside what ModeRow says.
+// Requests that models of a mode refuse although their form is right, and sizes that they take,
+// beside what ModeRow says.
 #pragma once
 
 #include <string_view>
@@ -7,14 +8,16 @@
 
 namespace bandana {
 
-// The message where a model of the mode refuses it; empty where it does not, and for modes that
-// this version does not know.
+// Messages where a model of the mode refuses it; empty where it does not. Nothing is said of modes
+// that this version does not know.
 struct ModeLimits {
   v1::Mode mode = v1::MODE_UNSPECIFIED;
   // A name of a decision that could be guessed. What is kept of named decisions has one size there.
   std::string_view plain_names;
   // A limit of events per user, where users may share a node.
   std::string_view shared_limit;
+  // So many of the ranks that were asked for have room in a token, however few arms were offered.
+  int ranks_in_token = 0;
 };
 const ModeLimits& LimitsOf(v1::Mode mode);
 

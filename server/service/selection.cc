@@ -10,12 +10,14 @@
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/mode.h"
+#include "common/design/mode_limits.h"
 #include "common/design/user_nodes.h"
 #include "server/service/arm_selection.h"
 #include "server/service/decision_rules.h"
 #include "server/service/min_version.h"
 #include "server/service/new_users.h"
 #include "server/service/point_selection.h"
+#include "server/service/policies/choice.h"
 #include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {
@@ -67,16 +69,22 @@ absl::Status SplitIntoSlots(std::vector<Decision>& slots) {
   return absl::OkStatus();
 }
 
-absl::Status SealSlots(const Answering& to, std::span<const Decision> slots, bool several,
-                       TokenCodec& tokens, v1::SelectResponse& response) {
+absl::Status SealSlots(const Answering& to, const v1::SelectRequest& request,
+                       std::span<const Decision> slots, TokenCodec& tokens,
+                       v1::SelectResponse& response) {
   thread_local AskedAlias asked;
   if (to.alias != nullptr) {
     asked.alias = to.alias->spec.name;
     asked.model = to.model->spec().public_spec.name;
   }
+  // Where contexts are private the size must not tell how many arms were on offer.
+  const int room = LimitsOf(to.model->spec().public_spec.mode).ranks_in_token;
+  const auto ranks = static_cast<std::size_t>(std::min(room, RanksOf(request)));
   for (const Decision& slot : slots) {
-    std::string& token = several ? *response.add_slot_tokens() : *response.mutable_token();
-    BANDANA_RETURN_IF_ERROR(tokens.Seal(slot, to.alias == nullptr ? nullptr : &asked, token));
+    std::string& token =
+        request.slots() > 0 ? *response.add_slot_tokens() : *response.mutable_token();
+    BANDANA_RETURN_IF_ERROR(
+        tokens.Seal(slot, to.alias == nullptr ? nullptr : &asked, ranks, token));
   }
   return absl::OkStatus();
 }
@@ -125,7 +133,7 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   if (!Learns(request)) return absl::OkStatus();
   if (request.slots() > 0) BANDANA_RETURN_IF_ERROR(SplitIntoSlots(slots));
   for (Decision& slot : slots) model.NumberDecision(slot.id);
-  BANDANA_RETURN_IF_ERROR(SealSlots(to, slots, request.slots() > 0, tokens, response));
+  BANDANA_RETURN_IF_ERROR(SealSlots(to, request, slots, tokens, response));
   return request.deferred() ? absl::OkStatus() : ShowSlots(model, slots);
 }
 

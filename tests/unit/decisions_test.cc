@@ -291,6 +291,31 @@ TEST_F(DecisionsTest, NamesAreRandomWhereContextsArePrivate) {
   EXPECT_THAT(Select(Request("", "joint")), IsOk());
 }
 
+// A device's store shows the size of what it sends.
+TEST_F(DecisionsTest, ATokenHasOneSizeWhateverWasOnOfferWhereContextsArePrivate) {
+  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  std::set<std::size_t> sizes;
+  for (int arms = 1; arms <= 3; ++arms) {
+    v1::SelectRequest plain = Request("", "joint");
+    plain.mutable_arms()->mutable_inline_arms()->mutable_features()->Truncate(2 * arms);
+    plain.set_top_k(3);
+    const auto last = static_cast<std::uint32_t>(arms - 1);
+    v1::SelectRequest shows = plain;
+    shows.set_shown(last);
+    v1::SelectRequest has_own = plain;
+    has_own.set_baseline(last);
+    for (const v1::SelectRequest& request : {plain, shows, has_own}) {
+      const auto selected = Select(request);
+      ASSERT_THAT(selected, IsOk());
+      sizes.insert(selected->token().size());
+      const auto opened = tokens_.Open(selected->token());
+      ASSERT_THAT(opened, IsOk());
+      EXPECT_THAT(opened->arms, SizeIs(static_cast<std::size_t>(arms)));
+    }
+  }
+  EXPECT_THAT(sizes, SizeIs(1));
+}
+
 // The book's memory is shown, its file can be looked at.
 TEST_F(DecisionsTest, AnAnswerTakesAsMuchRoomWhateverWasOnOfferWhereContextsArePrivate) {
   SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));

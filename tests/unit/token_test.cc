@@ -115,7 +115,7 @@ TEST_F(TokenTest, KeepsTheAliasThatWasAsked) {
   decision.shown = 3;
   const AskedAlias asked = {std::string(63, 'a'), "m"};
   std::string token;
-  ASSERT_THAT(codec_.Seal(decision, &asked, token), IsOk());
+  ASSERT_THAT(codec_.Seal(decision, &asked, 0, token), IsOk());
   const auto opened = codec_.Open(token);
   ASSERT_THAT(opened, IsOk());
   ExpectEqual(*opened, decision);
@@ -123,7 +123,7 @@ TEST_F(TokenTest, KeepsTheAliasThatWasAsked) {
   EXPECT_EQ(opened->asked, asked);
   EXPECT_EQ(codec_.Open(Sealed(decision))->asked, std::nullopt);
   std::string payload;
-  EncodeDecision(decision, &asked, payload);
+  EncodeDecision(decision, &asked, 0, payload);
   for (std::size_t n = 0; n < payload.size(); ++n) {
     EXPECT_FALSE(DecodeDecision(payload.substr(0, n)).has_value()) << n;
   }
@@ -135,7 +135,64 @@ TEST_F(TokenTest, LongestTokenIsWithinTheStatedBound) {
   decision.user.assign(128, 'u');
   const AskedAlias asked = {std::string(63, 'a'), std::string(63, 'm')};
   std::string token;
-  ASSERT_THAT(codec_.Seal(decision, &asked, token), IsOk());
+  ASSERT_THAT(codec_.Seal(decision, &asked, 0, token), IsOk());
+  EXPECT_LE(token.size(), kTokenBytesMax);
+  EXPECT_THAT(codec_.Open(token), IsOk());
+}
+
+// A size must not tell how many arms were ranked, nor what is said of them.
+TEST_F(TokenTest, ATokenWithRoomForRanksHasOneSize) {
+  constexpr std::size_t kRanks = 16;
+  std::set<std::size_t> sizes;
+  for (const bool windows : {false, true}) {
+    sizes.clear();
+    for (int arms = 1; arms <= 16; ++arms) {
+      Decision decision = MakeDecision(arms, 25);
+      if (windows) decision = WithWindows(decision);
+      for (const std::uint32_t shown : {0, arms - 1}) {
+        decision.shown = shown;
+        for (const bool deferred : {false, true}) {
+          decision.deferred = deferred;
+          std::string token;
+          ASSERT_THAT(codec_.Seal(decision, nullptr, kRanks, token), IsOk());
+          sizes.insert(token.size());
+          const auto opened = codec_.Open(token);
+          ASSERT_THAT(opened, IsOk());
+          ExpectEqual(*opened, decision);
+          EXPECT_EQ(opened->shown, shown);
+          EXPECT_EQ(opened->deferred, deferred);
+        }
+      }
+    }
+    EXPECT_EQ(sizes.size(), 1);
+  }
+}
+
+TEST_F(TokenTest, RoomIsZerosBehindTheAlias) {
+  const AskedAlias asked = {"a", "m"};
+  std::string plain;
+  EncodeDecision(MakeDecision(2, 3), &asked, 0, plain);
+  std::string roomy;
+  EncodeDecision(MakeDecision(2, 3), &asked, 4, roomy);
+  EXPECT_EQ(roomy, plain + std::string(2 * 8 * 4 + 2, '\0'));
+  EXPECT_EQ(DecodeDecision(roomy)->asked, asked);
+  for (std::size_t n = 0; n < plain.size(); ++n) {
+    EXPECT_FALSE(DecodeDecision(roomy.substr(0, n)).has_value()) << n;
+  }
+  for (std::size_t i = plain.size(); i < roomy.size(); ++i) {
+    std::string changed = roomy;
+    changed[i] = 'x';
+    EXPECT_FALSE(DecodeDecision(changed).has_value()) << i;
+  }
+}
+
+TEST_F(TokenTest, ATokenWithRoomIsWithinTheStatedBound) {
+  Decision decision = WithWindows(MakeDecision(1, 256));
+  decision.arms.front().keys.assign(kKeyPartsMax, 7);
+  decision.user.assign(kUserIdBytesMax, 'u');
+  const AskedAlias asked = {std::string(63, 'a'), std::string(63, 'm')};
+  std::string token;
+  ASSERT_THAT(codec_.Seal(decision, &asked, kTopKMax, token), IsOk());
   EXPECT_LE(token.size(), kTokenBytesMax);
   EXPECT_THAT(codec_.Open(token), IsOk());
 }

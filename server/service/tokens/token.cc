@@ -69,7 +69,7 @@ absl::Status NotATokenOfOurs() {
 
 }  // namespace
 
-absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked,
+absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked, std::size_t ranks,
                               std::string& token) {
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const TokenKey> key, keys_.TakeSealingKey());
   token.clear();
@@ -78,7 +78,7 @@ absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked,
   std::memcpy(token.data() + kKeyIdOffset, &key->id, sizeof key->id);
   BANDANA_RETURN_IF_ERROR(
       FillRandom(WritableBytes(token).subspan<kNonceOffset, kAeadNonceBytes>()));
-  EncodeDecision(decision, asked, token);
+  EncodeDecision(decision, asked, ranks, token);
   token.resize(token.size() + kAeadTagBytes);
 
   AeadSealer* const sealer = CipherOf<AeadSealer>(*key);

@@ -25,11 +25,13 @@ class TokenCodec {
   // `keys` must outlive the codec.
   explicit TokenCodec(TokenKeys& keys) : keys_(keys) {}
 
-  // Replaces `token`. `asked`: null where the model was asked by its own name. 0.36 us at d = 25
+  // Replaces `token`. `asked`: null where the model was asked by its own name. `ranks`: 0, or the
+  // token takes the size of one of so many arms, which must fit into a token. 0.36 us at d = 25
   // (Zen 4, 2026). Errors: UNAVAILABLE no key or no randomness.
-  absl::Status Seal(const Decision& decision, const AskedAlias* asked, std::string& token);
+  absl::Status Seal(const Decision& decision, const AskedAlias* asked, std::size_t ranks,
+                    std::string& token);
   absl::Status Seal(const Decision& decision, std::string& token) {
-    return Seal(decision, nullptr, token);
+    return Seal(decision, nullptr, 0, token);
   }
 
   // Total: any bytes give a decision that some replica sealed, or INVALID_ARGUMENT, which does not

@@ -1,5 +1,6 @@
 #include "server/service/tokens/token_payload.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/base/bytes.h"
@@ -103,7 +104,7 @@ bool DecodeArms(ByteReader& in, AskedDecision& decision) {
   if (marked && marks == 0) return false;
   if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
   const std::size_t bytes = count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0);
-  if (aliased ? in.remaining() <= bytes : in.remaining() != bytes) return false;
+  if (in.remaining() < bytes) return false;
   arms.resize(count);
   if (!TakeMarks(marks, decision)) return false;
   for (SealedArm& arm : arms) {
@@ -121,22 +122,25 @@ bool DecodeArms(ByteReader& in, AskedDecision& decision) {
 
 }  // namespace
 
-void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::string& out) {
+void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::size_t ranks,
+                    std::string& out) {
   BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kTopKMax);
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
-  BANDANA_CHECK(dimension >= 1 && FitRanked(decision.arms.size(), dimension));
+  BANDANA_CHECK(dimension >= 1 && FitRanked(std::max(ranks, decision.arms.size()), dimension));
   BANDANA_CHECK(decision.shown < decision.arms.size());
   const bool windows = decision.arms.front().window.has_value();
   const std::size_t keys = decision.arms.front().keys.size();
   const std::uint8_t marks = MarksOf(decision);
   BANDANA_CHECK(keys <= kKeyPartsMax);
-  const std::size_t size = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
-                           (keys > 0 ? 1 : 0) + (marks > 0 ? 1 : 0) +
-                           decision.arms.size() * ArmBytes(dimension, windows, keys) +
-                           (decision.shown > 0 ? 1 : 0) +
-                           (asked == nullptr ? 0 : 2 + asked->alias.size() + asked->model.size());
-  out.reserve(out.size() + size);
+  const std::size_t common = 16 + 16 + 8 + 8 + 4 + 1 + decision.user.size() + 1 + 2 +
+                             (keys > 0 ? 1 : 0) +
+                             (asked == nullptr ? 0 : 2 + asked->alias.size() + asked->model.size());
+  const std::size_t arm = ArmBytes(dimension, windows, keys);
+  const std::size_t size =
+      common + (marks > 0 ? 1 : 0) + decision.arms.size() * arm + (decision.shown > 0 ? 1 : 0);
+  const std::size_t room = ranks == 0 ? size : std::max(size, common + 1 + ranks * arm + 1);
+  out.reserve(out.size() + room);
   const std::size_t end = out.size() + size;
   ByteWriter writer(out);
   writer.Fixed(decision.instance);
@@ -171,6 +175,7 @@ void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::stri
     EncodeName(asked->model, writer, out);
   }
   BANDANA_CHECK(out.size() == end);
+  out.append(room - size, '\0');
 }
 
 std::optional<AskedDecision> DecodeDecision(std::string_view bytes) {
@@ -185,7 +190,9 @@ std::optional<AskedDecision> DecodeDecision(std::string_view bytes) {
   if (user_bytes > kUserIdBytesMax || decision.node < -1) return std::nullopt;
   decision.user = std::string(in.Take(user_bytes));
   // What was cut short fails here: no arms, or fewer bytes than they need.
-  if (!DecodeArms(in, decision) || !in.Done()) return std::nullopt;
+  if (!DecodeArms(in, decision) || !in.ok()) return std::nullopt;
+  const std::string_view rest = in.Take(in.remaining());
+  if (rest.find_first_not_of('\0') != rest.npos) return std::nullopt;
   return decision;
 }
 
