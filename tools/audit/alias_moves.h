@@ -1,4 +1,5 @@
-// What an operator does to an alias while the audits look: a table with every field of Alias.
+// Changes that an operator makes to an alias while the audits look: a table with every field of
+// Alias.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// What counted events prove about a privacy loss (docs/privacy/audit.md). Pure functions; exact for
-// every sample size, no normal approximation of a binomial anywhere.
+// Bounds on a privacy loss, proved by counted events (docs/privacy/audit.md). Pure functions; exact
+// for every sample size, no normal approximation of a binomial anywhere.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ HitBounds BoundHits(const HitCounts& counts, double alpha);
 // Always finite. Never above the true epsilon as long as the bounds hold.
 Epsilon EpsilonLower(const HitBounds& bounds, Delta delta);
 
-// The same for Gaussian differential privacy [DRS22]: mu_lo = PhiInv(1 - FPR_hi) - PhiInv(FNR_hi),
+// As above for Gaussian differential privacy [DRS22]: mu_lo = PhiInv(1 - FPR_hi) - PhiInv(FNR_hi),
 // the event and its complement as a test of P against Q. >= 0.
 Mu MuLower(const HitBounds& bounds);
 

@@ -11,7 +11,7 @@ namespace bandana::audit {
 // ratio, read off the published table.
 absl::StatusOr<Attack> AttackRandomizer(const Claim& claim, RandomizerKind kind);
 
-// The same for rewards on either side of a narrow window, as the centred randomizer clips them.
+// As above for rewards on either side of a narrow window, as the centred randomizer clips them.
 absl::StatusOr<Attack> AttackCentredRandomizer(const Claim& claim);
 
 }  // namespace bandana::audit

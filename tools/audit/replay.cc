@@ -103,7 +103,7 @@ class TempFolder {
 
 std::string FolderIn(const std::string& data_dir) { return data_dir + "/models/m"; }
 
-// What a model of one key had released when it was killed, and its folder then.
+// A model of one key that was killed: its releases until then, and its folder.
 struct Killed {
   std::string data_dir;
   std::vector<double> releases;
@@ -248,8 +248,8 @@ class Audit {
     ++counts_.cases;
     Pair pairs[kKeys];
     std::optional<Replayed> outcome;
-    // What is equal where everything is expected to be needs no second key; draws may be so by
-    // chance.
+    // Where all releases are expected to be equal, one key whose releases are equal suffices. Draws
+    // may be equal by chance.
     bool same = false;
     for (int key = 0; key < kKeys && !same; ++key) {
       const absl::StatusOr<std::vector<double>> after = After(config, way, key, binding);
@@ -278,8 +278,8 @@ class Audit {
     return absl::OkStatus();
   }
 
-  // What had been released, and is to be found again with the noise that it had. What was released
-  // of a deleted user's own node is gone.
+  // The earlier releases, to be found again with the noise that they had. Those of a deleted user's
+  // own node are gone.
   std::vector<double> Before(Way way, int key) const {
     std::vector<double> releases = killed_[key].releases;
     if (way == Way::kDelete && model_->deletion == Deletion::kOwnNode) {

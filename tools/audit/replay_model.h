@@ -15,14 +15,14 @@
 
 namespace bandana::audit {
 
-// What kind of numbers a model releases, and so how two runs of it are compared.
+// The kind of numbers that a model releases, which decides how two runs of it are compared.
 enum class ReleaseForm {
   kLinear,  // counters: data and noise add up
   kValues,  // sparse estimates: a smooth function of both
   kDraws,   // the randomizer: one output per event
 };
 
-// What the deletion of a user takes away.
+// Whether a user can be deleted, and what the deletion takes away.
 enum class Deletion {
   kRefused,  // what users share cannot unlearn
   kName,     // the name of the user's node
@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<server::HostedModel>> OpenReplayed(
     const v1::ModelConfig& config, const std::string& folder, const Clock& clock, int key,
     const NoiseBinding* binding = nullptr);
 
-// The same events for every key and run: half of them, a checkpoint, the other half. Rewards are
+// Every key and run has these events: half of them, a checkpoint, the other half. Rewards are
 // multiples of 1/8; the last but one is kMarkedReward, no other is. Errors: what the model
 // answered.
 inline constexpr double kMarkedReward = 0.3125;

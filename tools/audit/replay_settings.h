@@ -11,7 +11,7 @@
 
 namespace bandana::audit {
 
-// What a change of a setting may come to, for a model that it applies to.
+// The possible outcomes of a change of a setting, for a model that it applies to.
 enum class Replayed {
   kEqual,    // the same releases, bit by bit
   kRefused,  // the model does not open, and the text says why
@@ -28,7 +28,7 @@ struct Setting {
   std::string_view applies;
   // Models whose name has one of these words, blanks between them, must refuse; "all" all.
   std::string_view refused_by;
-  // What makes the rest equal; of an unchanged field why it can not matter.
+  // Why the rest stays equal; of an unchanged field, why it cannot matter.
   std::string_view why;
 };
 std::span<const Setting> Settings();

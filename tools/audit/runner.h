@@ -31,7 +31,7 @@ struct AuditResult {
 // UNAVAILABLE the source failed. Cost: 2 x trials runs of the mechanism over the threads.
 absl::StatusOr<AuditResult> RunAudit(const Subject& subject, const AuditOptions& options);
 
-// What given counts prove about the subject's claim.
+// Judges the subject's claim by the given counts.
 absl::StatusOr<AuditResult> Judge(ClaimKind kind, const Claim& claim, const HitCounts& hits,
                                   double alpha);
 

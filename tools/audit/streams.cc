@@ -59,7 +59,7 @@ double SquaredCoefficient(std::uint64_t k) {
   return c * c;
 }
 
-// What is left of S^2: sigma^2 is proportional to S^2 / rho.
+// The share of S^2 that is left: sigma^2 is proportional to S^2 / rho.
 absl::StatusOr<double> ColumnShare(const Claim& claim, CounterKind kind, Column column) {
   if (column == Column::kRight) return 1;
   if (column == Column::kUnsplit) return 0.5;

@@ -1,4 +1,4 @@
-// What can be audited: the form of one row of the registry.
+// A subject of the audit: the form of one row of the registry.
 #pragma once
 
 #include <cstdint>

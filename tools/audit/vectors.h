@@ -10,7 +10,7 @@ namespace bandana::audit {
 // `declared` times that. 1 is the shipped mechanism; 0.95 is sigma x 0.95.
 absl::StatusOr<Attack> AttackGaussian(const Claim& claim, double declared);
 
-// What the joint Gaussian is run on.
+// The inputs of one run of the joint Gaussian.
 struct JointPair {
   double declared = 1;       // sensitivity as declared, in units of the real one
   double features_norm = 1;  // of both feature vectors, as released: above 1 clipping is left out

@@ -1,5 +1,5 @@
-// What absl flags lack: flags that may be repeated, and a --help that says what the program does
-// and exits with 0.
+// Features that absl flags lack: flags that may be repeated, and a --help that says what the
+// program does and exits with 0.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace bandana {
 
 // Takes every `--name=value` and `--name value` (one or two dashes) out of the arguments, in order.
-// What stands after a bare `--` is left alone. A flag without a value at the end is left for absl
-// to complain about.
+// Words after a bare `--` are left alone. A flag without a value at the end is left for absl to
+// complain about.
 std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::string_view name);
 
 // Parses the arguments by absl. On --help prints `usage` and every flag defined in a file whose

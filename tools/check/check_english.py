@@ -18,7 +18,7 @@ import source_tree
 UNITS = ("address|arm|batch|block|byte|call|caller|coordinate|core|day|decision|device|entry|episode|epoch|event|hour|id|increment|KiB|line|"
          "listener|message|microsecond|millisecond|minute|model|month|node|observer|origin|paper|principal|process|program|record|report|round|"
          "row|sample|second|session|source|step|stream|thread|transaction|user|week|window|worker|year")
-# What is counted: a number and its unit, or the plural of what happens.
+# Counted things: a number and its unit, or the plural of what happens.
 NUMBERED = r"(?:\d[\d,.]*|[Oo]ne|[Tt]wo|[Tt]hree|[Ff]our|[Ff]ive|[Tt]en|[Ss]everal|[Mm]any)"
 PLURALS = ("bytes|calls|connections|decisions|directions|doubles|entries|events|handshakes|messages|reports|requests|rounds|rows|"
            "samples|selections|streams")

@@ -25,7 +25,7 @@ TABLES = "docs/figures/tables.toml"
 ERROR_MAX = 1e-6
 WITHOUT_SHORT_FORM_MAX = 5
 NUMBER = re.compile(r"^\**[\d,]+(\.\d+)?(e-?\d+)?\**( ?(\(|\+-|%).*)?$")
-# What a group of the lab's JSON is, beside what it measured.
+# The fields that identify a group of the lab's JSON, as opposed to its measurements.
 NAMES = ("algorithm", "label", "epsilon", "delta", "dimension", "users", "arms", "horizon")
 
 

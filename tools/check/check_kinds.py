@@ -14,7 +14,7 @@ import sys
 import cpp_source
 import source_tree
 
-# What the tree may have. Lower them when it has fewer.
+# Limits of the tree. Lower them when it has fewer.
 BRANCHES_MAX = 28
 FILES_MAX = 11
 

@@ -85,7 +85,8 @@ ALLOWED = {
     "tools/environments": COMMON + ["tools/base"],
     # Mechanisms as their papers print them.
     "tools/published": BASICS,
-    # What a device sends; models that are opened again; both sides in worlds that are compared.
+    # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
+    # compared.
     "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server

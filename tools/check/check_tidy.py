@@ -58,7 +58,7 @@ def compiles(root, folder, flags, paths):
 
 
 def tidy(root, folder, flags, paths):
-    """What clang-tidy finds in `paths`, read together, or an empty string."""
+    """The findings of clang-tidy in `paths`, read together, or an empty string."""
     options = ["--quiet", "--warnings-as-errors=*", f"--header-filter={SOURCES}"]
     run = read_together(root, folder, "tool -- " + flags.split(" ", 1)[1], paths, TOOL, options)
     if run.returncode == 0:

@@ -8,7 +8,7 @@ OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 def without_comments_and_strings(text):
-    """The same text with comments gone and strings empty; every line keeps its number. Digit separators stay."""
+    """The code with comments gone and strings empty; every line keeps its number. Digit separators stay."""
     def blank(match):
         kept = match.group(0)
         lines = "\n" * kept.count("\n")
@@ -43,7 +43,7 @@ def closing(code, start):
 
 
 def condition_before(code, end):
-    """What a `?` at `end` asks: back to the start of its expression."""
+    """The condition of a `?` at `end`: back to the start of its expression."""
     depth, offset = 0, end
     while offset > 0:
         character = code[offset - 1]

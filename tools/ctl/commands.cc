@@ -26,7 +26,7 @@ namespace {
 
 using Words = std::span<const std::string>;
 
-// What a verb gets: the words after it, and where results go.
+// The input of a verb: the words after it, and where results go.
 struct Context {
   AdminClient& client;
   const CommandLine& line;
@@ -119,7 +119,7 @@ absl::Status ModelsCreate(Context& context) {
   return Print(description, context);
 }
 
-// What the file has is taken; fields named after it get their defaults.
+// Takes the fields that the file has; fields named after it get their defaults.
 absl::Status ModelsUpdate(Context& context) {
   v1::UpdateModelRequest request;
   BANDANA_ASSIGN_OR_RETURN(*request.mutable_config(), ReadModelChange(context.arguments[0]));
@@ -298,7 +298,7 @@ absl::Status ClockConfirm(Context& context) {
   return Say(absl::StrCat("the model goes by the server's clock\n"), context);
 }
 
-// What people are to know first stands above the figures.
+// Warnings that people must see first stand above the figures.
 absl::Status Stats(Context& context) {
   BANDANA_ASSIGN_OR_RETURN(const auto stats, context.client.GetStats(context.line.model));
   BANDANA_RETURN_IF_ERROR(Print(stats, context));
@@ -333,7 +333,7 @@ absl::Status Export(Context& context) {
   if (promised && promised->bytes() != file.size()) {
     return DataLoss("the server promised ", promised->bytes(), " bytes, ", file.size(), " came");
   }
-  // What is read back is what a later import would read.
+  // The file is read back as a later import would read it.
   BANDANA_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::Open(file.part()));
   BANDANA_RETURN_IF_ERROR(SoundExport(map, file.part()).status());
   BANDANA_RETURN_IF_ERROR(file.Commit());

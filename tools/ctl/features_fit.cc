@@ -44,7 +44,7 @@ constexpr char kHead[] =
     "# In a private model bounds and values must be declared or come from public data, never from\n"
     "# what its users did: they are public, and part of the policy.\n";
 
-// What came for one field.
+// The values that came for one field.
 struct Seen {
   std::map<std::string, int> texts;  // how often
   std::vector<double> numbers;
@@ -204,7 +204,8 @@ std::string Mistake(const v1::FeatureSchema& schema) {
   return first;
 }
 
-// A line for each field. One that `schema` would be refused with is left out; it gets the others.
+// A line for each field. A field that would make `schema` invalid is left out; `schema` gets the
+// others.
 void Write(const std::string& part, const Fields& fields, v1::FeatureSchema& schema,
            std::string& text) {
   for (const auto& [name, seen] : fields) {

@@ -32,7 +32,7 @@ struct Choice {
   double MeanExpected() const;
 };
 
-// What a model must be configured for.
+// The properties that a model must be configured for.
 struct EnvironmentInfo {
   std::string name;
   ArmForm form = ArmForm::kInline;
@@ -49,7 +49,7 @@ struct EnvironmentInfo {
       1;  // root mean square of an entry of a user's parameter, before users are mixed
 };
 
-// What actions that are points of a domain are worth. Threads: const methods are safe. Immutable.
+// The rewards of actions that are points of a domain. Threads: const methods are safe. Immutable.
 class PointRewards {
  public:
   virtual ~PointRewards() = default;
@@ -65,7 +65,7 @@ class PointRewards {
   virtual double RewardAt(std::uint64_t index, std::span<const double> point) const = 0;
 };
 
-// What is known of users before they react, where there are too many for a matrix: groups, one per
+// Knowledge of users before they react, where there are too many for a matrix: groups, one per
 // level, and friends. Users are 0 .. info().users - 1, their ids on the wire the decimal numbers.
 // Threads: const methods are safe. Immutable.
 class KnownUsers {

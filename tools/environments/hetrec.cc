@@ -106,7 +106,7 @@ class Hetrec final : public Environment {
   std::uint64_t seed_;
 };
 
-// What each user had: the items when users are drawn, else what was tagged as well.
+// The items of each user: those of the data when users are drawn, else the tagged ones as well.
 std::vector<std::vector<std::uint32_t>> WhatUsersHad(const HetrecData& data, Draw draw) {
   std::vector<std::vector<std::uint32_t>> had;
   for (const HetrecData::User& user : data.users) {

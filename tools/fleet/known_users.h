@@ -1,4 +1,4 @@
-// What a server's configuration says of users who are known before they react, as text.
+// The part of a server's configuration about users who are known before they react, as text.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a run adds up to: regret, rewards, errors, latencies. No I/O, no clock.
+// The totals of a run: regret, rewards, errors, latencies. No I/O, no clock.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 namespace bandana {
 
 // A graph that is cut more than once: METIS's multilevel k-way cuts, all edges and nodes of weight
-// 1. The same arguments give the same cuts. Seed 0 hands the nodes over in their order, another
-// seed in an order shuffled by it: METIS's own seed, which is set too, does nothing below 30 nodes
-// a part, where METIS 5.1 leaves out its randomised coarsening. Not thread-safe: METIS draws from a
+// 1. Equal arguments give equal cuts. Seed 0 hands the nodes over in their order, another seed in
+// an order shuffled by it: METIS's own seed, which is set too, does nothing below 30 nodes a part,
+// where METIS 5.1 leaves out its randomised coarsening. Not thread-safe: METIS draws from a
 // generator of the whole process.
 class CutGraph {
  public:

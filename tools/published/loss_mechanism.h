@@ -20,7 +20,7 @@ enum class LossMechanismKind {
   kGaussian,    // ScalarGaussian: (epsilon, delta)
 };
 
-// What may leave the device: an output of the randomizer, or a noisy grid point.
+// A value that may leave the device: an output of the randomizer, or a noisy grid point.
 class PerturbedLoss {
  public:
   std::int64_t code() const { return code_; }

@@ -47,8 +47,8 @@ class ScalarGaussian {
     return mechanism_.Perturb(value, bits);
   }
 
-  // What a released integer says, in the units of the range: unbiased for the clipped number,
-  // rounded to the grid (by at most width / 2 N).
+  // The number that a released integer stands for, in the units of the range: unbiased for the
+  // clipped number, rounded to the grid (by at most width / 2 N).
   double Value(std::int64_t released) const;
   // sigma^2 in those units.
   double Variance() const;

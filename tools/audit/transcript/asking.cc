@@ -115,8 +115,8 @@ class Deferred final : public Named {
   bool defers() const override { return true; }
 };
 
-// The choice's numbers as values of the audit's schema. What is no number is a text, which no field
-// here takes.
+// The choice's numbers as values of the audit's schema. A value that is no number becomes a text,
+// which no field here takes.
 Features ContextOf(const Choice& choice) {
   const double hour = choice.features.front();
   return std::isfinite(hour) ? Features().Number("hour", hour) : Features().Text("hour", "odd");

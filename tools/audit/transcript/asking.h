@@ -31,7 +31,7 @@ class Asking {
 const Asking& AsksInline();
 // By name: the values of the audit's schema. Without the SDK as well.
 const Asking& AsksNamed();
-// The same, each decision named: as clients of Personalizer ask. And deferred.
+// As AsksNamed, each decision named: as clients of Personalizer ask. And deferred.
 const Asking& AsksPersonalizer();
 const Asking& AsksPersonalizerLater();
 // With the arms of the server's catalogue.

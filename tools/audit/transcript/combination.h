@@ -1,4 +1,4 @@
-// What the transcript audit covers: every mode and mechanism, with each way of reporting.
+// The cases of the transcript audit: every mode and mechanism, with each way of reporting.
 #pragma once
 
 #include <string>

@@ -5,8 +5,8 @@
 
 namespace bandana::audit {
 
-// What SQLite writes below a folder `phone` or `server` fails with SQLITE_FULL while the thread
-// says so; everything else passes through. Syncs are left out: the worlds' folders are never needed
+// SQLite's writes below a folder `phone` or `server` fail with SQLITE_FULL while the thread says
+// so; everything else passes through. Syncs are left out: the worlds' folders are never needed
 // again.
 class FullDisk {
  public:

@@ -117,7 +117,7 @@ std::string RankBody(const v1::SelectRequest& request) {
   return body.dump();
 }
 
-// What a client of Personalizer knows of a decision: every action with its probability.
+// A Personalizer client's view of a decision: every action with its probability.
 void ReadRanking(const server::HttpAnswer& answer, const v1::SelectRequest& request,
                  v1::SelectResponse& response) {
   const json body = json::parse(answer.body);

@@ -68,7 +68,7 @@ class Listeners {
   }
 
   const Traffic& traffic() const { return traffic_; }
-  // What a server shows of its listeners.
+  // Adds the state of the server's listeners to the view.
   void Show(server::ServerView& view) const;
 
  private:

@@ -230,7 +230,7 @@ class NeverHushes final : public ForwardedHandlers {
   bool HushesReports(std::string_view) override { return false; }
   bool HushesCall(std::string_view, std::string_view) override { return false; }
 };
-// The same of those that name an alias.
+// As above, for reports that name an alias.
 class NeverHushesAliases final : public ForwardedHandlers {
  public:
   NeverHushesAliases(server::Handlers& to, const server::ModelRegistry& models)

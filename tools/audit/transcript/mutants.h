@@ -35,13 +35,13 @@ struct Mutant {
   std::string description;
   // So many seeds, from 0 on, find it: what `--mutant` runs, and what the tests run at most.
   std::uint64_t seeds = 0;
-  // What a device's reaction does beside (Seams::on_reaction); `epoch`: of the model as the device
-  // last heard it. Null: nothing.
+  // An effect of a device's reaction besides the usual ones (Seams::on_reaction); `epoch`: of the
+  // model as the device last heard it. Null: nothing.
   std::function<void(device::Store::Transaction&, device::ReportRow&, const device::EventMechanism&,
                      std::uint64_t epoch)>
       on_reaction;
-  // What a draw of LOCAL_CONTEXT writes into its row beside, given the features that it was made
-  // from. Null: nothing.
+  // Writes more into the row of a LOCAL_CONTEXT draw, given the features that it was made from.
+  // Null: nothing.
   std::function<void(std::string_view features, device::ReportRow&)> on_draw;
   // Around the server's model. Null: the model itself.
   std::function<std::unique_ptr<server::HostedModel>(std::unique_ptr<server::HostedModel>,
@@ -50,7 +50,7 @@ struct Mutant {
   // Around what a listener calls. Null: the handlers themselves.
   std::function<std::unique_ptr<server::Handlers>(server::Handlers&, const ListenerOfMutant&)>
       wrap_handlers;
-  // What operators read beside, after such calls. Null: nothing.
+  // Adds to what operators read, after such calls. Null: nothing.
   std::function<void(const Traffic&, server::ServerView&)> view;
   // Calls of Report take from the rate of all other calls.
   bool reports_share_rate = false;

@@ -25,7 +25,7 @@ constexpr absl::StatusCode kFalseCodes[] = {
 
 }  // namespace
 
-// What becomes of one call.
+// The fate of one call.
 struct Network::Fate {
   absl::Duration there, back;
   bool lost_there = false;

@@ -17,8 +17,8 @@
 
 namespace bandana::audit {
 
-// Outlives the transports that it makes. What a call meets is drawn when it is made, in the order
-// of calls: worlds whose devices send the same meet the same. Not thread-safe.
+// Outlives the transports that it makes. A call's fate is drawn when it is made, in the order of
+// calls: worlds whose devices send equal calls see equal fates. Not thread-safe.
 class Network {
  public:
   struct Options {
@@ -26,7 +26,7 @@ class Network {
     double trouble = 0;
     // Central modes, whose server may see rewards: they are left out of what is compared.
     bool rewards_are_the_servers = false;
-    // The same of contexts, and of tokens, which hold them.
+    // Likewise contexts, and tokens, which hold them.
     bool contexts_are_the_servers = false;
     // GetModel is answered on the caller's stack, as where a client is made; selections meet no
     // trouble.
@@ -67,7 +67,7 @@ class Network {
   void Hear(Response& response);
   template <typename Response>
   void Falsify(const Fate& fate, device::Answer& answer, Response& response);
-  // What the server may see that the audit must not compare is left out of it.
+  // Removes fields that the server may see and the audit must not compare.
   template <typename Request>
   void Mask(Request& request) const;
   template <typename Request>

@@ -1,4 +1,4 @@
-// What operators of a world's server do to its models.
+// The actions of operators on the models of a world's server.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ class Operators {
   // The change of the table of settings that stands at `amount`, [0, 1), as SIGHUP does it. An
   // application that starts later finds the new policy.
   void Update(double amount);
-  // What it answers tells whom the model knows: everybody who was selected for, or whose report was
-  // due, reacted to or not.
+  // The answer tells whom the model knows: everybody who was selected for, or whose report was due,
+  // reacted to or not.
   void Delete(const std::string& user);
   void MoveAlias(const AliasMove& move);
   // It stands for both models, or for one where devices follow one.

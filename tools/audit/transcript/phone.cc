@@ -209,7 +209,7 @@ void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selec
 
 void Phone::Report(const Selection& selection, const Reaction& reaction,
                    std::function<void()> taken) {
-  // One that is ignored is answered before it is accepted.
+  // An ignored reaction is answered before it is accepted.
   auto ignored = std::make_shared<bool>(false);
   client_->ReportAsync(
       selection, reaction.value, std::nullopt,

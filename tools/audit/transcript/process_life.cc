@@ -44,8 +44,8 @@ void AddProcessLife(std::uint64_t seed, Scenario& scenario) {
     steps.push_back(
         {.after = window * random.Between(0.01, kPaceMax), .act = Act::kSelect, .choice = i});
   }
-  // After the reaction, while windows are open: a process that began again serves selections. One
-  // that has ended, or sleeps, makes none in either world.
+  // After the reaction, while windows are open: a process that began again serves selections. A
+  // process that has ended, or sleeps, makes none in either world.
   const Act then = scenario.life == ProcessLife::kRestarts ? Act::kSelect : Act::kRead;
   steps.push_back({.after = window / 2, .act = then, .choice = first});
   steps.push_back({.after = window * 2.5, .act = Act::kForeground});

@@ -1,4 +1,4 @@
-// What operators read of a world's server beside its answers: metrics, pages, the log.
+// Everything that operators read of a world's server besides its answers: metrics, pages, the log.
 #pragma once
 
 #include <string>

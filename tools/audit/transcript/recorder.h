@@ -1,4 +1,4 @@
-// What the observers of one world saw, in order, and how two worlds are compared.
+// The record of what the observers of one world saw, in order, and the comparison of two worlds.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct Field {
 // Not thread-safe.
 class Recorder {
  public:
-  // What is recorded from now on belongs to this step.
+  // Begins a step: everything recorded from now on belongs to it.
   void Begin(int step) { step_ = step; }
   void Now(absl::Time at) { now_ = at; }
 
@@ -42,7 +42,8 @@ class Recorder {
   // Every line is a field.
   void Lines(Observer observer, std::string_view name, std::string_view text);
   void Message(Observer observer, std::string name, const google::protobuf::Message& message);
-  // What differs has happened: a reaction was taken, a round was decided. Not compared.
+  // Notes that the difference has happened: a reaction was taken, a round was decided. Not
+  // compared.
   void Differed() { differed_ = true; }
   bool differed() const { return differed_; }
   // A draw from `input` takes place: what comes after may depend on it.

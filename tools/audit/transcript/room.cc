@@ -10,7 +10,7 @@
 
 namespace bandana::audit {
 
-// What reads is answered by the second server, the rest by the first.
+// The second server answers reads, the first everything else.
 class Room::Replicas final : public ForwardedHandlers {
  public:
   Replicas(server::Handlers& owner, Follower& follower)

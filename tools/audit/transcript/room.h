@@ -51,7 +51,7 @@ class Room {
     Step();
   }
 
-  // What is due by the clock.
+  // Does the work that is due by the clock.
   void Step();
   server::HostedModel& model();
   // It, then the second one.
@@ -59,7 +59,7 @@ class Room {
   server::ModelRegistry& registry() { return *models_; }
   // The epoch that devices are told of by the name they ask by; nullopt: nobody has the name.
   std::optional<std::uint64_t> EpochShown() const;
-  // What every reader may ask at any time.
+  // Records the readings that any reader may ask for at any time.
   void RecordReadings();
   // The larger ones: metrics, status page, export.
   void RecordPages();

@@ -105,7 +105,7 @@ void MakeOdd(WorldRandom& random, std::vector<double>& features) {
 void DifferInRound(std::uint64_t seed, Scenario& scenario) {
   WorldRandom random(seed * 0x9e3779b97f4a7c15 + 37);
   Choice& target = scenario.choices[scenario.target];
-  // The same reaction comes in both.
+  // Both worlds get an equal reaction.
   auto& [one, other] = target.reactions;
   other = one = one ? one : other;
   const int least = target.shown + 1;  // the rank that is shown must be there
@@ -140,7 +140,7 @@ std::vector<Step> DrawSteps(WorldRandom& random, absl::Duration window, int choi
     }
     steps.push_back(step);
   }
-  // What is open closes, and is looked at.
+  // Open windows close, and the models are read.
   for (int i = 0; i < 3; ++i) {
     steps.push_back({.after = window * random.Between(0.2, 1.5), .act = Act::kRead});
   }

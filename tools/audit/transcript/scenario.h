@@ -39,7 +39,7 @@ struct Choice {
   // Features that the second world offers in their place, perhaps of other arms: the target's,
   // where the round differs.
   std::optional<std::vector<double>> other_features;
-  // What comes in the first and in the second world: the same, but for the scenario's target.
+  // The reactions in the first and in the second world: equal, but for the scenario's target.
   std::optional<Reaction> reactions[2];
   // Both worlds: the decision's user reports once more, so many window lengths after the decision.
   std::optional<Reaction> repeat;
@@ -71,7 +71,7 @@ enum class Act {
   kForeground,  // the application comes to the front: a start, of its process or of another one
 };
 
-// What the reaction that differs does to the device's process, in the world in which it comes.
+// The effect of the reaction that differs on the device's process, in the world in which it comes.
 enum class ProcessLife {
   kUntouched,  // nothing; reports leave when they are due
   kEnds,       // until the next kForeground
@@ -98,7 +98,7 @@ struct Scenario {
   int reports_per_delivery_max = 1;
   // The model is asked for by an alias, which an operator moves between it and another one.
   bool aliased = false;
-  // What the one principal that calls may do.
+  // The rights and rates of the one principal that calls.
   CallRate rate;
   double trouble = 0;  // chance that a call is delayed, lost, repeated or answered falsely
   std::vector<Step> steps;

@@ -25,7 +25,8 @@ class SharedLogs final : public server::LogEngine {
                                                           const server::LogUse& use) const override;
   absl::Status Remove(const std::string& folder) const override { return sqlite_->Remove(folder); }
 
-  // What a follower with a folder of this name sees now. Errors: UNAVAILABLE nobody owns the model.
+  // The current view of a follower with a folder of this name. Errors: UNAVAILABLE nobody owns the
+  // model.
   absl::StatusOr<server::SharedModel> Look(const std::string& folder) const;
   // The owner's state, whoever asks.
   absl::StatusOr<std::shared_ptr<server::StateStore>> OpenState(const std::string& folder,

@@ -1,4 +1,4 @@
-// What a thief of stored files sees: rows, row counts, sizes.
+// A thief's view of stored files: rows, row counts, sizes.
 #pragma once
 
 #include <set>

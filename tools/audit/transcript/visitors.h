@@ -23,7 +23,7 @@ class Visitors {
 
   // The server that they call from now on.
   void Attach(Room* room) { room_ = room; }
-  // What other users, and operators, can ask.
+  // Asks everything that other users, and operators, can ask.
   void Read();
 
   // An application's decision; `decided` once it has its answer.

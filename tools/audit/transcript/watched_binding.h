@@ -1,4 +1,4 @@
-// What a central server of a world draws from.
+// The source of draws of a central server in a world.
 #pragma once
 
 #include <cstring>

@@ -28,7 +28,7 @@ namespace {
 // Beyond what a report that nobody answers is repeated for.
 constexpr absl::Duration kQuietTime = absl::Seconds(150);
 
-// The same model once more, under another name.
+// That model once more, under another name.
 ModelSpec OtherOf(const ModelSpec& spec) {
   ModelSpec other = spec;
   other.public_spec.name = kOtherModel;
@@ -134,7 +134,7 @@ class World {
     if (room_ != nullptr) room_->Step();
   }
 
-  // What waits for the disk's space, and what opens files, has space again.
+  // Other steps wait for the disk's space, or open files: before them the disk has space again.
   static bool GoesOnWithoutSpace(Act act) {
     return act == Act::kSelect || act == Act::kRead || act == Act::kSleep ||
            act == Act::kDeviceClock || act == Act::kServerClock || act == Act::kEntropy ||
@@ -222,7 +222,7 @@ class World {
     return absl::OkStatus();
   }
 
-  // What the reaction does to the process.
+  // Applies the reaction's effect to the process.
   absl::Status Live() {
     switch (scenario_.life) {
       case ProcessLife::kUntouched:

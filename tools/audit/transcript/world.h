@@ -26,8 +26,8 @@ struct WorldOptions {
   std::string folder;  // for both parties' files; made, and removed at the end
 };
 
-// What its observers saw. Runs on a thread of its own, whose system bits are the scenario's.
-// Errors: the world could not be set up.
+// Returns what the world's observers saw. Runs on a thread of its own, whose system bits are the
+// scenario's. Errors: the world could not be set up.
 absl::StatusOr<std::unique_ptr<Recorder>> RunWorld(const WorldOptions& options);
 
 }  // namespace bandana::audit
