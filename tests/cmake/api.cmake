@@ -15,7 +15,7 @@ bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS i
   DEPS bandana::json bandana::proto bandana::test_certificates bandana::test_server bandana::test_support bandana::test_tokens OpenSSL::SSL
        gRPC::grpc++ OpenSSL::SSL)
 if(BANDANA_BUILD_TESTS)
-  # What docs/http.md and examples/ say, as written.
+  # The examples of docs/http.md and examples/, as written.
   add_test(NAME http_examples_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/http_examples_test.py
     $<TARGET_FILE:bandana-server> ${PROJECT_SOURCE_DIR})
   set_tests_properties(http_examples_test PROPERTIES LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77)

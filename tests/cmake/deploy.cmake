@@ -1,4 +1,4 @@
-# What deploy/ has, tested where its tools are installed: 77 means that something is missing. The cheap ones need no network and take a
+# Tests of deploy/, run where its tools are installed: 77 means that something is missing. The cheap ones need no network and take a
 # second or two; the slow ones install packages, build images or run the whole stack (./dev setup --full).
 if(BANDANA_BUILD_TESTS AND NOT BANDANA_SANITIZE)
   function(bandana_deploy_test NAME SCRIPT)

@@ -49,7 +49,7 @@ bandana_test(NAME scalar_loss_stat_test SRCS statistical/scalar_loss_stat_test.c
   DEPS bandana::published bandana::test_support LABELS statistical)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-# What must not compile: the privacy boundary's types.
+# Code that must not compile: the privacy boundary's types.
 add_test(NAME statistics_types_test COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/compile_fail/statistics_types_test.py ${CMAKE_CXX_COMPILER}
   ${PROJECT_SOURCE_DIR})

@@ -1,4 +1,4 @@
-"""What a device holds of a reaction or a context until its draw cannot be printed, read or sent.
+"""A reaction or a context that a device holds until its draw cannot be printed, read or sent.
 
     held_reward_types_test.py COMPILER SOURCE_DIR
 """

@@ -1,4 +1,4 @@
-"""The same boundary for vectors: RawInteraction, ClippedStatistics, PerturbedStatistics, and the noise key.
+"""The privacy boundary for vectors: RawInteraction, ClippedStatistics, PerturbedStatistics, and the noise key.
 
     statistics_types_test.py COMPILER SOURCE_DIR
 """

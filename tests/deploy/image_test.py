@@ -218,7 +218,7 @@ def check_recovery(images, server_container, tools):
         assert server.applied() == ROUNDS, "reports were lost"
         server.end(signal.SIGTERM)
         assert server.process.returncode == 0, processes.read(server.log)
-        # What a read-only root file system would have refused.
+        # Changes that a read-only root file system would have refused.
         after = file_times(server_container.folder)
         made_by_run = re.compile(r"/(dev|proc|sys|run|etc)(/|$)|/data$")
         written = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)

@@ -54,7 +54,7 @@ def check_objects(found, cluster, monitored):
 
 
 def check_selectors(found, cluster):
-    """What selects pods selects the server's, and a client needs no label of the server."""
+    """Every selector of pods selects the server's, and a client needs no label of the server."""
     labels = found["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
     assert labels
     assert found["StatefulSet"]["spec"]["selector"]["matchLabels"] == labels
@@ -92,7 +92,7 @@ def check_pod(found, config):
     assert volumes["config"]["secret"]["secretName"] == found["Secret"]["metadata"]["name"]
     claims = {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
     mounts = {mount["name"]: mount["mountPath"] for mount in server["volumeMounts"]}
-    # What an init container has and the server has not are the Secrets as they came.
+    # Mounts that an init container has and the server has not are the Secrets as they came.
     given = {mount["name"] for init in pod.get("initContainers", []) for mount in init["volumeMounts"]}
     assert set(mounts) <= set(volumes) | claims <= set(mounts) | given
     assert f'data_dir: "{mounts["data"]}"' in config
@@ -242,7 +242,7 @@ class Schemas:
             file.write(text)
 
     def mistakes(self, objects):
-        """What the schemas find: values of a wrong form, fields that are missing. What the types find: fields that there are not."""
+        """The schemas find values of a wrong form and missing fields. The types find unknown fields."""
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kubernetes_schemas.mjs")
         values = subprocess.run(["node", script, self.folder], input=json.dumps(objects), capture_output=True, text=True, check=False)
         lines = []

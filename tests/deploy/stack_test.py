@@ -30,7 +30,7 @@ SERVERS = ["a", "b"]
 MODELS = ["private", "plain"]
 ROUNDS = 400
 RATE = 40
-# What a takeover may take, the lease included, on a machine that has other work.
+# The time that a takeover may take, the lease included, on a machine that has other work.
 TAKEOVER_SECONDS = 30
 # Panels that have nothing to show in a sound stack, and why. A panel that is not here must show something.
 EMPTY = {"Reports rejected": "has a series per reason from the first rejected report on, and none is rejected here"}
@@ -137,7 +137,7 @@ class Stack:
         assert self.at[name]["peers"] == f"127.0.0.1:{self.ports[name]['peers']}", "the ready line does not say where the other server calls"
 
     def metric(self, name, metric, model):
-        """What the server's own page says of the model; -1: nothing."""
+        """The metric on the server's own page for the model; -1: nothing."""
         try:
             with urllib.request.urlopen(f"http://{self.at[name]['http']}/metrics", timeout=10) as response:
                 page = response.read().decode()
@@ -154,7 +154,7 @@ class Stack:
             processes.wait_for(f"one server owns {model}", lambda model=model: len(self.owners(model)) == 1, TAKEOVER_SECONDS)
 
     def reports(self, model):
-        """What the model's owner has counted since there is the model; -1 while nobody owns it."""
+        """The reports that the model's owner has counted since the model was made; -1 while nobody owns it."""
         owners = self.owners(model)
         return self.metric(owners[0], "bandana_model_reports_applied_total", model) if owners else -1
 

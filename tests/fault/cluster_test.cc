@@ -168,7 +168,8 @@ class ClusterTest : public ::testing::Test {
     }
     return -1;
   }
-  // What the owner says, whoever is asked: calls are UNAVAILABLE while a model is handed over.
+  // The owner's statistics, whichever server is asked: calls are UNAVAILABLE while a model is
+  // handed over.
   v1::GetStatsResponse StatsOfOwner(const std::string& model, TestRng& rng) {
     v1::GetStatsRequest request;
     request.set_model(model);

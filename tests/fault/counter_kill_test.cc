@@ -41,7 +41,8 @@ ModelSpec SpecUnderTest(const std::string& kind) {
 std::string UserOf(int stream) { return stream == 2 ? "bob" : "ann"; }
 std::vector<double> FeaturesOf(std::uint64_t step) { return {0.6, step % 2 == 0 ? 0.8 : -0.8}; }
 
-// What a device would have released at the step: only the covered part of the stream moves it.
+// The moment that a device would have released at the step: only the covered part of the stream
+// moves it.
 std::vector<double> MomentOf(const CounterDesign& design, int stream, std::uint64_t step) {
   const auto covered = static_cast<double>(design.Covered(step));
   return {0.25 * covered, -0.125 * covered * stream};
@@ -115,7 +116,8 @@ void RunAndKill(const ModelSpec& spec, const std::string& folder, int enough,
   ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself, code " << WEXITSTATUS(status);
 }
 
-// What each user's statistics and releases are after `steps` of each stream, without any server.
+// Compares each user's statistics and releases with those of `steps` steps of each stream, computed
+// without any server.
 void ExpectUninterrupted(const ModelSpec& spec, const std::string& folder,
                          const std::array<std::uint64_t, kStreams>& steps) {
   const auto design = testing::DesignOf(spec.public_spec);

@@ -111,7 +111,7 @@ TEST_F(DeviceDiskTest, NothingLeavesThatIsNotDurable) {
     EXPECT_EQ(client->Stats().reports_pending, 0);
     EXPECT_EQ(server.deliveries().size(), 1);
   }
-  // What reached the disk after all is sent by the next run, once.
+  // Reports that reached the disk after all are sent by the next run, once.
   const auto client = *Client::Connect(options, MustOpen());
   ASSERT_TRUE(client->Flush(absl::Seconds(10)));
   EXPECT_LE(server.applied_reports().size(), 2);

@@ -135,7 +135,7 @@ TEST_F(ExportKillTest, AnImportWhoseFolderIsHalfMade) {
     }
     const auto models = admin_->ListModels();
     ASSERT_THAT(models, IsOk());
-    // What is there is whole.
+    // Every model that is there is whole.
     for (const v1::ModelDescription& model : models->models()) {
       EXPECT_EQ(model.arms(), static_cast<std::uint32_t>(kArms)) << model.model().model();
       if (model.model().model() != name) continue;

@@ -99,7 +99,7 @@ TEST_F(FullDiskTest, ReportsWaitSelectionsGoOnAndSpaceHeals) {
     SCOPED_TRACE(model);
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(Report(model, Select(model)).ok());
     FillDisk();
-    // What is in the files' last blocks may still take a few.
+    // The last blocks of the files may still have room for a few.
     std::string refused;
     for (int i = 0; i < 2000 && refused.empty(); ++i) {
       const std::string token = Select(model);

@@ -171,7 +171,7 @@ class HostileDatabaseTest : public ::testing::Test {
     SetDeadline(second);
     return server.recommender->Report(&second, request, &response);
   }
-  // What a raw report, a token or a credential would look like.
+  // The bytes that would betray a raw report, a token or a credential.
   void ExpectNothingIn(const std::string& heard) const {
     std::string reward(sizeof kReward, '\0');
     std::memcpy(reward.data(), &kReward, sizeof kReward);

@@ -1,5 +1,5 @@
-// What every engine of logs must do, with each of them; then what PostgreSQL does when it, or the
-// network, fails.
+// Requirements on every engine of logs, tested with each of them; then the failures of PostgreSQL
+// and of the network.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -311,7 +311,7 @@ TEST_F(PostgresTest, AFrozenOwnerThatWakesWritesNothing) {
   EXPECT_THAT(Records(**two), ElementsAre("a", "b"));
 }
 
-// The same process claims its log again at once, and its former self is fenced.
+// A process may claim its own log again at once, and its former self is fenced.
 TEST_F(PostgresTest, TheSameHolderComesBackAtOnce) {
   auto before = *Open();
   auto after = *Open();
@@ -365,8 +365,8 @@ TEST_F(PostgresTest, WhatBecameOfAnAppendIsFoundOut) {
   EXPECT_EQ(Records(**Open()), expected);
 }
 
-// What failed before anything was sent is not taken for durable, and no record is sealed under a
-// key that the database may not have.
+// A call that failed before anything was sent is not taken for durable, and no record is sealed
+// under a key that the database may not have.
 TEST_F(PostgresTest, WhatWasNeverSentIsNotDurable) {
   PgSettings settings = SettingsFor(Through(*proxy_));
   const TempDir keys;

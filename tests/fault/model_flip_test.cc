@@ -45,8 +45,8 @@ ModelSpec CentralSpec() {
                 kOnce);
 }
 
-// All of a model that its files hold: configuration, state with ledger and counters, catalogue.
-// What stands in an export for the running hash is random.
+// All of a model that its files hold: configuration, state with ledger and counters, catalogue. An
+// export has random bytes in place of the running hash.
 std::string Signature(HostedModel& model) {
   const absl::StatusOr<std::string> bytes = model.Export();
   if (!bytes.ok()) return bytes.status().ToString();

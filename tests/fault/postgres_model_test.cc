@@ -137,7 +137,7 @@ TEST_F(PostgresModelTest, CountsWhatItAcknowledgedOnce) {
   }
 }
 
-// What was released of the log in the database is released again by who opens it.
+// A model that is opened on the database's log repeats its releases.
 TEST_F(PostgresModelTest, ACentralModelReleasesTheSameAgain) {
   SeededBits bits(5);
   options_.noise_key = *server::OpenNoiseKey(keys_.path(), bits);
@@ -171,7 +171,7 @@ constexpr char kCentral[] =
     "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
     " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
 
-// What a second server has is the database, the key files and nothing else.
+// A second server has the database, the key files and nothing else.
 TEST_F(PostgresModelTest, ASecondServerOpensAModelFromTheDatabaseAlone) {
   const ModelSpec spec = IndependentSpec("reporting { one_per_decision: true }");
   std::vector<double> released;

@@ -90,7 +90,7 @@ class ReplicasTest : public ::testing::Test {
     EXPECT_THAT(registry, IsOk());
     Replica replica{options.log, folder_.File(name + "/models/m"), *std::move(registry)};
     if (configured != nullptr) {
-      // One that is not there yet is tried again by the registry.
+      // The registry tries a model again whose log is not there yet.
       replica.registry->AddConfigured(SpecOf(configured)).IgnoreError();
     }
     return replica;
@@ -100,8 +100,8 @@ class ReplicasTest : public ::testing::Test {
     return CodeOf(ReportOne(model, decision, reward));
   }
   static std::uint64_t Durable(const HostedModel& model) { return model.Stats().log_sequence(); }
-  // Waits until the two show the same version; whether it is the same posterior. What is released
-  // is the same bit for bit; what is computed from it depends on where the computing began.
+  // Waits until the two show the same version; whether it is the same posterior. Releases are equal
+  // bit for bit; numbers computed from them depend on where the computing began.
   static bool Same(const Replica& one, const Replica& two) {
     // A follower that falls behind is replaced.
     std::shared_ptr<HostedModel> a, b;
@@ -165,7 +165,7 @@ TEST(RanksTest, EveryServerFindsTheSameOrder) {
     const std::string& first = server::FirstOf(log, servers);
     EXPECT_EQ(server::RankOf(log, servers, first), 0u);
     ++firsts[first];
-    // One that goes moves nobody else's models.
+    // A server that goes moves nobody else's models.
     if (first != "c:1") {
       EXPECT_EQ(server::FirstOf(log, std::vector<std::string>{"a:1", "b:1"}), first);
     }
@@ -183,7 +183,7 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
   EXPECT_TRUE(Same(one, two));
   EXPECT_EQ(two.model()->instance(), one.model()->instance());
-  // What comes after.
+  // Later reports arrive as well.
   for (int i = 151; i <= 300; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
   EXPECT_TRUE(Same(one, two));
   EXPECT_TRUE(HasStateOf(one, two));
@@ -255,7 +255,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   EXPECT_TRUE(HasStateOf(one, two));
   EXPECT_EQ(one.model()->Ledger().user().epsilon_zcdp(),
             two.model()->Ledger().user().epsilon_zcdp());
-  // What it has shown it has written down, so that it refuses a database of the past.
+  // It has written down the version that it has shown, so that it refuses a database of the past.
   const auto published =
       server::ReadPublished(folder_.File("two/models/m"), two.model()->instance());
   ASSERT_THAT(published, IsOk());
@@ -350,8 +350,8 @@ TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
   EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
 }
 
-// What was reported inside a window is held by the store, not by the owner: the next owner closes
-// the window with it.
+// A report inside a window is held by the store, not by the owner: the next owner closes the window
+// with it.
 TEST_F(ReplicasTest, HeldReactionsSurviveATakeover) {
   const char* const window =
       "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {} reward_stddev: 1"
@@ -504,7 +504,7 @@ TEST_F(ReplicasTest, ANewServerWaitsForTheOwnersWord) {
   EXPECT_TRUE(Same(one, two));
 }
 
-// What the follower reads the log by is cut off, and what it looks by is not.
+// The follower's connection for reading the log is cut off; the one that looks for owners is not.
 TEST_F(ReplicasTest, AFollowerThatCannotReadIsNotLost) {
   Replica one = Start("one", kCentral);
   ASSERT_TRUE(one.owns());
@@ -579,7 +579,7 @@ TEST_F(ReplicasTest, KnowsServersThatDoNotSayWhatTheyRead) {
       "INSERT INTO bandana.servers VALUES ('old:2', now() + interval '1h', 5, now())"
       " ON CONFLICT DO NOTHING");
   EXPECT_EQ(one.log->Watch("another:1")->Look()->kind_read, kEntryKindOfTheSilent);
-  // One that froze takes no model, and may come back.
+  // A server that froze takes no model, and may come back.
   database_->Sql(
       "INSERT INTO bandana.servers SELECT 'frozen:1', t, 7, t"
       " FROM (SELECT now() - interval '30s' AS t) t");

@@ -118,7 +118,7 @@ class RawLoad {
     return lost;
   }
 
-  // What is published; nothing when the server does not answer.
+  // The published posterior; nothing when the server does not answer.
   bool Posterior(v1::GetPosteriorResponse& posterior) {
     v1::GetPosteriorRequest request;
     request.set_model(model_);
@@ -175,7 +175,7 @@ class ServerKillTest : public ::testing::Test {
     return *std::move(client);
   }
 
-  // What the ledgers say may grow only.
+  // The sums of the ledgers may only grow.
   void CheckLedger(const std::string& model) {
     const auto ledger = admin_->GetLedger(model);
     ASSERT_THAT(ledger, IsOk());

@@ -1,4 +1,4 @@
-// What every engine must do with the state of a model, with each of them; then what PostgreSQL does
+// Requirements on every engine for the state of a model, tested with each of them; then PostgreSQL
 // when its owner changes, the network fails, or rows are damaged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

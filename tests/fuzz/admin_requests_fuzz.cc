@@ -1,4 +1,5 @@
-// What Admin takes from the wire beside names: a model's configuration and a graph, as bytes.
+// The inputs that Admin takes from the wire besides names: a model's configuration and a graph, as
+// bytes.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

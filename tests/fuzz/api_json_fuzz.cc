@@ -1,5 +1,5 @@
-// What comes to the door as JSON: requests of every method, and calls of Personalizer. The first
-// byte says which.
+// JSON that arrives over HTTP: requests of every method, and calls of Personalizer. The first byte
+// says which.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 using namespace bandana;          // NOLINT
 using namespace bandana::server;  // NOLINT
 
-// What was read is written again, and read the same.
+// A message that was read is written again, and reads back equal.
 void Request(const Rpc& rpc, std::string_view text) {
   const auto exchange = rpc.make_exchange();
   if (!FromJson(text, exchange->request()).ok()) return;

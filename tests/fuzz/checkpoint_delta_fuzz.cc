@@ -1,5 +1,5 @@
-// What changed since a base: any body with a fitting checksum is a sequence or an error, and any
-// sequence comes back from its difference.
+// Differences between two checkpoints: any body with a fitting checksum is a sequence or an error,
+// and any sequence comes back from its difference.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto header = bandana::server::HeaderOfExport(bytes);
   auto model = bandana::server::DecodeExport(bytes);
   if (!model.ok()) return 0;
-  // What decodes has a header, with the numbers that are found.
+  // Any model that decodes has a header, with the numbers that are found.
   BANDANA_CHECK(header.ok());
   BANDANA_CHECK(header->nodes() == model->checkpoint.statistics.size());
   std::uint64_t arms = 0;

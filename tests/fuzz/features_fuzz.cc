@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       message, kL2Max, kDimensionMax, [&](std::string_view, const std::string&) { ++mistakes; });
   BANDANA_CHECK((schema == nullptr) == (mistakes > 0));
   if (schema == nullptr) return 0;
-  // What a device gets is what the server has.
+  // A device gets the schema that the server has.
   const auto again = bandana::FeatureSchema::Make(
       schema->ToProto(), kL2Max, kDimensionMax,
       [](std::string_view, const std::string&) { BANDANA_CHECK(false); });

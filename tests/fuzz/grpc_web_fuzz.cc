@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto message = ReadWebMessage(body, form);
   if (!message.ok()) return 0;
   BANDANA_CHECK(message->size() <= body.size());
-  // What is answered in a form is read in it, up to the trailers behind.
+  // An answer can be read back in its form, up to the trailers behind.
   bandana::v1::SelectRequest request;
   (void)request.ParseFromString(*message);
   const HttpAnswer answer = WebAnswer(*message, WebForm::kBinary);

@@ -1,4 +1,4 @@
-// What PutUsers takes from the wire: users, as bytes, for a model with two groups.
+// The users that PutUsers takes from the wire, as bytes, for a model with two groups.
 #include <cstddef>
 #include <cstdint>
 #include <string>

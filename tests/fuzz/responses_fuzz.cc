@@ -1,5 +1,5 @@
-// What a hostile server may answer to a device: a model, a posterior, a selection. Each is refused,
-// or the device goes on with numbers that are safe to use. The first byte says which it is.
+// Answers of a hostile server to a device: a model, a posterior, a selection. Each is refused, or
+// the device goes on with numbers that are safe to use. The first byte says which it is.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +76,7 @@ void TryModel(v1::GetModelResponse& response) {
   if (!spec.ok()) return;
   BANDANA_CHECK(AsChars(spec->PolicyHash()) == response.policy_hash());
   CheckPolicy(*spec, {}).IgnoreError();
-  // What Connect makes of it next.
+  // Connect continues with the mechanism.
   const Mechanism& made = *spec->made;
   BANDANA_CHECK(made.id() == spec->mechanism);
   BANDANA_CHECK(made.agreed() == spec->context);

@@ -1,4 +1,4 @@
-// What clients and a server said to each other, byte by byte: recorded, kept in a file, replayed.
+// A conversation of clients and a server, byte by byte: recorded, kept in a file, replayed.
 #pragma once
 
 #include <mutex>

@@ -1,7 +1,7 @@
 // Conversations between clients and servers of earlier versions, stored in tests/golden/wire and
 // beside it: this version's server understands those clients, and this version's clients those
-// servers. `wire_golden_test --write=FOLDER` records today's. What is stored stays as it is:
-// messages of later versions are recorded beside it.
+// servers. `wire_golden_test --write=FOLDER` records today's. Stored files stay as they are:
+// messages of later versions are recorded beside them.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
@@ -354,8 +354,8 @@ TEST_P(WireTest, AnEarlierClientIsUnderstood) {
       return Fleeting(field) || std::binary_search(there.begin(), there.end(), field);
     });
     EXPECT_THAT(missing, ::testing::IsEmpty());
-    // The policy's hash is among them: a device that agreed to it goes on. What was applied then is
-    // applied now.
+    // The policy's hash is among them: a device that agreed to it goes on. A report that was
+    // applied then is applied now.
     if (then.method == "GetModel" || then.method == "Report" || then.method == "Submit") {
       EXPECT_EQ(now->response, then.response);
     }
@@ -370,7 +370,7 @@ TEST_P(WireTest, AnEarlierServerIsUnderstood) {
   Playback earlier(stored);
   Recorder recorder(earlier);
   Talk(GetParam(), recorder, clock, [] {});
-  // What it is sent: the hash and the tokens that it gave, under the names that it knows.
+  // It is sent the hash and the tokens that it gave, under the names that it knows.
   const auto count = [](const std::vector<Exchange>& exchanges) {
     std::map<std::string, int> calls;
     for (const Exchange& exchange : exchanges) {

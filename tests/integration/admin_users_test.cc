@@ -70,7 +70,7 @@ class AdminUsersTest : public ::testing::Test {
     options.gate.log = &lines_;
     return options;
   }
-  // What was answered to the user under this name.
+  // Keeps the answer given to the user under this name.
   void Keep(const std::string& user, const std::string& token) {
     v1::SelectResponse answer;
     answer.set_token(token);

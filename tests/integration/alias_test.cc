@@ -179,7 +179,7 @@ TEST_F(AliasTest, WhatAModelBehindAnAliasMayNotDo) {
               StatusIs(Code::kFailedPrecondition, "model a is behind alias feed"));
   EXPECT_THAT(create("name: 'feed' dimension: 2 independent {} mode: NON_PRIVATE"),
               StatusIs(Code::kAlreadyExists, "model feed: an alias has the name"));
-  // What is about a model's data takes a model's name.
+  // Calls about a model's data take a model's name.
   EXPECT_THAT(admin_->GetStats("feed"),
               StatusIs(Code::kFailedPrecondition, "model: `feed` is an alias"));
   EXPECT_THAT(admin_->DeleteModel("feed"),

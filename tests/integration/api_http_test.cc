@@ -246,7 +246,7 @@ TEST_F(ApiHttpTest, ACallEndsWithItsTime) {
                                 .body = R"({"outcomes":[{"token":"dG9rZW4="}]})"});
   EXPECT_EQ(json.status, 504);
   EXPECT_EQ(Json::parse(json.body)["status"], "DEADLINE_EXCEEDED");
-  // What comes later finds nobody, not even the next call of the same connection.
+  // A later call finds nobody, not even the next call of that connection.
   const int fd = testing::ConnectTo(address_);
   const auto call = [&](const std::string& bytes) {
     EXPECT_GT(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);

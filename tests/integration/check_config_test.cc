@@ -99,7 +99,7 @@ constexpr const char* kOdd[] = {
     "token_lifetime { seconds: 100000 }",
 };
 
-// What is odd of the server itself.
+// Odd settings of the server itself.
 constexpr const char* kOddServers[] = {
     "data_dir: 'a_file'",
     "data_dir: 'a_file/inside'",
@@ -290,7 +290,7 @@ TEST_F(CheckConfigTest, IsGivenBesideARunningServer) {
   ASSERT_THAT(server.status(), IsOk());
   EXPECT_THAT(Check(text), IsEmpty());
   EXPECT_THAT(Check(ConfigOf(kBases[6], "prior_stddev: 2")), IsEmpty());
-  // What the stored model cannot change.
+  // Changes that the stored model does not allow.
   EXPECT_THAT(Check(ConfigOf(kBases[6], "dimension: 3")),
               ElementsAre(AllOf(HasSubstr("f:4:1: models[0]: "), HasSubstr("dimension"))));
   EXPECT_EQ(testing::HttpRequest((*server)->http_listen(), "/readyz").status, 200);

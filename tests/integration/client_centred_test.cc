@@ -54,7 +54,7 @@ class ClientCentredTest : public ::testing::Test {
     EXPECT_THAT(client, IsOk());
     return client.ok() ? *std::move(client) : nullptr;
   }
-  // What a device with these bits sends for the rewards, clipped to the window.
+  // The outputs of a device with these bits for the rewards, clipped to the window.
   static std::vector<std::uint32_t> Outputs(const std::vector<std::optional<double>>& rewards,
                                             const RewardRange& window, std::uint64_t seed) {
     const RewardRandomizer randomizer = testing::RandomizerOf(CentredSpec());

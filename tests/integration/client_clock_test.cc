@@ -146,7 +146,7 @@ class RawClockTest : public ClientClockTest {
   RawClockTest() : ClientClockTest(LocalSpec()) {}
 };
 
-// What was drawn by a clock that was ahead leaves with the next process, not in a year.
+// A report drawn by a clock that was ahead leaves with the next process, not in a year.
 TEST_F(RawClockTest, ADrawnReportDoesNotWaitForTheClock) {
   clock_.Advance(absl::Hours(24 * 365));
   {

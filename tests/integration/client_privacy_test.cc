@@ -1,4 +1,4 @@
-// What leaves the device, byte by byte, and with which probabilities.
+// The bytes that leave the device, and their probabilities.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What bandana-ctl makes of answers that it cannot read.
+// How bandana-ctl treats answers that it cannot read.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

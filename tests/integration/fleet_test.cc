@@ -108,8 +108,8 @@ TEST(Fleet, OtherEnvironmentsRunOnTheirOwnConfigurations) {
   }
 }
 
-// More features than a model with a covariance has. What 2000 rounds are enough for is in
-// docs/findings.md.
+// More features than a model with a covariance has. docs/findings.md says what 2000 rounds are
+// enough for.
 TEST(Fleet, SparseModelsAreServedAtTheirDimension) {
   FleetWorld world({"--environment=sparse", "--set=dimension=1000"});
   world.StartServer();

@@ -1,5 +1,5 @@
-// What breaks hand-written queue servers: cancellations, shutdown under load, answers that come too
-// late.
+// Events that break hand-written queue servers: cancellations, shutdown under load, answers that
+// come too late.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -109,7 +109,7 @@ class HetrecEffects : public ::testing::TestWithParam<Expectation> {
 };
 std::unique_ptr<testing::TempDir> HetrecEffects::folder_;
 
-// What a server does with a model of effects, without the server.
+// Does a server's work for a model of effects, without the server.
 class Player {
  public:
   explicit Player(const ModelSpec& spec)

@@ -47,7 +47,7 @@ constexpr Expectation kExpectations[] = {
     {"ldp-colin-eps1", 4.3}, {"ldp-colin", 5.6}, {"ldp-colin-eps5", 6.1}, {"ldp-goblin", 5.6},
 };
 
-// What the importer wrote, made once for all models.
+// The importer's output, made once for all models.
 class HetrecReward : public ::testing::TestWithParam<Expectation> {
  protected:
   static void SetUpTestSuite() {

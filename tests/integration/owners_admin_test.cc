@@ -138,7 +138,7 @@ TEST_F(OwnersAdminTest, EveryServerForgetsWhatItAnsweredADeletedUser) {
     EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "bob"}), "what bob saw");
   }
 
-  // One that is seen and does not answer: no user is deleted, and the caller knows.
+  // Another server that is seen and does not answer: no user is deleted, and the caller knows.
   near_.SetOthers({"127.0.0.1:1"});
   const grpc::Status failed = Ask(&v1::Admin::Stub::DeleteUsers, response, request);
   EXPECT_EQ(failed.error_code(), kUnavailable);
@@ -183,7 +183,7 @@ TEST_F(OwnersAdminTest, StreamsGoToTheOwnerWhole) {
   // One without its end changes nothing.
   EXPECT_EQ(PutArms({ArmMessage(3, false)}, put).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(far_->Find("m")->catalogue()->size(), 2);
-  // One that breaks off here breaks off there.
+  // A call that breaks off here breaks off there.
   {
     grpc::ClientContext context;
     const auto writer = stub_->PutArms(&context, &put);

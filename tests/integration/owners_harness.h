@@ -51,7 +51,7 @@ class OwnersTest : public ::testing::Test {
     std::atomic<int> lines_{0};
   };
 
-  // What a server that has another key file, or this one, has to show.
+  // The credentials of a server that has another key file, or this one.
   server::PeerIdentity IdentityOf(char key, const std::string& address = "127.0.0.1:1") const {
     const std::string file = folder_.File(std::string("key of ") + key);
     EXPECT_TRUE(WriteFileDurably(file, std::string(64, key), 0600).ok());

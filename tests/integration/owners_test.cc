@@ -181,7 +181,7 @@ TEST_F(HandedReportsTest, AnAliassReportsGoToTheirModels) {
   EXPECT_EQ(Model(far_, "other").reported()[1].reward, std::nullopt);
   EXPECT_THAT(Model(near_, "mine").reported(), SizeIs(1));
   EXPECT_THAT(Model(near_, "other").reported(), IsEmpty());
-  // One that is all for one server goes whole.
+  // A call whose reports are all for one server goes whole.
   ASSERT_THAT(Report(ReportOf("feed", {there})), IsOk());
   EXPECT_THAT(Model(far_, "other").reported(), SizeIs(3));
 }

@@ -439,7 +439,7 @@ TEST_F(SecurityTest, RotatedCertificatesAreTakenWithoutAFailedCall) {
   EXPECT_THAT(server_->process().err(), HasSubstr("tls: took the changed certificate files"));
 }
 
-// What an operator does to rotate a token, and what a typing error may not do.
+// An operator rotates a token; a typing error changes nothing.
 TEST_F(SecurityTest, AccessRulesAreTakenAgainOnHangup) {
   constexpr char kNextToken[] = "next-token-77aa88bb99cc00dd";
   Start(Tls() + Access() + kModels);

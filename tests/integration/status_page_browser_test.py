@@ -34,7 +34,7 @@ LONG_NAME = "a-model-whose-name-is-as-long-as-a-name-may-be-which-is-63-char"
 FEW = {"open": KINDS[0], "private": KINDS[1]}
 MANY = {LONG_NAME: KINDS[1], **{f"model-{i:02}": KINDS[i % len(KINDS)] for i in range(1, 20)}}
 
-# What a page measures of itself. Boxes that scroll by themselves are a way out that no page here should need.
+# A page's measurements of itself. Boxes that scroll by themselves are a way out that no page here should need.
 MEASURE = """(limit => {
   const root = document.documentElement;
   const outside = [...document.querySelectorAll('body *')].filter(e => {

@@ -33,8 +33,8 @@ class MutantTest : public ::testing::TestWithParam<std::string> {};
 TEST_P(MutantTest, IsNoticedWithinItsSeeds) {
   const Mutant* const mutant = FindMutant(GetParam());
   ASSERT_NE(mutant, nullptr);
-  // What is done to the server is seen by its readers, be it not in the first seed in which a thief
-  // sees it; what is done to a device, by whom it reports to or by a thief.
+  // A mutant of the server is seen by its readers, if not in the first seed in which a thief sees
+  // it. A mutant of a device is seen by the server that it reports to, or by a thief.
   const bool server = mutant->of_server();
   std::set<Observer> observers;
   std::string text;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the server serves as /openapi.json is an OpenAPI document by the published schema, and names what the server answers.
+"""The server's /openapi.json is an OpenAPI document by the published schema, and names what the server answers.
 
 Usage: openapi_document_test.py SERVER MODULES, where MODULES has node_modules by `npm ci` (./dev setup --full). Exits with 77
 (skipped) where node or the modules are missing.

@@ -170,8 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PathsTest,
                          ::testing::Values(Shape{10, 5, 10'000}, Shape{6, 25, 2'000},
                                            Shape{30, 10, 1'000}));
 
-// Events before, while and after a posterior is computed anew beside them. The same calls give the
-// same bits, however long the thread takes.
+// Events before, while and after a posterior is computed anew beside them. Equal calls give equal
+// bits, however long the thread takes.
 TEST(BanditsProperty, RebuiltBesideIsTheSamePosterior) {
   for (const Shape shape : {Shape{10, 5, 3'000}, Shape{6, 25, 1'000}}) {
     TestRng rng(seed + 3);
@@ -285,8 +285,8 @@ TEST(BanditsProperty, EqualsThePapersEquations) {
   }
 }
 
-// What the data say is 1e10 times stronger than the prior: K_0 - K_0 F (..)^-1 F' K_0 would keep
-// six digits of K.
+// The data are 1e10 times stronger than the prior: K_0 - K_0 F (..)^-1 F' K_0 would keep six digits
+// of K.
 TEST(BanditsProperty, RebuildKeepsRelativeAccuracyUnderStrongData) {
   constexpr int kNodes = 5;
   constexpr int kDimension = 3;

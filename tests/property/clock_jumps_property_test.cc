@@ -257,7 +257,7 @@ TEST(ClockJumps, TenSecondsOfAWrongClockLoseNothing) {
   }
 }
 
-// The same where the process starts while the clock is wrong, and once more when it is right.
+// As above where the process starts while the clock is wrong, and once more when it is right.
 TEST(ClockJumps, ARestartUnderAWrongClockIsMended) {
   for (const Kind& kind : Kinds()) {
     for (const absl::Duration by : kJumps) {

@@ -1,4 +1,4 @@
-// What holds for every environment and every seed.
+// Properties of every environment and every seed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -170,7 +170,7 @@ TEST_P(FadingModelTest, IsRidgeRegressionOnEventsWeighedByAge) {
         ScoreArms(posterior, std::vector<const double*>{x.data()}, scores);
         EXPECT_NEAR(scores.means[0], static_cast<double>(paper.Mean(u, x)), 1e-9);
         EXPECT_NEAR(scores.widths[0], static_cast<double>(paper.Width(u, x)), 1e-9);
-        // What readers are shown is the same.
+        // Readers are shown equal posteriors.
         const auto shown = model->Show(i);
         if (shown == nullptr) continue;
         NodePosterior scratch;

@@ -70,7 +70,7 @@ const UserNode& UserOf(const ServedPosterior& shown, int node) {
   return dynamic_cast<const UserSnapshot&>(shown).user(node);
 }
 
-// What the snapshot says of random arms, and the node in full, against the dense posterior.
+// Compares the snapshot's scores of random arms, and the node in full, with the dense posterior.
 void ExpectSame(const ServedPosterior& shown, int node, const NodePosterior& dense, int d,
                 TestRng& rng) {
   constexpr int kArms = 11;

@@ -16,7 +16,7 @@
 
 namespace bandana::testing {
 
-// What devices have released, by stream and step: the bytes of the moment.
+// Every release of the devices, by stream and step: the bytes of the moment.
 using DrawnMoments = std::map<std::pair<StreamId, std::uint64_t>, std::string>;
 
 class History {

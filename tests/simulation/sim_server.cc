@@ -221,7 +221,7 @@ void SimServer::Commit() {
     const absl::Status answer = mutant_answers_early ? absl::OkStatus() : status;
     if (request.done) request.done(answer, answer.ok() ? rest.first(count) : rest.first(0));
     rest = rest.subspan(count);
-    // What nobody could repeat waits for space.
+    // Requests that nobody could repeat wait for space.
     if (!status.ok() && !request.done && !failed_) running_->queue.push_back(std::move(request));
   }
 }

@@ -327,7 +327,7 @@ void World::BootServer() {
   Check(seen);
   CheckLedger();
   if (lost_ == nullptr || !violation_.empty()) return;
-  // What the state was before the crash, moved on by what had become durable beyond it.
+  // The state before the crash, moved on by what had become durable beyond it.
   const absl::Status caught_up = server_.CatchUp(*lost_);
   if (absl::IsUnavailable(caught_up)) return CrashServer();
   Check(caught_up);

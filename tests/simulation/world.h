@@ -59,7 +59,7 @@ class World {
     std::vector<Decision> decisions;  // one a step
     std::vector<std::vector<double>> moments;
   };
-  // What is here is durable on the device; a crash loses what has not got here.
+  // The durable data of a device; a crash loses what has not got here.
   struct Device {
     std::string user;
     int node = 0;

@@ -56,7 +56,7 @@ TEST(ScalarLossStatTest, ReleasesAreNormalAboutTheNumber) {
     ++counts[std::clamp(cell, 0, kCells - 1)];
   }
   EXPECT_TRUE(fit.Accepts(counts));
-  // What it would reject: noise 3 % too small, a release off by 0.02 sigma.
+  // The test would reject noise 3 % too small, and a release off by 0.02 sigma.
   EXPECT_GE(fit.PowerAtLeast(CellsOf(0, 0.97)), 0.99);
   EXPECT_GE(fit.PowerAtLeast(CellsOf(0.02, 1)), 0.99);
 }

@@ -109,7 +109,7 @@ TEST_P(DrawnLaw, IsWhatPropensitiesSay) {
     const std::vector<RankDraw> ranking = DrawRanking(*subject.rule, fixed.arms(), uniforms);
     const int cell = 5 * ranking[0].position + ranking[1].position;
     ++counts[cell];
-    // What is said of a pair is its probability.
+    // The stated probability of a pair is its true one.
     first = std::max(first, std::abs(ranking[0].first - ranking[0].given));
     given = std::max(given, std::abs(ranking[0].given * ranking[1].given - law[cell]));
   }

@@ -73,7 +73,8 @@ struct Way {
   std::function<std::vector<double>(const Moment&, const Offer&)> encode;
 };
 
-// What somebody makes who knows the world: every product that the truth has, and no other.
+// A perfect encoding by somebody who knows the world: every product that the truth has, and no
+// other.
 Way ByHand() {
   const auto encode = [](const Moment& moment, const Offer& offer) {
     std::vector<double> x = {1, Cheapness(offer.euros)};
@@ -90,7 +91,7 @@ Way ByHand() {
   return {"vectors by hand", static_cast<int>(encode({}, {}).size()), encode};
 }
 
-// The same raw numbers in a row: price in euros, hour, number of the device, tags.
+// The raw numbers in a row: price in euros, hour, number of the device, tags.
 Way Raw() {
   const auto encode = [](const Moment& moment, const Offer& offer) {
     std::vector<double> x = {1, static_cast<double>(moment.device), moment.hour, offer.euros};
@@ -101,7 +102,7 @@ Way Raw() {
   return {"raw numbers", static_cast<int>(encode({}, {}).size()), encode};
 }
 
-// What the recipe says, without knowing the world.
+// The recipe's encoding, without knowing the world.
 Way BySchema() {
   const auto schema = testing::MakeSchema(R"(
       bias: true

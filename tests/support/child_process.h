@@ -34,7 +34,7 @@ class ChildProcess {
   // Waits until it has written so many lines to stdout or closed it.
   void AwaitLine(absl::Duration timeout, int lines = 1);
 
-  // What it has written so far.
+  // The output so far.
   std::string out() const;
   std::string err() const;
 

@@ -75,7 +75,7 @@ class Chromium:
         return answer["result"].get("value")
 
     def errors(self):
-        """What the browser complained about since the page was opened, such as blocked content."""
+        """The browser's complaints since the page was opened, such as blocked content."""
         return [event["params"]["entry"]["text"] for event in self._events
                 if event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
 

@@ -39,8 +39,8 @@ double BltDecoderCoefficient(const Blt& blt, std::uint64_t k);
 double BltUserSquaredSensitivity(std::span<const double> decay, std::span<const double> weight,
                                  std::uint64_t participations, std::uint64_t separation);
 
-// The same for the first column of toeplitz.h over n steps; events past n count nothing. Cost:
-// O(n participations).
+// As above for the first column of toeplitz.h over n steps; events past n count nothing. Cost: O(n
+// participations).
 double ToeplitzUserSquaredSensitivity(std::uint64_t n, std::uint64_t participations,
                                       std::uint64_t separation);
 

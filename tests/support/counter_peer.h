@@ -1,4 +1,4 @@
-// What tests may see of a clipped increment.
+// The parts of a clipped increment that tests may see.
 #pragma once
 
 #include <cstdint>

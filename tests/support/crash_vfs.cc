@@ -24,7 +24,7 @@ void Store(std::string& content, const CrashVfs::Write& write, std::size_t bytes
 
 }  // namespace
 
-// What SQLite calls. A handle is of one run of the machine.
+// The functions that SQLite calls. A handle is of one run of the machine.
 struct CrashIo {
   sqlite3_file base;
   std::shared_ptr<CrashVfs::File> file;

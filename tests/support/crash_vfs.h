@@ -42,7 +42,7 @@ class CrashVfs {
   // Removes every file. Nothing may be open.
   void Format();
 
-  // What the file holds; null when there is none.
+  // The content of the file; null when there is none.
   std::string* Content(const std::string& path);
   std::uint64_t syncs() const { return syncs_; }
 

@@ -57,7 +57,7 @@ class FakeModel final : public server::HostedModel {
   }
   void SetEpoch(std::uint64_t epoch) { epoch_ = epoch; }
   void SetRecordStatus(absl::Status status) { record_status_ = std::move(status); }
-  // What Report answers; a status other than OK stands for a log that is down.
+  // Sets the answer of Report; a status other than OK stands for a log that is down.
   void SetReportStatus(absl::Status status) { report_status_ = std::move(status); }
 
   // From now on reports wait for ReleaseReports.
@@ -355,7 +355,7 @@ inline ModelSpec PlainSpec(std::string name, int dimension) {
   return spec;
 }
 
-// The same with a mechanism of epsilon 1, made.
+// As above with a mechanism of epsilon 1, made.
 inline ModelSpec PrivateSpec(std::string name, int dimension, v1::Mode mode,
                              v1::Mechanism mechanism, Delta delta = {}) {
   ModelSpec spec = PlainSpec(std::move(name), dimension);

@@ -312,7 +312,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
     return result;
   }
 
-  // What a report counts once by.
+  // The name by which a report is counted once.
   template <typename R>
   static std::string NameOf(const R& report) {
     return report.token();

@@ -20,7 +20,7 @@ namespace bandana::testing {
 
 // A local model: d = 2, L = 1, rewards in [0, 1], epsilon 1, one report per decision.
 PublicSpec LocalSpec();
-// The same with a reward window.
+// As LocalSpec, with a reward window.
 PublicSpec WindowSpec(absl::Duration window, double default_reward);
 // A local model whose rewards are counted on the device: d = 2, L = 1, rewards in [0, 1], epsilon
 // 1, delta 1e-6, one report per decision.
@@ -31,7 +31,7 @@ PublicSpec ContextModelSpec(v1::Mechanism mechanism = v1::PRIVUNIT);
 // Without privacy.
 PublicSpec RawSpec();
 
-// What happens to one call instead of the ordinary answer.
+// Replaces the ordinary answer of one call.
 struct Fault {
   enum class Kind {
     kRefuse,      // answers `status` and does nothing
@@ -71,7 +71,7 @@ class FakeRecommender {
   void FailSelect(const Fault& fault);
   // CENTRED_RANDOMIZER: the window of the first ranked arm; that of rank i lies i / 8 above it.
   void SetWindow(const RewardRange& window);
-  // What a Select without arms is answered with.
+  // Sets the answer to a Select without arms.
   void SetPoint(std::vector<double> point);
   // Answers APPLIED reports with this result instead; nullopt = as usual.
   void SetResult(std::optional<v1::OutcomeResult> result);

@@ -36,7 +36,7 @@ std::string Exchange(const std::string& address, const std::string& bytes) {
   std::string answer;
   const int fd = ConnectTo(address);
   if (fd < 0) return answer;
-  // What is refused early is not read to its end.
+  // A request that is refused early is not read to its end.
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t n = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
     if (n <= 0) break;

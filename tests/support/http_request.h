@@ -30,7 +30,7 @@ HttpResult HttpRequest(const std::string& address, const std::string& path,
 
 // A socket that is connected to an address of numbers, host:port; -1: it could not be.
 int ConnectTo(const std::string& address);
-// What comes back for these bytes until the peer closes the connection.
+// The answer to these bytes, until the peer closes the connection.
 std::string Exchange(const std::string& address, const std::string& bytes);
 
 }  // namespace bandana::testing

@@ -14,7 +14,7 @@ namespace bandana::testing {
 inline std::shared_ptr<const Mechanism> Made(const ModelSpec& spec) {
   return MakeMechanism(spec).value();
 }
-// The same from the policy alone. Requires a mechanism that needs no more.
+// As above, from the policy alone. Requires a mechanism that needs no more.
 inline std::shared_ptr<const Mechanism> Made(const PublicSpec& spec) {
   const MechanismRow& row = *FindMechanism(spec.mechanism, spec.mode);
   return row.make(row, spec).value();

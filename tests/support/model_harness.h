@@ -1,4 +1,4 @@
-// What tests of hosted models have in common: specs from text, decisions, reports that wait.
+// Helpers that tests of hosted models share: specs from text, decisions, reports that wait.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class RawSocket {
   int descriptor() const { return fd_; }  // stays the socket's
   // False when the peer is gone.
   bool Send(const std::string& bytes);
-  // What has come; empty: closed, or nothing within ten seconds. `closed` tells which.
+  // The bytes that have come; empty: closed, or nothing within ten seconds. `closed` tells which.
   std::string Receive(bool& closed);
 
  private:

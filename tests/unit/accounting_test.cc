@@ -340,7 +340,8 @@ TEST(CompositionTest, TwoStreamsOfFineGaussiansReadWhatTheProofSays) {
   EXPECT_LT(readings.gaussian_curve->value, readings.zcdp->value);
 }
 
-// What the former version stored, (1 + e^epsilon) times the distance, reads more, never less.
+// A slack that the former version stored, (1 + e^epsilon) times the distance, reads more, never
+// less.
 TEST(CompositionTest, AnOldSlackReadAsADistanceIsConservative) {
   for (const double epsilon : {0.1, 1.0, 5.0}) {
     const double slack = DiscreteGaussianSlack(Epsilon{epsilon}, 65L << 12, 0x1p25)->value;

@@ -1,4 +1,4 @@
-// What the gate is made of: who pays, who is counted, what a verdict is told as.
+// The parts of the gate: who pays, who is counted, which verdict is told.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,7 +26,7 @@ class Counts final : public EpochCounts {
   std::uint64_t OfLongestStream() const override { return 4; }
 };
 
-// What the next transaction's entries are salted with.
+// The salts of the next transaction's entries.
 std::vector<std::string> Salts(server::EntrySalts& salts, int entries) {
   EXPECT_TRUE(salts.Ready());
   server::LogBatch batch;

@@ -282,7 +282,7 @@ TEST_F(RegistryAliasesTest, ModelsBehindAnAliasKeepItsPolicy) {
               StatusIs(Code::kFailedPrecondition, "model a is behind an alias: alias feed"));
   EXPECT_THAT(registry_->Delete("a"),
               StatusIs(Code::kFailedPrecondition, "model a is behind alias feed"));
-  // What is no part of the policy may change, and the alias follows.
+  // Settings that are no part of the policy may change, and the alias follows.
   ASSERT_THAT(registry_->Update(Spec("a", "exploration { alpha: 3 }")), IsOk());
   EXPECT_EQ(Answers("feed"), "a");
   ASSERT_THAT(registry_->DeleteAlias("feed"), IsOk());

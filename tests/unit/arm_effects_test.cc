@@ -1,4 +1,4 @@
-// What a device makes of the pages of effects of arms.
+// How a device reads the pages of effects of arms.
 #include "client/src/selection/arm_effects.h"
 
 #include <gmock/gmock.h>

@@ -151,7 +151,7 @@ World MakeWorld(const WorldRules& rules, TestRng& rng) {
   return world;
 }
 
-// What an arm has of its own comes on top, as in models of effects.
+// The arm's own effects come on top, as in models of effects.
 void ScorePlainly(const World& world, const std::vector<ArmPlace>& places, ArmScores& out) {
   std::vector<const double*> x;
   for (const ArmPlace& place : places) {

@@ -1,5 +1,5 @@
-// What counts prove: Clopper-Pearson against closed forms, published intervals and an independent
-// tail sum; the bounds on epsilon against known curves; the false-alarm rate, exactly.
+// Bounds that counts prove: Clopper-Pearson against closed forms, published intervals and an
+// independent tail sum; the bounds on epsilon against known curves; the false-alarm rate, exactly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

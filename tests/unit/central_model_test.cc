@@ -365,8 +365,8 @@ TEST(CentralStreamsTest, ForkedHistoriesHaveIndependentNoise) {
   };
   const auto a = run(1), again = run(1), b = run(2);
   EXPECT_EQ(a, again);
-  // What the last release of the common prefix becomes differs by fresh noise alone: the changes
-  // of a branch in one step, free of the buffers' memory of the prefix, are those of step kSteps.
+  // After the common prefix its last release changes by fresh noise alone: the changes of a branch
+  // in one step, free of the buffers' memory of the prefix, are those of step kSteps.
   double ab = 0, aa = 0, bb = 0, same = 0;
   for (int step = 0; step < kSteps; ++step) EXPECT_EQ(a[step], b[step]);
   for (int c = 0; c < kDimension; ++c) {

@@ -81,7 +81,7 @@ TEST_F(CheckedClockTest, FollowsSmallAdjustmentsByASecondInTen) {
     Pass(absl::Seconds(1));
   }
   EXPECT_LE(absl::AbsDuration(checked_.Now() - clock_.Now()), absl::Milliseconds(500));
-  // One that runs twice as fast is not followed: it is taken for jumps that go on.
+  // A clock that runs twice as fast is not followed: it is taken for jumps that go on.
   const absl::Duration before = Off();
   for (int i = 0; i < 1000; ++i) {
     clock_.Jump(absl::Seconds(1));

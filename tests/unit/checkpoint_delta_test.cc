@@ -1,4 +1,4 @@
-// What changed between two checkpoints: it gives the second one back, and is small where little
+// The difference between two checkpoints gives the second one back, and is small where little
 // changed.
 #include "server/models/folder/checkpoint_delta.h"
 

@@ -319,7 +319,7 @@ TEST(PosteriorsTest, AddsWhatEveryArmHasAndWhatEachHas) {
   EXPECT_NEAR(ranking.arms[1].score, 0.75 + 2 * std::sqrt(7.0), 1e-12);
 }
 
-// The same posterior, read as one of theta / 4: the arms' logits are 4 times their means.
+// That posterior, read as one of theta / 4: the arms' logits are 4 times their means.
 TEST(PosteriorsTest, LogisticRanksAlikeInRewardUnitsAndStraightensItsFeatures) {
   const auto posterior = ParsePosterior(SomePosterior(), 2);
   const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};

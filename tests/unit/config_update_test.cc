@@ -1,4 +1,4 @@
-// What UpdateModel makes of a configuration.
+// How UpdateModel changes a configuration.
 #include "server/service/admin/config_update.h"
 
 #include <gmock/gmock.h>

@@ -98,7 +98,7 @@ TEST(ContextConfigTest, ALogisticModelLearnsAQuarterOfTheta) {
   const ModelSpec bound =
       MustParse(std::string(kLogistic) + "exploration { confidence { theta_l2_max: 6 } }");
   EXPECT_EQ(bound.theta_l2_max, 1.5);
-  // What the bound says in units of the width is the same for theta and for theta / 4.
+  // In units of the width the bound is equal for theta and for theta / 4.
   EXPECT_EQ(bound.bandit.exploration.theta_l2_max / std::sqrt(bound.bandit.prior_variance), 3);
   // Nothing is scaled with a straight line.
   EXPECT_EQ(MustParse("dimension: 4 shared {} link: LINEAR prior_stddev: 2 privacy { epsilon: 2 }")

@@ -1,4 +1,5 @@
-// What a server takes and refuses of a model whose contexts are private, over a fake model.
+// The reports that a server takes and refuses for a model whose contexts are private, over a fake
+// model.
 #include "server/service/context_reports.h"
 
 #include <gmock/gmock.h>

@@ -123,7 +123,7 @@ TEST_F(CounterModelTest, GapsForksAndTheEndOfAStreamAreRefused) {
   ExpectResult(Send(*model, Report(*model, 1, 1, 3, {1, 1})), v1::APPLIED, 3);
   ExpectResult(Send(*model, Report(*model, 1, 5, 6, {1, 1})), v1::REJECTED, 3, v1::STREAM_GAP);
   ExpectResult(Send(*model, Report(*model, 2, 2, 3, {1, 1})), v1::REJECTED, 0, v1::STREAM_GAP);
-  // The same step with another release.
+  // That step with another release.
   ExpectResult(Send(*model, Report(*model, 1, 1, 3, {1, 2})), v1::REJECTED, 3, v1::STREAM_FORKED);
   // Another decision at a step that is known.
   ReportedCounter forked = Report(*model, 1, 2, 4, {1, 1});

@@ -34,7 +34,7 @@ class CounterStreamTest : public ::testing::Test {
     return HeldReward::Clip(reward, spec_.reward_range, spec_.default_reward());
   }
   CounterStream Fresh() const { return *CounterStream::Restore(design_, SecretBytes()); }
-  // What the first step releases for (x, r) under always the same noise.
+  // The first step's release for (x, r), always under equal noise.
   std::vector<double> First(std::vector<double> x, std::optional<double> reward) const {
     SeededBits bits(7);
     return *Fresh().Step(x, Held(reward), centre_, bits);

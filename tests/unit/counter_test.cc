@@ -1,4 +1,4 @@
-// What holds for every kind of counter.
+// Properties of every kind of counter.
 #include <gtest/gtest.h>
 
 #include <algorithm>

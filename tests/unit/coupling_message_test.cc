@@ -1,4 +1,5 @@
-// What the server says of a model's coupling to those who list models: nothing about its users.
+// The server's description of a model's coupling for those who list models: nothing about its
+// users.
 #include "common/design/coupling_message.h"
 
 #include <gmock/gmock.h>

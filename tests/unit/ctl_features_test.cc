@@ -1,4 +1,4 @@
-// What bandana-ctl says of named features.
+// The output of bandana-ctl about named features.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -164,7 +164,7 @@ TEST(CtlTextTest, NumbersAreAsShortAsTheyCanBe) {
   EXPECT_THAT(ToText(model), ::testing::Not(HasSubstr("_UNSPECIFIED")));
 }
 
-// What `arms list` prints, `arms put` reads.
+// `arms put` reads the output of `arms list`.
 TEST(CtlArmsTest, NamesAreInArmsTsv) {
   v1::Arm arm;
   arm.set_id(7);

@@ -165,7 +165,7 @@ TEST_F(DecisionBookTest, NoByteOfADeletedUserIsLeft) {
   EXPECT_EQ(Find(*Open(), "ann3"), std::nullopt);
 }
 
-// What a thief of the file could try guesses of: answers, and digests of requests, users, names.
+// A thief of the file could try guesses of answers, and of digests of requests, users and names.
 TEST_F(DecisionBookTest, TheFileShowsNothingToWhoLacksTheKeys) {
   auto book = Open();
   EXPECT_THAT(Answer(*book, "a-name", "what-ann-saw", "ann", "the-request"), IsOk());

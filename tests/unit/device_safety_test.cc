@@ -1,5 +1,5 @@
-// What the device store notices: an edited ledger, an older copy of itself, another's anchor, a
-// missing one, another key.
+// The device store notices an edited ledger, an older copy of itself, another's anchor, a missing
+// one, another key.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>

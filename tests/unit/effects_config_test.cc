@@ -1,4 +1,4 @@
-// What a configuration of a model of effects may say, and what it means.
+// The settings that a configuration of a model of effects may have, and their meaning.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

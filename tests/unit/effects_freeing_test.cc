@@ -1,5 +1,5 @@
-// What freeing does to the blocks of a model of effects: alone and in pairs, in its turn among the
-// events, over a checkpoint and while one is written.
+// Freeing the blocks of a model of effects: alone and in pairs, in its turn among the events, over
+// a checkpoint and while one is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

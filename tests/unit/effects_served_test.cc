@@ -68,7 +68,7 @@ class EffectsServedTest : public HostedModelTest {
                              scores);
     return scores;
   }
-  // The same from the pure model.
+  // The scores from the pure model.
   static ArmScores Expected(const EffectsModel& model, const Pair& pair, std::vector<double> x,
                             double alpha) {
     const EffectsModel::Belief belief = model.Predict(KeysOf(pair), x);

@@ -123,7 +123,7 @@ TEST(DiscreteGaussianTest, MassesAreThoseOfTheGaussian) {
   }
 }
 
-// The same check has the power to see a wrong sampler: both signs of zero kept.
+// That check has the power to see a wrong sampler: both signs of zero kept.
 TEST(DiscreteLaplaceTest, EnumerationRejectsTheLawThatKeepsMinusZero) {
   const ExactScale scale;
   const Enumeration mutant =
@@ -180,7 +180,7 @@ TEST(SamplersTest, FailClosedOnDryAndStuckSources) {
     FailingBits dry(bytes);
     EXPECT_THAT(gaussian.Sample(dry), StatusIs(absl::StatusCode::kUnavailable, "entropy"));
   }
-  // The same word for ever: each sampler ends, with a value or with the error, never in a loop.
+  // Repeats one word for ever: each sampler ends, with a value or with the error, never in a loop.
   class ConstantBits final : public BitSource {
    public:
     explicit ConstantBits(unsigned char byte) : byte_(byte) {}

@@ -79,7 +79,7 @@ TEST(FeatureBallTest, WhatIsClippedLiesInside) {
   EXPECT_TRUE(InBall(tiny, 1e-200));
 }
 
-// What device, request and catalogue make of one arm: its features, or a refusal.
+// One arm as device, request and catalogue read it: its features, or a refusal.
 struct Verdicts {
   std::vector<double> device, request, catalogue;
 };

@@ -1,4 +1,4 @@
-// What --write_config writes is what a server accepts.
+// A server accepts the file that --write_config writes.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ class FakeClient : public Client {
  public:
   // Replaces the answer to the n-th Select (from 0).
   std::function<absl::StatusOr<Selection>(int select)> answer = [](int) { return Legal(); };
-  // What becomes of the n-th report; nullopt: never answered.
+  // The fate of the n-th report; nullopt: never answered.
   std::function<std::optional<Delivery>(int report)> delivery = [](int) {
     return Delivery::kApplied;
   };

@@ -58,7 +58,7 @@ TEST(FloodWatch, WhatCameInTheMeantimeOrCannotBeToldIsNoFlood) {
   EXPECT_EQ(watch.Look({{"a:1", "a", 0}, {"b:1", "b", 100 * kMin}}), "");
 }
 
-// What waits in the kernel was not read by the process.
+// Bytes that wait in the kernel were not read by the process.
 TEST(BytesRead, CountsWhatWasReadAndNotWhatWaits) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

@@ -1,5 +1,5 @@
-// What operators do to a hosted model: graph, configuration, checkpoints, catalogue, and what the
-// disk does to it.
+// Actions of operators on a hosted model: graph, configuration, checkpoints, catalogue, and what
+// the disk does to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// What bandana-import reads: tables, compression, the HetRec files, and every way in which they can
-// be wrong.
+// The files that bandana-import reads: tables, compression, the HetRec files, and every way in
+// which they can be wrong.
 #include <lzma.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// What bandana-import makes and writes, on a small made-up data set.
+// The output of bandana-import on a small made-up data set.
 #include <algorithm>
 #include <cmath>
 #include <string>

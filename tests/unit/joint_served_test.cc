@@ -202,7 +202,7 @@ TEST_F(JointServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
   const auto model = Open(spec);
   EXPECT_EQ(*model->OpenEpoch(), 2);
   TakeMany(*model, 100, 32);
-  // What the first epoch released stands, and the second adds to it.
+  // The first epoch's release stands, and the second adds to it.
   const server::Recovered recovered = Recover(spec);
   EXPECT_NE(release_of(recovered), from_log);
   const auto design = testing::DesignOf(spec);

@@ -115,7 +115,8 @@ TEST(JsonCall, OddRewardsAreLeftOut) {
                           "[]", "{\"a\":1}", "\"\\\"NaN\""}) {
     EXPECT_FALSE(reward(odd).has_reward()) << odd;
   }
-  // What no double holds is out of range like any other such number, and takes no other along.
+  // A number that no double holds is out of range like any other such number, and takes no other
+  // along.
   EXPECT_EQ(reward("1e400").reward(), std::numeric_limits<double>::max());
   EXPECT_EQ(reward("-1e400").reward(), std::numeric_limits<double>::lowest());
   EXPECT_EQ(reward("1e-400").reward(), 0);

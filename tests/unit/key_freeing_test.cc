@@ -402,7 +402,7 @@ TEST_F(KeyFreeingTest, AListIsCopiedWithItsFile) {
   EXPECT_EQ((*keys)[1].since - (*keys)[0].since, absl::Seconds(5));
 }
 
-// The same keys again after a crash between the entry and the list.
+// The keys come again after a crash between the entry and the list.
 TEST_F(KeyFreeingTest, AnEntryThatComesTwiceSaysNothingNew) {
   Start();
   PutArms({{1, "jazz"}, {2, "jazz"}});

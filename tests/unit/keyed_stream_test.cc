@@ -108,7 +108,7 @@ TEST(NoiseKeyTest, MovesAndNeverCopies) {
   const NoiseKey moved = std::move(key);
   EXPECT_EQ(Hex(*KeyedStream::ForNode(moved, Address()), 16),
             Hex(*KeyedStream::ForNode(Key(), Address()), 16));
-  // What was moved from is erased: 32 zero bytes.
+  // A key that was moved from is erased: 32 zero bytes.
   EXPECT_EQ(Hex(*KeyedStream::ForNode(key, Address()), 16),
             Hex(*KeyedStream::ForNode(*NoiseKey::FromBytes(Filled<32>(0)), Address()), 16));
 }

@@ -44,7 +44,7 @@ OutcomeRecord OutcomeOf(const std::string& bytes) {
 
 class LabDevicesTest : public ::testing::TestWithParam<const char*> {
  protected:
-  // What a device reports of a reward: as the lab's, from the noise of seed 1.
+  // A device's report of a reward: as the lab's, from the noise of seed 1.
   ReportedOutcome Reported(const ModelSpec& spec, double reward) {
     ReportedOutcome outcome;
     outcome.decision.epoch = 1;

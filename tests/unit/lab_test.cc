@@ -157,7 +157,7 @@ TEST(LabRun, AnExhaustedCounterKeepsServing) {
   EXPECT_EQ(learner->Posterior(0).mean, mean);
 }
 
-// What a device may meet: no features, rewards far outside the range, missing ones.
+// Odd events that a device may meet: no features, rewards far outside the range, missing ones.
 TEST(LabRun, OddEventsDoNoHarm) {
   Settings settings;
   const auto world = World::Create("gaussian", settings, 1).value();

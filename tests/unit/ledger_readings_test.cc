@@ -1,5 +1,5 @@
-// What the server's ledger says of several streams of joint privacy, and of debits that a former
-// version wrote (docs/privacy/accounting.md).
+// The server's ledger with several streams of joint privacy, and with debits that a former version
+// wrote (docs/privacy/accounting.md).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +36,7 @@ DebitRecord CostOfAStream() {
   return (*path)->debits()->cost();
 }
 
-// What a ledger reads after a log has brought it the debit in each of two epochs.
+// The readings of a ledger after a log has brought it the debit in each of two epochs.
 v1::LedgerReadings AfterTwoEpochs(DebitRecord debit) {
   Ledger ledger;
   for (const std::uint64_t epoch : {1, 2}) {

@@ -102,7 +102,7 @@ class FakeLog final : public UpdateLog {
     std::lock_guard lock(mutex_);
     answer_ = std::move(status);
   }
-  // What FindOut says.
+  // Sets the answer of FindOut.
   void Find(absl::StatusOr<bool> found) {
     std::lock_guard lock(mutex_);
     found_ = std::move(found);
@@ -250,7 +250,7 @@ TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {
   EXPECT_THAT(Submit({"a", newest}).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "a server of an earlier version"));
   EXPECT_THAT(Submit({"a"}).get().status, IsOk());
-  // What the gate adds.
+  // The entry that the gate adds is refused as well.
   *read = 'd';
   EXPECT_THAT(Submit({"pay b"}).get().status, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(gate_.rollbacks, 1);

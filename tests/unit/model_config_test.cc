@@ -346,7 +346,7 @@ TEST(ParseModelConfig, ReadsGraphAndUsersFilesAndPutsThemInline) {
   EXPECT_EQ(spec.config.goblin().graph().weights_size(), 5);  // both triangles
   EXPECT_THAT(spec.config.goblin().users().ids(), ElementsAre("ann", "bob"));
 
-  // What is stored can be read again without the files.
+  // A stored configuration can be read again without the files.
   std::vector<ConfigError> errors;
   const auto again = ParseModelConfig(spec.config, "", /*allow_files=*/false, errors);
   ASSERT_TRUE(again) << errors.at(0).message;

@@ -38,7 +38,7 @@ class ModelRegistryTest : public ::testing::Test {
     ASSERT_THAT(registry, IsOk());
     registry_ = *std::move(registry);
   }
-  // What lies in the folder of models: no half-made ones, and no files.
+  // The content of the folder of models: no half-made ones, and no files.
   std::vector<std::string> Folders() {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.File("models"))) {
@@ -413,7 +413,7 @@ TEST_F(ModelRegistryTest, ConfigureOpensUpdatesAndCloses) {
   const auto b = registry_->Find("b");
   EXPECT_THAT(registry_->Update(Named("a", "arms_max: 7")),
               StatusIs(absl::StatusCode::kFailedPrecondition, "SIGHUP"));
-  // One that cannot be taken, one as before, one changed.
+  // One model that cannot be taken, one as before, one changed.
   const auto failed = registry_->Configure(
       {Named("a", "arms_max: 7"), SpecOf("name: 'b' dimension: 3 mode: NON_PRIVATE shared {}"),
        Named("c")});

@@ -78,7 +78,7 @@ TEST_F(NoiseBindingTest, AnotherFeatureBoundOfAJointModelIsRefused) {
                        "feature_l2_max is 1 in the stored state and 2 in the configuration"));
 }
 
-// The same by identities that do not name the bound: the noise is that of other data.
+// As above by identities that do not name the bound: the noise is that of other data.
 TEST_F(NoiseBindingTest, NoiseOfOtherIncrementsIsIndependent) {
   std::vector<double> first;
   {

@@ -23,7 +23,7 @@ TEST(NoiseGridTest, SigmaHasTwentySixBitsOfSteps) {
     const double steps = std::ldexp(sigma, -*NoiseGridExponent(sigma));
     EXPECT_GT(steps, 0x1p25) << sigma;
     EXPECT_LE(steps, 0x1p26) << sigma;
-    // What the exact sampler takes, with room for a sensitivity 1.4 times as large.
+    // The exact sampler takes this, with room for a sensitivity 1.4 times as large.
     EXPECT_LE(1.96 * steps * steps, static_cast<double>(DiscreteGaussian::kSigmaSquaredMax));
   }
   EXPECT_EQ(*NoiseGridExponent(1), -26);  // a power of two is the upper end

@@ -374,7 +374,7 @@ TEST(LocalWindowsTest, ADevicesReportHasTheRankThatSelectNamed) {
   }
 }
 
-// What a report said of a model without privacy goes along; of a central one nothing does.
+// A report's content goes along in a model without privacy; in a central one nothing does.
 TEST(RestoredWindowsTest, AreEventsWhereTheyWereReported) {
   for (const bool central : {false, true}) {
     SCOPED_TRACE(central);

@@ -246,7 +246,7 @@ TEST(StatusPage, SaysFirstWhetherAllIsRight) {
   EXPECT_THAT(opening(view), AllOf(HasSubstr("<title>bandana-server: all right</title>"),
                                    HasSubstr("banner good"), Not(HasSubstr("<li>")),
                                    HasSubstr("<b>Serving.</b> All 20 models are all right.</p>")));
-  // What two models share is said once.
+  // A reason that two models share is said once.
   for (const std::size_t i : {3, 7}) {
     view.models[i].failure = "no space for the log";
     view.models[i].passes = true;

@@ -208,7 +208,7 @@ TEST(HashedFeatures, TinyNumbersStayWithinTheBound) {
   }
 }
 
-// The same words are the same numbers on every machine and in every version: what is learnt stays.
+// Equal words are equal numbers on every machine and in every version: learnt effects stay.
 TEST(HashedFeatures, AreTheSameForEver) {
   const auto x = VectorOf(R"([{"device":"ios"}])", R"([{"tag":"x","price":2}])", 1, 16);
   std::vector<int> places;

@@ -135,7 +135,7 @@ TEST(PublicSpec, HashOfACurvedLinkIsFormat4) {
       "token_lifetime_ns=86400000000000\ncontext_grid_bits=20\ncontext_parameters=" +
       ToHex(Sha256Of("design")) + "\nlink=LOGISTIC\n";
   EXPECT_EQ(ToHex(Logistic().PolicyHash()), ToHex(Sha256Of(text)));
-  // What devices have spent under a linear model stays theirs.
+  // Devices' spending under a linear model stays theirs.
   PublicSpec linear = Logistic();
   linear.link = Link::kLinear;
   const std::string before =

@@ -23,7 +23,7 @@ using testing::SeededBits;
 using testing::StatusIs;
 using testing::TestRng;
 
-// The same word again and again.
+// Repeats one word again and again.
 class ConstantBits final : public BitSource {
  public:
   explicit ConstantBits(std::byte byte) : byte_(byte) {}

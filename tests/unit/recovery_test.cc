@@ -1,4 +1,4 @@
-// What an error of the log means for a model of which this machine has published something.
+// The meaning of an error of the log for a model of which this machine has published something.
 #include "server/models/folder/recovery.h"
 
 #include <gtest/gtest.h>

@@ -343,7 +343,7 @@ TEST_F(ReportGateTest, WindowsAndCellsFallWithTheirTransaction) {
   EXPECT_EQ(counters_.Get()[Counters::kApplied], 2);
 }
 
-// What was reported of a deleted user is neither in a cell nor in the entry that closes the window.
+// A deleted user's report is neither in a cell nor in the entry that closes the window.
 TEST_F(ReportGateTest, AnOpenWindowOfADeletedUserHoldsNothing) {
   options_.windows = options_.hides = true;
   options_.users_max = 5;

@@ -1,4 +1,4 @@
-// What AUTO becomes when a server reads a configuration.
+// The choice that AUTO becomes when a server reads a configuration.
 #include "common/planner/served_config.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST(ServedConfig, AutoPerturbsContextsByTheLeastNoise) {
   }
 }
 
-// What is planned is the model of the straightened events: R = 1/2, theta / 4.
+// The plan is for the model of the straightened events: R = 1/2, theta / 4.
 TEST(ServedConfig, AutoPlansALogisticModelForWhatIsReported) {
   const std::string logistic =
       "} reward_min: 0 link: LOGISTIC prior_stddev: 2 "

@@ -197,8 +197,8 @@ TEST_F(SparseServedTest, WhatIsCountedDoesNotTellAboutContextsOrRewards) {
   EXPECT_TRUE(model->Stats().reports_rejected().empty());
 }
 
-// The same events after the same log: in one folder through a checkpoint in the middle of an
-// episode, in the other from the log alone.
+// Equal events after equal logs: in one folder through a checkpoint in the middle of an episode, in
+// the other from the log alone.
 TEST_F(SparseServedTest, TheSameBitsComeOutOfLogAndCheckpoint) {
   const ModelSpec spec = SpecOf(SparseText());
   {
@@ -354,7 +354,7 @@ class SparseStreamTest : public ::testing::Test {
   const Fliphat model_ = testing::FliphatOf(SpecOf(SparseText()));
 };
 
-// What a round holds reaches nothing before the end of its episode, and other rounds' sums never.
+// A round's data reaches nothing before the end of its episode, and other rounds' sums never.
 TEST_F(SparseStreamTest, ARoundReachesNothingBeforeTheEndOfItsEpisode) {
   SparseStream one;
   SparseStream other;

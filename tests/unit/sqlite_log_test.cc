@@ -524,7 +524,7 @@ TEST_F(SqliteLogCrashTest, EveryFlippedBitOfTheDatabaseIsFoundOrHarmless) {
   }
   absl::StatusOr<std::string> good = ReadFile(options_.path, 1 << 24);
   ASSERT_THAT(good, IsOk());
-  // What a reader makes of the file; empty when it refuses it.
+  // A reader's view of the file; empty when it refuses it.
   const auto content = [&]() -> std::string {
     const auto log = OpenSqliteLog(options_);
     if (!log.ok()) return "";

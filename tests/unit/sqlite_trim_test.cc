@@ -1,4 +1,4 @@
-// What dropping entries costs the SQLite log.
+// The cost of dropping entries from the SQLite log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

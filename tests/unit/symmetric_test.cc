@@ -56,7 +56,7 @@ TEST(Symmetric, PivotLostToRoundingBecomesTheFloorWithoutAColumn) {
   std::vector<double> a = {1e20, 0, 1e20, 1e20};
   EXPECT_EQ(FactorWithFloor(a.data(), 2, 1), 1);
   EXPECT_EQ(a[3], 1);
-  // The same in the first of two blocks: rows below the lost pivot have nothing in its column.
+  // As above in the first of two blocks: rows below the lost pivot have nothing in its column.
   const int n = 70;
   std::vector<double> b(n * n, 1e20);
   EXPECT_EQ(FactorWithFloor(b.data(), n, 1), n - 1);

@@ -83,7 +83,7 @@ TEST_P(TempFileTest, RoomIsTakenBeforeItIsUsed) {
   EXPECT_LT(*FreeBytes(folder_.path()), before - kBytes / 2);
   ASSERT_THAT(file.Append("abc"), IsOk());
   EXPECT_EQ(Content(file), "abc");
-  // What is refused takes nothing from others.
+  // A refused reservation takes nothing from others.
   EXPECT_THAT(file.Reserve(before * 2), StatusIs(absl::StatusCode::kResourceExhausted));
   EXPECT_GT(*FreeBytes(folder_.path()), before / 2);
   EXPECT_THAT(file.Reserve(UINT64_MAX), StatusIs(absl::StatusCode::kResourceExhausted));

@@ -321,7 +321,7 @@ TEST_F(TokenKeysTest, ASharedRingThatIsNotSealedIsRefused) {
 TEST_F(TokenKeysTest, ServersShareARingThatIsNoFile) {
   const auto shared = std::make_shared<FakeShared>();
   TokenKeys::Options options = Options();
-  // What a server has sealed under its file before stays good.
+  // Tokens that a server has sealed under its file before stay good.
   const std::uint32_t before = SealingId(*Open(options));
   options.store = SharedKeys(shared, file_);
   const auto one = Open(options);

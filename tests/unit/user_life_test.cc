@@ -1,5 +1,5 @@
-// The life of a model's users: put, listed, exported, deleted. What deletion must do is the same
-// for every kind of model that knows its users.
+// The life of a model's users: put, listed, exported, deleted. Deletion must do as much for every
+// kind of model that knows its users.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -298,7 +298,7 @@ TEST_F(UserTableTest, ReadsItsFileWhenItIsNew) {
   EXPECT_EQ(Parts(*table, "ann"), PartsOf("ann", "de", "free"));
   EXPECT_EQ(Parts(*table, "bob"), PartsOf("bob", "", ""));
   EXPECT_EQ(Stats(*table).users(), 2);
-  // What was put since stands, as long as the file is the same.
+  // Users put since then stand, as long as the file is unchanged.
   ASSERT_THAT(Put(*table, {UserOf("ann", {{"country", "fr"}})}), IsOk());
   table.reset();
   table = *Open();

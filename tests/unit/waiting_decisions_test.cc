@@ -1,5 +1,5 @@
-// What is said to wait: decisions whose window is open, reported or not, or of which no report
-// came.
+// Decisions that are said to wait: those whose window is open, reported or not, and those without a
+// report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
