@@ -1,4 +1,4 @@
-// What a sequence of releases adds up to, in fixed point rounded up, so that the sum does not
+// The total cost of a sequence of releases, in fixed point rounded up, so that the sum does not
 // depend on order, machine or compiler and never reads less than what was spent.
 #pragma once
 

@@ -33,8 +33,8 @@ absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta);
 // sigma_grid >= 2.
 absl::StatusOr<TotalVariation> DiscreteGaussianVariation(long coordinates, double sigma_grid);
 
-// What a one-shot release of `coordinates` discrete Gaussians on a grid adds to the delta of the
-// continuous curve at epsilon, sigma_grid = sigma in grid steps: (1 + e^eps) q 0.0202 /
+// The delta that a one-shot release of `coordinates` discrete Gaussians on a grid adds to the
+// continuous curve's at epsilon, sigma_grid = sigma in grid steps: (1 + e^eps) q 0.0202 /
 // sigma_grid^2 (total variation between the rounded and the discrete Gaussian). For calibration at
 // one epsilon only: it grows with epsilon, so that a sum of releases cannot be read by it. Errors:
 // INVALID_ARGUMENT unless sigma_grid >= 2.

@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // More than what rounding adds to or takes from a score, as a part of its largest term.
 constexpr double kRounding = 1e-9;
-// The same of a sum of two floats.
+// As above for a sum of two floats.
 constexpr double kFloatRounding = 1e-6;
 constexpr int kPowerSteps = 24;
 // Candidates between two looks at which of them are still any.
@@ -126,7 +126,7 @@ void ArmSearch::Look(const ArmRun& run) {
   sums_.resize(static_cast<std::size_t>(sketch.padded()));
   const double slack = sketch.Products(mean_, sums_.data());
   for (std::size_t a = 0; a < run.means.size(); ++a) sums_[a] += run.means[a];
-  // What any of the arms adds at most to its sum.
+  // The most that any of the arms adds to its sum.
   const double more = slack + (1 + kRounding) * WidestOf(sketch.norm_max(), run.variance_max);
   const auto cut = [&] {
     if (at_least_.size() < top_k_) return -std::numeric_limits<float>::infinity();

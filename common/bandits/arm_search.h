@@ -18,7 +18,7 @@ namespace bandana {
 // Arms that are looked at together.
 struct ArmRun {
   const ArmSketch* sketch = nullptr;
-  // What each arm has of its own: a mean, sketch->size() of them or none, and a variance from 0 to
+  // Each arm's own part: a mean, sketch->size() of them or none, and a variance from 0 to
   // variance_max.
   std::span<const float> means;
   float variance_max = 0;
@@ -46,7 +46,7 @@ struct FoundArm {
 // over all arms. Where nearly all arms score alike, as before the first event, all are scored.
 class ArmSearch {
  public:
-  // What every arm's reward has beside: a mean, and a variance >= 0.
+  // A part that every arm's reward has besides: a mean, and a variance >= 0.
   struct Common {
     double mean = 0;
     double variance = 0;

@@ -58,7 +58,7 @@ ArmSketch::ArmSketch(std::span<const double> features, int dimension) {
       word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | std::uint32_t{byte}
                                                                               << (8 * (j % 4)));
     }
-    // What rounding may have hidden of `rest`.
+    // A bound on what rounding may have hidden of `rest`.
     error_ = std::max(error_, std::sqrt(square) * kUp + 1e-14 * largest * std::sqrt(double(d)));
     norms_.push_back(NotLess(Norm(x)));
     norm_max_ = std::max(norm_max_, double{norms_.back()});
@@ -87,7 +87,7 @@ double ArmSketch::Products(const Vector& v, float* products) const {
   for (int a = 0; a < padded_; ++a) products[a] *= unit;
   // The bytes' own error; and v, the unit, each product and each sum are rounded to floats, the
   // last ones by at most (d + 4) halves of kFloatError of the sum of all |terms|, which is at most
-  // |bytes| |v|. What is lost of subnormal floats is less than the last term.
+  // |bytes| |v|. The loss to subnormal floats is less than the last term.
   const double terms = static_cast<double>(v.values.size()) + 4;
   return v.norm * (error_ + terms * kFloatError * size) * kUp + (1 + size) / kProductMax;
 }

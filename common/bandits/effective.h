@@ -1,4 +1,4 @@
-// What one node's statistics say about its parameter: the Gaussian observation in information form.
+// The observation that one node's statistics make of its parameter: a Gaussian in information form.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct ExplorationRule {
   double theta_l2_max = 1;            // kConfidence; (0, 1e6]
 };
 
-// What a component has seen: t, and ln(det A_t / det A_0).
+// The events of a component so far: t, and ln(det A_t / det A_0).
 struct ComponentCount {
   std::uint64_t events = 0;
   double log_det_ratio = 0;

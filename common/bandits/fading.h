@@ -18,7 +18,7 @@ double FadingWeight(std::uint64_t steps);
 // S and beta as they count at `steps`, in place. Nothing to do costs nothing. Requires
 // steps >= statistics.steps.
 void FadeTo(std::uint64_t steps, NodeStatistics& statistics);
-// The same of sums of noisy reports, whose noise fades with the square of the weight.
+// As FadeTo, for sums of noisy reports, whose noise fades with the square of the weight.
 void FadeReportsTo(std::uint64_t steps, NodeStatistics& reports);
 
 // Errors: INVALID_ARGUMENT the statistics are of a later step, or have lost more noise than they

@@ -1,4 +1,4 @@
-// What a checkpoint keeps of every node, at one moment, while the model goes on.
+// The statistics that a checkpoint keeps of every node, at one moment, while the model goes on.
 #pragma once
 
 namespace bandana {

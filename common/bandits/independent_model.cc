@@ -157,7 +157,7 @@ void IndependentModel::Rebuild() {
   Refresh();
   for (int node = 0; node < nodes_; ++node) {
     MarkChanged(node);
-    // What is held as events has no drift.
+    // Users held as events have no drift.
     if (!user(node).few()) Put(node, fitter_.Fitted(statistics(node)));
   }
 }

@@ -20,7 +20,7 @@ class IndependentModel final : public BanditModel {
  public:
   // Errors: INVALID_ARGUMENT on nodes_max; the other options have been checked.
   static absl::StatusOr<std::unique_ptr<BanditModel>> Create(const Options& options);
-  // What is said where a coupling is to take the place of another, and one is of such users.
+  // The error where a coupling is to take the place of another, and one is of such users.
   static absl::Status NoGraph();
 
   int dimension() const override { return options_.dimension; }

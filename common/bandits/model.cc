@@ -118,7 +118,7 @@ class CoupledModel final : public BanditModel {
   };
 
   void SetComponents(const Coupling& coupling);
-  // What the node's statistics say at the present step.
+  // The node's statistics at the present step.
   EffectiveStatistics Seen(int node) const;
   void ApplyBatches(int index, std::span<const ComponentEvent> events);
   std::vector<EffectiveStatistics> StatisticsOf(const Component& component) const;

@@ -69,8 +69,8 @@ class BanditModel {
   virtual std::uint64_t events(int node) const = 0;
   // Good until the next call or change.
   virtual const NodeStatistics& statistics(int node) const = 0;
-  // The same of all nodes, for another thread to read while the model goes on; null where that
-  // would cost a copy of them.
+  // The statistics of all nodes, for another thread to read while the model goes on; null where
+  // that would cost a copy of them.
   virtual std::shared_ptr<const FrozenStatistics> Freeze() { return nullptr; }
 
   // Independent coupling: adds a node without events and returns it. Errors: RESOURCE_EXHAUSTED at
@@ -109,12 +109,12 @@ class BanditModel {
   // Cost for D rows: 7/6 D^3 multiply-adds and D^2 doubles of memory beside K (1.1 s at D = 2500, 2
   // cores, 2026).
   virtual void Rebuild() = 0;
-  // The same beside the caller, where a component takes the events of many nodes, or of all users;
-  // independent users have few events each: nothing. BeginRebuild does what Refresh does, takes the
-  // statistics and starts a thread; what is applied meanwhile is applied there as well. SwapRebuilt
-  // waits for the thread and puts its posterior in place of the present one; nothing was begun, or
-  // Rebuild, Restore or SetCoupling came between: nothing. What the posterior becomes depends on
-  // the calls and their order alone. Memory between the two: K once more.
+  // As Rebuild, beside the caller, where a component takes the events of many nodes, or of all
+  // users; independent users have few events each: nothing. BeginRebuild does what Refresh does,
+  // takes the statistics and starts a thread; what is applied meanwhile is applied there as well.
+  // SwapRebuilt waits for the thread and puts its posterior in place of the present one; nothing
+  // was begun, or Rebuild, Restore or SetCoupling came between: nothing. The new posterior depends
+  // on the calls and their order alone. Memory between the two: K once more.
   virtual void BeginRebuild() {}
   virtual void SwapRebuilt() {}
 
@@ -135,15 +135,15 @@ class BanditModel {
   virtual absl::Status SetCoupling(Coupling coupling) = 0;
 
   virtual NodePosterior Posterior(int node) const = 0;
-  // What an unknown independent user is served from: mean 0, covariance prior_variance I, alpha at
-  // t = 0. (A node of a graph without events has prior_variance P_uu I instead: see Posterior.)
+  // The posterior of an unknown independent user: mean 0, covariance prior_variance I, alpha at t =
+  // 0. (A node of a graph without events has prior_variance P_uu I instead: see Posterior.)
   virtual NodePosterior Prior() const = 0;
   // Nodes of the components that had events or were refreshed or rebuilt since the last call,
   // ascending: their mean, covariance or alpha may have changed. The first call returns every node
   // of a graph model, as their priors differ.
   virtual std::vector<int> TakeChangedNodes() = 0;
 
-  // What readers see from now on, at `version`, where they share the model's own objects: then
+  // The view of readers from now on, at `version`, where they share the model's own objects: then
   // nothing is held twice. nullptr where they get copies of Posterior.
   virtual std::shared_ptr<const ServedPosterior> Show(std::uint64_t /*version*/) { return nullptr; }
 };

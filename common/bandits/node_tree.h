@@ -13,11 +13,12 @@
 
 namespace bandana {
 
-// Objects by node, below nodes of a tree that copies share. What a copy may have is copied before
-// it changes: to set one object after Share costs some 50 pointers, not one per 64 objects. (That
-// many counts of shared pointers, each in a cache line of its own, took 1 ms at a million users.)
-// Objects that were never set take nothing where 16 in a row are so. Threads: not thread-safe, but
-// copies are independent of each other: each may be read or changed by a thread of its own.
+// Objects by node, below nodes of a tree that copies share. A node that a copy may share is copied
+// before it changes: to set one object after Share costs some 50 pointers, not one per 64 objects.
+// (That many counts of shared pointers, each in a cache line of its own, took 1 ms at a million
+// users.) Objects that were never set take nothing where 16 in a row are so. Threads: not
+// thread-safe, but copies are independent of each other: each may be read or changed by a thread of
+// its own.
 template <typename T>
 class NodeTree {
  public:
@@ -25,7 +26,7 @@ class NodeTree {
   NodeTree(NodeTree&&) noexcept = default;
   NodeTree& operator=(NodeTree&&) noexcept = default;
 
-  // What node `node` has; nullptr for nothing, also beyond all that was set.
+  // The object of node `node`; nullptr for nothing, also beyond all that was set.
   const T* at(std::size_t node) const {
     if (node / kBranchNodes >= branches_.size()) return nullptr;
     const auto& branch = branches_[node / kBranchNodes];

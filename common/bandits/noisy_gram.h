@@ -24,8 +24,8 @@ struct SemidefiniteGram {
 // Cost: one symmetric eigendecomposition, about 9 d^3. Threads: pure function.
 absl::StatusOr<SemidefiniteGram> ClipToSemidefinite(std::span<const double> gram, int dimension);
 
-// What was released of a sum over `events` events, in units of the data, and its noise. Variances
-// are those accumulated: n sigma^2 for n one-shot reports, V_t Delta^2 / mu^2 for a counter.
+// The released sum over `events` events, in units of the data, and its noise. Variances are those
+// accumulated: n sigma^2 for n one-shot reports, V_t Delta^2 / mu^2 for a counter.
 struct NoisyStatistics {
   std::vector<double> gram;    // S^p, lower triangle row by row, d (d + 1) / 2
   std::vector<double> moment;  // beta^p, d

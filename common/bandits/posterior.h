@@ -1,5 +1,5 @@
-// What Select needs of one node (user, or cluster of users), and the immutable snapshot of all
-// nodes.
+// The posterior of one node (user, or cluster of users) for Select, and the immutable snapshot of
+// all nodes.
 #pragma once
 
 #include <cstddef>

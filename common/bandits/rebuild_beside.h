@@ -37,7 +37,7 @@ class RebuildBeside {
   // A batch that the posterior in force has taken (ComponentPosterior::Apply). Components without a
   // job are nobody's business here. Cost: a copy.
   void Apply(int component, std::span<const ComponentEvent> events);
-  // The same of ComponentPosterior::Update.
+  // As ComponentPosterior::Update.
   void Update(int component, int position, const EffectiveStatistics& old,
               const EffectiveStatistics& next);
   // The posterior in force was computed anew by other means: the job is not needed any more.

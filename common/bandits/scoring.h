@@ -23,7 +23,7 @@ struct ArmScores {
 // `out` is resized and reused. Without a covariance widths are 0 and scores are the means.
 // Cost: n d^2 multiply-adds, one pass, vectorised with runtime dispatch; n d without a covariance.
 void ScoreArms(const NodePosterior& posterior, std::span<const double* const> arms, ArmScores& out);
-// The same for n = features.size() / d arms side by side, row-major n x d.
+// As above for n = features.size() / d arms side by side, row-major n x d.
 void ScoreArms(const NodePosterior& posterior, std::span<const double> features, ArmScores& out);
 
 // Makes widths of their squares, and the scores.

@@ -1,4 +1,4 @@
-// What Select reads of a model: the posterior of one user and the scores of arms.
+// The interface by which Select reads a model: the posterior of one user and the scores of arms.
 #pragma once
 
 #include <cstddef>
@@ -36,26 +36,27 @@ struct ScoreLaw {
   double variance = 0;
 };
 
-// What an arm adds to its score by itself, beside what ScoreLaw says of every arm.
+// An arm's own share of its score, besides what ScoreLaw says of every arm.
 struct ArmShare {
   double mean = 0;
   double variance = 0;  // of the squared width
 };
 
-// What one effect says of one arm, in reward units.
+// The share of one effect in one arm, in reward units.
 struct EffectShare {
   double mean = 0;
   double width = 0;
 };
 
-// What one effect of arms adds to one arm: normal, independent of all that has another key.
+// The part that one effect of arms adds to one arm: normal, independent of all that has another
+// key.
 struct ArmPart {
   EffectKey key = kAbsent;
   double mean = 0;   // reward units
   double width = 0;  // standard deviation, reward units
 };
 
-// What an operator looks at of one effect.
+// An operator's view of one effect.
 struct EffectLook {
   struct Value {
     EffectKey key = kAbsent;
@@ -87,27 +88,27 @@ class ServedPosterior {
                      ArmScores& out) const = 0;
   // The effects that a score is the sum of; none for a model of one part.
   virtual std::vector<std::string> effect_names() const { return {}; }
-  // What each effect adds to each arm: n times effect_names().size(), row-major. The means of an
+  // The share of each effect in each arm: n times effect_names().size(), row-major. The means of an
   // arm add up to its mean, the squared widths to its squared width. An effect that the decision
   // does not have is 0 in both.
   virtual void Explain(const Whom& /*whom*/, const ArmsOnOffer& /*arms*/,
                        std::vector<EffectShare>& out) const {
     out.clear();
   }
-  // What arms have beside their features, for joint draws: so many parts per arm, an effect each;
-  // `out` has n rows of them. Arms with the same key in a column share what the effect adds.
+  // The arms' own effects besides their features, for joint draws: so many parts per arm, an effect
+  // each; `out` has n rows of them. Arms with the same key in a column share what the effect adds.
   virtual std::size_t PartsOfArms(const Whom& /*whom*/, const ArmsOnOffer& /*arms*/,
                                   std::vector<ArmPart>& out) const {
     out.clear();
     return 0;
   }
-  // What an operator looks at, with the `count` largest values of each effect. Goes over all of
-  // them: some milliseconds per million, for which the writer waits.
+  // An operator's view, with the `count` largest values of each effect. Goes over all of them: some
+  // milliseconds per million, for which the writer waits.
   virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
-  // What Score makes scores of, for a search by bounds (arm_search.h). None where an arm may have
-  // more of its own than a mean and a variance: then every arm has to be scored.
+  // The law by which Score makes scores, for a search by bounds (arm_search.h). None where an arm
+  // may have more of its own than a mean and a variance: then every arm has to be scored.
   virtual std::optional<ScoreLaw> Law(const Whom& whom, NodePosterior& scratch) const = 0;
-  // What an arm with these key parts adds, where there is a Law.
+  // The share of an arm with these key parts, where there is a Law.
   virtual ArmShare ShareOf(std::span<const EffectKey> /*arm*/) const { return {}; }
 };
 

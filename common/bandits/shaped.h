@@ -20,8 +20,8 @@ struct ShapedRelease {
   double variance = 0;         // v, accumulated up to this release; (0, 1e30]
 };
 
-// What the model of BanditModel's comment would say of the component's nodes, in their order, when
-// beta_u is known through y alone and S_u exactly:
+// The posterior of BanditModel's comment for the component's nodes, in their order, when beta_u is
+// known through y alone and S_u exactly:
 //   y ~ N(Q^1/2 S theta, R),   R = s2 Q^1/2 S Q^1/2 + v I,   theta ~ N(0, K_0),
 //   K = K_0 - K_0 S Q^1/2 (Q^1/2 S K_0 S Q^1/2 + R)^-1 Q^1/2 S K_0,
 // in the form that inverts neither Q nor P nor S. `statistics` gives S_u (its moments are not

@@ -1,4 +1,4 @@
-// What Select reads of a model of independent users.
+// The snapshot of a model of independent users, which Select reads.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
 unsigned char* Chars(std::byte* p) { return reinterpret_cast<unsigned char*>(p); }
 const unsigned char* Chars(const std::byte* p) { return reinterpret_cast<const unsigned char*>(p); }
 
-// What was not sealed or opened to the end stays nowhere.
+// Bytes that were not sealed or opened to the end stay nowhere.
 bool Refuse(std::span<std::byte> body) {
   OPENSSL_cleanse(body.data(), body.size());
   ERR_clear_error();

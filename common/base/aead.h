@@ -64,7 +64,7 @@ class AeadSealer : private AeadCipher {
                           std::string_view associated, std::span<std::byte> body,
                           std::span<std::byte, kAeadTagBytes> tag);
 
-  // The same of a body in pieces: Begin, any number of Piece, End. Each is false when OpenSSL
+  // As above for a body in pieces: Begin, any number of Piece, End. Each is false when OpenSSL
   // failed: a piece is then zeros.
   [[nodiscard]] bool Begin(std::span<const std::byte, kAeadNonceBytes> nonce,
                            std::string_view associated) {

@@ -1,4 +1,4 @@
-// What an errno of a file's call is as a status.
+// The status of an errno of a file's call.
 #pragma once
 
 #include <cerrno>

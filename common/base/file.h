@@ -17,7 +17,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t byte
 // Writes path + ".tmp", syncs it, renames it over path and syncs the folder. After OK the new
 // content survives a crash, until then the old one. Only a crash leaves the ".tmp".
 absl::Status WriteFileDurably(const std::string& path, std::string_view content, int mode);
-// The same of content that is too large for memory. Errors: the source's as well.
+// As above, for content that does not fit in memory. Errors: the source's as well.
 absl::Status WriteFileDurably(const std::string& path, const ByteSource& content, int mode);
 
 // Syncs the folder that holds `path`, so that what was made, renamed or removed there stays so.
@@ -27,7 +27,8 @@ absl::Status SyncFolderOf(const std::string& path);
 // Makes the folder and its parents (mode 0700) where missing, durably.
 absl::Status MakeFolders(const std::string& path);
 
-// What the file system of `folder` has free for this user. Errors: NOT_FOUND, UNAVAILABLE I/O.
+// The bytes that the file system of `folder` has free for this user. Errors: NOT_FOUND, UNAVAILABLE
+// I/O.
 absl::StatusOr<std::uint64_t> FreeBytes(const std::string& folder);
 
 // `path` itself when absolute, else `folder`/`path`.

@@ -68,8 +68,8 @@ inline constexpr int kStreamsPerConnectionMax = 128;
 inline constexpr int kWatchesMaxDefault = 64;
 // Answers that wait for clients to read them; a page of posteriors is the largest, under 4 MiB.
 inline constexpr std::int64_t kUnsentBytesMax = 64ll << 20;
-// What gRPC may hold, per listener, for connections and messages on their way in. Beyond it new
-// connections are dropped and idle ones closed.
+// The memory that gRPC may hold, per listener, for connections and messages on their way in. Beyond
+// it new connections are dropped and idle ones closed.
 inline constexpr std::size_t kTransportBytesMax = 512ull << 20;
 inline constexpr int kAdminCallsMax = 8;  // at a time; they may wait for the disk
 // Digests are compared one by one, in constant time: 256 cost about 3 us per call.

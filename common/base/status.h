@@ -42,7 +42,7 @@ absl::Status Internal(const Args&... args) {
   return absl::InternalError(absl::StrCat(args...));
 }
 
-// The same code and payloads with `context: ` before the message; OK stays OK.
+// Returns that code and payloads with `context: ` before the message; OK stays OK.
 inline absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   absl::Status annotated(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));

@@ -39,7 +39,7 @@ class TempFile {
   // Fills `out` from `offset` on, but for what lies behind the end; returns how much. Errors:
   // UNAVAILABLE I/O.
   absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
-  // What was written so far. Must be gone before the file is. Errors: UNAVAILABLE.
+  // Maps the bytes written so far. Must be gone before the file is. Errors: UNAVAILABLE.
   absl::StatusOr<MappedFile> Map() const;
 
  private:

@@ -14,7 +14,7 @@ inline constexpr char kSecurityFlagsHelp[] =
   --token_file FILE       bearer token; never an argument, which everybody on the machine can read
 )";
 
-// What the parsed command line says.
+// The settings of the parsed command line.
 ChannelSecurity SecurityFromFlags();
 
 }  // namespace bandana

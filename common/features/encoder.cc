@@ -162,7 +162,7 @@ std::vector<std::vector<ContextTerm>> ContextTerms(const FeatureSchema& schema,
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (context.x[i] == 0) terms[i].push_back({static_cast<int>(i), 1});
   }
-  // What the context adds by itself, in units of the bias.
+  // The reward that the context adds by itself, in units of the bias.
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (context.x[i] != 0) terms[0].push_back({static_cast<int>(i), context.x[i] / schema.scale()});
   }

@@ -12,7 +12,7 @@
 
 namespace bandana {
 
-// What a value turned out to be.
+// The finding about a value.
 enum class Found {
   kValue,
   kMissing,      // none, or null: the block is zero
@@ -35,13 +35,13 @@ class FeatureField {
   // Fills `block` (size() zeros before) for a value that is not null. |block|_2 is at most 1 but
   // for rounding, whatever the value; where it is kWrong, `block` means nothing.
   virtual Found Encode(const google::protobuf::Value& value, std::span<double> block) const = 0;
-  // What a value must be for Encode not to say this: "must be a number".
+  // The constraint that a value broke: "must be a number".
   virtual std::string Constraint(Found found) const = 0;
   // "device=ios"; entry in [0, size()).
   virtual std::string EntryName(int entry) const = 0;
   // Kind and parameters in the canonical text (docs/formats.md#policy-hash).
   virtual std::string Text() const = 0;
-  // The same as a message, with every default filled in.
+  // The field as a message, with every default filled in.
   virtual v1::FeatureField ToProto() const = 0;
 
  private:

@@ -1,4 +1,4 @@
-// What the entries of a feature vector mean: fields of the context and of arms, and crosses
+// The meaning of a feature vector's entries: fields of the context and of arms, and crosses
 // (docs/design/features.md).
 #pragma once
 

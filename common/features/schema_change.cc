@@ -1,4 +1,4 @@
-// What differs between two schemas, for people.
+// The differences between two schemas, for people.
 #include <algorithm>
 #include <string>
 #include <vector>

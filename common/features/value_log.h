@@ -1,4 +1,4 @@
-// What came for each field, and what its caller is told.
+// A record of the values that came for each field, and the notes that the caller gets.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class ValueLog {
 
   // By field of the schema.
   const std::vector<FieldCount>& counts() const { return counts_; }
-  // What was served although it was wrong, first things first.
+  // Notes on values that were wrong and served all the same, first things first.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -14,7 +14,7 @@ std::span<const ByteProductsKernel* const> SupportedByteProducts() {
   static const std::vector<const ByteProductsKernel*> supported = [] {
     std::vector<const ByteProductsKernel*> found = {&internal::kByteProductsBaseline};
 #if defined(__x86_64__)
-    // The same features as the -m flags of the file (CMakeLists.txt).
+    // Tests for the features of the file's -m flags (CMakeLists.txt).
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       found.push_back(&internal::kByteProductsAvx2);
 #endif

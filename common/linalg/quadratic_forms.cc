@@ -14,7 +14,7 @@ std::span<const QuadraticFormsKernel* const> SupportedQuadraticForms() {
   static const std::vector<const QuadraticFormsKernel*> supported = [] {
     std::vector<const QuadraticFormsKernel*> found = {&internal::kQuadraticFormsBaseline};
 #if defined(__x86_64__)
-    // The same features as the -m flags of the file (CMakeLists.txt).
+    // Tests for the features of the file's -m flags (CMakeLists.txt).
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       found.push_back(&internal::kQuadraticFormsAvx2);
 #endif

@@ -33,11 +33,11 @@ struct QuadraticFormsKernel {
   void (*compute)(const double* matrix, const double* mean, int d, const double* const* arms, int n,
                   double* means, double* squares);
 
-  // The same with the lower triangle of K packed: row by row, d (d + 1) / 2 entries.
+  // As above with the lower triangle of K packed: row by row, d (d + 1) / 2 entries.
   void (*compute_packed)(const double* packed, const double* mean, int d, const double* const* arms,
                          int n, double* means, double* squares);
 
-  // The same for K and m of few events: k d + k^2 / 2 + d multiply-adds an arm.
+  // As above for K and m of few events: k d + k^2 / 2 + d multiply-adds an arm.
   void (*compute_few)(const FewEvents& few, int d, const double* const* arms, int n, double* means,
                       double* squares);
 };

@@ -1,4 +1,4 @@
-// What a mechanism claims, in a form that a ledger, a log line and a status page can carry.
+// A mechanism's claim, in a form that a ledger, a log line and a status page can carry.
 #pragma once
 
 #include <string_view>

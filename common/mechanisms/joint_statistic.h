@@ -11,7 +11,7 @@
 
 namespace bandana {
 
-// What a noisy phi says of one event or of a sum of them, in units of the data.
+// The estimate that a noisy phi gives of one event or of a sum of them, in units of the data.
 struct JointEstimate {
   std::vector<double> gram;    // of x x^T: the lower triangle row by row, d (d + 1) / 2
   std::vector<double> moment;  // of r x: d

@@ -58,7 +58,7 @@ class PrivUnit {
   absl::StatusOr<PerturbedDirection> Randomize(const ClippedStatistics& statistics,
                                                BitSource& bits) const;
 
-  // What a report says of x x^T and r x, unbiased, in units of the data; any 16 bytes decode.
+  // A report's estimate of x x^T and r x, unbiased, in units of the data; any 16 bytes decode.
   // Errors: UNAVAILABLE the cipher failed.
   absl::StatusOr<JointEstimate> Decode(const PublicSeed& seed) const;
   // Largest variances of Decode's entries, whatever (x, r): 2 (1 - g m) / (n m^2) an entry of phi.

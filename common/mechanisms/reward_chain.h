@@ -18,8 +18,8 @@ class Privatizer;
 // Steps of the input grid: step i stands for the reward min + width * i / kRewardSteps.
 inline constexpr std::uint32_t kRewardSteps = 1u << 20;
 
-// What the application saw. Has no operator<<, no formatter and no conversion to a number outside
-// this room.
+// The reward that the application saw. Has no operator<<, no formatter and no conversion to a
+// number outside this room.
 class RawReward {
  public:
   // Missing and NaN rewards are legal: they become the default when clipped.
@@ -43,7 +43,7 @@ class ClippedReward {
   std::uint32_t step_;  // in [0, kRewardSteps]
 };
 
-// What may leave the device: an index into the public output grid.
+// A value that may leave the device: an index into the public output grid.
 class PerturbedReward {
  public:
   std::uint32_t output() const { return output_; }
@@ -63,9 +63,9 @@ class RewardClip {
   // depend on the reward.
   static ClippedReward ToGrid(const RewardRange& window, const RawReward& reward,
                               double default_reward);
-  // What keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of "bandana clipped
-  // reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who tries all steps:
-  // for an address alone.
+  // The input that keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of
+  // "bandana clipped reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who
+  // tries all steps: for an address alone.
   static NoiseInput InputOf(const ClippedReward& reward);
 };
 

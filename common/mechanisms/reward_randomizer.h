@@ -72,7 +72,7 @@ class RewardRandomizer {
   // Largest variance of r' over rewards in the range (over its two ends when binary), reward units
   // squared. The server's v_r.
   double VarianceMax() const { return VarianceMaxIn(options_.range); }
-  // The same for a reward that was clipped to `window` instead of the range: the tables do not
+  // As above for a reward that was clipped to `window` instead of the range: the tables do not
   // depend on it.
   double ValueIn(const RewardRange& window, std::uint32_t output) const;
   double VarianceMaxIn(const RewardRange& window) const;
@@ -86,12 +86,12 @@ class RewardRandomizer {
   ClippedReward Clip(const RawReward& reward, double default_reward) const {
     return ClipTo(options_.range, reward, default_reward);
   }
-  // The same with `window`, min < max, in the range's place. It must not depend on the reward.
+  // As Clip, with `window`, min < max, in the range's place. It must not depend on the reward.
   ClippedReward ClipTo(const RewardRange& window, const RawReward& reward,
                        double default_reward) const;
-  // What keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of "bandana clipped
-  // reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who tries all steps:
-  // for an address alone.
+  // The input that keyed bits for this reward are bound to (NoiseAddress::input): SHA-256 of
+  // "bandana clipped reward 1" and the step, 8 bytes little-endian. Tells the reward to anyone who
+  // tries all steps: for an address alone.
   NoiseInput InputOf(const ClippedReward& reward) const;
   // Draws once: one 64-bit word, no loop, no branch on the reward. The caller has debited epsilon
   // durably before. Errors: UNAVAILABLE entropy failed, nothing returned.

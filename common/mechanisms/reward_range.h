@@ -11,8 +11,8 @@ struct RewardRange {
   double min = 0;
   double max = 1;
   double width() const { return max - min; }
-  // What devices and server take off a reward before they count it. Both sides must get the same
-  // bits, so this is the one formula for it.
+  // Devices and server subtract this from a reward before they count it. Both sides must get the
+  // same bits, so this is the one formula for it.
   double middle() const { return min + width() / 2; }
   double abs_max() const { return std::max(std::abs(min), std::abs(max)); }
 };

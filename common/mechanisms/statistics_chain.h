@@ -12,8 +12,8 @@
 
 namespace bandana {
 
-// What the application saw: the chosen arm's features and the reward. No accessor outside this
-// room.
+// The interaction that the application saw: the chosen arm's features and the reward. No accessor
+// outside this room.
 class RawInteraction {
  public:
   // A missing or NaN reward is legal: it counts as 0. So is a NaN feature: the statistics are 0.
@@ -49,7 +49,7 @@ class ClippedStatistics {
   int log2_step_;
 };
 
-// What may leave the device: integers, and the public power of two they count.
+// A value that may leave the device: integers, and the public power of two they count.
 class PerturbedStatistics {
  public:
   std::span<const std::int64_t> grid() const { return grid_; }
@@ -67,8 +67,8 @@ class PerturbedStatistics {
 // 128 public bits that name a direction (KeyedStream::FromPublicSeed).
 using PublicSeed = std::array<std::byte, 16>;
 
-// What may leave the device: the seed of an accepted direction. Only a mechanism makes one, from
-// seeds of its own source.
+// A value that may leave the device: the seed of an accepted direction. Only a mechanism makes one,
+// from seeds of its own source.
 class PerturbedDirection {
  public:
   const PublicSeed& seed() const { return seed_; }

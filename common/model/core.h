@@ -21,8 +21,7 @@
 
 namespace bandana {
 
-// The same entries give the same posterior as a server that reads them from its log. Not
-// thread-safe.
+// Its posterior is that of a server that reads the entries from its log. Not thread-safe.
 class ModelCore {
  public:
   // A model whose log is empty. `key`: of central models, else null. `binding`: null but in
@@ -38,7 +37,7 @@ class ModelCore {
   // The entry after position(). Errors: as ModelState::Apply; then the core is not to be used any
   // more.
   absl::Status Apply(const LogEntry& entry);
-  // The same for a record (Encode) that has no entry yet: it becomes the next one of a log that is
+  // As above for a record (Encode) that has no entry yet: it becomes the next one of a log that is
   // nowhere but here.
   absl::Status Append(std::string record);
 
@@ -49,7 +48,7 @@ class ModelCore {
 
   // Reads events and releases up to the last refresh. Requires node < nodes().
   NodePosterior Posterior(int node);
-  // What a server would read for Select, with all that Posterior reads.
+  // The posterior that a server would read for Select, with all that Posterior reads.
   std::shared_ptr<const ServedPosterior> Served();
   NodePosterior Prior() const { return learner_->Prior(); }  // of a user never seen
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.

@@ -13,8 +13,8 @@ namespace bandana {
 // run. A MechanismPlanner.
 absl::StatusOr<std::optional<PlannedMechanism>> ChooseMechanism(const ModelSpec& spec);
 
-// What a planner says of the policy in force, several lines. `config`: as servers describe it,
-// without graph and users. Errors: INVALID_ARGUMENT.
+// A planner's view of the policy in force, several lines. `config`: as servers describe it, without
+// graph and users. Errors: INVALID_ARGUMENT.
 absl::StatusOr<std::string> ExplainChoice(const PublicSpec& policy, const v1::ModelConfig& config);
 
 }  // namespace bandana

@@ -9,7 +9,7 @@
 
 namespace bandana {
 
-// What the planner gets for a model of mode LOCAL_CONTEXT. With a curved link it describes the
+// The planner's input for a model of mode LOCAL_CONTEXT. With a curved link it describes the
 // straightened events. Its delta is the one that the configuration allows, even where the mechanism
 // in force uses none.
 ContextPlanRequest ContextRequestOf(const ModelSpec& spec);

@@ -94,7 +94,7 @@ double MeanOverTime(const PlanRequest& request, const std::function<double(doubl
   return sum / end;
 }
 
-// The same with rho_t after `information(t)` in every direction.
+// As above with rho_t after `information(t)` in every direction.
 double MeanRegret(const PlanRequest& request, const std::vector<double>& spectrum,
                   const std::function<double(double)>& information) {
   const double tau2 = request.prior_stddev * request.prior_stddev;
@@ -126,8 +126,8 @@ PlanCandidate Randomizer(const PlanRequest& request, const std::vector<double>& 
   return candidate;
 }
 
-// What is left of the prior follows from the information so far, and the next event's noise from
-// what is left: one pass over time, each step's noise that of its begin.
+// The share of the prior that is left follows from the information so far, and the next event's
+// noise from that share: one pass over time, each step's noise that of its begin.
 PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spectrum) {
   PlanCandidate candidate{
       .mechanism = v1::CENTRED_RANDOMIZER, .name = "centred randomizer", .pure = true};
@@ -246,7 +246,7 @@ using OwnPrediction = PlanCandidate (*)(const PlanRequest& request,
                                         const std::vector<double>& spectrum);
 using CoupledPrediction = PlanCandidate (*)(const PlanRequest& request);
 
-// What can run beside the counters, where devices draw and where the server does.
+// Mechanisms that can run besides the counters, where devices draw and where the server does.
 struct ScopeRow {
   v1::Mode mode;
   const char* name;

@@ -17,7 +17,7 @@
 
 namespace bandana {
 
-// What the choice depends on. Public configuration only.
+// The facts that the choice depends on. Public configuration only.
 struct PlanRequest {
   v1::Mode mode = v1::LOCAL_REWARD;  // or CENTRAL_REWARD
   int dimension = 0;                 // [1, kDimensionMax]
@@ -54,7 +54,7 @@ struct Plan {
 
 // Predicts each mechanism for arms in random directions. After t events a node's S is about (t L^2
 // / d) I, so its information is H = S (sigma_r^2 S + v_t I)^-1 S for a counter and S / (sigma_r^2 +
-// v_r) for the randomizer. What is left of the prior is rho_t = tr K / tr K_0 with
+// v_r) for the randomizer. The share of the prior that is left is rho_t = tr K / tr K_0 with
 //   K = (P^-1 / tau^2 + H I)^-1,
 // through the eigenvalues of P. The arm that looks best of several with Gaussian rewards is worth
 // sqrt(1 - rho_t) of the best one, so the prediction is the mean over t of

@@ -10,18 +10,18 @@
 
 namespace bandana {
 
-// What the planner gets: of a policy in force and the configuration that it came from, users taken
-// as independent. Its delta is the one that the configuration allows, even where the mechanism in
+// The planner's input: of a policy in force and the configuration that it came from, users taken as
+// independent. Its delta is the one that the configuration allows, even where the mechanism in
 // force uses none.
 PlanRequest RewardPlanRequest(const PublicSpec& policy, const v1::ModelConfig& config);
-// The same with the model's coupling.
+// As above with the model's coupling.
 PlanRequest RewardPlanRequest(const ModelSpec& spec);
 
 // The mechanism of the least predicted error among those that a server runs. Without a delta it is
 // a randomizer: only pure mechanisms are left. Errors: INVALID_ARGUMENT none can run.
 absl::StatusOr<PlannedMechanism> ChooseForRewards(const ModelSpec& spec);
 
-// What the planner predicts of each mechanism, several lines. Errors: INVALID_ARGUMENT.
+// The planner's prediction for each mechanism, several lines. Errors: INVALID_ARGUMENT.
 absl::StatusOr<std::string> ExplainRewards(const PublicSpec& policy, const v1::ModelConfig& config);
 
 // Names a counter, with what the configuration leaves open tuned to the events of one stream. Room

@@ -1,4 +1,4 @@
-// What a sparse model's episodes will say.
+// The expected yield of a sparse model's episodes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace bandana {
 
-// What an episode says about an entry, before anything is known. Requires a sparse model.
+// An episode's information about an entry, before anything is known. Requires a sparse model.
 absl::StatusOr<std::string> ExplainSparse(const ModelSpec& spec);
 
 }  // namespace bandana

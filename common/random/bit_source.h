@@ -31,9 +31,9 @@ class BitSource {
 // system, fork-safe, fails closed. Threads: safe. Never destroyed.
 BitSource& SystemBits();
 
-// What SystemBits() returns in every program except bandana-audit. That program links a definition
-// of its own in place of system_bits.cc, because the worlds that it compares must draw the same
-// bits (tools/audit/transcript/audit_bits.cc).
+// The source that SystemBits() returns in every program except bandana-audit. That program links a
+// definition of its own in place of system_bits.cc, because the worlds that it compares must draw
+// the same bits (tools/audit/transcript/audit_bits.cc).
 BitSource& OpenSslSystemBits();
 
 }  // namespace bandana

@@ -23,8 +23,8 @@ class DiscreteGaussian {
   static absl::StatusOr<DiscreteGaussian> Create(std::uint64_t sigma_squared);
 
   std::uint64_t sigma_squared() const { return sigma_squared_; }
-  // One draw, |z| < 4096 2^k <= 2^38. What lies beyond has probability below e^-4096: such a draw
-  // answers UNAVAILABLE, it is never clipped. Errors: UNAVAILABLE, also when the source failed.
+  // One draw, |z| < 4096 2^k <= 2^38. A larger draw has probability below e^-4096: it answers
+  // UNAVAILABLE, it is never clipped. Errors: UNAVAILABLE, also when the source failed.
   absl::StatusOr<std::int64_t> Sample(BitSource& bits) const;
 
   // A Laplace draw of this magnitude is kept with probability exp(-x), x = (magnitude - sigma^2 /

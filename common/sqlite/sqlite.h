@@ -16,8 +16,8 @@ struct sqlite3_stmt;
 
 namespace bandana {
 
-// What the owner of a connection says of a failure: its extended code, SQLite's words for it, and
-// what was tried.
+// The status that the owner of a connection makes of a failure: its extended code, SQLite's words
+// for it, and what was tried.
 using SqliteFailure = absl::Status (*)(int code, std::string_view detail, std::string_view what);
 
 // A prepared statement. Parameters are numbered from 1, columns from 0. A Bind that fails makes the

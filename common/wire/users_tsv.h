@@ -31,7 +31,7 @@ absl::Status AddUser(std::string_view id, std::uint64_t node, int nodes, UserMap
 // line; a header without the column `node`.
 absl::StatusOr<UserMapping> ParseUsersTsv(std::string_view text, int nodes);
 
-// What users.tsv says of groups.
+// The groups in users.tsv.
 struct UserGroups {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
@@ -51,7 +51,7 @@ struct UserGroups {
 // kGroupValuesMax values of one group.
 absl::StatusOr<UserGroups> ParseUserGroupsTsv(std::string_view text, std::uint64_t users_max);
 
-// What such a file may have: ten million users with all groups.
+// The most that such a file may have: ten million users with all groups.
 inline constexpr std::uint64_t kUserGroupsFileBytesMax = 8ull << 30;
 
 // Errors: INVALID_ARGUMENT a group that is not among the `declared` ones of a model.

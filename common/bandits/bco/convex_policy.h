@@ -13,8 +13,8 @@
 
 namespace bandana {
 
-// What to show, and what a report on it will need: `factor` goes with the decision, as the state
-// may have moved on when the feedback arrives.
+// The points to show, and the factor that a report on them will need: `factor` goes with the
+// decision, as the state may have moved on when the feedback arrives.
 struct ConvexPlay {
   std::vector<std::vector<double>> points;  // one or two, each in the domain
   std::vector<double> factor;  // d: the gradient's estimate is this times (feedback - middle)
@@ -98,9 +98,9 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeSphericalPolicy(const ConvexDo
 // Source: [ST11]; [Z20] section 3.
 absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeBarrierPolicy(const ConvexDomain& domain,
                                                                 const ConvexScales& scales);
-// What that policy plays at `center` and `distance` (its Center and Distance): a function of these
-// and the direction alone, so that whoever has them can play for it. Requires a centre of
-// `dimension` entries inside the domain, 0 < distance <= 1. Errors: UNAVAILABLE the source failed.
+// That policy's play at `center` and `distance` (its Center and Distance): a function of these and
+// the direction alone, so that whoever has them can play for it. Requires a centre of `dimension`
+// entries inside the domain, 0 < distance <= 1. Errors: UNAVAILABLE the source failed.
 absl::StatusOr<ConvexPlay> PlayOnEllipsoid(const ConvexDomain& domain,
                                            std::span<const double> center, double distance,
                                            RealSampler& sampler);
@@ -120,10 +120,11 @@ absl::StatusOr<std::unique_ptr<ConvexPolicy>> MakeTwoPointPolicy(const ConvexDom
                                                                  const ConvexScales& scales,
                                                                  const TwoPointOptions& options);
 
-// What a device may release of two losses: (f_1 - f_2) / (G |x_1 - x_2|), which the mechanism clips
-// to [-1, 1]. The paper adds a vector n to be multiplied by x_1 - x_2; the server learns one number
-// either way, and the law is the same: |x_1 - x_2| times one normal. 0 where the points are equal.
-// NaN stays NaN for the mechanism's default. Requires lipschitz > 0, distance >= 0.
+// The function of two losses that a device may release: (f_1 - f_2) / (G |x_1 - x_2|), which the
+// mechanism clips to [-1, 1]. The paper adds a vector n to be multiplied by x_1 - x_2; the server
+// learns one number either way, and the law is the same: |x_1 - x_2| times one normal. 0 where the
+// points are equal. NaN stays NaN for the mechanism's default. Requires lipschitz > 0, distance >=
+// 0.
 double NormalizedDifference(double first, double second, double lipschitz, double distance);
 
 }  // namespace bandana

@@ -52,8 +52,8 @@ BANDANA_INLINE float DotOf(const float* a, const float* b, std::size_t n) {
   return Total(sum);
 }
 
-// What the eight rows from `first` on add to y = P z: to their own eight numbers, which are set
-// here, and by symmetry to those before.
+// The part of y = P z from the eight rows from `first` on: their own eight numbers, which are set
+// here, and by symmetry the numbers before, to which they add.
 BANDANA_INLINE void ProjectEightRows(const float* rows, std::size_t first, const float* z,
                                      float* y) {
   const std::size_t length = first + kLanes;

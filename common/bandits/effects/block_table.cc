@@ -87,7 +87,7 @@ void BlockTable::Give(std::uint32_t handle) {
   pools_[(handle & 15) - 1].free.push_back(handle >> 4);
 }
 
-// The same block with room for another vector.
+// Moves the block to one with room for another vector.
 void BlockTable::Grow(Place& place) {
   Place grown = place;
   grown.handle = Take(place.handle & 15);  // of the next pool
@@ -300,7 +300,7 @@ bool BlockTable::DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t p
 bool BlockTable::DecodeTriangle(ByteReader& in, float* rows) const {
   for (std::size_t i = 0; i < dimension_; ++i) {
     if (!ReadFloats(in, {rows, i + 1})) return false;
-    // The same number above the diagonal of a square.
+    // Mirrors the number above the diagonal of a square.
     const std::size_t first = i / kBlockLanes * kBlockLanes;
     for (std::size_t j = first; j < i; ++j) *(rows - (i - j) * BlockLanes(i + 1) + i) = rows[j];
     rows += BlockLanes(i + 1);

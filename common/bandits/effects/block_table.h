@@ -48,8 +48,8 @@ class BlockTable {
 
   bool Has(EffectKey key) const { return places_.contains(key); }
   Place Find(EffectKey key) const;
-  // The same, kept from now on and under the present prior. The reference lives until the next call
-  // of Open, Erase or Decode.
+  // As Find, but the block is kept from now on and under the present prior. The reference lives
+  // until the next call of Open, Erase or Decode.
   Place& Open(EffectKey key);
 
   // y = P z; returns z'm.
@@ -67,8 +67,8 @@ class BlockTable {
 
   // The priors; the keys, forms and priors of all blocks in the order of the keys; then each block.
   void Encode(ByteWriter& out) const;
-  // The same in parts, for a table that is large: TakeIndex, which a caller sorts (SortIndex), then
-  // EncodeIndex, then EncodeBlock of each entry. From Freeze to Thaw they are those at Freeze,
+  // As Encode, in parts, for a table that is large: TakeIndex, which a caller sorts (SortIndex),
+  // then EncodeIndex, then EncodeBlock of each entry. From Freeze to Thaw they are those at Freeze,
   // whatever the table learns between two calls.
   static constexpr std::uint32_t kTriangleForm = 0xffffffff;
   struct Entry {

@@ -30,7 +30,7 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// What Mix has made of it.
+// The inverse of Mix.
 std::uint64_t Unmix(std::uint64_t x) {
   x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3;
   x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089;

@@ -1,4 +1,4 @@
-// What people look at in a model of effects: the parts of a score, and the largest effects.
+// Views for operators of a model of effects: the parts of a score, and the largest effects.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -62,7 +62,7 @@ std::vector<EffectLook> EffectsPosterior::Look(std::size_t count) const {
   for (std::size_t t = 0; t < options_.effects.size(); ++t) {
     const EffectScope& scope = options_.scopes[t];
     const bool is_pair = scope.user != EffectScope::kNone && scope.arm != EffectScope::kNone;
-    // What single users like is nobody's to look at.
+    // Nobody may look at the tastes of single users.
     const std::size_t shown = is_pair || scope.user == 0 ? 0 : count;
     const int effect = static_cast<int>(t);
     EffectLook& look = looks.emplace_back();

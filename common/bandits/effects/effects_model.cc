@@ -141,7 +141,7 @@ EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::s
     if (places_[t] != nullptr) {
       vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], gain, variance);
     } else if (cells_[t] != nullptr) {
-      // What the event says of this number alone: the others' widths are noise.
+      // The event's evidence on this number alone: the others' widths are noise.
       const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
       ScalarTable::Learn(*cells_[t], error + belief.mean, variance - belief.variance);
     }
@@ -185,8 +185,8 @@ void EffectsModel::StepScales() {
   for (const std::size_t t : learnt) SetPrior(t);
 }
 
-// What one effect of the features loses goes to the others: widths that shrink as a whole explore
-// too little.
+// Width that one effect of the features loses goes to the others: widths that shrink as a whole
+// explore too little.
 void EffectsModel::HoldSum(std::span<const std::size_t> learnt) {
   double declared = 0;
   for (const std::size_t t : learnt) {

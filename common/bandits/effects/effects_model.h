@@ -67,7 +67,7 @@ class EffectsModel {
   Belief Learn(std::span<const EffectKey> keys, std::span<const double> x, double reward,
                double noise_variance);
 
-  // What is believed of the expected reward.
+  // The belief about the expected reward.
   Belief Predict(std::span<const EffectKey> keys, std::span<const double> x) const;
   // belief += the same. Allocates nothing.
   void AddBelief(std::span<const EffectKey> keys, std::span<const double> x, Belief& belief) const;
@@ -100,7 +100,8 @@ class EffectsModel {
 
   // The whole state: the same bytes for the same sequence of calls.
   void Encode(ByteWriter& out) const;
-  // The same in parts, for another thread: Head, then of each effect its EffectHead and its table.
+  // As Encode, in parts, for another thread: Head, then of each effect its EffectHead and its
+  // table.
   std::string Head() const;
   std::string EffectHead(std::size_t effect) const;
   const BlockTable* blocks_of(std::size_t effect) const;  // nullptr: it has cells

@@ -85,10 +85,11 @@ class EffectsPosterior {
   // Whether what an arm has of its own is a sum over its parts: each effect of arms is a constant
   // and of one part alone.
   bool arms_apart() const { return arms_apart_; }
-  // What part `position` of an arm (0 the arm itself, then its groups) adds to its reward, where
-  // arms are apart.
+  // The reward that part `position` of an arm (0 the arm itself, then its groups) adds, where arms
+  // are apart.
   EffectsModel::Belief PartBelief(int position, EffectKey key) const;
-  // What all parts of an arm add, where arms are apart. A part that is not there is absent.
+  // The reward that all parts of an arm add, where arms are apart. A part that is not there is
+  // absent.
   EffectsModel::Belief ArmBelief(std::span<const EffectKey> arm) const;
   // `watch` is told the parts of the arm of each event after it was shown, by the writer; of a
   // freed key that key at each part. Once, while nobody writes.
@@ -97,8 +98,8 @@ class EffectsPosterior {
   // Those of `keys` of which something was learnt, alone or in a pair. Goes over all pairs; the
   // writer waits meanwhile.
   PairParts::Keys Known(std::span<const EffectKey> keys) const;
-  // What was learnt of the user alone and in pairs: every effect of the user's key, of which there
-  // is a block. Goes over all pairs; the writer waits meanwhile.
+  // Everything learnt of the user, alone and in pairs: every effect of the user's key, of which
+  // there is a block. Goes over all pairs; the writer waits meanwhile.
   struct UserBlock {
     std::string name;
     std::vector<double> mean;        // d numbers, or 1 of an effect of the constant
@@ -117,7 +118,7 @@ class EffectsPosterior {
   // Memory of the blocks, bytes.
   std::size_t bytes() const;
   std::uint64_t events() const;
-  // What the model holds now.
+  // The model's present size and counts.
   struct Figures {
     std::size_t bytes = 0;                // of memory
     std::uint64_t pairs = 0;              // blocks that count against pairs_max

@@ -1,4 +1,4 @@
-// What a table held at one moment, while it changes.
+// The content of a table at one moment, while it changes.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ class ScalarTable {
     float mean = 0;
     float variance = 0;
   };
-  // What the events said: N(m, V) with 1/V = 1/p + weight and m = V sum. The prior is not in it.
+  // The sum of the events: N(m, V) with 1/V = 1/p + weight and m = V sum. The prior is not in it.
   struct Cell {
     float sum = 0;
     float weight = 0;
@@ -39,7 +39,8 @@ class ScalarTable {
   void Prefetch(EffectKey key) const { cells_.prefetch(key); }
   bool Has(EffectKey key) const { return cells_.contains(key); }
   Cell Find(EffectKey key) const;
-  // The same, kept from now on. The reference lives until the next call of Open, Erase or Decode.
+  // As Find, but kept from now on. The reference lives until the next call of Open, Erase or
+  // Decode.
   Cell& Open(EffectKey key) {
     Keep(key);
     return cells_[key];

@@ -14,7 +14,7 @@ struct JointPrediction {
   double error = 0;  // see PredictJoint
 };
 
-// What each counter's posterior is expected to miss: the mean over rounds 1 .. horizon of
+// The expected error of each counter's posterior: the mean over rounds 1 .. horizon of
 //   min(1, (sigma_r^2 n s + v) d / (n s |theta|)^2),   s = L^2 / d, v = v_beta + v_S |theta|^2,
 // with n the events that the counter covers at the round and v its variances there: the squared
 // error of the estimate over the squared length of theta, for contexts that spread evenly, and 1

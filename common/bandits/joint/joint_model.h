@@ -18,9 +18,9 @@
 namespace bandana {
 
 // LinUCB with one shared parameter whose rounds (decision set, chosen x, reward) are private.
-// Events enter a JointCounter. What it releases, (S^p, beta^p) with their variances, becomes a
-// posterior by docs/design/mechanisms.md#noise-aware-posterior (RepairStatistics, BanditModel).
-// Every accessor but Seal reads releases and public numbers alone.
+// Events enter a JointCounter. Its releases, (S^p, beta^p) with their variances, become a posterior
+// by docs/design/mechanisms.md#noise-aware-posterior (RepairStatistics, BanditModel). Every
+// accessor but Seal reads releases and public numbers alone.
 //
 // Privacy: JointCounter's. By the caller: exactly one Apply per event, whatever the reward, in the
 //   order of a log; cost() is debited durably before the first; bits of a key are addressed by the

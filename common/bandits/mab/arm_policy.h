@@ -21,7 +21,7 @@ struct ArmEvent {
   double probability = 1;  // that this arm had when it was drawn, (0, 1]: goes with the decision
 };
 
-// What a policy keeps of one arm.
+// A policy's statistics of one arm.
 struct ArmStatistics {
   double sum = 0;  // of rewards; the estimated cumulative loss for Tsallis-INF
   std::uint64_t events = 0;

@@ -12,7 +12,8 @@
 namespace bandana {
 namespace {
 
-// What arms have beside their features: one normal per effect and key, for all arms that have it.
+// The arms' own effects beside their features: one normal per effect and key, for all arms that
+// have it.
 class OwnParts {
  public:
   OwnParts(const ServedPosterior& posterior, const Whom& whom, const ArmsOnOffer& arms) {

@@ -7,7 +7,7 @@
 
 namespace bandana {
 
-// What a policy may choose by: released values of the n arms on offer, reward units.
+// The values that a policy may choose by: released values of the n arms on offer, reward units.
 struct Candidates {
   std::span<const double> means;   // x . m_u
   std::span<const double> scores;  // mean + alpha * width

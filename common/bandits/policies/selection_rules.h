@@ -8,8 +8,8 @@
 
 namespace bandana {
 
-// The best score, ties equally often [LCLS10, Algorithm 1, line 11]. What a model without a policy
-// does.
+// The best score, ties equally often [LCLS10, Algorithm 1, line 11]. This is the rule of a model
+// without a policy.
 std::shared_ptr<const SelectionRule> MakeUcbRule();
 
 // With probability `uniform_share` in (0, 1] any arm, each as likely as another; else the best by

@@ -77,7 +77,7 @@ class Fliphat {
                      const EpisodeBits& bits) const;
 
   const FliphatOptions& options() const { return options_; }
-  // What one event costs, all episodes together: zero-concentrated, with the tight conversion to
+  // The cost of one event, all episodes together: zero-concentrated, with the tight conversion to
   // (epsilon, delta).
   Rho rho() const { return rho_; }
   // The digest of all parameters: what the noise of an episode is addressed by, beside its belief
@@ -86,7 +86,7 @@ class Fliphat {
 
  private:
   Fliphat(const FliphatOptions& options, Rho rho) : options_(options), rho_(rho) {}
-  // What the end of an episode of `rows` rows releases; a function of public numbers.
+  // The plan of the release at the end of an episode of `rows` rows; a function of public numbers.
   absl::StatusOr<SparseRelease::Options> PlanRelease(const SparseBelief& belief,
                                                      std::uint64_t rows) const;
   absl::StatusOr<SparseBelief> EndEpisode(const SparseBelief& belief, const SparseSums& sums,

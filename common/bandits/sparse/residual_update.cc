@@ -68,7 +68,7 @@ SparseBelief UpdateByResiduals(const SparseBelief& belief, const ReleasedSums& r
       StepPerContribution(options, belief.residual_abs_max, rows, std::max(share, kStepShareMin));
   const double error = Square(step) * (Square(stddev) + kRowVariance * rows);
 
-  // What noise alone reaches: two standard deviations; the sampling error of a picked coordinate
+  // The reach of noise alone: two standard deviations; the sampling error of a picked coordinate
   // was the largest of d.
   const double known_variance = kDropVariances * kRowVariance * rows;
   const double picked_variance =

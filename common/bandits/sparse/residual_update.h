@@ -1,4 +1,4 @@
-// What a release of clipped sums says about the parameter: post-processing, it reads nothing else.
+// The parameter as a release of clipped sums shows it: post-processing, it reads nothing else.
 #pragma once
 
 #include "common/bandits/sparse/sparse_estimate.h"
@@ -6,7 +6,7 @@
 
 namespace bandana {
 
-// What the next episode starts from. Public.
+// The start of the next episode. Public.
 struct SparseBelief {
   SparseEstimate estimate;
   double residual_abs_max = 0;  // R: residuals are clipped there

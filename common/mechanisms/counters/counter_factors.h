@@ -1,4 +1,4 @@
-// What the kinds of counters differ in: a factorization A = B C of the prefix sums, run as a
+// The part in which kinds of counters differ: a factorization A = B C of the prefix sums, run as a
 // recursion. Design, encoder and decoder are common to all.
 #pragma once
 

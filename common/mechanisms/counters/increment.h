@@ -1,5 +1,5 @@
-// What one event adds to a stream, made safe to count: integers whose L2 norm provably stays within
-// the bound that the noise was calibrated for.
+// One event's contribution to a stream, made safe to count: integers whose L2 norm provably stays
+// within the bound that the noise was calibrated for.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class ClippedIncrement {
   std::vector<std::int64_t> values_;
 };
 
-// What leaves the encoder: noisy integers in grid steps, a run of `dimension` for each node that
+// The output of the encoder: noisy integers in grid steps, a run of `dimension` for each node that
 // the step completes. Safe to store and send; the decoder needs nothing else.
 struct CounterRelease {
   std::uint64_t step = 0;  // from 1

@@ -16,7 +16,7 @@
 
 namespace bandana {
 
-// What the releases so far say, in the units of the data.
+// The sum of the releases so far, in the units of the data.
 struct JointSums {
   std::vector<double> gram;    // S^p: lower triangle row by row, d (d + 1) / 2
   std::vector<double> moment;  // beta^p: d
@@ -53,7 +53,7 @@ class JointCounter {
 
   const Options& options() const { return options_; }
   const CounterDesign& design() const { return design_; }
-  // What all steps up to the cap cost together: debited once, before the first.
+  // The cost of all steps up to the cap together: debited once, before the first.
   const PrivacyCost& cost() const { return cost_; }
 
   // The only way from raw data into the counter. NaN, infinite or missing values count as 0, as do
@@ -62,7 +62,7 @@ class JointCounter {
 
   // Post-processing. `decoder` is one of design().
   JointSums Read(const CounterDecoder& decoder) const;
-  // The same variances at a step, before one is taken.
+  // Predicts those variances at a step, before one is taken.
   JointSums Predict(std::uint64_t step) const;
 
  private:

@@ -65,7 +65,7 @@ class SparseSums {
   std::uint64_t rows_ = 0;
 };
 
-// What may be seen of an episode.
+// The part of an episode that may be seen.
 struct ReleasedSums {
   std::vector<int> coordinates;  // those asked for, then those picked
   std::vector<double> sums;      // noisy u at each, in contributions

@@ -1,4 +1,4 @@
-// What a model counts about its reports; stored with every transaction of the log.
+// A model's counts of its reports; stored with every transaction of the log.
 #pragma once
 
 #include <array>

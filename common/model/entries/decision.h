@@ -1,4 +1,4 @@
-// What a sealed decision token carries, as plain data.
+// The content of a sealed decision token, as plain data.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a model's log holds, whatever engine stores it: numbered entries under a running hash, ids
-// that are remembered, and cells that are written again.
+// The content of a model's log, whatever engine stores it: numbered entries under a running hash,
+// ids that are remembered, and cells that are written again.
 #pragma once
 
 #include <array>

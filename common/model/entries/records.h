@@ -17,8 +17,8 @@
 
 namespace bandana {
 
-// What decision and outcome entries share. Views point into the caller's memory before a record is
-// encoded, and into its bytes after it was decoded.
+// Fields that decision and outcome entries share. Views point into the caller's memory before a
+// record is encoded, and into its bytes after it was decoded.
 struct EventRecord {
   DecisionId id{};
   std::uint64_t epoch = 0;
@@ -39,7 +39,7 @@ struct DecisionRecord {
   double default_reward = 0;
 };
 
-// What asks for the cell of an open decision. No entry: it changes nothing in the log, unless
+// A request for the cell of an open decision. No entry: it changes nothing in the log, unless
 // `features` says of another arm than the first one that it counts (non-private models).
 struct ReportRecord {
   DecisionId id{};
@@ -54,7 +54,7 @@ struct ReportRecord {
   absl::Time activated_by = absl::InfinitePast();
 };
 
-// What asks for the events of several decisions of one user: all of them or none. It stands in no
+// A request for the events of several decisions of one user: all of them or none. It stands in no
 // log.
 struct OpeningRequest {
   std::vector<std::string_view> decisions;  // 1 to kTopKMax encoded DecisionRecords
@@ -129,7 +129,7 @@ struct CounterRecord {
   std::vector<CounterStep> steps;
 };
 
-// What the releases of one principal are charged; durable before anything it pays for is drawn.
+// The charge for the releases of one principal; durable before anything it pays for is drawn.
 struct DebitRecord {
   std::uint64_t epoch = 0;
   std::int32_t node = 0;       // the principal; may be the one that the next entry makes
@@ -183,7 +183,7 @@ struct DeleteRecord {
   std::vector<DeletedUser> users;
 };
 
-// What asks for that entry. It stands in no log.
+// A request for that entry. It stands in no log.
 struct DeleteRequest {
   absl::Time now;
   absl::Time until;
@@ -208,7 +208,7 @@ using Record =
                  DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord,
                  FreeRecord, DeleteRecord, DeleteRequest, FadeRecord, OpeningRequest, ClockRecord>;
 
-// What is said of entries of the format in which reports of open windows were entries of their own.
+// The error for entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();
 
 // Kinds of ids in the log.
@@ -222,7 +222,7 @@ std::string Encode(const Record& record);
 // Each kind of entry has a number, and a version reads those up to a greatest one. A server that
 // shares logs tells the others its own, and writes no greater one than all of them read.
 inline constexpr int kEntryKindRead = 26;
-// What versions read that shared logs and did not tell. It never changes.
+// The greatest kind read by versions that shared logs and did not tell. It never changes.
 inline constexpr int kEntryKindOfTheSilent = 23;
 
 // The kind of an encoded entry. Of a request: the greatest kind that it may become.

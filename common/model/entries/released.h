@@ -27,8 +27,8 @@ class Released {
   T value_;
 };
 
-// What counters have released of one node: sum of x (r - mid) over their events plus noise of
-// covariance `variance` I.
+// The sum that counters have released of one node: sum of x (r - mid) over their events plus noise
+// of covariance `variance` I.
 struct NodeRelease {
   std::vector<double> moment;  // d, reward x feature units
   // v_u of docs/design/mechanisms.md#noise-aware-posterior, moment units squared.

@@ -32,7 +32,7 @@ class BanditLearner : public Learner {
   const std::unique_ptr<BanditModel> model_;
 };
 
-// The same of users that a coupling joins.
+// As above, for users that a coupling joins.
 class CoupledLearner : public BanditLearner, public CoupledNodes {
  public:
   absl::Status AddNode() override;

@@ -80,7 +80,7 @@ class EffectEvents final : public RewardEvents {
  public:
   explicit EffectEvents(EffectsPosterior::Options options) : options_(std::move(options)) {}
 
-  // What a node is beside its blocks is its number of events.
+  // Beside its blocks a node has its number of events alone.
   int statistics_dimension(int) const override { return 0; }
 
   absl::Status Begin(ModelState& state) const override {

@@ -43,7 +43,7 @@ class EffectsSink final : public Learner, public StreamEvents {
   bool first_ = true;
 };
 
-// What becomes of events of a model of effects.
+// The handling of events in a model of effects.
 std::unique_ptr<const RewardEvents> MakeEffectEvents(const ModelSpec& spec);
 
 }  // namespace bandana

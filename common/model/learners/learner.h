@@ -1,4 +1,4 @@
-// What the apply loop feeds and publishes: an event sink with a posterior behind it.
+// The learner that the apply loop feeds and publishes: an event sink with a posterior behind it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Learner : public EventSink {
   // Nodes whose posterior may have changed since the last call, ascending; every node at first.
   virtual std::vector<int> TakeChangedNodes() = 0;
 
-  // What readers see from now on, at `version`. `changed`: what TakeChangedNodes has given since
+  // The view of readers from now on, at `version`. `changed`: what TakeChangedNodes has given since
   // the last call.
   virtual std::shared_ptr<const ServedPosterior> Show(std::uint64_t version,
                                                       const std::vector<int>& changed);

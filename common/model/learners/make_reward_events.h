@@ -1,4 +1,4 @@
-// What becomes of the events of a model whose rewards may be read, by its family.
+// The handling of events in a model whose rewards may be read, by its family.
 #pragma once
 
 #include <memory>

@@ -78,7 +78,7 @@ absl::Status ShapedSink::RefreshComponent(const CouplingComponent& component,
     for (std::size_t i = 0; i < d; ++i) {
       double& value = shaped.values[u * d + i];
       value = release.moment[component.nodes[u] * d + i];
-      // What mid adds to every reward is public.
+      // The part that mid adds to every reward is public.
       for (std::size_t v = 0; v < n; ++v) {
         value += shaped.root[u * n + v] * contexts_[component.nodes[v]].moment[i];
       }

@@ -23,7 +23,7 @@ class ContextPath final : public EventPath {
   absl::Status Fade(std::uint64_t steps, EventSink& sink) const override;
 
  private:
-  // What the report says of its event. Errors: as ContextReports::Decode.
+  // Reads the report's estimate of its event. Errors: as ContextReports::Decode.
   absl::StatusOr<Released<JointEstimate>> Read(const ContextRecord& report) const;
 
   const ContextReports& reports_;

@@ -23,7 +23,7 @@ class CoveredContexts {
   Released<double> centre_;
 };
 
-// What the stream held is covered.
+// Joins the contexts that the stream held: they are covered now.
 void JoinHeld(const HeldContexts::Key& stream, HeldContexts& held, ContextSums& sums);
 
 }  // namespace bandana

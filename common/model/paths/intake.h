@@ -31,7 +31,7 @@ class EventIntake {
 const EventIntake& OnceIntake();
 // A decision becomes an event when its window closes, with the reward of the entry that closes it.
 const EventIntake& WindowIntake();
-// The same of models that are not private: a report may say that another arm than the first was
+// As above for models that are not private: a report may say that another arm than the first was
 // shown, and a copy may know what came.
 const EventIntake& OpenWindowIntake();
 

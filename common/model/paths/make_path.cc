@@ -21,7 +21,7 @@ namespace {
 
 using Path = absl::StatusOr<std::unique_ptr<const EventPath>>;
 
-// What a path is made from.
+// The ingredients of a path.
 struct Parts {
   const ModelSpec& model;
   const InstanceId& instance;

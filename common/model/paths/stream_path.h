@@ -27,11 +27,13 @@ class StreamPath : public CentralPath {
  private:
   // The stream that takes the node's events.
   virtual int StreamOf(int node) const { return node; }
-  // What the event adds to it. Errors: DATA_LOSS the state lacks what it takes; INTERNAL ours.
+  // The event's increment of that stream. Errors: DATA_LOSS the state lacks what it takes; INTERNAL
+  // ours.
   virtual absl::StatusOr<ClippedIncrement> IncrementOf(int node, std::vector<double> features,
                                                        double reward,
                                                        const ModelState& state) const = 0;
-  // What else the event is, once its step is taken; `releases`: the stream's release has moved.
+  // Enters the rest of the event, once its step is taken; `releases`: the stream's release has
+  // moved.
   virtual void Enter(int node, std::string_view features, bool releases,
                      const Applying& to) const = 0;
 

@@ -1,4 +1,4 @@
-// What the cell of an open decision holds beside the log.
+// The content of an open decision's cell, beside the log.
 #pragma once
 
 #include <array>

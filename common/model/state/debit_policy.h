@@ -40,7 +40,7 @@ class DebitPolicy {
     int node = 0;
     std::uint64_t releases = 0;
   };
-  // What a restore charges for entries that are lost: this debit, under so many nodes.
+  // The charge of a restore for entries that are lost: this debit, under so many nodes.
   struct Charge {
     DebitRecord debit;
     std::size_t nodes = 0;
@@ -58,11 +58,11 @@ class DebitPolicy {
   // Under whom the ledger's debits stand; "" = each under its node.
   virtual std::string_view principal() const { return ""; }
 
-  // What must be paid for before the node's next event.
+  // The debit that is due before the node's next event.
   virtual std::optional<Due> BeforeEvent(const EpochCounts& counts, int node) const;
   // Whether so many further events of the node go beyond what its stream pays for.
   virtual bool Exhausts(const EpochCounts& counts, int node, std::uint64_t events) const;
-  // What an operator is shown as used of steps_max(): by the node, and by all together; 0 where it
+  // The use of steps_max() that an operator is shown: by the node, and by all together; 0 where it
   // is not theirs.
   virtual std::uint64_t UsedBy(const EpochCounts& counts, int node) const;
   virtual std::uint64_t UsedByAll(const EpochCounts& counts) const;

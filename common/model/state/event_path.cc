@@ -85,7 +85,7 @@ absl::Status EventPath::TakeShape(const ShapeRecord&, const Applying&) const {
 }
 
 absl::Status EventPath::TakeGraph(const GraphRecord& record, const Applying& to) const {
-  // What could not be put is in no log.
+  // A graph that could not be put is in no log.
   if (!CheckGraphChange("").ok()) return NoSuchEntry("a graph");
   BANDANA_RETURN_IF_ERROR(PartOf<CoupledNodes>(to.sink).SetGraph(record.graph));
   to.state.graph = record.graph;

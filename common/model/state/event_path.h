@@ -1,4 +1,4 @@
-// What a model of one kind does with the entries of its log: one object per mechanism and mode.
+// The handling of log entries in a model of one kind: one object per mechanism and mode.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace bandana {
 class Learner;
 struct ModelState;
 
-// What an entry acts on, and where it stands.
+// The objects that an entry acts on, and its place in the log.
 struct Applying {
   ModelState& state;
   const LogPosition& position;  // of the entry
@@ -38,7 +38,7 @@ struct Applying {
   EventSink& sink;
 };
 
-// What all paths are made with.
+// The facts that all paths are made with.
 struct PathFacts {
   std::shared_ptr<const Mechanism> mechanism;
   int dimension = 0;
@@ -46,7 +46,7 @@ struct PathFacts {
   const UserNodes& users;
   std::shared_ptr<const RewardEvents> events;  // of paths that read rewards
   std::shared_ptr<const DebitPolicy> debits;
-  // What one event costs where nothing is debited; nullopt: nothing is promised.
+  // The cost of one event where nothing is debited; nullopt: nothing is promised..
   std::optional<PrivacyCost> event_cost;
   std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
 };
@@ -75,17 +75,17 @@ class EventPath {
   // Statistics of a model without events, by node.
   std::vector<NodeStatistics> NoStatistics() const;
 
-  // What the stream's releases say; nothing where no streams release. A node's stream has its
-  // number, a stream over all nodes is 0.
+  // The stream's releases so far; nothing where no streams release. A node's stream has its number,
+  // a stream over all nodes is 0.
   virtual Released<NodeRelease> ReleaseOf(const ModelState& state, int stream) const;
   virtual int streams(int nodes) const { return nodes; }
   // Ends all streams; what they have released stands.
   virtual void CloseStreams(ModelState&) const {}
-  // What only this path can read of a checkpoint: ModelState::central and ::sparse, encoded.
-  // Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
+  // The parts of a checkpoint that only this path can read: ModelState::central and ::sparse,
+  // encoded. Errors: DATA_LOSS; FAILED_PRECONDITION of another design.
   virtual absl::Status RestoreCentral(std::string_view, ModelState&) const;
   virtual absl::Status RestoreSparse(std::string_view, ModelState&) const;
-  // The same of ModelState::effects; a state that comes from no checkpoint begins. Errors:
+  // As above for ModelState::effects; a state that comes from no checkpoint begins. Errors:
   // DATA_LOSS; INVALID_ARGUMENT the model's options.
   absl::Status RestoreEffects(std::string_view effects, ModelState& state) const {
     return facts_.events->Restore(effects, state);
@@ -93,8 +93,8 @@ class EventPath {
   absl::Status Begin(ModelState& state) const { return facts_.events->Begin(state); }
   // Lets what was applied take effect while nobody reads the model.
   void Settle(ModelState& state) const { facts_.events->Settle(state); }
-  // What reports have said of the decisions that are open, as far as a copy of the model has them:
-  // what `read` gives, or nothing where it is private. Errors: those of `read`.
+  // The reports of the decisions that are open, as far as a copy of the model has them: what `read`
+  // gives, or nothing where it is private. Errors: those of `read`.
   virtual absl::StatusOr<WindowValues> ReportsToCopy(
       absl::FunctionRef<absl::StatusOr<WindowValues>()> read) const;
   // Makes it the state of a copy, in an epoch of its own without streams and windows. Context
@@ -120,7 +120,7 @@ class EventPath {
 
   // Who pays for what the model releases.
   const std::shared_ptr<const DebitPolicy>& debits() const { return facts_.debits; }
-  // What one event costs where nothing is debited; nullopt: nothing is promised.
+  // The cost of one event where nothing is debited; nullopt: nothing is promised..
   const std::optional<PrivacyCost>& event_cost() const { return facts_.event_cost; }
   // zCDP cost of a stream; nullopt: there are no streams.
   const std::optional<Rho>& stream_cost() const { return facts_.stream_cost; }
@@ -130,8 +130,8 @@ class EventPath {
   // Comes before anything is shown that the entries so far have changed. Where the server draws the
   // noise, `persist` makes their position durable first. Errors: those of `persist`.
   virtual absl::Status BeforeShown(absl::FunctionRef<absl::Status()> persist) const;
-  // What the cells of open decisions are sealed with, of this instance; nullopt for models that
-  // keep no rewards secret. Errors: UNAVAILABLE the cipher failed.
+  // The key that seals the cells of open decisions of this instance; nullopt for models that keep
+  // no rewards secret. Errors: UNAVAILABLE the cipher failed.
   virtual absl::StatusOr<std::optional<CellKey>> MakeCellKey() const;
   // 32 hex digits that only this key gives for this instance; "" without a key.
   virtual absl::StatusOr<std::string> KeyFingerprint() const { return std::string(); }
@@ -166,7 +166,8 @@ class EventPath {
   const PathFacts facts_;
 };
 
-// What a path says of an entry that models of its kind do not have: of `kind`, with its article.
+// The error of a path for an entry that models of its kind do not have: of `kind`, with its
+// article.
 absl::Status NoSuchEntry(std::string_view kind);
 
 }  // namespace bandana

@@ -17,18 +17,18 @@
 
 namespace bandana {
 
-// What every sink has. What events are depends on the model: a sink has besides the parts below
-// that its path needs (PartOf).
+// The interface of every sink. Events depend on the model: a sink has besides the parts below that
+// its path needs (PartOf).
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual int nodes() const = 0;
   // Events of the node so far, those not flushed included.
   virtual std::uint64_t events(int node) const = 0;
-  // What a checkpoint keeps of the node. Requires that nothing waits to be flushed.
+  // The statistics that a checkpoint keeps of the node. Requires that nothing waits to be flushed.
   virtual const NodeStatistics& statistics(int node) const = 0;
-  // The same of all nodes, for another thread to read while the sink goes on. Unless a sink says
-  // otherwise it costs a copy of them.
+  // The statistics of all nodes, for another thread to read while the sink goes on. Unless a sink
+  // says otherwise it costs a copy of them.
   virtual std::shared_ptr<const FrozenStatistics> Freeze();
 };
 
@@ -78,7 +78,7 @@ class CoupledNodes {
   virtual ~CoupledNodes() = default;
   // Independent models: a further node. Errors: RESOURCE_EXHAUSTED.
   virtual absl::Status AddNode() = 0;
-  // The same models: back to a node without events. What streams have released of it is the
+  // Independent models as well: back to a node without events. The releases of its streams are the
   // state's. Errors: DATA_LOSS nodes are not users'.
   virtual absl::Status ForgetNode(int node) = 0;
   // `graph`: serialized v1::Graph, empty = the configuration's.
@@ -96,7 +96,7 @@ Part& PartOf(EventSink& sink) {
 
 // S and moment of `held` added to those of the node.
 void JoinContexts(const NodeStatistics& held, NodeStatistics& node);
-// The same for a report's, which is one more event.
+// As above for a report, which is one more event.
 void JoinReport(const Released<JointEstimate>& report, NodeStatistics& node);
 
 // Statistics alone: O(d^2) an event, no posterior.
@@ -115,7 +115,7 @@ class StatisticsSink final : public EventSink,
 
   void Add(int node, std::string_view features, const Released<double>& reward) override;
   void Count(int node) override { ++statistics_[node].events; }
-  // What the streams have released is the state's.
+  // The releases of streams are the state's.
   void Touch(int) override {}
   void Join(int node, const NodeStatistics& held) override {
     JoinContexts(held, statistics_[node]);

@@ -24,15 +24,16 @@ class HeldContexts {
 
   // One event with context x (d doubles, not aligned): S += x x', moment += mid x.
   void Hold(const Key& key, std::string_view features, double mid);
-  // What the stream held, which it holds no more.
+  // Takes what the stream held; it holds nothing more.
   std::optional<NodeStatistics> Take(const Key& key);
-  // What all streams held, which hold nothing more; moves it to `join` in the order of the keys.
+  // Takes what all streams held, which hold nothing more; moves it to `join` in the order of the
+  // keys.
   template <typename Join>
   void TakeAll(const Join& join) {
     for (const auto& [key, contexts] : held_) join(key.first, contexts);
     held_.clear();
   }
-  // What all streams of the node held.
+  // Drops what all streams of the node held.
   void Forget(int node) {
     std::erase_if(held_, [node](const auto& held) { return held.first.first == node; });
   }

@@ -15,7 +15,7 @@
 
 namespace bandana {
 
-// What the noise of a release depends on beside its node: the key, and where the release stands.
+// The origin of a release's noise beside its node: the key, and where the release stands.
 struct NoiseOrigin {
   const NoiseKey* key = nullptr;
   std::array<std::byte, 16> instance{};

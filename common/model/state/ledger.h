@@ -14,7 +14,7 @@
 
 namespace bandana {
 
-// What one node has been charged, over all epochs.
+// The charges of one node, over all epochs.
 struct Account {
   PrivacyTotals totals;
   std::uint64_t last_epoch = 0;  // of its last debit; 0 = none

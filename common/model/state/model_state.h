@@ -32,7 +32,7 @@
 
 namespace bandana {
 
-// A decision whose reward window is open. What it holds is nobody's business here: its reward comes
+// A decision whose reward window is open. Its content is nobody's business here: its reward comes
 // with the entry that closes it (WindowBook).
 struct OpenWindow {
   DecisionId id{};

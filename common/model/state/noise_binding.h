@@ -15,13 +15,13 @@ class NoiseBinding {
  public:
   virtual ~NoiseBinding() = default;
 
-  // What a stream's chain is after an increment (ClippedIncrement::ChainAfter).
+  // A stream's chain after an increment (ClippedIncrement::ChainAfter).
   virtual Sha256Digest Chain(const ClippedIncrement& increment, const Sha256Digest& before) const {
     return increment.ChainAfter(before);
   }
   // The chain of a stream that a checkpoint brought.
   virtual Sha256Digest ChainOfRestored(const Sha256Digest& stored) const { return stored; }
-  // What an address names of data with this digest.
+  // The input that an address names for data with this digest.
   virtual NoiseInput InputOf(const NoiseInput& data) const { return data; }
   // H, the log up to the entry that causes a release, as the address names it. Entries hold
   // rewards, so worlds of the transcript audit that differ in one get equal noise only without it.

@@ -1,4 +1,4 @@
-// What becomes of events whose rewards may be read: one object per family.
+// The handling of events whose rewards may be read: one object per family.
 #pragma once
 
 #include <memory>
@@ -33,13 +33,13 @@ class RewardEvents {
   virtual int statistics_dimension(int dimension) const { return dimension; }
   // Gives a state without events the part that the family has.
   virtual absl::Status Begin(ModelState&) const { return absl::OkStatus(); }
-  // The same from a checkpoint. Errors: DATA_LOSS.
+  // As above, from a checkpoint. Errors: DATA_LOSS.
   virtual absl::Status Restore(std::string_view effects, ModelState&) const;
   // One event. Errors: DATA_LOSS its keys are not those of such a model.
   virtual absl::Status Add(const SeenEvent& event, const Released<double>& reward, ModelState&,
                            EventSink& sink) const;
-  // What was learnt of the keys, 8 bytes each, is to be forgotten. Errors: DATA_LOSS the model has
-  // no effects, or a key is no user's, arm's or group's.
+  // Forgets everything learnt of the keys, 8 bytes each. Errors: DATA_LOSS the model has no
+  // effects, or a key is no user's, arm's or group's.
   virtual absl::Status Free(std::string_view keys, ModelState&) const;
   // Events before it have faded up to the step. Errors: DATA_LOSS the family does not forget.
   virtual absl::Status Fade(std::uint64_t steps, EventSink& sink) const;

@@ -20,7 +20,7 @@ struct UserShape {
   std::vector<double> root;  // nodes x nodes row-major, symmetric, finite; columns of norm <= 1
 };
 
-// What the mechanism says of each component of the coupling (ShapedCounter::root). Requires a
+// The mechanism's shape of each component of the coupling (ShapedCounter::root). Requires a
 // mechanism with one counter over all users. Errors: INVALID_ARGUMENT as ShapeNoise.
 absl::StatusOr<UserShape> ShapeOf(const ModelSpec& spec);
 
