@@ -47,7 +47,7 @@ std::vector<double> RandomArms(int arms, int d) {
   return features;
 }
 
-// Arguments: arms, d. What Select does for one decision but for decoding and encoding.
+// Arguments: arms, d. Times Select for one decision but for decoding and encoding.
 void BM_Select(benchmark::State& state) {
   const int arms = static_cast<int>(state.range(0));
   const int d = static_cast<int>(state.range(1));
@@ -86,7 +86,7 @@ void BM_QuadraticForms(benchmark::State& state) {
 }
 BENCHMARK(BM_QuadraticForms)->DenseRange(0, static_cast<int>(SupportedQuadraticForms().size()) - 1);
 
-// The same by Eigen and by BLAS: the arms first become the rows of one matrix.
+// As above by Eigen and by BLAS: the arms first become the rows of one matrix.
 void BM_QuadraticFormsEigen(benchmark::State& state) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const NodePosterior posterior = RandomPosterior(25);

@@ -1,4 +1,4 @@
-// What a scored selection costs beside the transport: the real server's Select (25 arms, d = 25)
+// The cost of a scored selection beside the transport: the real server's Select (25 arms, d = 25)
 // against an empty echo that runs on the same transport and moves the same numbers of bytes. Two
 // server processes, one client, interleaved rounds; the machine drifts, so only the ratios within a
 // round count. The last line is `ratio=R`, the smaller of the two median ratios.

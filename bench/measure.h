@@ -1,4 +1,4 @@
-// What benchmarks read of the machine.
+// Readings of the machine for benchmarks.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What named values cost over unary gRPC: Select of 25 arms by name and in a context, against the
+// The cost of named values over unary gRPC: Select of 25 arms by name and in a context, against the
 // same arms as vectors of as many entries, against the same server. One client, 64 in flight,
 // interleaved rounds; only the ratios within a round count. Prints a table, and `ratio=R` last, of
 // named arms to vectors.

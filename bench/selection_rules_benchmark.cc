@@ -1,4 +1,4 @@
-// What a decision by a policy costs beside scoring: the law and the draw, and for Thompson sampling
+// The cost of a policy's decision beside scoring: the law and the draw, and for Thompson sampling
 // the draws of the posterior. d = 25.
 #include <benchmark/benchmark.h>
 

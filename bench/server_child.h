@@ -20,7 +20,7 @@ class ServerChild {
   ServerChild& operator=(const ServerChild&) = delete;
 
   const std::string& address() const { return address_; }  // 127.0.0.1:PORT
-  // The same of `api_listen`; empty: the configuration has none.
+  // The address of `api_listen`; empty: the configuration has none.
   const std::string& api_address() const { return api_address_; }
   int RssMib() const;
   // Processor time of all its threads so far.

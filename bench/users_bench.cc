@@ -297,7 +297,8 @@ int Main() {
   WaitApplied(*model);
   const double applied = SecondsSince(start);
   const double most = PeakMib();
-  // One that the model writes by itself may wait for the first, and is over after the second.
+  // A checkpoint that the model writes by itself may wait for the first, and is over after the
+  // second.
   for (int i = 0; i < 2; ++i) BANDANA_CHECK(model->Checkpoint().ok());
   malloc_trim(0);
   const double rss = ResidentMib();

@@ -40,9 +40,9 @@ struct ZipfEvent {
   double reward = 0;            // in [0, 1]
 };
 
-// What a server makes of `effects { standard {} }` with the groups of the events.
+// A server's model of `effects { standard {} }` with the groups of the events.
 ModelSpec ZipfModelSpec(const ZipfOptions& options);
-// The same as a state machine without disk.
+// As above, as a state machine without disk.
 std::unique_ptr<ModelCore> MakeZipfModel(const ZipfOptions& options);
 
 // The entries of a log whose decisions come 1,000 per second and are reported at once.

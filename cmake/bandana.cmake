@@ -67,7 +67,7 @@ function(bandana_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  # What takes two seconds may take a minute there.
+  # A test of two seconds may take a minute there.
   if(BANDANA_SANITIZE AND ARG_TIMEOUT LESS 900)
     set(ARG_TIMEOUT 900)
   endif()
@@ -86,7 +86,7 @@ function(bandana_test)
     ENVIRONMENT "${ARG_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test")
 endfunction()
 
-# What every test's compiler and linker are told; precompiled headers fit where it is the same.
+# Compiler and linker options of every test; precompiled headers fit where these are equal.
 function(bandana_test_options target)
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -4,7 +4,7 @@
 # BANDANA_TOKEN: a bearer token, where the server wants one.
 set -eu
 bandana="${1:-http://127.0.0.1:7073}/v1/models/${2:-articles}"
-# Prints the answer. What the server refuses is said on stderr, and ends the script.
+# Prints the answer. A refusal of the server is said on stderr, and ends the script.
 call() {
   answer=$(curl --silent --show-error --fail-with-body ${BANDANA_TOKEN:+-H "Authorization: Bearer $BANDANA_TOKEN"} "$@") ||
     { echo "$answer" >&2; exit 1; }

@@ -4,7 +4,7 @@
 #   shop.sh [http://127.0.0.1:7073]        the address of api_listen
 set -eu
 url=${1:-http://127.0.0.1:7073}/v1/models/shop
-# Prints the answer. What the server refuses is said on stderr, and ends the script.
+# Prints the answer. A refusal of the server is said on stderr, and ends the script.
 call() {
   answer=$(curl --silent --show-error --fail-with-body "$@") || { echo "$answer" >&2; exit 1; }
   echo "$answer"

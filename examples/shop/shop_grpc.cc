@@ -11,7 +11,7 @@
 
 namespace v1 = bandana::v1;
 
-// What shop.sh sends by curl: a SelectRequest in JSON.
+// The request that shop.sh sends by curl: a SelectRequest in JSON.
 std::string Request(const std::string& device) {
   return R"({"model": "shop", "user": "ann", "context": {"device": ")" + device +
          R"(", "hour": 20}, "arms": {"namedArms": {"arms": [

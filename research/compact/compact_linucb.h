@@ -10,10 +10,10 @@
 
 namespace bandana {
 
-// The same posterior as BanditModel over Coupling::Shared(): K = (I / tau^2 + sum x x' / s2)^-1,
-// m = K sum x r / s2, rank-one steps in double precision, recomputed from the sums every
-// kRebuildEvents so that no drift adds up. Scores are in single precision (ColumnScorer). Without
-// privacy. Threads: not thread-safe.
+// Has the posterior of BanditModel over Coupling::Shared(): K = (I / tau^2 + sum x x' / s2)^-1, m =
+// K sum x r / s2, rank-one steps in double precision, recomputed from the sums every kRebuildEvents
+// so that no drift adds up. Scores are in single precision (ColumnScorer). Without privacy.
+// Threads: not thread-safe.
 class CompactLinUcb {
  public:
   static constexpr int kRebuildEvents = 4096;

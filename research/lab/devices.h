@@ -1,4 +1,4 @@
-// What the devices of an experiment do with a reaction: the model's own mechanism, the lab's noise.
+// The devices of an experiment handle a reaction by the model's own mechanism and the lab's noise.
 #pragma once
 
 #include <functional>

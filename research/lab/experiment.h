@@ -44,7 +44,7 @@ struct Experiment {
   int seeds = 5;
 };
 
-// What an algorithm may be labelled, and whether epsilon and delta mean anything then.
+// The label of an algorithm, and whether epsilon and delta mean anything then.
 struct Label {
   std::string_view name;
   bool uses_epsilon = true;

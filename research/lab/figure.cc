@@ -275,7 +275,7 @@ double SweptOf(const Experiment& experiment, const Group& group) {
   return value;
 }
 
-// What the papers prove, as lines through the middle of where the panel begins.
+// The papers' proven rates, as lines through the middle of where the panel begins.
 void AddGuides(const Suite& suite, const std::vector<Group>& groups, Panel& panel) {
   std::set<double> exponents;
   for (const Group& group : groups) exponents.insert(ContenderOf(suite, group).exponent);

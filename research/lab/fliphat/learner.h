@@ -1,4 +1,4 @@
-// What chooses arms in the experiments of [FLIP].
+// The learners that choose arms in the experiments of [FLIP].
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class SparseLearner {
   virtual const SparseEstimate& estimate() const = 0;
   // One round: the features of the arm that was shown, and its reward.
   virtual absl::Status Learn(std::span<const double> x, double reward) = 0;
-  // What is in use, for the results.
+  // The mechanism in use, for the results.
   virtual std::string mechanism() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// What plays in the rounds of [SS18]'s experiments.
+// The players of the rounds of [SS18]'s experiments.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ struct PolicyOptions {
   double scale = 0.4;  // of a private posterior's exploration
   double alpha = 0.3;  // of LinUCB without privacy
   double prior_stddev = 1;
-  // What a private posterior counts on beside the noise of privacy. Below the true 1: draws then
-  // explore where privacy hides something and hardly where only rewards are noisy.
+  // The noise that a private posterior counts on beside the noise of privacy. Below the true 1:
+  // draws then explore where privacy hides something and hardly where only rewards are noisy.
   double reward_stddev = 0.1;
 };
 

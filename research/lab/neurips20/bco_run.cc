@@ -77,7 +77,7 @@ absl::StatusOr<ConvexPlay> Play(const ConvexLearner* learner, const ConvexTask& 
   return ConvexPlay{.points = {std::move(u)}};
 }
 
-// What the device would hand to its mechanism.
+// The feedback that the device would hand to its mechanism.
 double FeedbackOf(const ConvexPlay& play, const std::vector<double>& values, double lipschitz) {
   if (values.size() == 1) return values[0];
   return NormalizedDifference(values[0], values[1], lipschitz, play.distance);

@@ -19,7 +19,7 @@ namespace bandana::lab {
 class ContextLearner {
  public:
   virtual ~ContextLearner() = default;
-  // What devices choose by. Only reports are in it.
+  // The posterior that devices choose by. Only reports are in it.
   virtual const NodePosterior& Posterior() = 0;
   // One device's turn: features of the arm it chose, and the reward. Errors: UNAVAILABLE no noise.
   virtual absl::Status Learn(std::span<const double> x, double reward) = 0;
@@ -58,7 +58,7 @@ v1::ModelConfig ConfigOf(const ContextTask& task, v1::Mechanism mechanism);
 absl::StatusOr<std::unique_ptr<ContextLearner>> MakeReported(const ContextTask& task,
                                                              v1::Mechanism mechanism);
 
-// The same events, straightened, in a served model without privacy.
+// Learns those events, straightened, in a served model without privacy.
 absl::StatusOr<std::unique_ptr<ContextLearner>> MakeUnperturbed(const ContextTask& task);
 
 }  // namespace bandana::lab

@@ -37,7 +37,7 @@ std::vector<double> Times(std::span<const double> gram, std::span<const double> 
   return product;
 }
 
-// What one device sends, as the server reads it.
+// One device's report, as the server reads it.
 struct GlmReport {
   std::vector<double> gram;      // x x'
   std::vector<double> moment;    // z x

@@ -20,7 +20,7 @@ namespace bandana::lab {
 // Seeds that a device tries for one report, on average. Requires a model with PRIVUNIT.
 double SeedsOf(const ModelSpec& spec);
 
-// What a server decodes of such a model's reports. Not thread-safe.
+// The server's decoding of such a model's reports. Not thread-safe.
 class LawReports {
  public:
   // Requires a model with PRIVUNIT, which must outlive this. Errors: INVALID_ARGUMENT its cap.

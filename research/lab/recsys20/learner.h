@@ -1,4 +1,4 @@
-// What chooses arms in an experiment: a model behind a privacy mechanism.
+// The learner that chooses arms in an experiment: a model behind a privacy mechanism.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  // What the next arm of a node is chosen by. Only released numbers are in it.
+  // The posterior by which the next arm of a node is chosen. Only released numbers are in it.
   virtual const NodePosterior& Posterior(int node) = 0;
   // The raw reward of showing the arm with features x; the mechanism is inside. Errors: UNAVAILABLE
   // no noise; FAILED_PRECONDITION the horizon of a counter is passed.
   virtual absl::Status Learn(int node, std::span<const double> x, double reward) = 0;
-  // What is in use, for the results: "hybrid randomizer", "blt counter".
+  // The mechanism in use, for the results: "hybrid randomizer", "blt counter".
   virtual std::string mechanism() const = 0;
 };
 
@@ -38,10 +38,10 @@ struct LearnerOptions;
 inline std::optional<Epsilon> NoEpsilon(const LearnerOptions& options);
 inline std::optional<Epsilon> OwnEpsilon(const LearnerOptions& options);
 
-// What that is to a configuration and to pictures. One row each, in their order.
+// Each scope's mode in a configuration and panel in pictures. One row each, in their order.
 struct ScopeRow {
   v1::Mode mode = v1::NON_PRIVATE;
-  // What an event spends; nothing without privacy.
+  // The epsilon of an event; nothing without privacy.
   std::optional<Epsilon> (*epsilon)(const LearnerOptions& options) = NoEpsilon;
   std::string_view panel;
 };

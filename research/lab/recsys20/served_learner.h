@@ -11,7 +11,7 @@
 
 namespace bandana::lab {
 
-// What a model runs.
+// The mechanism that a model runs.
 struct ServedMechanism {
   v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;  // unspecified: the model is not private
   bool approximate = false;                      // takes a delta
@@ -22,7 +22,7 @@ struct ServedMechanism {
   bool pooled = false;  // one stream takes the events of all users
 };
 
-// What the planner is asked for a run of these options.
+// The request to the planner for a run of these options.
 absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptions& options);
 
 // The mechanism of a label of the catalogue: of `counter` and `central` the counter that the
@@ -34,8 +34,9 @@ absl::StatusOr<ServedMechanism> MechanismOf(std::string_view label, const World&
 // The rewards that a private model of these options tells apart; others are clipped to it.
 RewardRange EnforcedRange(const World& world, const LearnerOptions& options);
 
-// What an operator would write for this run: priors and noise of the world, its graph, the range of
-// rewards that suits the mechanism, streams for the events of the run and no more.
+// The configuration that an operator would write for this run: priors and noise of the world, its
+// graph, the range of rewards that suits the mechanism, streams for the events of the run and no
+// more.
 v1::ModelConfig ConfigOf(const World& world, const LearnerOptions& options,
                          const ServedMechanism& mechanism);
 

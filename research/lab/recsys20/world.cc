@@ -39,7 +39,8 @@ absl::StatusOr<Graph> ReadGraph(const std::string& folder, std::string_view name
   return graph;
 }
 
-// What docs/import.md found for the Last.fm data, on other event orders than those of the runs.
+// The tuning that docs/import.md found for the Last.fm data, on other event orders than those of
+// the runs.
 Tuning RecordedTuning(Family family, bool is_private) {
   if (!is_private) {
     Tuning tuning;

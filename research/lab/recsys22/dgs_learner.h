@@ -43,7 +43,7 @@ class DgsNoise {
   DgsNoise(int dimension, double epsilon, double scale_of_one, std::uint64_t horizon,
            bool horizon_known);
 
-  // What stands in theta after one more round. Errors: UNAVAILABLE no noise.
+  // Moves theta by one more round. Errors: UNAVAILABLE no noise.
   absl::Status Step(RealSampler& sampler);
   const std::vector<double>& sum() const { return sum_; }
   // The scale of the node that ends at round t, and the nodes that make up [1, t] with it.
