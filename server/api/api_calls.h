@@ -1,5 +1,5 @@
 // The life of one call that comes by HTTP: who may, how many at a time, what is counted and
-// written. The same objects decide as for calls of gRPC.
+// written. The objects that decide about calls of gRPC decide here as well.
 #pragma once
 
 #include <atomic>

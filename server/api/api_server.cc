@@ -13,7 +13,7 @@
 namespace bandana::server {
 namespace {
 
-// What the last answers get to reach their clients.
+// The time that the last answers get to reach their clients.
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(1);
 

@@ -1,5 +1,5 @@
-// What the HTTP door answers: JSON, gRPC-Web, the face of Personalizer and its own description. It
-// knows no sockets.
+// The HTTP interface: JSON, gRPC-Web, Personalizer's API and its own description. It knows no
+// sockets.
 #pragma once
 
 #include <memory>

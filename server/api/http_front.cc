@@ -78,8 +78,8 @@ class Share {
   std::size_t bytes_ = 0;
 };
 
-// What connections share. Answers come through it, so that none touches a connection whose
-// listener is gone.
+// The state that connections share. Answers come through it, so that none touches a connection
+// whose listener is gone.
 struct Shared {
   const HttpFrontOptions options;
   HttpService& service;
@@ -150,8 +150,8 @@ HttpCall HeadOf(const Request& request) {
   return call;
 }
 
-// 0, or the status of the refusal. What a proxy before us may have read another way is no request
-// (RFC 9112, 3.2 and 6.1).
+// 0, or the status of the refusal. A message that a proxy before us may have read another way is no
+// request (RFC 9112, 3.2 and 6.1).
 int Misread(const Request& request, const HttpCall& head) {
   const auto count = [&](http::field field) { return request.count(field); };
   const std::size_t hosts = count(http::field::host);
@@ -334,7 +334,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     }
   }
 
-  // What the peer is still sending is read for a moment: a reset would take the answer from it.
+  // Reads for a moment what the peer is still sending: a reset would take the answer from it.
   void Linger() {
     Error ignored;
     socket().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);

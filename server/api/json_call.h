@@ -32,14 +32,14 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 std::string WithPlainNumbers(std::string_view text);
 
 // A ReportRequest's text WithPlainNumbers in which each reward that is no number is left out: it
-// counts as the default then. What is no JSON stays as it is.
+// counts as the default then. A text that is no JSON stays as it is.
 std::string WithoutOddRewards(std::string_view text);
 
 // A SelectRequest's text, or a BatchSelectRequest's, WithPlainNumbers in which odd features are
 // missing: numbers of vectors that are none are NaN, contexts and features of named arms that are
 // no objects are left out, and of their values those that no field can have are null. For models
-// whose contexts are private: no value decides whether there is a round. What is no JSON stays as
-// it is.
+// whose contexts are private: no value decides whether there is a round. A text that is no JSON
+// stays as it is.
 std::string WithoutOddFeatures(std::string_view text);
 // The values of a context, or of an arm, by the same rule.
 void DropOddValues(nlohmann::json& values);

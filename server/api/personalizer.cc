@@ -354,7 +354,7 @@ void Personalizer::Activate(const HttpCall& http, const Target& target, AnswerHt
   });
 }
 
-// What Personalizer calls the settings of its loop, as far as they have a meaning here.
+// The settings of the loop in Personalizer's terms, as far as they have a meaning here.
 // NOLINTNEXTLINE(performance-unnecessary-value-param): it has the form of every call.
 void Personalizer::Service(const HttpCall& http, const Target&, AnswerHttp answer) {
   const std::shared_ptr<ApiCall> call = Begin(http, kGetModel, answer);

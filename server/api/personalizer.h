@@ -50,7 +50,8 @@ class Personalizer {
   // PERMISSION_DENIED.
   absl::StatusOr<std::string> ModelOf(const Caller& caller) const;
 
-  // What GetModel says of a model that takes raw rewards. Errors: of GetModel; FAILED_PRECONDITION.
+  // The answer of GetModel for a model that takes raw rewards. Errors: of GetModel;
+  // FAILED_PRECONDITION.
   absl::StatusOr<v1::GetModelResponse> Describe(const std::string& model) const;
 
   const PersonalizerSettings settings_;

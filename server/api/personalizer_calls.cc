@@ -332,7 +332,7 @@ nlohmann::ordered_json RankingOf(const RankCall& call, const RankPart& part,
     ranking.push_back({{"id", call.actions[position].id}, {"probability", propensity}});
     there.insert(position);
   }
-  // What is left belongs to the actions behind the ranks that are told, each alike.
+  // The actions behind the ranks that are told share the rest evenly.
   const std::size_t behind = part.offered.size() - there.size();
   const double each = behind == 0 ? 0 : std::max(left, 0.0) / static_cast<double>(behind);
   for (const std::uint32_t position : part.offered) {

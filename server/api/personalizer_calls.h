@@ -1,4 +1,4 @@
-// What clients of Personalizer send, and the decisions that it stands for. Pure functions.
+// The messages of Personalizer's clients, and the decisions that they stand for. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ std::string DecisionIdOf(const std::string& event_id, const std::string& slot_id
 // The positions among `call.actions` that are to be ranked: all but those in `excluded`.
 std::vector<std::uint32_t> Offered(const RankCall& call, const std::vector<std::string>& excluded);
 
-// What of a rank call differs between its slots.
+// The part of a rank call that differs between its slots.
 struct RankPart {
   std::string decision_id;
   std::vector<std::uint32_t> offered;     // positions in call.actions

@@ -10,7 +10,7 @@
 
 namespace bandana::server {
 
-// What a path names.
+// The rpc and the names that a path stands for.
 struct Route {
   const Rpc* rpc = nullptr;
   std::string model;        // of the path

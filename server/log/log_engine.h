@@ -1,5 +1,5 @@
-// What keeps the logs and the states of models: engines by name, one of which the server's
-// configuration chooses.
+// The engines that keep the logs and the states of models, by name; the server's configuration
+// chooses one.
 #pragma once
 
 #include <memory>
@@ -90,8 +90,8 @@ class LogEngine {
   virtual absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder,
                                                               const LogUse& use) const;
 
-  // What servers of the store share; null: each server has its own files. Errors: those of a key
-  // file.
+  // The files that servers of the store share; null: each server has its own files. Errors: those
+  // of a key file.
   virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {
     return std::shared_ptr<SharedFiles>();
   }

@@ -173,7 +173,7 @@ void LogWriter::Finish() {
 
 bool LogWriter::WaitForWork() {
   std::unique_lock lock(mutex_);
-  // What waits for space is tried again at the interval, or together with a new request.
+  // Requests that wait for space are tried again at the interval, or together with a new request.
   const auto work = [this] { return stop_ || (full_disk_.ok() ? HasWork() : fresh_); };
   changed_.wait_for(lock, absl::ToChronoMilliseconds(options_.idle_interval), work);
   return !stop_ || (!queue_.empty() && full_disk_.ok());
@@ -227,7 +227,7 @@ void LogWriter::Write(Requests group) {
     stored_at_ = now;
     batch_.counters = gate_.EncodeCounters();
     batch_.trim_through = TrimWithGroup();
-    // What the gate has added is asked as well.
+    // The entries that the gate has added are checked as well.
     for (const NewRecord& record : batch_.records) status.Update(CheckKind(record.bytes));
     const auto append = [this] { return log_.Append(batch_); };
     if (status.ok()) {

@@ -25,7 +25,7 @@
 
 namespace bandana::server {
 
-// What becomes of a record that asks for entry.
+// The verdict on a record that asks for entry.
 enum class Admission : std::uint8_t {
   kAppend,
   kDuplicate,  // its id is known
@@ -42,8 +42,8 @@ enum class Admission : std::uint8_t {
 };
 
 // The deterministic part of the state that decides what enters the log: a function of the entries
-// before. Called by the writer's thread only. What is judged kAppend counts for the records judged
-// after it, and stands with Commit or falls with Rollback.
+// before. Called by the writer's thread only. A record that is judged kAppend counts for the
+// records judged after it, and stands with Commit or falls with Rollback.
 class AppendGate {
  public:
   virtual ~AppendGate() = default;
@@ -108,7 +108,7 @@ class LogWriter {
   // Entries up to the sequence may be dropped, in slices between appends.
   void TrimThrough(std::uint64_t sequence);
 
-  // The same, and then the bytes of no entry up to it stand anywhere (UpdateLog::EraseTrimmed).
+  // As above, and then the bytes of no entry up to it stand anywhere (UpdateLog::EraseTrimmed).
   // `done` is called once, on the writer's thread, when it is so, or with what came between: it
   // goes on then all the same. Errors: UNAVAILABLE the log is closed or has failed; then `done` is
   // not called.
@@ -168,10 +168,10 @@ class LogWriter {
   // Records without a caller do not wait for what may last: they would hold up all that comes.
   static void LetGo(Requests& group);
   void TrimSlice();
-  // What became of a change of the log that was answered with `status`. Where that is not known it
-  // is found out, however long it takes, and the change is made `again` where it was not; after a
-  // while the callers who wait for it are told that nothing is promised. UNAVAILABLE the writer
-  // stops before it is known.
+  // Finds the outcome of a change of the log that was answered with `status`. Where that is not
+  // known it is found out, however long it takes, and the change is made `again` where it was not;
+  // after a while the callers who wait for it are told that nothing is promised. UNAVAILABLE the
+  // writer stops before it is known.
   absl::Status Settle(absl::Status status, Requests& group,
                       const std::function<absl::Status()>& again);
   void AnswerAway(const absl::Status& why, Requests& group);

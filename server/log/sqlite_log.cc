@@ -85,7 +85,7 @@ class SqliteLog final : public UpdateLog {
     BANDANA_ASSIGN_OR_RETURN(reader_, OpenSqlite(options.path, options.vfs));
     BANDANA_RETURN_IF_ERROR(ReadState());
     BANDANA_RETURN_IF_ERROR(PrepareStatements());
-    // What a crash left behind the last valid frame must not be taken for damage by a later
+    // Frames that a crash left behind the last valid one must not be taken for damage by a later
     // CheckWal.
     const int code = sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
                                                nullptr, nullptr);
@@ -318,7 +318,7 @@ class SqliteLog final : public UpdateLog {
                                    " WHERE sequence > ? AND sequence <= ? ORDER BY sequence"));
     return version_ == kSchemaVersion ? PrepareLater() : absl::OkStatus();
   }
-  // What reads and writes the tables that former versions do not have.
+  // Prepares the statements for tables that former versions do not have.
   absl::Status PrepareLater() {
     BANDANA_RETURN_IF_ERROR(PrepareCells());
     return PrepareChunks();

@@ -1,4 +1,4 @@
-// What servers that share a store see of its models and of one another.
+// The view that servers sharing a store have of its models and of one another.
 #pragma once
 
 #include <cstdint>

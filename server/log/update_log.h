@@ -50,7 +50,7 @@ struct LogBatch {
   std::string counters;  // replaces the stored ones; opaque to the log
 };
 
-// What a log has. Threads: safe.
+// Read access to a log. Threads: safe.
 class LogReader {
  public:
   virtual ~LogReader() = default;
@@ -104,7 +104,7 @@ class UpdateLog : public LogReader {
   // left.
   virtual void EraseTrimmed() = 0;
 
-  // What was stored when the log was opened. Errors: DATA_LOSS; UNAVAILABLE I/O.
+  // The stored ids and cells, as of the opening of the log. Errors: DATA_LOSS; UNAVAILABLE I/O.
   virtual absl::Status ForEachId(const std::function<void(const RememberedId&)>& visit) const = 0;
   virtual absl::Status ForEachChunk(const std::function<void(const IdChunk&)>& visit) const = 0;
   // By slot.

@@ -91,7 +91,7 @@ absl::Status Model::Start() {
   FollowEffects(recovered.state.effects);
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
   if (owes) BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
-  // What a former checkpoint says of its windows is nowhere else.
+  // Reports in the windows of a former checkpoint stand nowhere else.
   if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
   if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
   // PROOF: forgetting begin
@@ -352,7 +352,7 @@ absl::Status Model::CheckUpdate(const ModelSpec& spec) const { return CheckStore
 
 void Model::Retire() {
   ++checkpoints_awaited_;
-  // What it applied since the last checkpoint is read from the log otherwise, which takes longer.
+  // Without a checkpoint the events since the last one are read from the log, which takes longer.
   if (const auto written = Checkpoint(); !written.ok()) {
     warn_(absl::StrCat("checkpoint: ", written.status().message()));
   }
@@ -415,7 +415,7 @@ absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captu
     });
   };
   const std::lock_guard lock(checkpoint_mutex_);
-  // One that was taken before a deletion must not come back after it.
+  // A checkpoint taken before a deletion must not come back after it.
   if (captured.sequence() < newest_checkpoint_) return size;
   const Sha256Digest beside_the_log = captured.BesideTheLog();
   if (written_ && written_->sequence == captured.sequence() &&

@@ -67,9 +67,9 @@ struct HostedModelOptions {
   std::uint64_t rebuild_entries = 1 << 17;
   // LogWriter::Options.
   std::shared_ptr<const std::atomic<int>> kind_read;
-  // What the noise of a central model is a function of; such a model does not open without.
+  // The key of a central model's noise; such a model does not open without.
   std::shared_ptr<const NoiseKey> noise_key;
-  // What checkpoints are sealed with; null: not sealed. Files sealed before do not open without.
+  // The seal of checkpoints; null: not sealed. Files sealed before do not open without.
   std::shared_ptr<const CheckpointSeal> checkpoint_seal;
   // From this size on a checkpoint is the base of those after it, which say what changed since.
   std::uint64_t checkpoint_base_bytes_min = CheckpointStore::kBaseBytesMin;
@@ -88,14 +88,14 @@ struct HostedModelOptions {
   // Why the store may be of the past although this server's own record fits it; accept_lost goes on
   // all the same.
   absl::Status doubt;
-  // What other servers have shown of the model: the log must hold that too.
+  // The releases of the model that other servers have shown: the log must hold those too.
   std::vector<Published> elsewhere;
   // A checkpoint of the same log, encoded, that this server has followed to: it is begun from where
   // it is newer than those of the store. Null: there is none.
   std::shared_ptr<const std::string> followed;
   // Told what an operator should know although nothing fails. Default: nobody.
   std::function<void(const std::string&)> warn;
-  // What the disk of a folder has free.
+  // The free bytes of a folder's disk.
   FreeBytesOf free_bytes = FreeBytes;
 };
 
@@ -103,16 +103,15 @@ struct HostedModelOptions {
 class HostedModel {
  public:
   // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
-  // fresh folder gets a new instance id. What may change between two runs: limits, exploration,
-  // variances, graph weights, feature bound (not where a counter runs here: its noise or its sums
-  // are of that bound), default reward, token lifetime, checkpoint policy, free_after, and the
-  // reward window (which then opens a new epoch). A folder of a former version is taken over or
-  // refused: Renew. Loads spec.arms_file when the catalogue is empty or the file has changed since
-  // it was loaded: its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state
-  // disagree (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad
-  // arms file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key
-  // that the state was made with is not the one given, or its log is of another engine; UNAVAILABLE
-  // I/O.
+  // fresh folder gets a new instance id. Limits, exploration, variances, graph weights, feature
+  // bound (not where a counter runs here: its noise or its sums are of that bound), default reward,
+  // token lifetime, checkpoint policy, free_after, and the reward window (which then opens a new
+  // epoch) may change between two runs. A folder of a former version is taken over or refused:
+  // Renew. Loads spec.arms_file when the catalogue is empty or the file has changed since it was
+  // loaded: its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state disagree
+  // (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad arms
+  // file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key that
+  // the state was made with is not the one given, or its log is of another engine; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
                                                            const std::string& folder,
                                                            const Clock& clock,
@@ -131,7 +130,7 @@ class HostedModel {
   virtual std::optional<std::string> owner() const { return std::nullopt; }
   // Under which this server owns the log, where servers share it; else 0.
   virtual std::int64_t term() const { return 0; }
-  // What the noise of its newest releases is a function of (Standing::released).
+  // The inputs of the noise of its newest releases (Standing::released).
   virtual std::vector<ReleasedBy> Released() const { return {}; }
   virtual std::uint64_t epoch() const = 0;
   // The model's time, by which its decisions are stamped and judged, where the server's clock says
@@ -154,13 +153,13 @@ class HostedModel {
   virtual void NumberDecision(DecisionId& id) = 0;
 
   // Models whose windows the server closes (reward_window, mode not local): appends the decision,
-  // with a cell beside the log that holds the default reward, without waiting for the disk. What
-  // the log refuses (user limit, stream exhausted), or loses before it is durable, never becomes an
-  // event. Others: does nothing. Errors: UNAVAILABLE the log is down, its
-  // queue full, or decisions_open_max reached (then Select must fail too, so that no shown decision
-  // is lost).
+  // with a cell beside the log that holds the default reward, without waiting for the disk. A
+  // decision that the log refuses (user limit, stream exhausted), or loses before it is durable,
+  // never becomes an event. Others: does nothing. Errors: UNAVAILABLE the log is down, its queue
+  // full, or decisions_open_max reached (then Select must fail too, so that no shown decision is
+  // lost).
   absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }
-  // The same for the slots of one decision, at least one, of one user: all of them or none.
+  // As above for the slots of one decision, at least one, of one user: all of them or none.
   virtual absl::Status RecordSlots(std::span<const Decision> slots) = 0;
 
   // Deferred decisions, the slots of each, that are shown now: as RecordSlots, with a window from
@@ -271,9 +270,9 @@ class HostedModel {
   // Its bytes, for tools and tests with models that fit into memory once more.
   absl::StatusOr<std::string> Export();
   virtual v1::GetStatsResponse Stats() const = 0;
-  // What stands out in a model of effects (ServedPosterior::Look), with names; else nothing.
+  // The largest values in a model of effects (ServedPosterior::Look), with names; else nothing.
   virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
-  // What a non-private model was told; a private one keeps none.
+  // The rewards that a non-private model was told; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
   // Where released values lie in their windows; nothing before the first that has one.
   virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
@@ -293,15 +292,16 @@ class HostedModel {
   // Errors: as StateStore::Write.
   virtual absl::Status StoreConfig(const v1::ModelConfig& /*config*/) { return absl::OkStatus(); }
   // Gives the folder up: writes a checkpoint, finishes changes and reports that are under way, and
-  // refuses those that come from now on as UNAVAILABLE. What was published stays readable, so that
-  // selections go on until another model is opened in the folder; RecordDecision fails. Call once.
+  // refuses those that come from now on as UNAVAILABLE. The published posterior stays readable, so
+  // that selections go on until another model is opened in the folder; RecordDecision fails. Call
+  // once.
   virtual void Retire() = 0;
   // Records that wait for the disk, at most kAppendQueueMax.
   virtual int log_queue() const = 0;
 
   // Stepped models: does on the caller's thread all that is due by the clock, until nothing is
-  // left: transactions, applying, time entries, checkpoints. Calls that wait do it themselves. What
-  // fails for a full disk is tried once a Step. Others: nothing.
+  // left: transactions, applying, time entries, checkpoints. Calls that wait do it themselves. Work
+  // that fails for a full disk is tried once a Step. Others: nothing.
   virtual void Step() {}
 };
 

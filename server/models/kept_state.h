@@ -1,4 +1,4 @@
-// What a data folder keeps that a configuration must agree with, read and left as it is.
+// The content of a data folder that a configuration must agree with, read and left as it is.
 #pragma once
 
 #include <string>

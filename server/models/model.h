@@ -188,7 +188,7 @@ class Model final : public HostedModel {
     if (checkpoint_task_.valid()) checkpoint_task_.wait();
     if (freeing_task_.valid()) freeing_task_.wait();
   }
-  // What a change holds until it is done. Errors: UNAVAILABLE the model is retired.
+  // The lock that a change holds until it is done. Errors: UNAVAILABLE the model is retired.
   absl::StatusOr<std::shared_lock<std::shared_mutex>> BeginChange();
   const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
   absl::Status StartGate(const Recovered& recovered);
@@ -229,9 +229,9 @@ class Model final : public HostedModel {
   absl::Status FillEntries(const std::string& id, v1::ExportUserResponse& out) const;
   // The error of a call that the gate could not decide about.
   absl::Status Undecided(Admission admission) const;
-  // What the open windows hold that a report came for.
+  // The values of the open windows that a report came for.
   absl::StatusOr<WindowValues> ReportedValues(std::optional<std::uint64_t> owner = std::nullopt);
-  // What open windows of the user hold that a report came for.
+  // Fills in the values of open windows of the user that a report came for.
   absl::Status FillHeld(const std::string& id, v1::ExportUserResponse& out);
 
   std::shared_mutex changes_;  // shared by changes, held alone by Retire

@@ -37,7 +37,7 @@ struct LedgerFacts {
   std::uint64_t epoch = 0;
   const DebitPolicy& debits;
   std::optional<Rho> stream;  // counters: cost of a stream
-  // What one event costs where nothing is debited; nullopt: nothing is promised.
+  // The cost of one event where nothing is debited; nullopt: nothing is promised.
   std::optional<PrivacyCost> event;
 };
 

@@ -1,4 +1,4 @@
-// What a model does with single users: deleted, listed, exported.
+// A model's actions on single users: deletion, listing, export.
 #include <algorithm>
 #include <future>
 #include <memory>

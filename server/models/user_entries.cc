@@ -12,7 +12,7 @@
 
 namespace bandana::server {
 
-// What a record has of the user.
+// A record's data on the user.
 struct UserEntries::Found {
   std::string_view kind;
   std::optional<std::string> record;  // nullopt: as it is stored

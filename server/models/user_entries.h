@@ -1,4 +1,4 @@
-// What an export of one user has, out of what a model keeps.
+// The parts of an export of one user, out of what a model keeps.
 #pragma once
 
 #include <cstddef>

@@ -99,7 +99,7 @@ std::vector<Standing> Peers::AskOthers(std::span<const std::string> servers,
   request.set_instance(instance.data(), instance.size());
   std::vector<Standing> answers;
   for (const internal::StandResponse& answer : owners_->Stand(servers, request)) {
-    // One that makes no sense is none.
+    // An answer that makes no sense counts as none.
     if (auto standing = ParseStanding(answer); standing.ok()) {
       answers.push_back(*std::move(standing));
     }

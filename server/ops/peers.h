@@ -37,7 +37,7 @@ class Peers {
   std::vector<Standing> AskOthers(std::span<const std::string> servers, const std::string& model,
                                   const InstanceId& instance);
 
-  // What the listener answers with: the models of this server, of which it hands none on.
+  // The objects that answer on the listener: the models of this server, of which it hands none on.
   struct Served {
     ModelRegistry& registry;
     TokenCodec& tokens;

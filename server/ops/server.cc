@@ -452,7 +452,7 @@ class RunningServer final : public Server {
                                     .gate = {.overloaded = [this] { return Overloaded(); }}}});
   }
 
-  // What the listeners may have together, beside everything else.
+  // The resources that the listeners may have together, beside everything else.
   absl::Status FitConnections() {
     const int listeners =
         2 + (spec_.admin_listen ? 1 : 0) + (spec_.api ? 1 : 0) + (spec_.peers ? 1 : 0);

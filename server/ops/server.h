@@ -51,10 +51,10 @@ class Server {
   // opened again.
   virtual void Tick() = 0;
 
-  // Takes of a configuration that was read again what a running server can take: models,
-  // aliases, access rules, log level, and the limits arms_per_request_max, batch_decisions_max and
-  // models_max. Absent: it has a mistake, and nothing changes. What is not taken is logged by name,
-  // and what is taken goes on; a server does not open or close itself for callers without rules
+  // Takes of a configuration that was read again what a running server can take: models, aliases,
+  // access rules, log level, and the limits arms_per_request_max, batch_decisions_max and
+  // models_max. Absent: it has a mistake, and nothing changes. A change that is not taken is logged
+  // by name, and the rest goes on; a server does not open or close itself for callers without rules
   // while it runs. False when something was not taken.
   virtual bool Reload(std::optional<ServerSpec> spec) = 0;
 

@@ -43,7 +43,7 @@ bool Exists(const std::string& path) {
   return fs::exists(fs::symlink_status(path, error));
 }
 
-// What the start reads of a data folder that is there.
+// Checks the parts of an existing data folder that the start reads.
 void CheckKept(const ServerSpec& spec, const FieldChecks& checks) {
   const auto check = [&](std::string_view field, const absl::Status& status) {
     if (!status.ok()) checks.Add(field, std::string(status.message()));

@@ -12,8 +12,8 @@ namespace bandana::server {
 // Adds a mistake, named from the top of the configuration, for all that would keep a server from
 // starting with it, or one of its models from being served. Opens no address, asks no database,
 // takes no lock, and writes nothing but a folder of its own, which is gone on return: a server may
-// be running with the same data_dir. What stands in the data folder is read where it decides:
-// whether the folder can be written, its keys, and what its models cannot change.
+// be running with the same data_dir. The data folder is read where it decides: whether it can be
+// written, its keys, and what its models cannot change.
 void TryStart(const ServerSpec& spec, const Clock& clock, std::vector<ConfigError>& errors);
 
 }  // namespace bandana::server

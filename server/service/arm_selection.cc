@@ -21,7 +21,7 @@
 namespace bandana::server {
 namespace {
 
-// What a thread reuses from decision to decision.
+// Memory that a thread reuses from decision to decision.
 struct Scratch {
   ArmBlock arms;
   NodePosterior posterior;
@@ -96,7 +96,7 @@ absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
                  .key = key});
 }
 
-// The same as ranking all, where a search finds the best: they fill the scratch, in order.
+// As a ranking of all, where a search finds the best: they fill the scratch, in order.
 std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catalogue,
                                  const ServedPosterior& posterior, std::uint64_t key,
                                  Scratch& scratch) {

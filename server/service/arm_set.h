@@ -13,7 +13,7 @@
 
 namespace bandana::server {
 
-// What is enforced on features: they are clipped to a ball (docs/design/mechanisms.md).
+// The bounds enforced on features: they are clipped to a ball (docs/design/mechanisms.md).
 struct FeatureBounds {
   int dimension = 0;
   double l2_max = 1;    // L

@@ -70,7 +70,7 @@ absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& s
                          ToAbsl(scope.own_choice));
 }
 
-// What is kept of a named decision has one size there.
+// The stored answer of a named decision has one size there.
 absl::Status CheckKept(const v1::SelectRequest& request, const ModelSpec& spec) {
   if (request.decision_id().empty() || !request.explain()) return absl::OkStatus();
   if (LimitsOf(spec.public_spec.mode).plain_names.empty()) return absl::OkStatus();

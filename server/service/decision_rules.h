@@ -1,4 +1,4 @@
-// What a request may say of the decision that it asks for, beside its arms.
+// The rules for a request's decision, beside its arms.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// What the scores of ranked arms are made of.
+// The parts of which the scores of ranked arms are made.
 #pragma once
 
 #include <vector>

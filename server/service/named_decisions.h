@@ -13,7 +13,7 @@
 
 namespace bandana::server {
 
-// What serves a Select.
+// The objects that serve a Select.
 struct SelectServices {
   const ModelRegistry& registry;
   TokenCodec& tokens;

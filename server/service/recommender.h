@@ -26,11 +26,12 @@ class RecommenderHandlers : public Handlers {
   virtual void Take(const RecommenderOptions& options) = 0;
 };
 
-// What is not owned here is handed to `owners`; null: it is UNAVAILABLE, so that no call goes
-// round. Errors are those of recommender.proto; they name field, shape and constraint, and never a
-// context, a reward or a user. Threads: all methods are safe. Select waits for nobody and, in
-// steady state, allocates only what the response needs. All references must outlive the object and
-// every Report in flight. `book`: of the decisions that callers name; null: one in memory.
+// A call for a model that is not owned here is handed to `owners`; null: it is UNAVAILABLE, so that
+// no call is forwarded in a loop. Errors are those of recommender.proto; they name field, shape and
+// constraint, and never a context, a reward or a user. Threads: all methods are safe. Select waits
+// for nobody and, in steady state, allocates only what the response needs. All references must
+// outlive the object and every Report in flight. `book`: of the decisions that callers name; null:
+// one in memory.
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
                                                      TokenCodec& tokens, const Clock& clock,

@@ -79,7 +79,7 @@ auto ResultsOf(Response& response) {
   };
 }
 
-// The same of counter reports.
+// As above for counter reports.
 inline auto CounterResultsOf(v1::SubmitResponse& response) {
   return [&response](const ReportResult& result) {
     v1::CounterResult& out = *response.add_counter_results();

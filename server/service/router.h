@@ -22,10 +22,10 @@ struct Way {
   bool over_quota = false;  // its user may not become known by this caller: USER_LIMIT
 };
 
-// What a call's reports say is not looked at, but for their tokens. A token that does not open is
-// for this server where an alias was named, for the model's owner else. Reports whose decisions are
-// named by their callers get their tokens, which this server alone has kept. Not thread-safe; lives
-// on the stack of a call.
+// It reads nothing of a call's reports but their tokens. A token that does not open is for this
+// server where an alias was named, for the model's owner else. Reports whose decisions are named by
+// their callers get their tokens, which this server alone has kept. Not thread-safe; lives on the
+// stack of a call.
 class Router {
  public:
   Router(const ModelRegistry& registry, const Recipients& to, TokenCodec& tokens)

@@ -115,7 +115,7 @@ absl::Status Select(const Answering& to, const v1::SelectRequest& request, int a
   BANDANA_ASSIGN_OR_RETURN(const int node, model.ResolveUser(request.user()));
   thread_local std::vector<EffectKey> keys;
   model.UserParts(request.user(), keys);
-  // One that is deferred makes nobody known before its activation.
+  // A deferred decision makes nobody known before its activation.
   if (Learns(request) && !request.deferred() && !AllowDecision(model, request.user())) {
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");

@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const PgOptions
   BANDANA_RETURN_IF_ERROR(CheckConnection(options.connection));
   const std::string seconds =
       absl::StrCat(std::max<std::int64_t>(2, absl::ToInt64Seconds(options.patience)));
-  // What the configuration says comes later and wins.
+  // Settings of the configuration come later and win.
   const char* const keys[] = {
       "connect_timeout",  "tcp_user_timeout", "keepalives_idle", "keepalives_interval",
       "keepalives_count", "application_name", "dbname",          nullptr};

@@ -17,7 +17,7 @@
 
 namespace bandana::server {
 
-// What a statement returned, in binary format.
+// The result of a statement, in binary format.
 class PgResult {
  public:
   explicit PgResult(PGresult* result) : result_(result) {}

@@ -166,7 +166,7 @@ class PgEngine final : public LogEngine {
   }
 
  private:
-  // What seals a kind of content; null without a key file.
+  // The key that seals a kind of content; null without a key file.
   absl::StatusOr<std::shared_ptr<const AeadKey>> KeyOf(std::string_view what) const {
     if (settings_.key_file.empty()) return std::shared_ptr<const AeadKey>();
     BANDANA_ASSIGN_OR_RETURN(

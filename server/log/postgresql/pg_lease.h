@@ -24,7 +24,7 @@ class PgLease {
 
  private:
   void Run();
-  // One that fails is tried again at the next turn.
+  // A turn that fails is tried again at the next one.
   void Turn(const char* sql, const PgValues& values);
 
   const PgOptions server_;

@@ -71,7 +71,7 @@ struct PgState {
   std::int64_t revision = 0;
 };
 
-// What a transaction makes of the log.
+// The state of the log after a transaction.
 struct NextState : PgState {
   std::vector<LogEntry> appended;
 };
@@ -284,8 +284,9 @@ class PgLog final : public UpdateLog {
     if (keys.rows() == 0) return absl::OkStatus();
     return FailedPrecondition("log.postgresql.key_file: the log is sealed, and no key is given");
   }
-  // What is appended from now on dies with another key. Each try has a number of its own: a key is
-  // used once the database is known to have it, and an insert that comes late replaces none.
+  // Entries appended from now on are sealed under a new key and die with it. Each try has a number
+  // of its own: a key is used once the database is known to have it, and an insert that comes late
+  // replaces none.
   absl::Status NewKey() {
     if (seal_ != nullptr) {
       const std::int64_t id = ++tried_key_;

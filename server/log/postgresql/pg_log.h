@@ -23,8 +23,8 @@ struct PgLogOptions {
   bool must_seal = false;  // refuse to open without, and to read what is not sealed
 };
 
-// What the log's records are sealed under; null: they are plain. Errors: FAILED_PRECONDITION no key
-// file for a log that must be sealed; those of the key file.
+// The seal of the log's records; null: they are plain. Errors: FAILED_PRECONDITION no key file for
+// a log that must be sealed; those of the key file.
 absl::StatusOr<std::unique_ptr<PgSeal>> SealOf(const PgLogOptions& options);
 
 // Makes a new, empty log that continues `start`, in place of one of the same id. Errors: those of

@@ -38,9 +38,9 @@ class PgPool {
     std::unique_ptr<PgConnection> connection_;
   };
 
-  // To a database with the tables of states. One that was idle may have been lost meanwhile: then
-  // its first statement fails, and Forget makes all others new. Errors: as PgConnection::Open, and
-  // EnsureStateTables.
+  // To a database with the tables of states. A connection that was idle may have been lost
+  // meanwhile: then its first statement fails, and Forget makes all others new. Errors: as
+  // PgConnection::Open, and EnsureStateTables.
   absl::StatusOr<Lent> Take();
   void Forget();
 

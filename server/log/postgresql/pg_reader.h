@@ -39,7 +39,7 @@ class PgReader {
   absl::StatusOr<std::int64_t> ReadKeys() const;
 
  private:
-  // Requires mutex_. What only reads may be asked again.
+  // Requires mutex_. Statements that only read may be asked again.
   absl::StatusOr<PgResult> Run(const char* sql, const PgValues& values) const;
   absl::StatusOr<std::int64_t> TakeKeys() const;
   absl::Status ReadBatches(int batches, PgReading& reading) const;

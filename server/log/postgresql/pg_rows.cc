@@ -48,7 +48,7 @@ constexpr char kLeft[] =
     "SELECT key, since FROM bandana.left_keys WHERE log = $1 AND kind = $2 AND since <= $3"
     " ORDER BY since, key LIMIT $4";
 
-// What a table has beside its rows.
+// The properties of a table beside its rows.
 struct Head {
   std::int64_t version = 0;
   std::int64_t removed = 0;  // the version of the last change that removed a row

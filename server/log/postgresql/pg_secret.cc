@@ -25,7 +25,7 @@ constexpr std::size_t kOverhead = kAeadNonceBytes + kAeadTagBytes;
 
 std::span<std::byte> WritableBytes(std::string& s) { return std::as_writable_bytes(std::span(s)); }
 
-// What a key file holds, erased when it goes.
+// The content of a key file, erased when it goes.
 class Secret {
  public:
   // Errors: of DeriveFromKeyFile.

@@ -150,7 +150,7 @@ absl::Status PgState::Try(const Body& body) {
     unknown_ = !done.ok();
   }
   if (done.ok()) return done;
-  // What it began ends with it.
+  // Whatever it began ends with it.
   connection.Drop();
   if (absl::IsUnknown(done)) pool_->Forget();
   return SqlStateOf(done) == "BD002" ? DataLoss(done.message()) : done;
@@ -204,7 +204,7 @@ absl::Status PgState::Look(
     if (done.ok()) return done;
     connection->Drop();
     if (absl::IsUnknown(done)) pool_->Forget();
-    // What `body` was given it must not be given again.
+    // Rows must not be given to `body` twice.
     if (begun || tried > 0) return WithoutUnknown(done);
   }
 }

@@ -74,8 +74,8 @@ class PgState final : public StateStore {
         must_be_sealed_(must_be_sealed) {}
 
   absl::Status Begin();
-  // What became of the change before, where that is not known yet. Errors: UNAVAILABLE it cannot be
-  // told; ABORTED.
+  // Finds the outcome of the change before, where that is not known yet. Errors: UNAVAILABLE it
+  // cannot be told; ABORTED.
   absl::Status FindOut();
   absl::Status Try(const Body& body);
 

@@ -31,7 +31,8 @@ constexpr char kHere[] =
     " SELECT $1::text, t, $2::bigint, t, $3::text, $4::bytea FROM clock_timestamp() AS t"
     " ON CONFLICT (address) DO UPDATE SET seen = excluded.seen, reads = excluded.reads,"
     " told = excluded.told, name = excluded.name, proof = excluded.proof";
-// What a server reads counts for a minute: one that froze may come back.
+// A server's row counts for a minute, with the kinds that it reads: a server that froze may come
+// back.
 constexpr char kServers[] =
     "SELECT address, CASE WHEN told = seen THEN reads ELSE $1::bigint END,"
     " (seen > clock_timestamp() - interval '2 seconds')::int::bigint, coalesce(name, ''),"

@@ -1,4 +1,4 @@
-// What servers of one database see of its models and of one another.
+// The view that servers of one database have of its models and of one another.
 #pragma once
 
 #include <memory>

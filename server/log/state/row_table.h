@@ -19,7 +19,7 @@
 
 namespace bandana::server {
 
-// What a change of arms or users does to the keys of their effects (EffectKey), and when.
+// The effect of a change of arms or users on the keys of their effects (EffectKey), and its time.
 struct KeyChange {
   std::vector<std::uint64_t> returned;  // somebody has them again
   std::vector<std::uint64_t> left;      // nobody has them any more
@@ -52,7 +52,7 @@ struct RowsChanged {
   std::uint64_t removed = 0;
 };
 
-// What has become of a table since a version.
+// The changes of a table since a version.
 struct RowsSince {
   std::int64_t version = 0;  // of the table now
   // Rows have been removed since, or nobody knows: what was visited is all that there is.

@@ -1,5 +1,6 @@
-// What a model has beside its log: a few files (identity, configuration, checkpoints) and two
-// tables (arms, users). An engine of logs keeps it where it keeps the log (LogEngine::OpenState).
+// The state that a model has beside its log: a few files (identity, configuration, checkpoints) and
+// two tables (arms, users). An engine of logs keeps it where it keeps the log
+// (LogEngine::OpenState).
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace bandana::server {
 // nobody can know, whoever has it could try rewards against an entry whose other fields are known.
 // So each entry has 16 random bytes under the hash, which go with the entry (Salted in records.h).
 // They are the first of SHA-256(key, number of the entry in its transaction), with a key of 32
-// random bytes that is drawn for the transaction and forgotten once it is durable. One that failed
-// is tried again with the same key: how much randomness is drawn does not tell how often, which a
-// report beside it may decide. Not thread-safe.
+// random bytes that is drawn for the transaction and forgotten once it is durable. A transaction
+// that failed is tried again with its own key: how much randomness is drawn does not tell how
+// often, which a report beside it may decide. Not thread-safe.
 class EntrySalts {
  public:
   // Not `salted`: the log keeps nothing raw, and entries stay as they are. `bits` must outlive the

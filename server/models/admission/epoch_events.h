@@ -8,7 +8,7 @@
 
 namespace bandana::server {
 
-// What changes stands with Commit or falls with Rollback. Not thread-safe.
+// A change stands with Commit or falls with Rollback. Not thread-safe.
 class EpochEvents {
  public:
   EpochEvents() = default;

@@ -14,7 +14,7 @@ namespace bandana::server {
 ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
                                 const CellCodec& cells);
 
-// What the gate must know of the entries that made the state.
+// The gate's knowledge of the entries that made the state.
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics);
 
 }  // namespace bandana::server

@@ -1,5 +1,4 @@
-// What is counted of a model's reports, and told, as far as the counts say nothing of a private
-// event.
+// The counts of a model's reports that may be told: those that say nothing of a private event.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +19,9 @@ class OpenCounts {
   // `counters` must outlive it.
   OpenCounts(const ModelSpec& spec, Counters& counters);
 
-  // What may tell that a report came is not counted.
+  // Counts nothing that may tell that a report came.
   void Rejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count);
-  // What may tell about contexts is not counted.
+  // Counts nothing that may tell about contexts.
   void FeaturesClipped(std::uint64_t count);
   // A report that is in the log.
   void Taken(const CountedReport& report);

@@ -16,7 +16,7 @@ struct Paid {
   std::uint64_t releases = 0;
 };
 
-// What changes stands with Commit or falls with Rollback. Not thread-safe.
+// A change stands with Commit or falls with Rollback. Not thread-safe.
 class Payments {
  public:
   Payments() = default;

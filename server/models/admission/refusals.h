@@ -26,8 +26,8 @@ struct LastingRefusal {
   std::string remedy;  // what ends it
 };
 
-// What the gate refuses now: set with the first record that was refused, cleared when the cause
-// is gone. Reports whose arrival is secret never set one. Threads: safe.
+// The reasons for which the gate refuses reports now: set with the first record that was refused,
+// cleared when the cause is gone. Reports whose arrival is secret never set one. Threads: safe.
 class GateRefusals {
  public:
   void Set(RefusalReason reason) { bits_.fetch_or(BitOf(reason), std::memory_order_relaxed); }

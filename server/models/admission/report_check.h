@@ -35,7 +35,7 @@ class ReportCheck {
   }
 };
 
-// What a model takes: one kind of report.
+// The check of the one kind of report that a model takes.
 template <typename Reported>
 using CheckOf = std::unique_ptr<const ReportCheck<Reported>>;
 using Intake =

@@ -108,8 +108,8 @@ Admission ReportGate::Take(const ContextRecord& record, std::string_view bytes, 
   return verdict;
 }
 
-// What is answered to hidden reports is a function of the decision and of the clock; they write the
-// cell each time.
+// The answer to a hidden report is a function of the decision and of the clock; each report writes
+// the cell.
 Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
   const WindowBook::Window* window = windows_.Find(record.id);
   if (window == nullptr) {
@@ -228,7 +228,7 @@ Admission ReportGate::Take(const EpochRecord& record, std::string_view bytes, Lo
   return Admission::kAppend;
 }
 
-// One that makes no step was asked for twice.
+// A step that was already made was asked for twice.
 Admission ReportGate::Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch) {
   if (state_.fading.NextEntry(record.half_life) > record.now) return Admission::kDuplicate;
   state_.fading.Apply(record.now, record.half_life);
@@ -236,7 +236,7 @@ Admission ReportGate::Take(const FadeRecord& record, std::string_view bytes, Log
   return Admission::kAppend;
 }
 
-// One that was asked for twice says nothing new.
+// A correction that is in force was asked for twice.
 Admission ReportGate::Take(const ClockRecord& record, std::string_view bytes, LogBatch& batch) {
   if (record.ahead == state_.ahead) return Admission::kDuplicate;
   state_.ahead = record.ahead;
@@ -384,7 +384,7 @@ Admission ReportGate::Take(const DeleteRequest& request, std::string_view, LogBa
     owners.insert(user.node >= 0 ? OwnerOf(user.node, "") : UserKey(id));
     entry.users.push_back(user);
   }
-  // What was reported stands in cells, and would be in the entry that closes the windows.
+  // The reports stand in cells, and would be in the entry that closes the windows.
   std::vector<Cell> cells;
   for (const WindowBook::Window* const window : windows_.Of(owners)) {
     if (!window->slot) continue;
@@ -509,7 +509,7 @@ void ReportGate::Commit(const LogPosition& last, bool stored) {
   ids_.ForgetBefore(forget_before_);
   reports_.ForgetBefore(forget_before_, ids_.size());
   counters_.Add(staged_);
-  // What other threads added since EncodeCounters() is stored with the next transaction.
+  // Counts that other threads added since EncodeCounters() are stored with the next transaction.
   if (stored) stored_ = encoded_;
   staged_ = {};
   undo_ = {.ids = {},

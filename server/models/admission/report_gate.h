@@ -42,7 +42,7 @@ namespace bandana::server {
 inline constexpr absl::Duration kIdBucket = absl::Seconds(10);
 std::int64_t IdBucketOf(absl::Time time);
 
-// What the gate must know of the entries before, beside the ids.
+// The gate's knowledge of the entries before, beside the ids.
 struct GateState {
   std::uint64_t epoch = 1;
   absl::Time time = absl::UnixEpoch();  // of the last time entry
@@ -107,7 +107,7 @@ class ReportGate final : public AppendGate {
   // Decisions that are open, and distinct ids remembered.
   std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
   std::uint64_t ids_max() const { return options_.ids_max; }
-  // What it refuses now. Whoever refuses a decision before it is queued sets the reason as well.
+  // The present refusals. Whoever refuses a decision before it is queued sets the reason as well.
   GateRefusals& refusals() { return refusals_; }
   RefusalLimits limits() const { return {options_.ids_max, options_.users_max}; }
   // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
@@ -121,14 +121,14 @@ class ReportGate final : public AppendGate {
   absl::Time newest_id() const;
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
   std::uint64_t AcknowledgedStep(const StreamId& stream) const;
-  // What open windows hold that a report came for: of all, or of this OwnerOf. On the writer's
+  // The values of open windows that a report came for: of all, or of this OwnerOf. On the writer's
   // thread.
   WindowValues ReportedValues(std::optional<std::uint64_t> owner = std::nullopt) const;
   // When the oldest ids can be forgotten; InfiniteFuture when there are none.
   absl::Time forget_due() const;
 
  private:
-  // What becomes of one record, counted as what it is. Others enter as they are.
+  // Judges one record and counts the verdict. Others enter as they are.
   Admission Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
   Admission Take(const ReportRecord& record, std::string_view bytes, LogBatch& batch);
@@ -164,7 +164,7 @@ class ReportGate final : public AppendGate {
   // kAppend, or why nothing more is learnt of the user whose event it is: the user was deleted.
   Admission CheckDeleted(std::string_view user, const PackedKeys& keys, absl::Time decided) const;
   Admission CheckDeleted(const CounterRecord& record) const;
-  // What is to be changed, to be put back by Rollback.
+  // Access for a change that Rollback can put back.
   DeletedUsers& ChangeDeleted();
   // Entries for the windows that close by `now`, or for all; their cells become free.
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
@@ -177,11 +177,11 @@ class ReportGate final : public AppendGate {
   // Whether the node may have so many further events in this epoch.
   Admission CheckLimits(int node, std::uint64_t events);
   bool IsPooled(int node) const;
-  // What budget() shows may have grown: what the node, and what all together, have used of it.
+  // Updates budget(), which may have grown: by the use of the node, and of all together.
   void UseBudgetOf(int node);
   void UseBudgetOfAll();
   void UseBudget(std::uint64_t used);
-  // What the log has to store of it with the record.
+  // Remembers the id. Returns what the log has to store with the record.
   RememberedIds Insert(const RememberedId& id);
   void CountVerdict(Admission verdict);
   // The verdict, noted as what lasts.

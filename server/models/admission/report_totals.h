@@ -1,4 +1,4 @@
-// What may be counted of the reports that a model took.
+// The reports that a model took, as far as they may be counted.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace bandana::server {
 
-// What one report is counted as, once it is in the log.
+// The counts of one report, once it is in the log.
 struct CountedReport {
   bool reward_clipped = false;  // and may be counted as such
   double reward = 0;            // raw, as it counts; used of non-private models only

@@ -20,8 +20,8 @@ struct StreamPlace {
   Sha256Digest moment{};   // of the bytes released at that step
 };
 
-// What changes stands with Commit or falls with Rollback. Not thread-safe. Memory: some 150 bytes
-// per stream.
+// A change stands with Commit or falls with Rollback. Not thread-safe. Memory: some 150 bytes per
+// stream.
 class StreamTable {
  public:
   // nullptr when unknown.

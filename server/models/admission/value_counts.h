@@ -39,7 +39,7 @@ class ValueCounts {
   std::atomic<bool> told_ = false;
 };
 
-// What an operator should know once AddRaw has said so.
+// A warning for operators, once AddRaw has said so.
 std::string ClippedText(const ModelSpec& spec);
 
 }  // namespace bandana::server

@@ -1,4 +1,5 @@
-// What the gate's verdicts mean: the answer to a report's sender, and the figure that counts it.
+// The meaning of the gate's verdicts: the answer to a report's sender, and the figure that counts
+// it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a name stands for when a call comes: a model, or the models behind an alias.
+// Looks up the name in a call: a model, or the models behind an alias.
 #pragma once
 
 #include <cstdint>

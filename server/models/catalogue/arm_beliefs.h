@@ -36,8 +36,8 @@ class ArmBeliefs {
     EffectKey key = kAbsent;
     EffectsModel::Belief belief;
   };
-  // What is believed of an arm or group without events, by part. It changes where scales are
-  // learnt, and what is believed of all others with it.
+  // The beliefs about an arm or group without events, by part. It changes where scales are learnt,
+  // and what is believed of all others with it.
   std::vector<double> Priors() const;
   void FillArm(const Catalogue& next, const CatalogueEntry& arm) const;
   static void Tell(const Catalogue& catalogue, const Noted& noted);

@@ -58,7 +58,7 @@ class ArmCatalogue {
   absl::Status CheckSize(std::span<const CatalogueArm> arms, int& added) const;
   // A name is of one arm.
   absl::Status CheckNames(std::span<const CatalogueArm> arms) const;
-  // What a change does to keys, before it; and after it was stored.
+  // The change of keys, before a change of arms; and after it was stored.
   ArmKeyUse::Change KeysOf(std::span<const CatalogueArm> arms,
                            std::span<const std::uint32_t> removed) const;
   absl::Status TakeKeys(const ArmKeyUse::Change& change);

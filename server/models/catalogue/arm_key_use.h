@@ -24,7 +24,7 @@ class ArmKeyUse {
   bool Has(const Catalogue& catalogue, EffectKey key) const;
   void Begin(const Catalogue& catalogue);
 
-  // What it does to the keys to put these arms, and to remove those, from `now`. Ids that are not
+  // The change of keys when these arms are put, and those removed, from `now`. Ids that are not
   // there, or twice in `removed`, do nothing.
   struct Change {
     KeyChange keys;

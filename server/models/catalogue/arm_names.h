@@ -35,7 +35,7 @@ class ArmNames {
   EffectKey key(std::uint32_t number) const { return At(number).key; }
   // kNone when no name has this key.
   std::uint32_t FindKey(EffectKey key) const;
-  // What is believed of a group (ArmPage::SetBelief).
+  // Sets the belief about a group (ArmPage::SetBelief).
   void SetBelief(std::uint32_t number, float mean, float variance) const;
   float mean(std::uint32_t number) const { return At(number).mean.load(std::memory_order_relaxed); }
   // At least the variance of each name.

@@ -27,7 +27,7 @@ struct CatalogueArm {
   std::string name = {};                           // unique in the catalogue; "": none
 };
 
-// What all arms of a catalogue have.
+// The shape that all arms of a catalogue have.
 struct CatalogueShape {
   int dimension = 0;
   bool has_keys = false;            // models with effects
@@ -101,7 +101,7 @@ class ArmPage {
   std::bitset<kArmsMax> Tagged(std::span<const std::uint32_t> tags) const;
 
   const ArmSketch& sketch() const { return sketch_; }
-  // What is believed of the arm itself: set after each event of it, and only a hint for bounds.
+  // The belief about the arm itself: set after each event of it, and only a hint for bounds.
   bool has_beliefs() const { return means_ != nullptr; }
   void SetBelief(std::uint32_t row, float mean, float variance) const;
   void ReadMeans(std::span<float> means) const;

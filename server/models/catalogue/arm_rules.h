@@ -1,4 +1,4 @@
-// What an arm must be to enter a catalogue.
+// The rules for an arm that enters a catalogue.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class FeatureSchema;
 
 namespace bandana::server {
 
-// What an arm must satisfy to enter a catalogue.
+// The rules for an arm that enters a catalogue.
 struct ArmRules {
   int dimension = 0;
   double feature_l2_max = 1;

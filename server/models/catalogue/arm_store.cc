@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmStore::Load() {
 
 absl::StatusOr<RowsSince> ArmStore::ChangesSince(std::int64_t version,
                                                  std::vector<CatalogueArm>& arms) {
-  // What is read may be of a greater format than this object knew.
+  // The rows may be of a greater format than this object knew.
   std::vector<std::pair<std::string, std::string>> rows;
   BANDANA_ASSIGN_OR_RETURN(const RowsSince since,
                            table_->ChangesSince(version, [&](std::string_view key, auto value) {

@@ -22,7 +22,7 @@ void PrefetchCount(std::span<const std::shared_ptr<const ArmPage>> pages, std::s
   if (i < pages.size()) __builtin_prefetch(reinterpret_cast<const char*>(pages[i].get()) - 16, 1);
 }
 
-// What becomes of one id.
+// The change of one id.
 struct Change {
   std::uint32_t id = 0;
   const CatalogueArm* arm = nullptr;  // nullptr: removed

@@ -37,7 +37,7 @@ struct CheckpointSource {
 };
 // The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
 std::string EncodeCheckpoint(const CheckpointSource& source);
-// The same in pieces. Errors: those of `sink`.
+// As above, in pieces. Errors: those of `sink`.
 absl::Status EncodeCheckpoint(const CheckpointSource& source, const ByteSink& sink);
 
 // A checkpoint whose state is taken and whose nodes, or blocks of effects, are still to be encoded,

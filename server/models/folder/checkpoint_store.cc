@@ -202,7 +202,8 @@ absl::Status CheckpointStore::WriteDelta(std::uint64_t sequence, const ByteSourc
           return sink(piece);
         });
       }));
-  // What changed grows with time: at some size a new base costs less than many such files.
+  // The difference to the base grows with time: at some size a new base costs less than many such
+  // files.
   if (bytes > base_->bytes() / 2) base_.reset();
   return absl::OkStatus();
 }
@@ -220,7 +221,7 @@ absl::StatusOr<std::uint64_t> CheckpointStore::WriteAlone(std::uint64_t sequence
   BANDANA_RETURN_IF_ERROR(WriteWhole(sequence, checkpoint, /*twice=*/true));
   BANDANA_RETURN_IF_ERROR(RemoveLeft(/*damaged=*/true));
   BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, Files());
-  // What changed since a base needs the base: it goes before it.
+  // A file of differences needs its base, so it is removed before the base.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const bool stays = file->sequence == sequence && !file->base;
     if (!stays && !Remove(*file)) return Unavailable("cannot remove ", Path(*file));

@@ -67,14 +67,14 @@ class CheckpointStore {
   // files but no valid one; FAILED_PRECONDITION as Load; UNAVAILABLE I/O.
   absl::StatusOr<std::optional<Checkpoint>> LoadNewest();
 
-  // The same for who follows another server's checkpoints: nothing is set aside or removed.
+  // As above for a follower of another server's checkpoints: nothing is set aside or removed.
   absl::StatusOr<std::optional<Checkpoint>> FindNewest() const;
 
   // Writes durably, a piece at a time, and removes what is not needed. Returns the sequence up to
   // which the log is not needed any more. `checkpoint` is asked more than once. Errors: UNAVAILABLE
   // I/O.
   absl::StatusOr<std::uint64_t> Write(std::uint64_t sequence, const ByteSource& checkpoint);
-  // The same, and no earlier file is left, sound or damaged: this one stands there twice.
+  // As Write, and no earlier file is left, sound or damaged: this one stands there twice.
   absl::StatusOr<std::uint64_t> WriteAlone(std::uint64_t sequence, const ByteSource& checkpoint);
   // The sequence up to which no entry may stand in the log beside this newest checkpoint.
   std::uint64_t LogGoneBefore(std::uint64_t newest) const {

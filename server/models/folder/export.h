@@ -20,7 +20,7 @@ namespace bandana::server {
 inline constexpr std::uint32_t kExportVersionMin = 1;
 inline constexpr std::uint32_t kExportVersionMax = 3;
 
-// What an export is made from. Its long parts give their bytes to a sink, piece by piece.
+// The source of an export. Its long parts give their bytes to a sink, piece by piece.
 struct ExportSource {
   using Part = std::function<absl::Status(const ByteSink&)>;
   const v1::ModelConfig& config;
@@ -31,11 +31,11 @@ struct ExportSource {
 // Appends an export to an empty file. Errors: the parts' and the file's.
 absl::Status WriteExport(const ExportSource& source, TempFile& file);
 
-// The same for short models. `users`: empty where there are none.
+// As above for short models. `users`: empty where there are none.
 std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpoint,
                          const Catalogue& catalogue, std::string_view users = {});
 
-// What each arm of an export has beside id, features and tags.
+// The form of each arm in an export beside id, features and tags.
 struct ExportedArmForm {
   bool groups = false;
   bool name = false;
@@ -94,7 +94,7 @@ absl::StatusOr<ExportedModel> DecodeExport(std::string_view bytes);
 // entropy.
 absl::StatusOr<Checkpoint> StateToExport(std::string_view checkpoint, const EventPath& path,
                                          const WindowValues& values);
-// The same, encoded.
+// As above, encoded.
 absl::StatusOr<std::string> CheckpointToExport(std::string_view checkpoint, const EventPath& path,
                                                const WindowValues& values);
 

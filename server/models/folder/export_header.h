@@ -1,4 +1,4 @@
-// What an export says of itself, for whoever is to take it: bandana.v1.ExportHeader.
+// The header of an export, for whoever is to take it: bandana.v1.ExportHeader.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,7 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-// What the log is compared with, of a valid checkpoint.
+// The facts of a valid checkpoint that the log is compared with.
 struct Known {
   LogPosition position;
   LogPosition published;

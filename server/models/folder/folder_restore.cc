@@ -84,7 +84,7 @@ class Restorer {
     return StartEmpty(FixedDigest(configured));
   }
 
-  // What a former version has released of the entries after its checkpoint it would not release
+  // A former version may have released entries after its checkpoint that this one would not release
   // again: they are left out, and charged for as lost ones.
   absl::Status CheckFormer(const Identity& configured) {
     if (checkpoint_.fixed == FixedDigest(configured)) return absl::OkStatus();
@@ -141,7 +141,7 @@ class Restorer {
     result_.through = checkpoint_.state.position.sequence;
     values_ = checkpoint_.former;
     const auto log = OpenLog(OldEngine(), folder_);
-    // One that is away, or another server's, is not lost.
+    // A log that is away, or another server's, is not lost.
     if (absl::IsUnavailable(log.status())) return log.status();
     if (!log.ok()) {
       Note(log.status());
@@ -174,7 +174,7 @@ class Restorer {
     return absl::OkStatus();
   }
 
-  // What the windows that are still open hold, where the copy may have it.
+  // Takes the values of the windows that are still open, where the copy may have them.
   void TakeCells(const EventPath& path, const UpdateLog& log) {
     const auto values = path.ReportsToCopy([&]() -> absl::StatusOr<WindowValues> {
       WindowValues held;

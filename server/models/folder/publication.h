@@ -16,13 +16,13 @@ namespace bandana::server {
 struct Published {
   bool known = false;  // there is a file
   LogPosition position;
-  // What the state had at that position; zeros where the log is in the folder beside the file.
+  // The state's values at that position; zeros where the log is in the folder beside the file.
   std::uint64_t epoch = 0;
   PrivacyTotals totals;  // Ledger::largest
 };
 
-// What the file says of a state that is to be published. `apart`: the log is not in the folder, and
-// may be put back without it: then epoch and totals are kept as well.
+// The record of a state that is to be published. `apart`: the log is not in the folder, and may be
+// put back without it: then epoch and totals are kept as well.
 Published PublishedOf(const ModelState& state, bool apart);
 
 // Writes durably; call before what is published becomes visible. Errors: UNAVAILABLE I/O.

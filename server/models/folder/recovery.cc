@@ -61,8 +61,8 @@ absl::StatusOr<std::optional<Checkpoint>> StartOf(const Identity& identity, cons
   return loaded;
 }
 
-// What this server has followed to, where it is newer than `stored`, and of the same log. Whether
-// the log goes on from there is found as it is read.
+// The checkpoint that this server has followed to, where it is newer than `stored`, and of that
+// log. Whether the log goes on from there is found as it is read.
 std::optional<Checkpoint> NewerFollowed(const RecoveryOptions& options, const Identity& identity,
                                         const LogReader& log, std::uint64_t stored) {
   if (options.followed == nullptr) return std::nullopt;
@@ -99,7 +99,7 @@ Published Newest(Published published, std::span<const Published> elsewhere) {
   return published;
 }
 
-// What every principal is charged for debits among lost entries: at least one, and so many that the
+// The charge of every principal for debits among lost entries: at least one, and so many that the
 // ledger has again what is known to have been charged.
 DebitPolicy::Charge OwedFor(const Published& published, const Recovered& recovered) {
   constexpr std::uint64_t kTimesMax = 1000;
@@ -169,8 +169,8 @@ absl::Status NothingKnown() {
   return DataLoss("this server has no record of what the model has published");
 }
 
-// What a former version has released of the entries after its checkpoint would get other noise
-// here, a second release. So no entry may stand there.
+// Entries after a former version's checkpoint would get other noise here, a second release. So no
+// entry may stand there.
 absl::Status CheckNothingBehind(const LogReader& log, const std::optional<Checkpoint>& start) {
   const std::uint64_t from = start ? start->state.position.sequence : 0;
   if (log.last().sequence == from) return absl::OkStatus();
@@ -259,8 +259,8 @@ absl::Status TakeFromStore(const std::string& folder, const LogEngine& engine) {
 
 namespace {
 
-// What the identity says, against the configuration: fills in `stored` and `path`. Returns whether
-// the folder is of a former version.
+// Compares the identity with the configuration: fills in `stored` and `path`. Returns whether the
+// folder is of a former version.
 absl::StatusOr<bool> TakeIdentity(const ModelSpec& spec, const std::string& text,
                                   const RecoveryOptions& options, Recovered& recovered) {
   BANDANA_ASSIGN_OR_RETURN(recovered.stored, ParseIdentity(text));

@@ -66,7 +66,7 @@ struct RecoveryOptions {
   // Go on although the store was put back (NeedsEpoch): the caller charges for what is lost, and
   // opens an epoch before anything is published.
   bool accept_lost = false;
-  // What follows: HostedModelOptions.
+  // The fields below are those of HostedModelOptions.
   absl::Status doubt;
   std::vector<Published> elsewhere;
   std::shared_ptr<const std::string> followed;
@@ -95,7 +95,7 @@ absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& fold
                                   const RecoveryOptions& options, UserIndex& users,
                                   Counters& counters);
 
-// The same of a model that another server owns, from what stands in the store: as Recover, but it
+// As above for a model that another server owns, from what stands in the store: as Recover, but it
 // makes and changes nothing there. `log`: stands where a view has said that it ends. `vouched`: the
 // owner serves the model now, so the store is not of the past, even where this machine has no
 // record of what was published. Errors: as Recover; UNAVAILABLE the owner must renew the model

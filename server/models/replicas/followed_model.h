@@ -46,7 +46,7 @@ class FollowedModel final : public HostedModel {
                                                              const SharedModel& seen);
   ~FollowedModel() override { StopLoop(); }
 
-  // What a look at the store says now, and whether there is a connection to the owner.
+  // Takes over what a look at the store says now, and whether there is a connection to the owner.
   void See(const SharedModel& seen, bool owner_reached);
   // Whether it must be opened anew to go on: it fell behind what the log still has, or the model
   // was changed. Selections go on meanwhile.
@@ -96,7 +96,7 @@ class FollowedModel final : public HostedModel {
   void Step() override {
     if (options_.hosted.stepped) loop_->Step();
   }
-  // What was followed stays readable.
+  // The posterior that was followed stays readable.
   void Retire() override {
     retired_ = true;
     StopLoop();

@@ -1,4 +1,4 @@
-// What one server of a store tells another of a model's releases.
+// One server's word to another, of the same store, on a model's releases.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bandana::server {
 
-// What the noise of the releases up to an entry is a function of, as this server computes it.
+// The inputs of the noise of the releases up to an entry, as this server computes them.
 struct ReleasedBy {
   std::uint64_t sequence = 0;
   Sha256Digest digest{};

@@ -30,7 +30,7 @@ class GroupValues {
   // Values that somebody has.
   std::uint32_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  // What follows is for the one who changes. kNone when nobody has this value.
+  // The functions below are for the one who changes. kNone when nobody has this value.
   std::uint32_t Find(std::string_view text) const;
   const std::string& text(std::uint32_t number) const { return values_[number].text; }
   // Adds the keys of values that somebody has.

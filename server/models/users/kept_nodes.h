@@ -33,7 +33,7 @@ class KeptNodes {
 
   // Whether the model may go on with this configuration. Errors: as CheckKeepsNode.
   absl::Status Check(const ModelSpec& spec) const;
-  // The same of users who are put into it.
+  // As above for users who are put into it.
   absl::Status Check(const ModelSpec& spec, const UserBatch& users) const;
   // Keeps what the configuration says. Whether something is new.
   bool Take(const ModelSpec& spec);

@@ -34,7 +34,7 @@ class KnownUsers {
   // is not known.
   bool Parts(EffectKey user, std::span<EffectKey> parts) const;
 
-  // What follows is for the one who changes.
+  // The functions below are for the one who changes.
   bool Contains(EffectKey user) const { return !Numbers(user).empty(); }
   // The numbers of the user's values by group; empty for a user who is not known.
   std::span<const std::uint32_t> Numbers(EffectKey user) const;

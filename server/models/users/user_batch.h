@@ -19,8 +19,8 @@
 
 namespace bandana::server {
 
-// What a call may name of users at once. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or one that
-// has not 1 to kUserIdBytesMax bytes; it names positions, never an id.
+// Checks the users that a call names at once. Errors: INVALID_ARGUMENT not 1 to 1000 ids, or one
+// that has not 1 to kUserIdBytesMax bytes; it names positions, never an id.
 absl::Status CheckUserIds(std::span<const std::string> ids);
 
 // Ids, and numbers instead of values and friends: no more memory than the messages. Not
@@ -52,7 +52,7 @@ class UserBatch {
     return users_.cell(user, group) != UserGroups::kNone;
   }
   void SetValue(std::size_t user, std::size_t group, std::string_view value);
-  // What it holds, about.
+  // Its approximate size.
   std::size_t bytes() const;
 
  private:
@@ -72,7 +72,7 @@ class UserBatch {
   std::vector<EffectKey> keys_;
   std::vector<EffectKey> friends_;
   std::vector<std::size_t> friends_end_;  // per user
-  // What the views point into.
+  // The texts that the views point into.
   std::deque<std::string> texts_;
   std::vector<absl::flat_hash_map<std::string_view, std::uint32_t>> positions_;  // per group
   absl::flat_hash_set<EffectKey> seen_;

@@ -49,7 +49,7 @@ bool DecodeCells(std::string_view id, std::string_view bytes,
   return in.ok();
 }
 
-// What takes rows for whom takes users.
+// Makes a taker of rows from a taker of users.
 auto RowsFor(UserStore::Take take, std::vector<std::string_view>& values) {
   return [take, &values](std::string_view id, std::string_view cells) -> absl::Status {
     if (!DecodeCells(id, cells, values)) return DataLoss("a user has wrong content");

@@ -24,7 +24,7 @@ class UserStore {
   // In a SQLite file.
   static absl::StatusOr<UserStore> Open(const std::string& path);
 
-  // What takes users, with one value per group, empty for none; and what gives them.
+  // `Take` takes users, with one value per group, empty for none; `Source` gives them.
   using Take = absl::FunctionRef<absl::Status(std::string_view id,
                                               std::span<const std::string_view> values)>;
   using Source = absl::FunctionRef<absl::Status(Take)>;
@@ -42,7 +42,7 @@ class UserStore {
   // added. Errors: as RowTable::Change.
   absl::StatusOr<std::uint64_t> Put(Source source, const Sha256Digest& file,
                                     const KeyChange& keys = {});
-  // The same for users who go; those who are not there are no error. Returns how many went, of
+  // As above for users who go; those who are not there are no error. Returns how many went, of
   // whose bytes nothing is left where they stood: what stays is written anew.
   absl::StatusOr<std::uint64_t> Remove(std::span<const std::string_view> ids,
                                        const KeyChange& keys);

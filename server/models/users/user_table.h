@@ -57,8 +57,8 @@ class UserTable {
   // FAILED_PRECONDITION a model that has no ids; DATA_LOSS, UNAVAILABLE the store.
   virtual absl::StatusOr<std::vector<v1::User>> List(std::string_view after,
                                                      std::size_t limit) const = 0;
-  // What is kept of the user here; false: nothing. Errors: the same, and a model that knows nothing
-  // of single users.
+  // Fills in everything kept of the user here; false: nothing. Errors: the same, and a model that
+  // knows nothing of single users.
   virtual absl::StatusOr<bool> Fill(std::string_view id, v1::User& user) const = 0;
   // Whether nobody else has the node that serves the user, now and before.
   virtual bool owns_node(std::string_view /*id*/) const { return false; }

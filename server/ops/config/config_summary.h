@@ -1,4 +1,5 @@
-// What a checked configuration means, in words: the output of --check_config and the start-up log.
+// The meaning of a checked configuration in words: the output of --check_config and the start-up
+// log.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ struct GivenPeers {
 PeersSpec ParsePeers(const v1::ServerConfig& config, std::string_view folder,
                      const GivenPeers& given, const FieldChecks& checks);
 
-// What PeerIdentity is made from. Errors: of the key file.
+// The secret from which PeerIdentity is made. Errors: of the key file.
 absl::StatusOr<Sha256Digest> PeerSecret(const PeersSpec& peers);
 
 // A line in words, for --check_config.

@@ -80,7 +80,7 @@ Principal GeneratedPrincipal() {
   return principal;
 }
 
-// What identifies the principal.
+// Parses the identity of the principal.
 void ParseIdentity(const v1::Principal& config, const TlsSpec* tls, const FieldChecks& checks,
                    Principal& principal) {
   const bool by_token = !config.token_sha256().empty();
@@ -97,7 +97,7 @@ void ParseIdentity(const v1::Principal& config, const TlsSpec* tls, const FieldC
   }
 }
 
-// What principals and issuers of tokens have alike.
+// Parses the rights that principals and issuers of tokens have alike.
 template <typename Config, typename Rules>
 void ParseRights(const Config& config, const FieldChecks& checks, Rules& rules) {
   rules.roles = ParseRoles("roles", config.roles(), checks);

@@ -20,7 +20,7 @@ inline constexpr int kServerFaultLinesMax = 20;
 inline constexpr int kCallerFaultLinesMax = 5;
 
 // `caller=app method=Select code=INTERNAL ms=1.250 request_id=... trace_id=...`: words without
-// spaces, empty ones left out. What may be in it: server/service/transport/call_log.h.
+// spaces, empty ones left out. server/service/transport/call_log.h lists what may be in it.
 std::string CallLine(const CallRecord& record);
 
 // Takes a line of a time; `warn`: somebody has to look at it.

@@ -1,5 +1,5 @@
-// What the server did lately: samples in memory for the status page. Nothing durable, no reward of
-// a private model.
+// The server's recent activity: samples in memory for the status page. Nothing durable, no reward
+// of a private model.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace bandana::server {
 
-// What one model did since the last sample. Nothing of times when there was no such model.
+// One model's activity since the last sample. Nothing of times when there was no such model.
 struct ModelSample {
   std::optional<float> reports_per_second;
   std::optional<float> apply_lag;       // entries, when the sample was taken
@@ -60,7 +60,7 @@ class SampleRing {
   Series Read() const;
 
  private:
-  // What counts up; samples have the differences.
+  // The counts from which samples have the differences.
   struct ModelCounts {
     std::uint64_t reports_applied = 0;
     std::optional<RewardTotals> rewards;

@@ -1,4 +1,4 @@
-// What pages are written with: escaped text, numbers, and the frame that all pages share.
+// The writing of pages: escaped text, numbers, and the frame that all pages share.
 #pragma once
 
 #include <cstdint>

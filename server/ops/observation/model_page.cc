@@ -114,7 +114,7 @@ std::string EffectRow(const EffectLook& effect) {
                       absl::StrJoin(effect.largest, " &middot; ", words), "</td></tr>\n");
 }
 
-// What a model of effects has learnt: released values only, and nothing of single users.
+// The effects that a model has learnt: released values only, and nothing of single users.
 std::string EffectsTable(const std::vector<EffectLook>& effects) {
   if (effects.empty()) return "";
   std::string table =

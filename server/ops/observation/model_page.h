@@ -1,4 +1,5 @@
-// What the pages show of one model. Rewards of non-private models only, nothing of single users.
+// The part of the pages about one model. Rewards of non-private models only, nothing of single
+// users.
 #pragma once
 
 #include <string>
@@ -33,7 +34,7 @@ struct NamedSeries {
 inline constexpr const char* kRecentWords = "Last five minutes";
 inline constexpr const char* kHourWords = "Last hour";
 
-// What the model is, what it promised and has counted, charts, and what it has learnt.
+// The model's description, its promise and counts, charts, and what it has learnt.
 std::string ModelSection(const ModelView& model, const std::vector<NamedSeries>& charts);
 
 // The page at PathOf(model).

@@ -13,7 +13,7 @@ namespace bandana::server {
 
 enum class Level { kGood, kWarning, kBad };
 
-// What is not all right, what to do, and since when, where that is known. Plain text, no end stops.
+// A trouble, its remedy, and its begin, where that is known. Plain text, no end stops.
 struct Trouble {
   std::string why;
   std::string remedy;

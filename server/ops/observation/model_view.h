@@ -1,4 +1,4 @@
-// What metrics and status page show of the server: plain data, collected in one pass. No reward, no
+// The server as metrics and status page show it: plain data, collected in one pass. No reward, no
 // mean, no count of a single user is in it.
 #pragma once
 
@@ -69,7 +69,7 @@ struct ModelView {
   bool plain_names = false;  // of decisions; false as well: the model is absent
   double epsilon = 0;        // per event; 0 when non-private
   double delta = 0;
-  // What the debits of one principal add up to, the largest over principals: by reading ("pure",
+  // The total of the debits of one principal, the largest over principals: by reading ("pure",
   // "gaussian", "zcdp"), those that apply.
   std::map<std::string, double> epsilon_principal;
   // Share of what one principal may spend that the fullest one has used (ReportGate::budget);

@@ -18,7 +18,7 @@ struct HttpResponse {
 };
 
 inline constexpr std::string_view kHealthPath = "/healthz";
-// What it answers: nothing is looked at.
+// Its answer: nothing is looked at.
 HttpResponse Healthy();
 
 // /healthz  200 while the process answers.
@@ -29,8 +29,8 @@ HttpResponse Healthy();
 HttpResponse Page(std::string_view path, const ServerView& view, const Metrics& metrics,
                   const History& history, absl::Time now);
 
-// What the page at `path` shows of what models have learnt, among so many models. To look costs a
-// pass over everything that a model has learnt.
+// The learnt effects that the page at `path` shows, among so many models. To look costs a pass over
+// everything that a model has learnt.
 EffectLooks LooksOn(std::string_view path, std::size_t models);
 
 }  // namespace bandana::server

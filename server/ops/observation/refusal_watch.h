@@ -20,8 +20,8 @@ class RefusalWatch {
   using Say = std::function<void(bool ended, const std::string& line)>;
   explicit RefusalWatch(Say say) : say_(std::move(say)) {}
 
-  // Looks at all models, says what is new, and fills in `since`. What begins and ends between two
-  // calls is not seen.
+  // Looks at all models, says what is new, and fills in `since`. Refusals that begin and end
+  // between two calls are not seen.
   void See(std::vector<ModelView>& models, absl::Time now);
 
  private:

@@ -52,7 +52,7 @@ struct AccessRules {
   bool generate_token = false;  // the only principal is that of a token which the server draws
 };
 
-// What a call brought with it. Views into the call.
+// The credentials that a call brought with it. Views into the call.
 struct Credentials {
   std::vector<std::string_view> authorization;  // every value of that metadata key
   std::vector<std::string_view> subjects;       // of a certificate that TLS has verified

@@ -16,7 +16,7 @@ inline constexpr std::size_t kJwtSubjectBytesMax = 256;
 // How far the clock of the signer may be off.
 inline constexpr absl::Duration kJwtSkew = absl::Seconds(60);
 
-// What a token says before anybody has looked at its signature.
+// The claims of a token before anybody has looked at its signature.
 struct UnverifiedJwt {
   std::string algorithm;  // alg
   std::string key_id;     // kid
@@ -34,7 +34,7 @@ bool LooksLikeJwt(std::string_view token);
 // by RS256, ES256 or EdDSA. `none` and signatures by a shared secret are never taken.
 absl::StatusOr<UnverifiedJwt> ReadJwt(std::string_view token);
 
-// What a verified token says.
+// The claims of a verified token.
 struct VerifiedJwt {
   std::string subject;  // sub, 1 to kJwtSubjectBytesMax bytes
   absl::Time expires;   // exp, without the skew

@@ -20,7 +20,7 @@
 
 namespace bandana::server {
 
-// What a subject has used of its rate and quota.
+// A subject's use of its rate and quota.
 struct JwtUsage {
   JwtUsage(double calls_per_second, std::uint32_t burst) : rate(calls_per_second, burst) {}
   CallRates rate;

@@ -26,8 +26,8 @@ class RateLimit {
   std::atomic<std::int64_t> full_at_ns_;
 };
 
-// What a caller may call, and what it may report beside that: two buckets of one size, so that the
-// one says nothing of what the other has let through (RpcRule::own_rate).
+// A caller's rate of calls, and its rate of reports beside that: two buckets of one size, so that
+// the one says nothing of what the other has let through (RpcRule::own_rate).
 class CallRates {
  public:
   CallRates(double calls_per_second, std::uint32_t burst)

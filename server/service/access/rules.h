@@ -1,4 +1,4 @@
-// What an rpc demands of its caller.
+// The demands of an rpc on its caller.
 #pragma once
 
 #include <cstdint>

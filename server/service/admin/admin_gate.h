@@ -52,7 +52,7 @@ class AdminGate {
     const absl::Status& status() const { return status_; }
     // Whether it may concern this model. Errors: PERMISSION_DENIED.
     absl::Status AllowModel(const std::string& model);
-    // What the call will be answered with.
+    // Sets the answer of the call.
     absl::Status Answer(const absl::Status& status) { return status_ = status; }
 
    private:

@@ -387,8 +387,8 @@ class AdminService::Impl final : public v1::Admin::Service {
     return options_.book->ForgetUsers(model->instance(), users);
   }
 
-  // Has the other servers of the store do the same. One that is down keeps what it has, sealed,
-  // until it is of no use.
+  // Has the other servers of the store do the same. A server that is down keeps what it has,
+  // sealed, until it is of no use.
   absl::Status HaveForgotten(const std::string& name, const std::vector<std::string>& users) const {
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
     if (options_.owners == nullptr || model == nullptr) return absl::OkStatus();

@@ -29,7 +29,7 @@ struct AdminOptions {
   // (kStreamBytesPerSecondMin).
   int streams_max = 4;
   absl::Duration stream_life_max = absl::Minutes(10);
-  // What an Import without a header may carry.
+  // The bytes that an Import without a header may carry.
   std::uint64_t headless_bytes_max = kAdminStreamBytesMax;
   // Has the decisions that callers have named: those of a deleted user are forgotten. May be null;
   // outlives the service.

@@ -41,7 +41,7 @@ absl::Status FillFeatures(const v1::Arm& arm, HostedModel& model, std::vector<do
     return InvalidArgument("named_features: the model has no schema of named features");
   }
   if (!features.empty()) return InvalidArgument("features or named_features, got both");
-  // What a catalogue holds is public.
+  // The values in a catalogue are public.
   ValueLog log;
   log.Begin(ValueRule::kOpen, schema->fields().size());
   features.resize(static_cast<std::size_t>(schema->dimension()));

@@ -27,7 +27,7 @@ absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       grpc::ServerReader<v1::PutArmsRequest>& reader, HostedModel& model,
                       v1::PutArmsResponse& response);
 
-// The same of users. Errors: as ReadArms, and those of HostedModel::NewUsers, before any more is
+// As above for users. Errors: as ReadArms, and those of HostedModel::NewUsers, before any more is
 // read, UserBatch::Add and HostedModel::PutUsers.
 absl::Status ReadUsers(grpc::ServerContext& context, v1::PutUsersRequest first,
                        grpc::ServerReader<v1::PutUsersRequest>& reader, HostedModel& model,

@@ -1,4 +1,4 @@
-// What UpdateModel makes of a model's configuration.
+// The change that UpdateModel makes of a model's configuration.
 #pragma once
 
 #include "absl/status/statusor.h"

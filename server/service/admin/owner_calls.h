@@ -46,8 +46,8 @@ class OwnerCalls {
     return OwnerChannels::StatusOf((stub.get()->*ask)(call.get(), request, &response));
   }
 
-  // Passes the messages of a stream on, `first` and those after it. One that breaks off here breaks
-  // off there.
+  // Passes the messages of a stream on, `first` and those after it. A stream that breaks off here
+  // breaks off there.
   template <typename Request, typename Response>
   absl::Status Put(const grpc::ServerContext& context, const std::string& owner,
                    AskPut<Request, Response> ask, Request first,

@@ -27,8 +27,8 @@ constexpr int kBacklog = 1024;
 constexpr int kFailurePauseMs = 50;
 // Connections taken from one listener before the others are looked at.
 constexpr int kAcceptsInARow = 64;
-// What the kernel holds of a connection that gRPC has not read; it doubles the figure. One that is
-// closed for what it sent has no more than this to be worked off.
+// The kernel's buffer for bytes of a connection that gRPC has not read; it doubles the figure. A
+// connection that is closed for its conduct has no more than this left to be read.
 constexpr int kReceiveBufferBytes = 128 * 1024;
 // Unacknowledged data after which a connection is given up.
 constexpr unsigned kUserTimeoutMs = 20'000;
@@ -68,7 +68,7 @@ void Reset(int connection) {
   ::close(connection);
 }
 
-// What limits count by: a wall clock that is set back would use them up.
+// The clock of the limits: a wall clock that is set back would use them up.
 absl::Time Now() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }

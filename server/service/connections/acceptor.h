@@ -28,7 +28,7 @@ struct ConnectionStats {
   std::int64_t accept_failures = 0;  // no descriptor or memory was left
 };
 
-// What Refusal is called in metrics.
+// The refusal's name in metrics.
 std::string_view RefusalName(Refusal refusal);
 
 // Threads: all methods are safe; one thread accepts. A connection that is not taken is reset at

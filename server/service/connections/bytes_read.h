@@ -1,4 +1,4 @@
-// What the kernel knows of a TCP connection.
+// The kernel's knowledge of a TCP connection.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a listener learns about its calls.
+// A listener's observations of its calls.
 #pragma once
 
 namespace bandana::server {

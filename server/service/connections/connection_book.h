@@ -42,7 +42,7 @@ class ConnectionBook {
   // address has offended before (kOffenderTime). It stays in the book until it is closed, and is
   // returned once. Null: nothing to close, or the connection is not known.
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
-  // The same for an offence that is too grave to be forgiven once.
+  // As above for an offence that is too grave to be forgiven once.
   const SocketId* GraveOffence(const std::string& peer_name, absl::Time now);
   // Shuts out an address that floods (FloodWatch) for kFloodBanTime. Returns all its sockets, to be
   // closed.

@@ -37,7 +37,7 @@ inline constexpr absl::Duration kFloodLookInterval = absl::Milliseconds(50);
 inline constexpr std::uint64_t kFloodBytesMin = 256 * 1024;
 inline constexpr absl::Duration kFloodBanTime = absl::Minutes(1);
 
-// What a configuration may set as the most calls in flight and open watches.
+// The greatest values that a configuration may set for calls in flight and open watches.
 inline constexpr int kCallsInFlightMaxMax = 4096;
 inline constexpr int kWatchesMaxMax = 1024;
 

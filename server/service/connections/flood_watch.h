@@ -10,7 +10,7 @@
 
 namespace bandana::server {
 
-// What gRPC has taken from a connection so far.
+// The bytes that gRPC has taken from a connection so far.
 struct Intake {
   std::string name;   // Peer::name
   std::string group;  // Peer::group

@@ -17,14 +17,14 @@ absl::Status CipherFailed() { return Unavailable("named decisions: OpenSSL faile
 
 std::span<std::byte> WritableBytes(std::string& s) { return std::as_writable_bytes(std::span(s)); }
 
-// What a seal is bound to beside its key.
+// The data that a seal is bound to beside its key.
 std::string BoundTo(std::int64_t number) {
   std::string bytes = "named answer 2";
   ByteWriter(bytes).I64(number);
   return bytes;
 }
 
-// What both formats have.
+// Reads the part that both formats have.
 void ReadAnswer(ByteReader& in, NamedAnswer& answer) {
   in.Fixed(answer.content);
   answer.until = absl::FromUnixMicros(in.I64());

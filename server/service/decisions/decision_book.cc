@@ -17,7 +17,7 @@
 namespace bandana::server {
 namespace {
 
-// What an entry costs beside its answer, at least.
+// The least cost of an entry beside its answer.
 constexpr std::uint64_t kEntryBytes = 400;
 // Between two transactions: what comes meanwhile shares the next one's sync.
 constexpr auto kGroupTime = std::chrono::milliseconds(10);

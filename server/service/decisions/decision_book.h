@@ -30,7 +30,8 @@ struct DecisionName {
   std::string_view id;
 };
 
-// What is kept of a named decision. It holds no reward: it is complete before anybody can react.
+// The stored record of a named decision. It holds no reward: it is complete before anybody can
+// react.
 struct NamedAnswer {
   Sha256Digest content{};                // of the request: the same id with another one is refused
   absl::Time until;                      // no report of it is accepted from then on
@@ -55,7 +56,8 @@ class DecisionBook {
   // How much memory answers may take.
   struct Limits {
     std::uint64_t bytes_max = std::uint64_t{256} << 20;
-    // What one caller has named takes less than this, so that nobody fills the book for all.
+    // The decisions that one caller has named take less than this, so that nobody fills the book
+    // for all.
     std::uint64_t caller_bytes_max = bytes_max / 4;
   };
   struct Options {
@@ -103,10 +105,10 @@ class DecisionBook {
   absl::StatusOr<std::variant<std::string, Claim>> Take(const DecisionName& name,
                                                         const Sha256Digest& content,
                                                         const IsServed& is_served);
-  // What was answered; nothing where the name is not known, or not any more.
+  // The stored answer; nothing where the name is not known, or not any more.
   std::optional<std::string> Find(const DecisionName& name);
 
-  // What is kept of the decisions for this user of an instance, in no order.
+  // The stored answers for this user of an instance, in no order.
   std::vector<std::string> OfUser(const std::array<std::byte, 16>& instance,
                                   std::string_view user) const;
   // Forgets what was decided for these users of an instance: no byte of it is in the file on

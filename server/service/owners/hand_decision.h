@@ -10,8 +10,8 @@
 
 namespace bandana::server {
 
-// ModelRegistry::Options::hand_decision: seals the slots, and sends them. What cannot be sealed is
-// lost, as what is lost on the way. Threads: safe.
+// ModelRegistry::Options::hand_decision: seals the slots, and sends them. A decision that cannot be
+// sealed is lost, like one that is lost on the way. Threads: safe.
 void HandDecisionTo(OwnerChannels& owners, TokenCodec& tokens, const std::string& owner,
                     const std::string& model, std::span<const Decision> slots);
 

@@ -269,7 +269,8 @@ absl::Status OwnerChannels::StatusOf(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
       return absl::OkStatus();
-    // What gRPC says by itself names addresses, and what a key is wrong for is no caller's concern.
+    // Errors of gRPC's own name addresses, and the reason why a key is wrong is no caller's
+    // concern.
     case grpc::StatusCode::CANCELLED:
     case grpc::StatusCode::UNKNOWN:
     case grpc::StatusCode::DEADLINE_EXCEEDED:

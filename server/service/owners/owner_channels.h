@@ -53,8 +53,8 @@ class OwnerChannels {
   // Gives up the calls that were handed to an address: who is there may have frozen.
   void GiveUp(const std::string& owner);
 
-  // Sends decisions on a connection of their own, so that they never wait behind a report. What is
-  // lost is lost, also beyond decisions_max: of such a decision nothing is learnt.
+  // Sends decisions on a connection of their own, so that they never wait behind a report. A
+  // decision that is lost, also beyond decisions_max, stays lost: nothing is learnt of it.
   void Record(const std::string& owner, const internal::RecordRequest& request);
 
   // Has another server forget named decisions, and waits for it. `server` empty: one whose address
@@ -68,7 +68,7 @@ class OwnerChannels {
 
   // For calls that may wait. nullptr: nobody owns the model.
   std::shared_ptr<v1::Admin::StubInterface> Admin(const std::string& owner);
-  // What a call that was handed on is answered with.
+  // The status that a call that was handed on is answered with.
   static absl::Status StatusOf(const grpc::Status& status);
 
  private:
@@ -76,7 +76,7 @@ class OwnerChannels {
   const std::unique_ptr<Body> body_;
 };
 
-// What is answered for an owner who does not answer.
+// The status for an owner who does not answer.
 absl::Status OwnerAway();
 
 }  // namespace bandana::server

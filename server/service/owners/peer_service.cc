@@ -88,7 +88,7 @@ class PeerService::Impl final : public internal::Peer::Service {
   absl::Status Take(const internal::RecordRequest& request) {
     const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
     if (model == nullptr) return AbsenceOf(registry_, request.model());
-    // One that is followed here would hand them on, perhaps in a circle.
+    // A follower would hand them on, perhaps in a circle.
     if (model->owner()) return OwnerAway();
     for (const internal::RecordedDecision& decision : request.decisions()) {
       BANDANA_RETURN_IF_ERROR(RecordOne(*model, tokens_, decision));

@@ -24,7 +24,7 @@ struct Offer {
   std::uint64_t key = 0;  // random bits of the decision
 };
 
-// What is chosen of the arms on offer, best first; per slot where there are slots.
+// The chosen ones of the arms on offer, best first; per slot where there are slots.
 struct Chosen {
   std::vector<int> ranking;          // positions among those on offer
   std::vector<double> propensities;  // SelectResponse.propensities

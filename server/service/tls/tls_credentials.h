@@ -47,7 +47,7 @@ class TlsReloader {
   static std::shared_ptr<grpc::ServerCredentials> Credentials(
       const std::shared_ptr<TlsReloader>& reloader);
 
-  // What a handshake that begins now is to use.
+  // The material for a handshake that begins now.
   std::shared_ptr<const TlsMaterial> material() const;
   const TlsOptions& options() const { return options_; }
 

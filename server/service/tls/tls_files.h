@@ -22,7 +22,7 @@ struct TlsMistake {
   absl::Status status;
 };
 
-// What the files hold. The key is erased on destruction. Not copyable.
+// The content of the files. The key is erased on destruction. Not copyable.
 struct TlsMaterial {
   TlsMaterial() = default;
   ~TlsMaterial();

@@ -1,4 +1,4 @@
-// What a token carries: a decision, and the name that it was asked for by.
+// The content of a token: a decision, and the name that it was asked for by.
 #pragma once
 
 #include <optional>

@@ -141,7 +141,7 @@ class TokenKeys::Impl {
     }
   }
 
-  // What a tick does: usually one stat of the file, and nothing written.
+  // The work of a tick: usually one stat of the file, and nothing written.
   absl::Status Upkeep() {
     if (ring_.load() == nullptr) return UpdateFile();
     BANDANA_RETURN_IF_ERROR(FollowFile());

@@ -189,7 +189,7 @@ std::optional<AskedDecision> DecodeDecision(std::string_view bytes) {
   const std::uint8_t user_bytes = in.U8();
   if (user_bytes > kUserIdBytesMax || decision.node < -1) return std::nullopt;
   decision.user = std::string(in.Take(user_bytes));
-  // What was cut short fails here: no arms, or fewer bytes than they need.
+  // A payload that was cut short fails here: no arms, or fewer bytes than they need.
   if (!DecodeArms(in, decision) || !in.ok()) return std::nullopt;
   const std::string_view rest = in.Take(in.remaining());
   if (rest.find_first_not_of('\0') != rest.npos) return std::nullopt;

@@ -17,7 +17,7 @@ class LooksAside {
  public:
   using Sleep = std::chrono::microseconds;
   static constexpr Sleep kShortest{50};
-  // What a call waits longer, at most, when there was none before it.
+  // The longest extra wait of a call when there was none before it.
   static constexpr Sleep kLongest{2000};
 
   explicit LooksAside(Sleep longest = kLongest) : longest_(longest) {}

@@ -1,4 +1,4 @@
-// What may be written about one call, and the names by which its caller finds it again.
+// The record of one call that may be written, and the names by which its caller finds it again.
 //
 // This file is the whole of it: a line about a call is made of a CallRecord, whose fields are
 // numbers, enumerators, names that the operator configured, and hexadecimal digits. The text of an

@@ -1,4 +1,4 @@
-// What the transport tells about the calls it answered. Metrics implement it.
+// The transport's report of the calls it answered. Metrics implement it.
 #pragma once
 
 #include "absl/time/time.h"

@@ -23,8 +23,8 @@ namespace bandana::server {
 namespace {
 
 constexpr int kQueuesMax = 64;
-// What the last answers get to reach their clients, when Shutdown's own deadline leaves them
-// nothing.
+// The time that the last answers get to reach their clients, when Shutdown's own deadline leaves
+// them nothing.
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 // How long clients must have been quiet, and how long we wait for that at most, before connections
 // are closed.

@@ -1,4 +1,4 @@
-// What the transport calls: Recommender's methods as plain functions, without gRPC.
+// The transport's callees: Recommender's methods as plain functions, without gRPC.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace bandana::server {
 using Finish = std::function<void(absl::Status)>;
 
 enum class Serving { kUnknownService, kServing, kNotServing };
-// What grpc.health.v1 answers for a service: the handlers' word, except that a draining server does
-// not serve.
+// The answer of grpc.health.v1 for a service: the handlers' word, except that a draining server
+// does not serve.
 using ServingQuery = std::function<Serving(std::string_view)>;
 
 // Threads: every method may run on several threads at once.
@@ -44,7 +44,7 @@ class Handlers {
   // logged, because when they come is as private as what they say (HidesReports). "": of some
   // model, for calls that are refused before anybody looks which.
   virtual bool HushesReports(std::string_view) { return false; }
-  // The same of a call that names a policy, empty: none. Where it is not the model's, the call is
+  // As above for a call that names a policy, empty: none. Where it is not the model's, the call is
   // of a model that was there before, and may have hidden its reports.
   virtual bool HushesCall(std::string_view model, std::string_view /*policy_hash*/) {
     return HushesReports(model);

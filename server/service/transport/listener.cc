@@ -30,7 +30,7 @@ void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& lim
   }
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Millis(absl::Minutes(30)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Millis(absl::Seconds(30)));
-  // What is read at once is parsed at once, before any call of it is looked at.
+  // Bytes that are read at once are parsed at once, before any call among them is looked at.
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytesMax);
   // Clients may ping also between calls; we ask after silent ones each minute.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,

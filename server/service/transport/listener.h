@@ -1,4 +1,4 @@
-// What all gRPC listeners of a server have in common.
+// The settings that all gRPC listeners of a server have in common.
 #pragma once
 
 #include <functional>

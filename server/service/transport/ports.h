@@ -1,4 +1,5 @@
-// What a completion queue asks gRPC for: the rpcs of the table, as bytes. Internal to GrpcServer.
+// The requests of a completion queue to gRPC: the rpcs of the table, as bytes. Internal to
+// GrpcServer.
 #pragma once
 
 #include <string_view>

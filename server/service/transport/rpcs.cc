@@ -61,7 +61,7 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/ListModels", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/CheckImport", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/Import", Role::kAdmin, Scope::kWholeServer),
-    // The same goes for aliases, and whoever may name one gets every model behind it.
+    // Aliases could take such names as well, and whoever may name one gets every model behind it.
     OffQueues("bandana.v1.Admin/PutAlias", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/DeleteAlias", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.v1.Admin/ListAliases", Role::kAdmin, Scope::kWholeServer),

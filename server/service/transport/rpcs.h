@@ -12,11 +12,12 @@
 
 namespace bandana::server {
 
-// What waits together. Among the calls fetched in one pass, classes are served in this order.
+// Calls of a class wait together. Among the calls fetched in one pass, classes are served in this
+// order.
 enum class CallClass : std::uint8_t { kSelect, kReport };
 inline constexpr int kCallClasses = 2;
 
-// What the works of a server call.
+// The objects that the works of a server call.
 struct Callees {
   Handlers& handlers;
   const ServingQuery& serving;
@@ -27,7 +28,7 @@ class Work;
 
 struct Rpc {
   RpcRule rule;
-  // What follows is for unary rpcs on the completion queues. Others, with a `posted` of 0, are
+  // The fields below are for unary rpcs on the completion queues. Others, with a `posted` of 0, are
   // answered on gRPC's own threads, by Admin's service or by gRPC itself.
   CallClass call_class{};
   int posted = 0;  // calls that wait for clients, on each queue

@@ -48,7 +48,7 @@ class CallSlots {
 // Handlers::HushesCall.
 using HushQuery = std::function<bool(std::string_view model, std::string_view policy_hash)>;
 
-// What the calls of one listener share.
+// The state that the calls of one listener share.
 struct CallDesk {
   CallSlots slots;
   Gatekeeper* const gatekeeper;           // null: everybody may do everything

@@ -33,7 +33,7 @@
 
 namespace bandana::server {
 
-// What a completion queue gives back.
+// An event that a completion queue gives back.
 class Event {
  public:
   virtual void Happened(bool ok) = 0;
@@ -73,7 +73,7 @@ struct UnreadLimits {
 // Told what calls do, by ServerContext::peer.
 using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
 
-// What all queues and calls of a server share.
+// The state that all queues and calls of a server share.
 struct TransportState {
   CallDesk desk;
   const UnreadLimits unread;

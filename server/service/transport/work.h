@@ -1,5 +1,4 @@
-// What decodes the calls of an rpc, runs the handler and encodes the answer. Internal to
-// GrpcServer.
+// Decodes the calls of an rpc, runs the handler and encodes the answer. Internal to GrpcServer.
 #pragma once
 
 #include <google/protobuf/arena.h>
