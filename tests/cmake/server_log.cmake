@@ -29,6 +29,7 @@ bandana_test(NAME replicas_test SRCS fault/replicas_test.cc support/postgres_ser
 bandana_test(NAME restored_cluster_test SRCS fault/restored_cluster_test.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::server_log_postgresql bandana::test_server LABELS fault TIMEOUT 600)
 bandana_test(NAME standing_test SRCS unit/standing_test.cc DEPS bandana::server_service bandana::test_support)
+bandana_test(NAME role_machine_test SRCS unit/role_machine_test.cc DEPS bandana::server_models)
 bandana_test(NAME cluster_test SRCS fault/cluster_test.cc support/fault_proxy.cc support/postgres_server.cc
   DEPS ${model_deps} bandana::test_server gRPC::grpc++ LABELS fault TIMEOUT 600)
 set_tests_properties(cluster_test PROPERTIES RUN_SERIAL TRUE)  # three servers and two databases

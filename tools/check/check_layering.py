@@ -109,7 +109,7 @@ ALLOWED = {
 PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
     "common/bandits/policies", "common/design/families", "common/design/mechanisms", "server/log/state",
-    "server/models/aliases", "server/models/replicas", "server/service/policies",
+    "server/models/aliases", "server/models/registry", "server/models/replicas", "server/service/policies",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript",

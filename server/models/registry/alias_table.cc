@@ -1,10 +1,11 @@
-// The registry's aliases: which there are, and which models are served under them.
+#include "server/models/registry/alias_table.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
-#include "server/models/folder_registry.h"
 
 namespace bandana::server {
 namespace {
@@ -37,51 +38,49 @@ absl::Status WasMadeHere(std::string_view name) {
 
 }  // namespace
 
-void Registry::LoadAliases() {
-  absl::StatusOr<Aliases> read = alias_store_.Read();
-  const std::lock_guard lock(store_mutex_);
+AliasTable::AliasTable(AliasStore store, ModelSet& models, Warn warn)
+    : store_(std::move(store)), models_(models), warn_(std::move(warn)) {
+  bound_.store(std::make_shared<const BoundAliases>());
+  models_.OnChange([this](const ModelSet::Models& all) { Bind(all); });
+}
+
+void AliasTable::Load() {
+  absl::StatusOr<Aliases> read = store_.Read();
   if (read.ok()) {
-    aliases_lost_.store(nullptr);
+    lost_.store(nullptr);
     stored_ = *read;
-    for (auto& [name, alias] : *read) aliases_.emplace(name, std::move(alias));
-    Bind(*models_.load());
+    models_.Renew([&] {
+      for (auto& [name, alias] : *read) aliases_.emplace(name, std::move(alias));
+    });
     return;
   }
-  Warn("",
-       absl::StrCat("aliases are unknown, and names without a model are answered UNAVAILABLE: ",
-                    read.status().message(), "; mend the file or move it away, then send SIGHUP"));
-  aliases_lost_.store(std::make_shared<const absl::Status>(Unavailable(
+  warn_("",
+        absl::StrCat("aliases are unknown, and names without a model are answered UNAVAILABLE: ",
+                     read.status().message(), "; mend the file or move it away, then send SIGHUP"));
+  lost_.store(std::make_shared<const absl::Status>(Unavailable(
       "the aliases of this server cannot be read now; its operator finds the reason in the "
       "server's log")));
 }
 
-absl::Status Registry::AliasesStatus() const {
-  const auto lost = aliases_lost_.load();
+absl::Status AliasTable::status() const {
+  const auto lost = lost_.load();
   return lost == nullptr ? absl::OkStatus() : *lost;
 }
 
-std::vector<AliasSpec> Registry::ListAliases() const {
+std::vector<AliasSpec> AliasTable::List() const {
   std::vector<AliasSpec> list;
   const auto bound = bound_.load();
   for (const auto& [name, alias] : *bound) list.push_back(alias->spec);
   return list;
 }
 
-std::shared_ptr<const BoundAlias> Registry::FindAlias(std::string_view name) const {
+std::shared_ptr<const BoundAlias> AliasTable::Find(std::string_view name) const {
   const auto bound = bound_.load();
   const auto it = bound->find(name);
   return it == bound->end() ? nullptr : it->second;
 }
 
-bool Registry::HidesReportsOf(std::string_view name) const {
-  const auto models = models_.load();
-  if (const auto it = models->find(name); it != models->end()) return MayHide(it->second);
-  const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
-  // A name that was taken away may have stood for one that does: its reports still come.
-  return alias == nullptr ? hides_reports() : alias->hides_reports;
-}
-
-std::vector<std::string> Registry::AliasTroubles() const {
+std::vector<std::string> AliasTable::Troubles() const {
   std::vector<std::string> troubles;
   const auto bound = bound_.load();
   for (const auto& [name, alias] : *bound) {
@@ -95,8 +94,8 @@ std::vector<std::string> Registry::AliasTroubles() const {
   return troubles;
 }
 
-std::shared_ptr<const BoundAlias> Registry::BoundOf(const AliasSpec& alias,
-                                                    const Models& models) const {
+std::shared_ptr<const BoundAlias> AliasTable::BoundOf(const AliasSpec& alias,
+                                                      const ModelSet::Models& models) {
   auto bound = std::make_shared<BoundAlias>();
   bound->spec = alias;
   for (const AliasShare& share : alias.shares) {
@@ -109,44 +108,42 @@ std::shared_ptr<const BoundAlias> Registry::BoundOf(const AliasSpec& alias,
       why = "the server does not have it";
       continue;
     }
-    const Entry& entry = it->second;
-    bound->hides_reports = bound->hides_reports || MayHide(entry);
-    if (entry.model == nullptr) {
+    const ModelEntry& entry = it->second;
+    bound->hides_reports = bound->hides_reports || entry.MayHideReports();
+    if (entry.model() == nullptr) {
       why = std::string(entry.why.message());
-    } else if (PolicyUnder(entry.model->spec().public_spec, alias.name) != alias.policy) {
+    } else if (PolicyUnder(entry.model()->spec().public_spec, alias.name) != alias.policy) {
       why = "its policy is not the one that devices agreed to under the alias";
     } else {
-      model = entry.model;
+      model = entry.model();
     }
   }
   return bound;
 }
 
-void Registry::Bind(const Models& models) {
+void AliasTable::Bind(const ModelSet::Models& models) {
   BoundAliases bound;
   for (const auto& [name, alias] : aliases_) bound.emplace(name, BoundOf(alias, models));
   bound_.store(std::make_shared<const BoundAliases>(std::move(bound)));
 }
 
-void Registry::FollowAliases() {
-  const absl::StatusOr<bool> changed = alias_store_.Changed();
-  if (changed.ok() && *changed) TakeOverAliases();
+void AliasTable::Follow() {
+  const absl::StatusOr<bool> changed = store_.Changed();
+  if (changed.ok() && *changed) TakeOver();
 }
 
-void Registry::TakeOverAliases() {
-  absl::StatusOr<Aliases> read = alias_store_.Read();
+void AliasTable::TakeOver() {
+  absl::StatusOr<Aliases> read = store_.Read();
   if (!read.ok()) return;  // those that are known stay
-  const std::lock_guard lock(store_mutex_);
   stored_ = *read;
-  aliases_ = *std::move(read);
-  Bind(*models_.load());
+  models_.Renew([&] { aliases_ = *std::move(read); });
 }
 
-absl::Status Registry::ReplaceAliases(Aliases next) {
-  if (AliasesStatus().ok() && next != stored_) {
-    const absl::Status written = alias_store_.Write(next);
+absl::Status AliasTable::Replace(Aliases next) {
+  if (status().ok() && next != stored_) {
+    const absl::Status written = store_.Write(next);
     if (absl::IsAborted(written)) {
-      TakeOverAliases();
+      TakeOver();
       if (next != stored_) {
         return Unavailable("another server has changed the aliases meanwhile; try again");
       }
@@ -156,14 +153,12 @@ absl::Status Registry::ReplaceAliases(Aliases next) {
     stored_ = next;
   }
   if (next == aliases_) return absl::OkStatus();
-  const std::lock_guard lock(store_mutex_);
-  aliases_ = std::move(next);
-  Bind(*models_.load());
+  models_.Renew([&] { aliases_ = std::move(next); });
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> Registry::CheckShares(
-    const AliasSpec& alias) const {
+absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> AliasTable::CheckShares(
+    const AliasSpec& alias, const WhyAbsent& absence) const {
   std::vector<std::shared_ptr<HostedModel>> models;
   std::vector<const ModelSpec*> specs;
   for (std::size_t i = 0; i < alias.shares.size(); ++i) {
@@ -171,8 +166,8 @@ absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> Registry::CheckShares(
     if (name == alias.name || aliases_.contains(name)) {
       return InvalidArgument("shares[", i, "].model: ", name, " is an alias, not a model");
     }
-    std::shared_ptr<HostedModel> model = Find(name);
-    if (model == nullptr) return AbsenceOf(*this, name);
+    std::shared_ptr<HostedModel> model = models_.Find(name);
+    if (model == nullptr) return absence(name);
     specs.push_back(&model->spec());
     models.push_back(std::move(model));
   }
@@ -180,8 +175,8 @@ absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> Registry::CheckShares(
   return models;
 }
 
-std::string Registry::PolicyChange(const AliasSpec& alias, const PublicSpec& next) const {
-  const std::shared_ptr<const BoundAlias> bound = FindAlias(alias.name);
+std::string AliasTable::PolicyChange(const AliasSpec& alias, const PublicSpec& next) const {
+  const std::shared_ptr<const BoundAlias> bound = Find(alias.name);
   if (bound == nullptr) return "";
   for (const auto& model : bound->models) {
     if (model != nullptr) return DifferingField(model->spec().public_spec, next);
@@ -189,10 +184,10 @@ std::string Registry::PolicyChange(const AliasSpec& alias, const PublicSpec& nex
   return "";
 }
 
-absl::StatusOr<AliasSpec> Registry::PutAlias(AliasSpec alias) {
-  const std::lock_guard lock(mutex_);
-  BANDANA_RETURN_IF_ERROR(AliasesStatus());
-  if (EntryOf(alias.name) || coming_.contains(alias.name)) return IsModel(alias.name);
+absl::StatusOr<AliasSpec> AliasTable::Put(AliasSpec alias, const IsTaken& taken,
+                                          const WhyAbsent& absence) {
+  BANDANA_RETURN_IF_ERROR(status());
+  if (taken(alias.name)) return IsModel(alias.name);
   const auto before = aliases_.find(alias.name);
   const bool exists = before != aliases_.end();
   if (exists && before->second.configured) {
@@ -203,7 +198,7 @@ absl::StatusOr<AliasSpec> Registry::PutAlias(AliasSpec alias) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the server has ", kAliasesMax, " aliases, and takes no more"));
   }
-  BANDANA_ASSIGN_OR_RETURN(const auto models, CheckShares(alias));
+  BANDANA_ASSIGN_OR_RETURN(const auto models, CheckShares(alias, absence));
   const PublicSpec& spec = models.front()->spec().public_spec;
   alias.policy = PolicyUnder(spec, alias.name);
   alias.configured = false;
@@ -212,13 +207,12 @@ absl::StatusOr<AliasSpec> Registry::PutAlias(AliasSpec alias) {
   }
   Aliases next = aliases_;
   next[alias.name] = alias;
-  BANDANA_RETURN_IF_ERROR(ReplaceAliases(std::move(next)));
+  BANDANA_RETURN_IF_ERROR(Replace(std::move(next)));
   return alias;
 }
 
-absl::Status Registry::DeleteAlias(std::string_view name) {
-  const std::lock_guard lock(mutex_);
-  BANDANA_RETURN_IF_ERROR(AliasesStatus());
+absl::Status AliasTable::Delete(std::string_view name) {
+  BANDANA_RETURN_IF_ERROR(status());
   const auto found = aliases_.find(name);
   if (found == aliases_.end()) return NotFound("alias ", ToAbsl(name), " does not exist");
   if (found->second.configured) {
@@ -227,12 +221,12 @@ absl::Status Registry::DeleteAlias(std::string_view name) {
   }
   Aliases next = aliases_;
   next.erase(std::string(name));
-  return ReplaceAliases(std::move(next));
+  return Replace(std::move(next));
 }
 
-std::vector<AbsentModel> Registry::ConfigureAliases(std::vector<AliasSpec> aliases) {
-  const std::lock_guard lock(mutex_);
-  if (!AliasesStatus().ok()) LoadAliases();  // somebody may have mended the file
+std::vector<AbsentModel> AliasTable::Configure(std::vector<AliasSpec> aliases,
+                                               const IsTaken& taken) {
+  if (!status().ok()) Load();  // somebody may have mended the file
   std::vector<AbsentModel> failed;
   Aliases next;
   for (const auto& [name, alias] : aliases_) {
@@ -242,7 +236,7 @@ std::vector<AbsentModel> Registry::ConfigureAliases(std::vector<AliasSpec> alias
     alias.configured = true;
     const std::string name = alias.name;
     const auto before = aliases_.find(name);
-    if (EntryOf(name) || coming_.contains(name)) {
+    if (taken(name)) {
       failed.push_back({name, IsModel(name)});
     } else if (next.contains(name)) {
       failed.push_back({name, WasMadeHere(name)});
@@ -253,12 +247,12 @@ std::vector<AbsentModel> Registry::ConfigureAliases(std::vector<AliasSpec> alias
       next.emplace(name, std::move(alias));
     }
   }
-  const absl::Status replaced = ReplaceAliases(std::move(next));
+  const absl::Status replaced = Replace(std::move(next));
   if (!replaced.ok()) failed.push_back({"", Annotate(replaced, "aliases stay as they were")});
   return failed;
 }
 
-absl::Status Registry::MayLeave(std::string_view model) const {
+absl::Status AliasTable::MayLeave(std::string_view model) const {
   for (const auto& [name, alias] : aliases_) {
     if (!HasShareOf(alias, model)) continue;
     return FailedPrecondition("model ", ToAbsl(model), " is behind alias ", name,
@@ -267,8 +261,8 @@ absl::Status Registry::MayLeave(std::string_view model) const {
   return absl::OkStatus();
 }
 
-absl::Status Registry::MayBecome(std::string_view model, const PublicSpec& current,
-                                 const PublicSpec& next) const {
+absl::Status AliasTable::MayBecome(std::string_view model, const PublicSpec& current,
+                                   const PublicSpec& next) const {
   for (const auto& [name, alias] : aliases_) {
     if (!HasShareOf(alias, model) || PolicyUnder(next, name) == alias.policy) continue;
     return Annotate(PolicyStays(name, DifferingField(current, next)),
@@ -277,7 +271,7 @@ absl::Status Registry::MayBecome(std::string_view model, const PublicSpec& curre
   return absl::OkStatus();
 }
 
-absl::Status Registry::CheckNoAlias(std::string_view name) const {
+absl::Status AliasTable::CheckNone(std::string_view name) const {
   if (!aliases_.contains(name)) return absl::OkStatus();
   return absl::AlreadyExistsError(
       absl::StrCat("model ", ToAbsl(name),
