@@ -1,4 +1,4 @@
-// What tests and audits replace: time, entropy, draws. Shipped code uses the defaults.
+// The parts that tests and audits replace: time, entropy, draws. Shipped code uses the defaults.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Seams {
   const Clock* clock = &SystemClock();
   // For the draws of randomizers and counters; everything else uses the system's.
   BitSource* bits = &BufferedBits();
-  // What delays are measured by.
+  // The scheduler that measures delays.
   std::function<std::unique_ptr<Scheduler>()> make_scheduler = [] {
     return std::unique_ptr<Scheduler>(std::make_unique<ThreadScheduler>());
   };

@@ -84,7 +84,7 @@ struct Arms {
     arms.named = named;
     return arms;
   }
-  // The same arms in a context: values of the schema's context fields. Not for inline arms.
+  // Those arms in a context: values of the schema's context fields. Not for inline arms.
   Arms In(const Features& values) const {
     Arms arms = *this;
     arms.context = &values;
@@ -129,12 +129,12 @@ struct Selection {
   std::uint64_t posterior_version = 0;
   std::string handle;         // opaque
   std::vector<double> point;  // from SelectPoint: d numbers, the action to take; else empty
-  // What was wrong with named values, at most 16 lines: each counted as missing, or as the nearest
-  // bound. Of this decision's caller alone: private contexts are not quoted.
+  // Errors in named values, at most 16 lines: each counted as missing, or as the nearest bound. Of
+  // this decision's caller alone: private contexts are not quoted.
   std::vector<std::string> notes;
 };
 
-// What became of one report.
+// The outcome of one report.
 enum class Delivery {
   kApplied,    // durable on the server
   kDuplicate,  // was already there (a repeat after a lost answer)
@@ -168,8 +168,8 @@ struct ClientStats {
   std::uint64_t values_out_of_bounds = 0;  // counted as the nearest bound
 };
 
-// What the ledger of the device says about one user of this model. It includes, for every user, the
-// debits that an older copy of the store had forgotten (DeviceStore::rolled_back).
+// The device's ledger of one user of this model. It includes, for every user, the debits that an
+// older copy of the store had forgotten (DeviceStore::rolled_back).
 struct PrivacySpent {
   double epsilon_event = 0;  // of any one event: the largest (parallel composition)
   double delta_event = 0;
@@ -234,15 +234,15 @@ class Client {
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
                                            Ranks ranks = {}) = 0;
 
-  // The same without blocking.
+  // As Select, without blocking.ocking.ocking.
   virtual void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
   // As Select, of a decision that is not shown yet. It is nothing but the ranking until Activate:
   // no event, nothing paid, and nothing is kept of it but its handle, which then also holds the
-  // features of the ranks where Select would have stored them. What is never activated is never
-  // reported. For local models with a reward window, which closes on this device. Errors also:
-  // FAILED_PRECONDITION another model, whose server closes the windows, or which has none.
+  // features of the ranks where Select would have stored them. A decision that is never activated
+  // is never reported. For local models with a reward window, which closes on this device. Errors
+  // also: FAILED_PRECONDITION another model, whose server closes the windows, or which has none.
   virtual absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
                                                    Ranks ranks = {}) = 0;
   // Makes a deferred decision an event: it is paid for, its window opens now, and when it is over
@@ -275,7 +275,7 @@ class Client {
   // would report the slots that got no reaction.
   virtual absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view user,
                                                              const Arms& arms, int slots) = 0;
-  // The same without blocking.
+  // As Select, without blocking.ocking.ocking.
   virtual void SelectSlotsAsync(
       std::string_view user, const Arms& arms, int slots,
       std::function<void(absl::StatusOr<std::vector<Selection>>)> done) = 0;
@@ -284,7 +284,7 @@ class Client {
   // drawn by the server. Report takes its reward like that of an arm. Deadline, retries and errors
   // are those of Select; also INVALID_ARGUMENT when the model ranks arms.
   virtual absl::StatusOr<Selection> SelectPoint(std::string_view user) = 0;
-  // The same without blocking.
+  // As Select, without blocking.ocking.ocking.
   virtual void SelectPointAsync(std::string_view user,
                                 std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
@@ -325,7 +325,7 @@ class Client {
   virtual absl::Status Report(const Selection& selection, std::optional<double> reward,
                               std::optional<int> shown = std::nullopt,
                               std::function<void(Delivery)> done = nullptr) = 0;
-  // The same without blocking: `queued` runs once the report is durable, or refused. While the
+  // As Report, without blocking: `queued` runs once the report is durable, or refused. While the
   // queue is full and when_full is kBlock, at most queue_reports_max calls wait for a place.
   // Further calls are dropped.
   virtual void ReportAsync(const Selection& selection, std::optional<double> reward,

@@ -18,12 +18,12 @@ struct BackoffOptions {
 // cap = min(max, min 2^attempt), by the random word.
 absl::Duration Backoff(const BackoffOptions& options, int attempt, std::uint64_t random);
 
-// The same, but not shorter than what the server asked for (grpc-retry-pushback-ms), which is
+// As Backoff, but not shorter than what the server asked for (grpc-retry-pushback-ms), which is
 // believed up to a minute. A negative pushback ("do not retry") waits the longest pause.
 absl::Duration BackoffWithPushback(const BackoffOptions& options, int attempt, std::uint64_t random,
                                    std::optional<absl::Duration> pushback);
 
-// What a failed delivery means for its reports.
+// The consequence of a failed delivery for its reports.
 enum class Verdict {
   kRetry,   // the same bytes again
   kSplit,   // one report may spoil the others: send them one by one

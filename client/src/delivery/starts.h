@@ -23,7 +23,7 @@ namespace bandana::device {
 
 // A reaction may end the process, let it sleep or begin another one, and that may well happen while
 // its window is open. So a start at which any window of the store is open sends nothing, and no
-// window opens before all calls of a start have ended. Each delivery is tried once. What it did is
+// window opens before all calls of a start have ended. Each delivery is tried once. A delivery is
 // durable when it ends: another process would go on as this one does. Threads: safe.
 class Starts {
  public:

@@ -20,10 +20,11 @@
 
 namespace bandana::device {
 
-// One report per stream is under way at a time. The same bytes are sent until they are answered;
-// steps taken meanwhile ride in the next one. A report holds what was durable when it was made, so
-// which steps it joins depends on the network and on when decisions are due, never on a reward.
-// Threads: Wake is safe; callbacks come from the transport's, scheduler's and store's threads.
+// One report per stream is under way at a time. A report is sent as identical bytes until it is
+// answered; steps taken meanwhile ride in the next one. A report holds what was durable when it was
+// made, so which steps it joins depends on the network and on when decisions are due, never on a
+// reward. Threads: Wake is safe; callbacks come from the transport's, scheduler's and store's
+// threads.
 class StreamOutbox {
  public:
   struct Options {

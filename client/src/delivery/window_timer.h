@@ -65,7 +65,7 @@ class WindowTimer {
   // At a start: all steps that the server lacks.
   void TakeUpSteps(Store::Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);
-  // What a look did is durable: tells the others.
+  // Tells the others, once the work of a look is durable.
   void HandOver(Pulse& pulse);
   void Plan(absl::Time at);  // requires mutex_
 

@@ -17,11 +17,11 @@ namespace bandana::device {
 // dimension, or not finite; the message gives shapes only.
 absl::StatusOr<int> CheckInlineArms(std::span<const double> features, int dimension);
 
-// The same arms with zeros for every row that holds a number that is not finite.
+// Returns the arms with zeros for every row that holds a number that is not finite.
 std::vector<double> ZerosForNonFinite(std::span<const double> features, int dimension);
 
-// The same arms as the server would clip them (feature_ball.h): rows longer than l2_max scaled onto
-// it; with `reject` INVALID_ARGUMENT where it is more than rounding. Requires CheckInlineArms.
+// Returns the arms as the server would clip them (feature_ball.h): rows longer than l2_max scaled
+// onto it; with `reject` INVALID_ARGUMENT where it is more than rounding. Requires CheckInlineArms.
 absl::StatusOr<std::vector<double>> ClipArms(std::span<const double> features, int dimension,
                                              double l2_max, bool reject);
 

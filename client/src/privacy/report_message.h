@@ -20,7 +20,7 @@ struct Attempts {
   std::optional<absl::Duration> lifetime;
 };
 
-// What the server said of the reports of a request, in their order.
+// The server's answers to the reports of a request, in their order.
 using OnResults = std::function<void(
     const Answer&, const google::protobuf::RepeatedPtrField<v1::OutcomeResult>& results)>;
 
@@ -39,7 +39,7 @@ struct ReportMessage {
   // Adds one to the request of its call; the other is not touched.
   void (*add)(std::string_view report, v1::SubmitRequest& submit,
               v1::ReportRequest& outcomes) = nullptr;
-  // The same report with its token set. Null by_id.
+  // Returns the report with its token set. Null by_id.
   std::string (*with_token)(std::string_view report, std::string_view token) = nullptr;
 };
 extern const ReportMessage kPerturbedForm;

@@ -15,7 +15,7 @@ v1::ContextReport ContextReportOf(std::span<const std::byte, 16> id, std::uint64
   return report;
 }
 
-// What is read below are our own bytes, verified by the row's digest.
+// The bytes read below are our own, verified by the row's digest.
 template <typename Report>
 std::string ReplaceToken(std::string_view bytes, std::string_view token) {
   Report report;

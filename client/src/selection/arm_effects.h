@@ -1,4 +1,4 @@
-// What arms add to their scores by themselves, as the server told it of a fixed block of arms.
+// The arms' own shares of their scores, as the server told them of a fixed block of arms.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class ArmEffects {
 // Joins the answers to GetArmEffects, page after page. Not thread-safe.
 class ArmEffectsPages {
  public:
-  // What to ask for next; 0 when there is no further page. Errors: INTERNAL wrong shapes, ids that
-  // do not ascend, too many, not finite, a variance below 0.
+  // Adds a page. Returns the next page to ask for; 0 when there is no further one. Errors: INTERNAL
+  // wrong shapes, ids that do not ascend, too many, not finite, a variance below 0.
   absl::StatusOr<std::uint64_t> Add(const v1::GetArmEffectsResponse& page);
   // Once, after the last page.
   std::shared_ptr<const ArmEffects> Take() { return std::move(block_); }

@@ -37,7 +37,7 @@ void AppendIds(std::span<const std::uint32_t> ids, Ranking& ranking) {
   AppendArmIds(ranked, ranking.features);
 }
 
-// What a device ranks by.
+// The knowledge by which a device ranks.
 struct Known {
   std::shared_ptr<const UserPosterior> posterior;  // null where there is none yet
   std::shared_ptr<const ArmEffects> arms;          // null where arms have no effects
@@ -249,7 +249,7 @@ class CountingRanker final : public ServerRanker {
   }
 
  private:
-  // What `prepare` makes of the arms as vectors, whose features the ranking then has.
+  // Ranks the arms that `prepare` makes as vectors, and keeps their features with the ranking.
   template <typename Prepare>
   absl::StatusOr<Run> Keeping(const Arms& arms, Prepare prepare) {
     ArmsAsVectors vectors;

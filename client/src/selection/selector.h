@@ -20,7 +20,7 @@
 
 namespace bandana::device {
 
-// What a selection came to before it has a handle.
+// The result of a selection before it has a handle.
 struct Ranking {
   std::vector<RankedArm> arms;  // best first, 1 to top_k; none of a point
   std::vector<double> point;    // d, or none
@@ -38,7 +38,7 @@ absl::StatusOr<v1::SelectRequest> MakeSelectRequest(const std::string& model, in
                                                     std::string_view user, const Arms& arms,
                                                     const Ranks& ranks);
 
-// The same for `slots` arms that are shown at once, each a decision of its own.
+// As above for `slots` arms that are shown at once, each a decision of its own.
 absl::StatusOr<v1::SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
                                                    std::string_view user, const Arms& arms,
                                                    int slots);

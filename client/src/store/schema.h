@@ -20,7 +20,7 @@ inline constexpr std::int32_t kFormerSchemaVersion = 2;
 // its anchor says that something was debited; the file is untouched.
 absl::StatusOr<std::unique_ptr<Database>> OpenStoreFile(const std::string& path);
 
-// The same tables in memory.
+// Those tables in memory.
 absl::StatusOr<std::unique_ptr<Database>> OpenStoreInMemory();
 
 }  // namespace bandana::device

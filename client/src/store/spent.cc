@@ -29,7 +29,7 @@ struct Spending {
 };
 
 // Events of a mechanism with a delta and no streams: one release each, of what was debited for it.
-// What a release at most costs whose debit a rollback has lost.
+// The most that a release costs whose debit a rollback has lost.
 double EventRho(const PolicyRow& policy, const Balance& balance, std::uint64_t lost_events,
                 std::uint64_t lost_streams) {
   if (policy.delta == 0 || balance.streams > 0) return 0;
@@ -53,7 +53,7 @@ std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::str
     if (balance.streams > 0) {
       account.rho = ValueUp(balance.rho_cost) / balance.streams;
     } else if (counts) {
-      // What a counter of this policy may cost at most.
+      // The most that a counter of this policy may cost.
       account.rho = CalibrateZcdp({policy.epsilon}, {policy.delta}).value_or(Rho{kInfinity}).value;
     }
     // Nobody knows under which policy they fell: it may be any of them.

@@ -1,4 +1,4 @@
-// What the ledger says to the application.
+// The ledger's account for the application.
 #pragma once
 
 #include <string>
