@@ -55,7 +55,7 @@ class ModelRegistry {
     absl::Duration token_lifetime_max = absl::InfiniteDuration();
     absl::Duration clock_ahead_max =
         absl::InfiniteDuration();  // HostedModelOptions, of every model
-    // What the disk of a folder has free.
+    // The free bytes of a folder's disk.
     FreeBytesOf free_bytes = FreeBytes;
     // Where other servers of the store reach this one; empty: it serves its models alone.
     std::string address;
@@ -71,7 +71,7 @@ class ModelRegistry {
     // Before this server owns a model whose releases have noise. Null: its own record is all that
     // it goes by.
     AskOthers ask_others;
-    // What opens a model. For bandana-audit, which watches what a model does.
+    // Opens a model. For bandana-audit, which watches what a model does.
     std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,
         const HostedModelOptions& options)>
@@ -94,8 +94,8 @@ class ModelRegistry {
   // Whether another server of the store may have made a model of this unknown name since this one
   // last looked. Waits for nobody: who asks again, and a look came between, learns whether it has.
   virtual bool MayBeNew(std::string_view /*name*/) const { return false; }
-  // What this server says of the model's releases to another one that asks. Errors: NOT_FOUND it
-  // has no record of this instance; DATA_LOSS, UNAVAILABLE of its file.
+  // This server's word on the model's releases, for another one that asks. Errors: NOT_FOUND it has
+  // no record of this instance; DATA_LOSS, UNAVAILABLE of its file.
   virtual absl::StatusOr<Standing> Stand(const std::string& /*model*/,
                                          const InstanceId& /*instance*/) {
     return absl::UnimplementedError("this registry shares no store");
@@ -103,7 +103,7 @@ class ModelRegistry {
   // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
   // work.
   virtual bool hides_reports() const;
-  // The same of one model, or of those behind an alias; of an unknown name hides_reports().
+  // As above for one model, or for those behind an alias; of an unknown name hides_reports().
   virtual bool HidesReportsOf(std::string_view name) const;
 
   // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is
@@ -169,7 +169,7 @@ class ModelRegistry {
   // OK; UNAVAILABLE the file that aliases are kept in cannot be read: then those that PutAlias made
   // are unknown, and none can be changed until it is mended or moved away. For the peer.
   virtual absl::Status AliasesStatus() const { return absl::OkStatus(); }
-  // What keeps models from being served under aliases, for operators: a line each.
+  // The reasons that keep models from being served under aliases, for operators: a line each.
   virtual std::vector<std::string> AliasTroubles() const { return {}; }
   // Makes an alias, or gives one other models; durable before it returns. While an alias exists its
   // policy stays. Errors: ALREADY_EXISTS a model has the name; NOT_FOUND, UNAVAILABLE a model of

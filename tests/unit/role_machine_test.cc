@@ -62,7 +62,7 @@ class RoleMachineTest : public ::testing::Test {
     view.servers = servers_;
     return view;
   }
-  // What is due for the model at the next look.
+  // The action that is due for the model at the next look.
   std::optional<Action> Look(absl::Duration later = kLook) {
     now_ += later;
     std::map<std::string, ModelHere> here;

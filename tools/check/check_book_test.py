@@ -156,7 +156,8 @@ class EnglishTest(Tree):
     def test_plain_sentences_are_quiet(self):
         for words in ["One row per user, 5 us per call.", "Too late. Also too much, too soon for it.", "The law of these. Offers.",
                       "add a message", "1 for a stream", "one in a call", "however many streams a user has", "receives a message",
-                      "kinds of a model", "`one row a user`, `Of x`"]:
+                      "kinds of a model", "`one row a user`, `Of x`", "Says what it does. Does the same: what for? What if it fails?",
+                      "`What a device sends`, the same again."]:
             self.assertEqual(self.problems(f"int a;  // {words}\n// {words}\n", "server/a.cc"), [], words)
             self.assertEqual(self.problems(f"# A\n\n{words}\n\n- {words}\n", "docs/a.md"), [], words)
         self.assertEqual(self.problems('auto s = "Of one row a user, too.";\nOf(x);\n', "server/a.cc"), [])
@@ -164,7 +165,9 @@ class EnglishTest(Tree):
     def test_habits_are_found_on_their_line(self):
         for words, said in [("Of central models the rows.", 'begins with "Of"'), ("This goes, too.", 'ends in ", too"'), ("this goes, too", ", too"),
                             ("1,000 calls a second", '"a second"'), ("One row\n// a user", '"a user"'), ("bytes an entry", '"an entry"'),
-                            ("5 us per row, 3 rows a call.", '"a call"')]:
+                            ("5 us per row, 3 rows a call.", '"a call"'), ("What a device sends.", '"What" begins'),
+                            ("Two.\n// The same.", '"The same" begins'), ("Here:\n// One that goes.", '"One that" begins'),
+                            ("Why so? What it was.", '"What" begins')]:
             found = self.problems(f"int a;\n\n// {words}\nint b;\n", "server/a.h")
             self.assertEqual(len(found), 1, (words, found))
             self.assertIn("server/a.h:" + ("4" if "\n" in words else "3"), found[0])
@@ -173,6 +176,20 @@ class EnglishTest(Tree):
             words = words.replace("\n// ", " ")
             for page in ["# A\n\n{}\n", "Text.\n\n- {}\n", "1. {}\n", "| a |\n|---|\n| {} |\n"]:
                 self.assertEqual(len(self.problems(page.format(words), "docs/a.md")), 1, page.format(words))
+
+    def test_headings_may_begin_with_what(self):
+        for page in ["## What runs\n", "- **What it costs.** Little.\n", "*What holds.* All of it.\n"]:
+            self.assertEqual(self.problems(page, "docs/a.md"), [], page)
+        self.assertEqual(len(self.problems("**Cost.** What it costs is little.\n", "docs/a.md")), 1)
+
+    def test_comments_after_a_hash_are_read(self):
+        for path, text in [("a/CMakeLists.txt", "set(a b)\n# What is set.\n"), ("dev", "a=1\nb=${c#d}  # What is 1\n"),
+                           ("a/b.sh", "echo '# What'\n# The same.\n"), ("a/b.yaml", "a: 1\n# x. One that\n"),
+                           ("a/b.py", 'a = "What"\n"""What."""\n'), ("a/b.py", 'def f():\n    """One.\n\n    What."""\n')]:
+            found = self.problems(text, path)
+            self.assertEqual(len(found), 1, (path, text, found))
+            self.assertIn(f"{path}:{text.count(chr(10))}: ", found[0])
+        self.assertEqual(self.problems('a = """What a text."""\nb = {"# What": 1}  # fine\n', "a/b.py"), [])
 
     def test_a_comment_beside_code_is_one_of_its_own(self):
         self.assertEqual(len(self.problems("int a;  // the rows\nint b;  // Of these\n", "server/a.cc")), 1)

@@ -2,7 +2,7 @@
 """Finds stale paths: a word in a comment or a document that names a file of this tree which does not exist.
 
 A path is a word such as `server/log/update_log.h` or `docs/privacy/`, or a bare file name such as `held_reward.h`. `*` and `{a,b}`
-stand for at least one file, NAME for any name. What is no path of this tree although it looks like one stands in FOREIGN.
+stand for at least one file, NAME for any name. Words that look like a path of this tree and are none stand in FOREIGN.
 """
 
 import fnmatch

@@ -2,7 +2,7 @@
 """Stages the documents for mkdocs: stage_docs.py BUILD_DIR writes BUILD_DIR/docs-source and BUILD_DIR/mkdocs.yml.
 
 Pages keep their places, so that relative links mean the same as in the tree; files that they link to are copied beside them. A link
-to a folder becomes plain text. What stands inside an item of a list is indented by four columns, which the site's Markdown asks for.
+to a folder becomes plain text. Text inside an item of a list is indented by four columns, which the site's Markdown asks for.
 The navigation is the index, docs/README.md: a section per reader, in its order.
 """
 

@@ -190,7 +190,7 @@ absl::StatusOr<std::uint64_t> FolderRegistry::OpenEpoch(std::string_view name) {
   const std::lock_guard lock(changes_);
   const std::optional<ModelEntry> entry = models_.EntryOf(name);
   if (!entry || !IsNeedsEpoch(entry->why)) return ModelRegistry::OpenEpoch(name);
-  // One that nobody may own is followed meanwhile.
+  // A model that nobody may own is followed meanwhile.
   if (entry->model() != nullptr) entry->model()->Retire();
   model.reset();
   BANDANA_ASSIGN_OR_RETURN(const OpenedModel opened,

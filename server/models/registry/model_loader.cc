@@ -25,7 +25,7 @@ absl::Status ModelLoader::FindStored() {
   bool known = true;
   for (const std::string& name : names) {
     if (ModelFolders::IsLeftover(name)) {
-      // What cannot be removed now goes at a later start.
+      // A folder that cannot be removed now goes at a later start.
       const absl::Status removed = folders_.Remove(folders_.PathOf(name));
       if (!removed.ok()) Warn("", std::string(removed.message()));
       continue;

@@ -43,7 +43,7 @@ absl::StatusOr<OpenedModel> ModelOpener::OpenShared(ModelSpec spec) {
     absl::StatusOr<OpenedModel> model = OpenOwned(spec);
     const bool doubted = IsNeedsEpoch(model.status());
     if (model.ok() || !(absl::IsUnavailable(model.status()) || doubted)) return model;
-    // Another server may have been faster. What may not go on may still be selected from.
+    // Another server may have been faster. A model that may not go on may still be selected from.
     BANDANA_ASSIGN_OR_RETURN(view, cluster_.Look());
     seen = SharedIn(*view, name);
     if (seen == nullptr || !(seen->owned || doubted)) return model;

@@ -223,7 +223,7 @@ absl::Status RoleKeeper::FollowAnew(const std::string& name) {
   if (entry->opened.followed != nullptr) entry->opened.followed->Retire();
   absl::StatusOr<OpenedModel> opened = Unavailable("not tried yet");
   for (int tried = 0; absl::IsUnavailable(opened.status()) && tried < kFollowTries; ++tried) {
-    // What changes in the store while it is read is right at the next look.
+    // A read that a change of the store disturbs succeeds at the next look.
     if (tried > 0) std::this_thread::sleep_for(kLookInterval);
     const absl::StatusOr<std::shared_ptr<const StoreView>> view = parts_.cluster.Look();
     const SharedModel* const seen = view.ok() ? SharedIn(**view, name) : nullptr;

@@ -19,7 +19,7 @@ namespace bandana::server {
 
 class RoleKeeper {
  public:
-  // What the roles of models are about. All of it outlives the keeper.
+  // The surroundings of the models' roles. All of it outlives the keeper.
   struct Parts {
     const ModelRegistry::Options& options;  // `warn` is not null
     const Clock& clock;

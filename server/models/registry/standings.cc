@@ -58,7 +58,7 @@ void Standings::See(const std::string& name, const OpenedModel& opened, const Sh
       SetTouch(instance, "");
     }
   } else {
-    // What it has shown of its own term is in the log, or the log was put back.
+    // Its releases of its own term are in the log, or the log was put back.
     const bool whole =
         model.term() == shared.term && shared.last.sequence >= model.posterior()->version();
     SetTouch(instance, whole ? view.place : "");
@@ -79,7 +79,7 @@ void Standings::NoteOthers(const std::string& name, const InstanceId& instance,
   std::vector<std::string> names(now.begin(), now.end());
   const auto noted = noted_.find(instance);
   if (noted != noted_.end() && noted->second == names) return;
-  // One that fails is tried again at the next look.
+  // A write that fails is tried again at the next look.
   if (WriteOthers(folders_.PathOf(name), instance, names).ok()) noted_[instance] = std::move(names);
 }
 

@@ -58,7 +58,7 @@ class Standings {
   const AskOthers ask_others_;
   mutable std::mutex mutex_;  // for what follows
   std::map<InstanceId, std::string> touch_;
-  // What the files say of others. For See alone.
+  // The names of other servers, as the files have them. For See alone.
   std::map<InstanceId, std::vector<std::string>> noted_;
 };
 

@@ -97,7 +97,7 @@ class RoleMachine {
     absl::Time compared = absl::InfinitePast();  // with the owner
   };
   using Action = RoleJob::Action;
-  // What is seen of one model, and when.
+  // One model as the view shows it, and the time of the look.
   struct Seen {
     const SharedModel& shared;
     const ModelHere* here;  // null: this server does not know the model
