@@ -37,14 +37,16 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
     BANDANA_RETURN_IF_ERROR(CheckKind(record));
     bytes += record.size();
   }
-  Request request{std::move(records), std::move(done), bytes, notice};
+  Request request{std::move(records), std::move(done), bytes, notice,
+                  std::chrono::steady_clock::now()};
   {
     std::lock_guard lock(mutex_);
     if (!closed_.ok()) return closed_;
     if (!failed_.ok()) return failed_;
     if (!away_.ok()) return away_;
     // Records without a caller that could repeat them are not taken while they cannot be written.
-    if (!request.done && !full_disk_.ok()) return full_disk_;
+    // A hushed one must not be the first to find space again.
+    if ((!request.done || notice == Notice::kHushed) && !full_disk_.ok()) return full_disk_;
     const int count = static_cast<int>(request.records.size());
     Load& load = LoadOf(notice);
     if (load.records + count > options_.queue_records_max) {
@@ -209,10 +211,14 @@ void LogWriter::Write(Requests group) {
   batch_.cells.clear();
   batch_.chunks.clear();
   verdicts_.clear();
+  Notice notice = Notice::kHushed;  // of the transaction
+  const auto changes = [this] { return batch_.records.size() + batch_.cells.size(); };
   for (const Request& request : group) {
+    const std::size_t before = changes();
     for (const std::string& record : request.records) {
       verdicts_.push_back(gate_.Judge(record, batch_));
     }
+    if (changes() > before) notice = std::min(notice, request.notice);
   }
   gate_.Complete(batch_);
   batch_.forget_before = gate_.ForgetBefore();
@@ -220,8 +226,9 @@ void LogWriter::Write(Requests group) {
   const auto now = std::chrono::steady_clock::now();
   const bool counters_due = options_.stepped || group.empty() ||
                             now - stored_at_ >= absl::ToChronoMilliseconds(options_.idle_interval);
-  const bool store = !batch_.records.empty() || !batch_.cells.empty() || batch_.forget_before ||
-                     probe || (counters_due && gate_.CountersChanged());
+  const bool by_itself = batch_.forget_before || probe || (counters_due && gate_.CountersChanged());
+  if (by_itself) notice = Notice::kOpen;
+  const bool store = by_itself || changes() > 0;
   absl::Status status;
   if (store) {
     stored_at_ = now;
@@ -229,9 +236,8 @@ void LogWriter::Write(Requests group) {
     batch_.trim_through = TrimWithGroup();
     // The entries that the gate has added are checked as well.
     for (const NewRecord& record : batch_.records) status.Update(CheckKind(record.bytes));
-    const auto append = [this] { return log_.Append(batch_); };
     if (status.ok()) {
-      status = Note(Settle(append(), group, append));
+      status = Note(Settle([this] { return log_.Append(batch_); }, group, notice), notice);
     } else {
       LetGo(group);
     }
@@ -264,8 +270,8 @@ void LogWriter::TrimSlice() {
     return dropped.status();
   };
   Requests nobody;
-  const absl::Status trimmed = Settle(trim(), nobody, trim);
-  Note(trimmed).IgnoreError();
+  const absl::Status trimmed = Settle(trim, nobody, Notice::kOpen);
+  Note(trimmed, Notice::kOpen).IgnoreError();
   if (!trimmed.ok()) return AnswerErasures(trimmed);
   if (more) return;
   {
@@ -276,8 +282,10 @@ void LogWriter::TrimSlice() {
   AnswerErasures(absl::OkStatus());
 }
 
-absl::Status LogWriter::Settle(absl::Status status, Requests& group,
-                               const std::function<absl::Status()>& again) {
+absl::Status LogWriter::Settle(const std::function<absl::Status()>& change, Requests& group,
+                               Notice notice) {
+  if (!unseen_.ok()) return unseen_;
+  absl::Status status = change();
   const auto began = std::chrono::steady_clock::now();
   while (absl::IsUnknown(status)) {
     {
@@ -288,24 +296,38 @@ absl::Status LogWriter::Settle(absl::Status status, Requests& group,
                             [this] { return stop_; });
       if (stop) return Unavailable("it is not known what became of it: ", status.message());
     }
-    if (std::chrono::steady_clock::now() - began >= absl::ToChronoMilliseconds(options_.patience)) {
-      AnswerAway(status, group);
-    }
+    // Others wait for it from the moment on in which they would have found it out.
+    const auto over = [now = std::chrono::steady_clock::now(), this](auto since) {
+      return now - since >= absl::ToChronoMilliseconds(options_.patience);
+    };
+    if (over(began)) AnswerAway(status, group, notice);
+    const auto others = OthersWaitSince();
+    if (others && over(*others)) AnswerAway(status, group, Notice::kOpen);
     const absl::StatusOr<bool> durable = log_.FindOut();
-    status = !durable.ok() ? durable.status() : *durable ? absl::OkStatus() : again();
+    status = !durable.ok() ? durable.status() : *durable ? absl::OkStatus() : change();
   }
   return status;
 }
 
-void LogWriter::AnswerAway(const absl::Status& why, Requests& group) {
+std::optional<std::chrono::steady_clock::time_point> LogWriter::OthersWaitSince() const {
+  const std::lock_guard lock(mutex_);
+  const auto first = std::ranges::find(queue_, Notice::kOpen, &Request::notice);
+  if (first == queue_.end()) return std::nullopt;
+  return first->queued_at;
+}
+
+void LogWriter::AnswerAway(const absl::Status& why, Requests& group, Notice notice) {
   const absl::Status away = Unavailable("the log's database does not answer: ", why.message());
+  // Records without a caller wait on.
+  const auto told = [notice](const Request& request) {
+    return request.done && request.notice >= notice;
+  };
   Requests waiting;
   {
     const std::lock_guard lock(mutex_);
-    away_ = away;
-    // Records without a caller wait on.
+    if (notice == Notice::kOpen) away_ = away;
     for (auto request = queue_.begin(); request != queue_.end();) {
-      if (!request->done) {
+      if (!told(*request)) {
         ++request;
         continue;
       }
@@ -317,13 +339,13 @@ void LogWriter::AnswerAway(const absl::Status& why, Requests& group) {
   for (const Request& request : waiting) request.done(away, {});
   // Theirs may still become durable: then a repeat is a duplicate.
   for (Request& request : group) {
-    if (!request.done) continue;
+    if (!told(request)) continue;
     request.done(away, {});
     request.done = [](const absl::Status&, std::span<const Admission>) {};
   }
 }
 
-absl::Status LogWriter::Note(const absl::Status& status) {
+absl::Status LogWriter::Note(const absl::Status& status, Notice notice) {
   std::lock_guard lock(mutex_);
   away_ = absl::OkStatus();
   if (status.ok()) {
@@ -331,20 +353,26 @@ absl::Status LogWriter::Note(const absl::Status& status) {
     return status;
   }
   const std::string message(status.message());
+  const bool open = notice == Notice::kOpen;
   if (absl::IsResourceExhausted(status)) {
-    full_disk_ = Unavailable("no space for the log: ", message);
-    return full_disk_;
-  }
-  if (absl::IsAborted(status)) {
-    fenced_ = true;
-    failed_ = Unavailable("this server does not own the log any more: ", message);
-    return failed_;
+    const absl::Status full = Unavailable("no space for the log: ", message);
+    if (open) full_disk_ = full;
+    return full;
   }
   // After a failed sync nobody knows what is on the disk: trying again could acknowledge what is
   // lost.
-  failed_ =
-      Unavailable("the log has failed and takes nothing until the server is restarted: ", message);
-  return failed_;
+  const bool fenced = absl::IsAborted(status);
+  const absl::Status failed =
+      fenced ? Unavailable("this server does not own the log any more: ", message)
+             : Unavailable("the log has failed and takes nothing until the server is restarted: ",
+                           message);
+  if (!open) {
+    unseen_ = status;
+    return failed;
+  }
+  fenced_ = fenced;
+  failed_ = failed;
+  return failed;
 }
 
 void LogWriter::Finish(Requests group, std::span<const Admission> verdicts,

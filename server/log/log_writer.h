@@ -66,7 +66,8 @@ class AppendGate {
 };
 
 // Whether others may notice the records of a call. Hushed records are not counted among those that
-// wait, and have the bounds of the queue for themselves.
+// wait, and have the bounds of the queue for themselves. Where a transaction of theirs alone fails,
+// they alone are refused: others hear of it from the next transaction that is not for them.
 enum class Notice : std::uint8_t { kOpen, kHushed };
 
 // One entry per record. Not OK: nothing of the request is promised, a repeat is safe.
@@ -133,6 +134,7 @@ class LogWriter {
     AppendDone done;
     std::size_t bytes = 0;  // of its records
     Notice notice = Notice::kOpen;
+    std::chrono::steady_clock::time_point queued_at;
   };
   struct Load {
     int records = 0;
@@ -168,17 +170,19 @@ class LogWriter {
   // Records without a caller do not wait for what may last: they would hold up all that comes.
   static void LetGo(Requests& group);
   void TrimSlice();
-  // Finds the outcome of a change of the log that was answered with `status`. Where that is not
-  // known it is found out, however long it takes, and the change is made `again` where it was not;
+  // Makes a change of the log, unless an unseen one has failed for good. Where its outcome is not
+  // known it is found out, however long it takes, and the change is made again where it was not;
   // after a while the callers who wait for it are told that nothing is promised. UNAVAILABLE the
   // writer stops before it is known.
-  absl::Status Settle(absl::Status status, Requests& group,
-                      const std::function<absl::Status()>& again);
-  void AnswerAway(const absl::Status& why, Requests& group);
+  absl::Status Settle(const std::function<absl::Status()>& change, Requests& group, Notice notice);
+  // Since when somebody waits in the queue whose records are not hushed.
+  std::optional<std::chrono::steady_clock::time_point> OthersWaitSince() const;
+  // Tells those who wait, all of them or the hushed alone.
+  void AnswerAway(const absl::Status& why, Requests& group, Notice notice);
   // Answers those who wait for an erasure.
   void AnswerErasures(const absl::Status& status);
   // Takes note of a transaction's outcome; the status that callers get.
-  absl::Status Note(const absl::Status& status);
+  absl::Status Note(const absl::Status& status, Notice notice);
   void Finish(Requests group, std::span<const Admission> verdicts, const absl::Status& status);
 
   UpdateLog& log_;
@@ -197,6 +201,7 @@ class LogWriter {
   bool stop_ = false;
   absl::Status closed_;     // by Close
   absl::Status failed_;     // for good
+  absl::Status unseen_;     // why it will be, once others may notice; of the writer's thread
   bool fenced_ = false;     // failed_: another server owns the log
   absl::Status away_;       // until the outcome of a transaction is known
   absl::Status full_disk_;  // until the next success

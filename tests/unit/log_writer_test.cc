@@ -19,6 +19,7 @@ using server::AppendGate;
 using server::IdChunk;
 using server::LogBatch;
 using server::LogWriter;
+using server::Notice;
 using server::UpdateLog;
 using ::testing::ElementsAre;
 using ::testing::Ge;
@@ -188,12 +189,14 @@ class LogWriterTest : public ::testing::Test {
   void Start(LogWriter::Options options = {.idle_interval = absl::Milliseconds(20)}) {
     writer_ = std::make_unique<LogWriter>(log_, gate_, options);
   }
-  std::future<Answer> Submit(std::vector<std::string> records) {
+  std::future<Answer> Submit(std::vector<std::string> records, Notice notice = Notice::kOpen) {
     auto promise = std::make_shared<std::promise<Answer>>();
     const absl::Status queued = writer_->Submit(
-        std::move(records), [promise](const absl::Status& status, std::span<const Admission> a) {
+        std::move(records),
+        [promise](const absl::Status& status, std::span<const Admission> a) {
           promise->set_value({status, {a.begin(), a.end()}});
-        });
+        },
+        notice);
     if (!queued.ok()) promise->set_value({queued, {}});
     return promise->get_future();
   }
@@ -412,6 +415,78 @@ TEST_F(LogWriterTest, ALogOfAnotherServerTakesNothingAndSaysSo) {
                                                    "does not own the log any more: two has it"));
   EXPECT_THAT(Submit({"b"}).get().status, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kAborted, "two has it"));
+}
+
+// Others would hear by the refusal of a selection that a hidden report came.
+TEST_F(LogWriterTest, WhatAHushedRecordFindsIsToldByTheNextOneThatIsNot) {
+  Start();
+  log_.Answer(absl::UnavailableError("fsync"));
+  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "until the server is restarted: fsync"));
+  log_.Answer(absl::OkStatus());
+  EXPECT_THAT(writer_->Health(), IsOk());
+  EXPECT_THAT(Submit({"no"}).get().status, IsOk());  // it needs no transaction
+  EXPECT_THAT(Submit({"b"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "fsync"));
+  EXPECT_THAT(writer_->Health(), IsOk());
+  EXPECT_THAT(writer_->Submit({"c"}, nullptr), IsOk());
+  while (writer_->Health().ok()) std::this_thread::yield();
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnavailable, "fsync"));
+  EXPECT_THAT(log_.transactions(), IsEmpty());
+}
+
+TEST_F(LogWriterTest, SoIsADatabaseThatIsAway) {
+  LogWriter::Options options = kHasty;
+  options.patience = absl::ZeroDuration();
+  Start(options);
+  log_.Answer(absl::UnknownError("cut"));
+  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
+  EXPECT_THAT(writer_->Health(), IsOk());
+  EXPECT_THAT(Submit({"b"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "does not answer: away"));
+  EXPECT_THAT(writer_->Health(), IsOk());
+  ASSERT_THAT(writer_->Submit({"c"}, nullptr), IsOk());
+  while (writer_->Health().ok()) std::this_thread::yield();
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnknown, "away"));
+  log_.Answer(absl::OkStatus());
+  log_.Find(true);
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnknown));
+  while (log_.transactions().empty()) std::this_thread::yield();
+  EXPECT_THAT(log_.transactions(), ElementsAre(ElementsAre("c")));
+  EXPECT_THAT(writer_->Health(), IsOk());
+}
+
+TEST_F(LogWriterTest, OthersWaitForItAsLongAsIfTheyHadFoundItOut) {
+  LogWriter::Options options = kHasty;
+  options.patience = absl::Milliseconds(300);
+  Start(options);
+  log_.Answer(absl::UnknownError("cut"));
+  auto hushed = Submit({"a"}, Notice::kHushed);
+  EXPECT_THAT(hushed.get().status, StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(Submit({"b"}).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(300));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kUnknown));
+}
+
+TEST_F(LogWriterTest, SpaceRunsOutAndComesBackForOthersAloneAsIfNoHushedRecordCame) {
+  LogWriter::Options options;
+  options.idle_interval = absl::Hours(1);
+  Start(options);
+  log_.Answer(absl::ResourceExhaustedError("disk"));
+  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(writer_->Health(), IsOk());
+  EXPECT_THAT(Submit({"b"}).get().status, StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  log_.Answer(absl::OkStatus());
+  EXPECT_THAT(Submit({"c"}, Notice::kHushed).get().status,
+              StatusIs(absl::StatusCode::kUnavailable, "no space"));
+  EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(Submit({"d"}).get().status, IsOk());
+  EXPECT_THAT(Submit({"e"}, Notice::kHushed).get().status, IsOk());
+  EXPECT_THAT(writer_->Health(), IsOk());
 }
 
 TEST_F(LogWriterTest, StoppingCompletesWhatIsQueued) {
