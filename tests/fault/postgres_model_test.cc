@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "common/base/file.h"
 #include "server/log/postgresql/pg_engine.h"
@@ -252,6 +253,37 @@ TEST_F(PostgresModelTest, ACentralModelOfAnOlderDatabaseNeedsANewEpoch) {
                                       "model m: this server has no record of what the model has"));
   options_.accept_lost = true;
   EXPECT_EQ(Open(spec)->epoch(), 3u);
+}
+
+// Nobody can tell whose the lost events were: the first user of that past pays for them.
+TEST_F(PostgresModelTest, APastWithoutUsersChargesTheFirstWhoComes) {
+  SeededBits bits(5);
+  options_.noise_key = *server::OpenNoiseKey(keys_.path(), bits);
+  const ModelSpec spec = SpecOf(absl::StrReplaceAll(kCentral, {{"shared {}", "independent {}"}}));
+  const auto report = [&](HostedModel& model, int first, int count, const char* user) {
+    for (int i = first; i < first + count; ++i) {
+      ASSERT_EQ(ReportSurely(model, DecisionOf(model, clock_, i, {0.6, 0.8}, user), i % 2),
+                v1::APPLIED);
+    }
+    WaitApplied(model);
+  };
+  { ASSERT_THAT(Open(spec)->Checkpoint(), IsOk()); }
+  database_->Dump();
+  double spent = 0;
+  {
+    auto model = Open(spec);
+    report(*model, 1, 10, "u");
+    spent = model->Ledger().user().epsilon_zcdp();
+    ASSERT_GT(spent, 0);
+  }
+  database_->Restore();
+  options_.accept_lost = true;
+  auto model = Open(spec);
+  EXPECT_EQ(model->epoch(), 2u);
+  EXPECT_GE(model->Ledger().user().epsilon_zcdp(), spent);
+  const double charged = model->Ledger().user().epsilon_zcdp();
+  report(*model, 11, 10, "v");
+  EXPECT_GT(model->Ledger().user().epsilon_zcdp(), charged);
 }
 
 // Models and aliases that one server made at run time are there on another one.
