@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/limits.h"
@@ -25,6 +24,7 @@
 #include "server/ops/config/generated_token.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/log_setup.h"
+#include "server/ops/model_lines.h"
 #include "server/ops/observation/call_lines.h"
 #include "server/ops/observation/connection_watch.h"
 #include "server/ops/observation/history.h"
@@ -56,15 +56,6 @@ constexpr absl::Duration kFinishTime = absl::Seconds(5);
 // One queue is fastest up to two cores; above, one core is left to the rest of the process.
 int QueueCount() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, 64);
-}
-
-void LogModel(const HostedModel& model) {
-  const ModelSpec& spec = model.spec();
-  spdlog::info("model {}: {}", spec.public_spec.name, ModelLine(spec));
-  if (!spec.plan.empty()) spdlog::info("model {}: {}", spec.public_spec.name, spec.plan);
-  if (const std::string warning = Warning(spec); !warning.empty()) {
-    spdlog::warn("MODEL {}: {}", spec.public_spec.name, warning);
-  }
 }
 
 void LogReload(const absl::Status& status) {
@@ -248,13 +239,12 @@ class RunningServer final : public Server {
     const std::vector<AbsentModel> failed = registry_->Configure(std::move(spec_.models));
     spec_.models.clear();
     for (const AbsentModel& model : failed) {
-      absl::Status why = Annotated(model);
+      absl::Status why = WhyAbsent(model);
       if (absl::IsInvalidArgument(why) || absl::IsAlreadyExists(why)) return why;
       spdlog::error("{}; the other models are served", std::string(why.message()));
     }
-    if (!failed.empty() && registry_->List().empty()) return Annotated(failed.front());
-    for (const auto& model : registry_->List()) LogModel(*model);
-    LogAliases();
+    if (!failed.empty() && registry_->List().empty()) return WhyAbsent(failed.front());
+    LogServed(*registry_);
     for (const absl::string_view line :
          absl::StrSplit(SecuritySummary(spec_.tls, spec_.access), '\n', absl::SkipEmpty())) {
       spdlog::info("{}", std::string(line));
@@ -262,18 +252,6 @@ class RunningServer final : public Server {
     opened_ = true;
     HealthChanged();
     return absl::OkStatus();
-  }
-
-  static absl::Status Annotated(const AbsentModel& model) {
-    if (absl::StrContains(model.why.message(), absl::StrCat("model ", model.name))) {
-      return model.why;
-    }
-    return Annotate(model.why, absl::StrCat("model ", model.name));
-  }
-
-  void LogAliases() const {
-    for (const AliasSpec& alias : registry_->ListAliases()) spdlog::info("{}", AliasLine(alias));
-    for (const std::string& trouble : registry_->AliasTroubles()) spdlog::error("{}", trouble);
   }
 
   bool TakeAccess(std::optional<AccessRules> access) {
@@ -321,10 +299,9 @@ class RunningServer final : public Server {
     }
     for (const AbsentModel& failed : registry_->Configure(std::move(models))) {
       all = false;
-      spdlog::error("reload: {}", std::string(Annotated(failed).message()));
+      spdlog::error("reload: {}", std::string(WhyAbsent(failed).message()));
     }
-    for (const auto& model : registry_->List()) LogModel(*model);
-    LogAliases();
+    LogServed(*registry_);
     HealthChanged();
     return all;
   }
