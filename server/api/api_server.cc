@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/api/http_api.h"
 #include "server/api/http_front.h"
@@ -24,7 +25,7 @@ class Api final : public ApiServer {
         door_(options, handlers,
               [this](const std::string& peer, Conduct conduct) { front_->Report(peer, conduct); }) {
   }
-  ~Api() override { Shutdown(absl::InfinitePast()); }
+  ~Api() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve(const ApiServerOptions& options) {
     HttpFrontOptions front;
@@ -48,16 +49,17 @@ class Api final : public ApiServer {
     return front_->connections();
   }
 
-  void Shutdown(absl::Time deadline) override {
+  void Shutdown(absl::Duration patience) override {
+    const absl::Time deadline = SteadyNow() + patience;
     const std::lock_guard lock(shutdown_mutex_);
     if (front_ == nullptr || std::exchange(down_, true)) return;
     ApiCalls& calls = door_.calls();
     calls.Refuse();
     front_->SetDraining();
-    while (calls.in_flight() > 0 && absl::Now() < deadline) absl::SleepFor(kPollInterval);
+    while (calls.in_flight() > 0 && SteadyNow() < deadline) absl::SleepFor(kPollInterval);
     calls.Close();
-    const absl::Time flushed = std::max(deadline, absl::Now() + kFlushGrace);
-    while (front_->is_writing() && absl::Now() < flushed) absl::SleepFor(kPollInterval);
+    const absl::Time flushed = std::max(deadline, SteadyNow() + kFlushGrace);
+    while (front_->is_writing() && SteadyNow() < flushed) absl::SleepFor(kPollInterval);
     front_->Stop();
   }
 

@@ -47,7 +47,7 @@ class ApiServer {
   // Errors: UNAVAILABLE the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<ApiServer>> Start(const ApiServerOptions& options,
                                                           Handlers& handlers);
-  // As Shutdown(now).
+  // As Shutdown without patience.
   virtual ~ApiServer() = default;
 
   // Where it listens, with the real port.
@@ -58,7 +58,7 @@ class ApiServer {
   // each.
   virtual std::optional<ConnectionStats> connections() const = 0;
   // As GrpcServer::Shutdown.
-  virtual void Shutdown(absl::Time deadline) = 0;
+  virtual void Shutdown(absl::Duration patience) = 0;
 };
 
 }  // namespace bandana::server

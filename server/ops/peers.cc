@@ -111,8 +111,8 @@ void Peers::HealthChanged() {
   if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
 }
 
-void Peers::Shutdown(absl::Time deadline) {
-  if (GrpcServer* const server = serving_.load(); server != nullptr) server->Shutdown(deadline);
+void Peers::Shutdown(absl::Duration patience) {
+  if (GrpcServer* const server = serving_.load(); server != nullptr) server->Shutdown(patience);
 }
 
 }  // namespace bandana::server

@@ -51,7 +51,7 @@ class Peers {
 
   void HealthChanged();
   // As GrpcServer::Shutdown.
-  void Shutdown(absl::Time deadline);
+  void Shutdown(absl::Duration patience);
 
  private:
   Peers() = default;

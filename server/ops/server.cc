@@ -74,10 +74,7 @@ class RunningServer final : public Server {
         started_(clock.Now()) {}
   ~RunningServer() override {
     if (recovery_.valid()) recovery_.wait();
-    if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
-    if (grpc_ != nullptr) grpc_->Shutdown(absl::Now() + kFinishTime);
-    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
-    if (peers_ != nullptr) peers_->Shutdown(absl::Now() + kFinishTime);
+    ShutListeners();
   }
 
   absl::Status Open() {
@@ -163,11 +160,7 @@ class RunningServer final : public Server {
     registry_->Leave();
     grpc_->SetDraining();
     wait();
-    if (api_ != nullptr) api_->Shutdown(absl::Now() + kFinishTime);
-    grpc_->Shutdown(absl::Now() + kFinishTime);
-    if (admin_listener_ != nullptr) admin_listener_->Shutdown(absl::Now() + kFinishTime);
-    // Last: what other servers have for the models of this one goes on until then.
-    if (peers_ != nullptr) peers_->Shutdown(absl::Now() + kFinishTime);
+    ShutListeners();
     call_lines_.Flush();
     absl::Status first;
     for (const auto& model : registry_->List()) {
@@ -181,6 +174,14 @@ class RunningServer final : public Server {
   }
 
  private:
+  void ShutListeners() {
+    if (api_ != nullptr) api_->Shutdown(kFinishTime);
+    if (grpc_ != nullptr) grpc_->Shutdown(kFinishTime);
+    if (admin_listener_ != nullptr) admin_listener_->Shutdown(kFinishTime);
+    // Last: what other servers have for the models of this one goes on until then.
+    if (peers_ != nullptr) peers_->Shutdown(kFinishTime);
+  }
+
   // False when something was not taken.
   bool Take(std::optional<ServerSpec> spec) {
     if (!spec) {

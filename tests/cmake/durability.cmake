@@ -33,6 +33,8 @@ if(BANDANA_BUILD_TESTS)
 endif()
 bandana_test(NAME clock_process_test SRCS fault/clock_process_test.cc support/postgres_server.cc
   DEPS bandana::test_server bandana::test_support bandana::proto gRPC::grpc++ LABELS fault TIMEOUT 300)
+bandana_test(NAME shutdown_clock_test SRCS fault/shutdown_clock_test.cc
+  DEPS bandana::server_api bandana::server_service bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault)
 bandana_test(NAME full_disk_test SRCS fault/full_disk_test.cc
   DEPS bandana::proto bandana::test_server bandana::test_support gRPC::grpc++ LABELS fault TIMEOUT 300)
 bandana_test(NAME restore_test SRCS fault/restore_test.cc

@@ -34,6 +34,8 @@ bandana_test(NAME call_lines_test SRCS unit/call_lines_test.cc
   DEPS bandana::server_ops bandana::test_support gRPC::grpc++ spdlog::spdlog)
 bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_ops)
 bandana_test(NAME model_state_test SRCS unit/model_state_test.cc DEPS bandana::server_ops)
+bandana_test(NAME stream_guard_test SRCS unit/stream_guard_test.cc
+  DEPS bandana::server_admin bandana::test_support gRPC::grpc++)
 bandana_test(NAME admin_streams_test SRCS integration/admin_streams_test.cc
   DEPS bandana::server_admin bandana::test_support LABELS integration)
 bandana_test(NAME export_streams_test SRCS integration/export_streams_test.cc

@@ -354,7 +354,7 @@ TEST_F(ApiServerTest, ShutdownEndsWhatIsInFlight) {
     Said(result, 503, "UNAVAILABLE");
   });
   while (held.load() == 0) absl::SleepFor(absl::Milliseconds(1));
-  server_->Shutdown(absl::Now() + absl::Milliseconds(20));
+  server_->Shutdown(absl::Milliseconds(20));
   waiting.join();
   server_.reset();
   late();

@@ -202,7 +202,7 @@ TEST_F(GrpcHealthTest, ShutdownEndsWatches) {
     open.push_back(std::make_unique<Watcher>(*stub_, i % 2 == 0 ? "" : "unknown"));
     EXPECT_NE(open.back()->Next(), -1);
   }
-  server_->Shutdown(absl::Now() + absl::Seconds(5));
+  server_->Shutdown(absl::Seconds(5));
   EXPECT_EQ(open[0]->Next(), HealthCheckResponse::NOT_SERVING);
   for (auto& watcher : open) {
     while (watcher->Next() != -1) {

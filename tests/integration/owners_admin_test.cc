@@ -44,7 +44,7 @@ class OwnersAdminTest : public OwnersTest {
   }
   ~OwnersAdminTest() override {
     server_->Shutdown();
-    peers_->Shutdown(absl::InfinitePast());
+    peers_->Shutdown(absl::ZeroDuration());
   }
 
   std::unique_ptr<ModelRegistry> OpenFar() {
@@ -251,7 +251,7 @@ TEST_F(OwnersAdminTest, NoCallOfAdminGoesRound) {
   EXPECT_EQ(Ask(&v1::Admin::Stub::GetStats, stats).error_code(), kUnavailable);
   v1::PutArmsResponse put;
   EXPECT_EQ(PutArms({ArmMessage(1, true)}, put).error_code(), kUnavailable);
-  peers->Shutdown(absl::InfinitePast());
+  peers->Shutdown(absl::ZeroDuration());
 }
 
 }  // namespace

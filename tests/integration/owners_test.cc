@@ -51,7 +51,7 @@ class HandedReportsTest : public OwnersTest {
     for (const char* name : {"m", "other"}) Model(near_, name).SetOwner(peers_->address());
     Model(far_, "mine").SetOwner("");
   }
-  ~HandedReportsTest() override { peers_->Shutdown(absl::InfinitePast()); }
+  ~HandedReportsTest() override { peers_->Shutdown(absl::ZeroDuration()); }
 
   static FakeModel& Model(FakeRegistry& registry, const std::string& name) {
     return static_cast<FakeModel&>(*registry.Find(name));
@@ -285,12 +285,12 @@ TEST_F(HandedReportsTest, AnOwnerWhoIsAwayIsUnavailableAndNothingIsCounted) {
 
 TEST_F(HandedReportsTest, AnOwnerThatWasStartedAnewIsFound) {
   const std::string token = Token("m");
-  peers_->Shutdown(absl::InfinitePast());
+  peers_->Shutdown(absl::ZeroDuration());
   EXPECT_THAT(Report(ReportOf("m", {token})), StatusIs(Code::kUnavailable, kAway));
   const std::unique_ptr<Peers> again = Serve(far_);
   Model(near_, "m").SetOwner(again->address());
   EXPECT_THAT(Report(ReportOf("m", {token})), IsOk());
-  again->Shutdown(absl::InfinitePast());
+  again->Shutdown(absl::ZeroDuration());
 }
 
 TEST_F(HandedReportsTest, NoCallGoesRound) {
@@ -385,7 +385,7 @@ TEST_F(HandedReportsTest, ItIsSeenWhoIsReached) {
   const std::string address = peers_->address();
   EXPECT_TRUE(Eventually([&] { return owners.Reaches(address); }));
   EXPECT_FALSE(owners.Reaches("127.0.0.1:1"));
-  peers_->Shutdown(absl::InfinitePast());
+  peers_->Shutdown(absl::ZeroDuration());
   EXPECT_TRUE(Eventually([&] { return !owners.Reaches(address); }));
 }
 

@@ -2,12 +2,12 @@
 
 #include <grpcpp/client_context.h>
 
-#include "absl/time/clock.h"
+#include "common/base/clock.h"
 
 namespace bandana {
 
 StallWatch::StallWatch(grpc::ClientContext& context, absl::Duration longest)
-    : context_(context), longest_(longest), moved_(absl::Now()), thread_([this] { Watch(); }) {}
+    : context_(context), longest_(longest), moved_(SteadyNow()), thread_([this] { Watch(); }) {}
 
 StallWatch::~StallWatch() {
   {
@@ -20,7 +20,7 @@ StallWatch::~StallWatch() {
 
 void StallWatch::Moved() {
   const std::lock_guard lock(mutex_);
-  moved_ = absl::Now();
+  moved_ = SteadyNow();
 }
 
 bool StallWatch::stalled() const {
@@ -31,13 +31,13 @@ bool StallWatch::stalled() const {
 void StallWatch::Watch() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const absl::Time due = moved_ + longest_;
-    if (absl::Now() >= due) {
+    const absl::Duration left = moved_ + longest_ - SteadyNow();
+    if (left <= absl::ZeroDuration()) {
       stalled_ = true;
       context_.TryCancel();
       return;
     }
-    changed_.wait_until(lock, absl::ToChronoTime(due));
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(left));
   }
 }
 

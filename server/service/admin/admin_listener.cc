@@ -41,12 +41,12 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
 }
 
 AdminListener::~AdminListener() {
-  if (server_ != nullptr) Shutdown(absl::InfinitePast());
+  if (server_ != nullptr) Shutdown(absl::ZeroDuration());
 }
 
-void AdminListener::Shutdown(absl::Time deadline) {
+void AdminListener::Shutdown(absl::Duration patience) {
   listener_.Stop();
-  server_->Shutdown(absl::ToChronoTime(deadline));
+  server_->Shutdown(After(patience));
   std::call_once(ended_, [this] {
     queue_->Shutdown();
     looking_.join();

@@ -27,7 +27,7 @@ class AdminListener {
   static absl::StatusOr<std::unique_ptr<AdminListener>> Start(
       const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
       const ConnectionLimits& connections, grpc::Service* service);
-  // As Shutdown(now).
+  // As Shutdown without patience.
   ~AdminListener();
 
   // Where it listens, with the real port.
@@ -37,8 +37,8 @@ class AdminListener {
     listener_.Report(grpc_peer, conduct);
   }
   ConnectionStats connections() const { return listener_.stats(); }
-  // Takes no new calls, and cancels at `deadline` those that are open.
-  void Shutdown(absl::Time deadline);
+  // Takes no new calls, and cancels after `patience` those that are open.
+  void Shutdown(absl::Duration patience);
 
  private:
   explicit AdminListener(std::shared_ptr<grpc::ServerCredentials> credentials);

@@ -58,8 +58,9 @@ void StreamGuard::Watch() {
                          [](const auto& a, const auto& b) { return Before(a.second, b.second); });
     if (next == open_.end() || next->second.context == nullptr) {
       changed_.wait(lock);
-    } else if (SteadyNow() < next->second.deadline) {
-      changed_.wait_until(lock, absl::ToChronoTime(next->second.deadline));
+    } else if (const absl::Duration left = next->second.deadline - SteadyNow();
+               left > absl::ZeroDuration()) {
+      changed_.wait_for(lock, absl::ToChronoNanoseconds(left));
     } else {
       next->second.context->TryCancel();
       next->second.context = nullptr;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/service/connections/connection_limits.h"
 #include "server/service/transport/health_watch.h"
@@ -23,7 +24,7 @@ namespace bandana::server {
 namespace {
 
 constexpr int kQueuesMax = 64;
-// The time that the last answers get to reach their clients, when Shutdown's own deadline leaves
+// The time that the last answers get to reach their clients, when Shutdown's own patience leaves
 // them nothing.
 constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 // How long clients must have been quiet, and how long we wait for that at most, before connections
@@ -71,7 +72,7 @@ class GrpcServerImpl final : public GrpcServer {
                               Conduct conduct) { listener_.Report(peer, conduct); },
             .tells_all = options.credentials != nullptr} {}
 
-  ~GrpcServerImpl() override { Shutdown(absl::InfinitePast()); }
+  ~GrpcServerImpl() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve() {
     if (options_.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -119,23 +120,24 @@ class GrpcServerImpl final : public GrpcServer {
     watches_->Refresh();
   }
 
-  void Shutdown(absl::Time deadline) override {
+  void Shutdown(absl::Duration patience) override {
+    const absl::Time deadline = SteadyNow() + patience;
     std::lock_guard lock(shutdown_mutex_);
     if (server_ == nullptr) return;
     SetDraining();
     state_.desk.refusing.store(true);
-    while (state_.desk.slots.in_flight() > 0 && absl::Now() < deadline)
+    while (state_.desk.slots.in_flight() > 0 && SteadyNow() < deadline)
       absl::SleepFor(kPollInterval);
     for (UnaryCall* call : state_.pending->Close()) {
       call->Finish(Unavailable("server is shutting down"), nullptr);
     }
-    AwaitQuiet(std::min(std::max(deadline, absl::Now() + kQuiet), absl::Now() + kQuietWaitMax));
+    AwaitQuiet(std::clamp(deadline - SteadyNow(), kQuiet, kQuietWaitMax));
     watches_->Close();
     listener_.Stop();
     state_.stopping.store(true);
     // Cancels at its deadline what is still open, and returns when every call and connection is
     // gone; the queue threads go on meanwhile.
-    server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::Now() + kFlushGrace)));
+    server_->Shutdown(After(std::max(deadline - SteadyNow(), kFlushGrace)));
     while (state_.objects.load(std::memory_order_acquire) > 0) absl::SleepFor(kPollInterval);
     for (auto& queue : queues_) queue->Stop();
     server_.reset();
@@ -151,9 +153,10 @@ class GrpcServerImpl final : public GrpcServer {
 
   // gRPC answers calls that arrive while it closes the connections with a bare CANCELLED, which no
   // client retries. So let the clients see our UNAVAILABLE first.
-  void AwaitQuiet(absl::Time deadline) const {
+  void AwaitQuiet(absl::Duration patience) const {
+    const absl::Time deadline = SteadyNow() + patience;
     std::int64_t refusals = -1;
-    while (absl::Now() < deadline &&
+    while (SteadyNow() < deadline &&
            refusals != state_.desk.refusals.load(std::memory_order_relaxed)) {
       refusals = state_.desk.refusals.load(std::memory_order_relaxed);
       absl::SleepFor(kQuiet);

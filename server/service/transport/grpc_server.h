@@ -80,7 +80,7 @@ class GrpcServer {
   // use by another server, say).
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            Handlers& handlers);
-  // As Shutdown(now).
+  // As Shutdown without patience.
   virtual ~GrpcServer() = default;
 
   // Where it listens, with the real port.
@@ -98,11 +98,11 @@ class GrpcServer {
   // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn
   // away first.
   virtual void SetDraining() = 0;
-  // Refuses new calls, waits until `deadline` for those in flight, finishes what is left with
+  // Refuses new calls, waits with `patience` for those in flight, finishes what is left with
   // UNAVAILABLE, closes all connections and ends the threads. A Finish that comes later is ignored.
-  // Returns soon after `deadline` (running handlers and calls of the synchronous services must
+  // Returns soon after `patience` (running handlers and calls of the synchronous services must
   // return). May be called more than once; later calls wait for the first.
-  virtual void Shutdown(absl::Time deadline) = 0;
+  virtual void Shutdown(absl::Duration patience) = 0;
 };
 
 }  // namespace bandana::server

@@ -19,6 +19,11 @@ int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds
 
 }  // namespace
 
+gpr_timespec After(absl::Duration patience) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(absl::ToInt64Nanoseconds(patience), GPR_TIMESPAN));
+}
+
 void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& limits,
                        int receive_bytes_max) {
   grpc::ResourceQuota quota("connections");

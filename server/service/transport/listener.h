@@ -1,12 +1,15 @@
 // The settings that all gRPC listeners of a server have in common.
 #pragma once
 
+#include <grpc/support/time.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "server/service/connections/acceptor.h"
 
 namespace grpc {
@@ -18,6 +21,9 @@ class ExternalConnectionAcceptor;
 }  // namespace grpc
 
 namespace bandana::server {
+
+// A deadline that no wall clock moves.
+gpr_timespec After(absl::Duration patience);
 
 // Bounds on connections: half-open ones are closed after ten seconds, those without a call after
 // `limits.grpc_idle`, all after half an hour; silent peers are asked each minute and dropped when
