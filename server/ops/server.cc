@@ -152,6 +152,7 @@ class RunningServer final : public Server {
   bool Reload(std::optional<ServerSpec> spec) override {
     const bool all = Take(std::move(spec));
     if (!all) ++reload_failures_;
+    if (all || reload_refused_ == 0) reload_refused_ = all ? 0 : absl::ToUnixNanos(clock_.Now());
     return all;
   }
 
@@ -506,6 +507,9 @@ class RunningServer final : public Server {
     }
     view.access_reload_failures = access_reload_failures_;
     view.reload_failures = reload_failures_;
+    if (const std::int64_t since = reload_refused_; since != 0) {
+      view.reload_refused = absl::FromUnixNanos(since);
+    }
     view.call_lines_dropped = call_lines_.dropped();
     view.named_decisions = book_->figures();
     const auto show = [&](const char* listener, const std::optional<ConnectionStats>& stats) {
@@ -535,6 +539,7 @@ class RunningServer final : public Server {
   std::atomic<PageServer*> paging_ = nullptr;
   std::atomic<std::int64_t> access_reload_failures_ = 0;
   std::atomic<std::int64_t> reload_failures_ = 0;
+  std::atomic<std::int64_t> reload_refused_ = 0;  // Unix ns, since when; 0: the last took all
   Metrics metrics_;
   CallLines call_lines_{clock_};
   History history_;

@@ -204,6 +204,12 @@ TEST_F(ChangeTest, SighupTakesModelsLimitsAndLogLevel) {
   EXPECT_TRUE(Eventually([&] { return ConfigOf("late").name() == "late"; }));
   EXPECT_TRUE(Eventually(
       [&] { return failures().find("bandana_reload_failures_total 2\n") != std::string::npos; }));
+  // The page says so until a reload takes all.
+  const auto page = [&] { return HttpRequest(server_->http_listen(), "/").body; };
+  EXPECT_THAT(page(), HasSubstr("not all of it was taken"));
+  Reload(next + Model("late"));
+  EXPECT_TRUE(
+      Eventually([&] { return page().find("not all of it was taken") == std::string::npos; }));
   ASSERT_EQ(server_->Terminate(), 0);
   const std::string log = server_->process().err();
   EXPECT_THAT(log, AllOf(HasSubstr("model goes: the configuration does not name it any more"),

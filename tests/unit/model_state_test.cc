@@ -105,6 +105,13 @@ TEST(ServerState, LooksAtTheCertificateAndAtDraining) {
               ElementsAre(Why("The TLS certificate ends on 2026-01-03 00:00:00 UTC")));
   EXPECT_EQ(ends(-absl::Seconds(1)).level, Level::kBad);
   EXPECT_THAT(ends(-absl::Seconds(1)).troubles, ElementsAre(Why("The TLS certificate ended")));
+  // Beside another trouble.
+  view.reload_refused = kNow - absl::Hours(1);
+  EXPECT_EQ(ends(-absl::Seconds(1)).level, Level::kBad);
+  EXPECT_THAT(ends(absl::Hours(48)).troubles,
+              ElementsAre(Why("The configuration file was read again and not all of it was taken"),
+                          Why("The TLS certificate ends")));
+  EXPECT_EQ(ends(absl::Hours(7 * 24 + 1)).level, Level::kWarning);
   view.draining = true;
   EXPECT_EQ(StateOf(view, kNow).word, "draining");
   view.starting = true;

@@ -1,5 +1,6 @@
 #include "server/ops/observation/model_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -84,11 +85,20 @@ State StateOf(const ServerView& view, absl::Time now) {
                           .since = std::nullopt}}};
   }
   State state{.word = "serving"};
+  if (view.reload_refused) {
+    state.level = Level::kWarning;
+    state.troubles.push_back(
+        {.why = "The configuration file was read again and not all of it was taken",
+         .remedy =
+             "The log names each mistake, and what needs a restart: correct the file and send "
+             "SIGHUP again, or restart",
+         .since = view.reload_refused});
+  }
   if (view.tls_expiry_seconds <= 0) return state;
   const absl::Time end = absl::UnixEpoch() + absl::Seconds(view.tls_expiry_seconds);
   if (end - now > kCertificateLeftMin) return state;
   const bool over = end <= now;
-  state.level = over ? Level::kBad : Level::kWarning;
+  state.level = std::max(state.level, over ? Level::kBad : Level::kWarning);
   state.troubles.push_back(
       {.why = over ? absl::StrCat("The TLS certificate ended on ", Instant(end),
                                   ": callers refuse this server")

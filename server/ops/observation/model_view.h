@@ -123,6 +123,8 @@ struct ServerView {
   std::int64_t access_reload_failures = 0;
   std::int64_t reload_failures = 0;      // of which something was not taken
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
+  // Since the first of those that came after the last one that was taken whole.
+  std::optional<absl::Time> reload_refused;
   DecisionBook::Figures named_decisions;
   // By listener. Those by which reports come are left out while a model hides when they do, and so
   // are the descriptors of the process.
