@@ -90,6 +90,11 @@ class LogEngine {
   virtual absl::StatusOr<std::unique_ptr<FollowedLog>> Follow(const std::string& folder,
                                                               const LogUse& use) const;
 
+  // Whether the store answers, and would be used as it is; writes and claims nothing. Errors:
+  // FAILED_PRECONDITION it does not let this server in, or could lose what it acknowledges;
+  // UNAVAILABLE it does not answer.
+  virtual absl::Status Reach() const { return absl::OkStatus(); }
+
   // The files that servers of the store share; null: each server has its own files. Errors: those
   // of a key file.
   virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {

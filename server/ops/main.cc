@@ -118,12 +118,14 @@ std::optional<ServerSpec> Load(const std::string& path, const ConfigOptions& opt
 int CheckConfig(const std::string& path) {
   SetLogLevel(v1::ERROR);  // what a start says besides is no verdict
   ConfigOptions options = OptionsFromFlags();
-  options.try_out = [](const ServerSpec& spec, std::vector<ConfigError>& errors) {
-    TryStart(spec, SystemClock(), errors);
+  std::string needed;
+  options.try_out = [&](const ServerSpec& spec, std::vector<ConfigError>& errors) {
+    needed = TryStart(spec, SystemClock(), errors);
   };
   const auto spec = Load(path, options, stdout);
   if (!spec) return kExitFailure;
   std::fputs(Summary(*spec).c_str(), stdout);
+  if (!needed.empty()) std::printf("WARNING %s\n", needed.c_str());
   return 0;
 }
 

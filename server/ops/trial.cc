@@ -20,6 +20,7 @@
 #include "server/models/kept_state.h"
 #include "server/ops/config/generated_token.h"
 #include "server/ops/server.h"
+#include "server/service/connections/listen_addresses.h"
 #include "server/service/tokens/token_key_file.h"
 
 namespace bandana::server {
@@ -67,6 +68,36 @@ void CheckKept(const ServerSpec& spec, const FieldChecks& checks) {
   }
 }
 
+// The start opens one after the other.
+void CheckListeners(const ServerSpec& spec, const FieldChecks& checks) {
+  std::vector<std::pair<std::string_view, Address>> listeners = {{"listen", spec.listen},
+                                                                 {"http_listen", spec.http_listen}};
+  if (spec.admin_listen) listeners.emplace_back("admin_listen", *spec.admin_listen);
+  if (spec.api) listeners.emplace_back("api_listen", spec.api->listen);
+  if (spec.peers) listeners.emplace_back("peers.listen", spec.peers->listen);
+  for (auto one = listeners.begin(); one != listeners.end(); ++one) {
+    const auto other = std::find_if(listeners.begin(), one, [&](const auto& before) {
+      return Exclude(before.second, one->second);
+    });
+    if (other == one) continue;
+    checks.Add(one->first, absl::StrCat(ToString(one->second), " is taken by ",
+                                        ToAbsl(other->first), " on ", ToString(other->second),
+                                        ": each listener needs an address of its own"));
+  }
+}
+
+// A database is away for a while, or cannot be reached from where the file is checked.
+std::string CheckDatabase(const LogEngine& log, const FieldChecks& checks) {
+  constexpr std::string_view kField = "log.postgresql.connection";
+  const absl::Status reached = log.Reach();
+  if (absl::IsUnavailable(reached)) {
+    return absl::StrCat(ToAbsl(kField), ": ", reached.message(),
+                        "; no model can be opened until it answers");
+  }
+  if (!reached.ok()) checks.Add(kField, std::string(reached.message()));
+  return "";
+}
+
 std::string FieldOf(const ServerSpec& spec, const std::string& name) {
   for (std::size_t i = 0; i < spec.models.size(); ++i) {
     if (spec.models[i].public_spec.name == name) return absl::StrCat("models[", i, "]");
@@ -86,17 +117,29 @@ ServerSpec Inside(const std::string& folder, ServerSpec spec) {
   return spec;
 }
 
+void CheckOpening(const ServerSpec& spec, const Clock& clock, const FieldChecks& checks) {
+  const absl::StatusOr<TempFolder> folder = TempFolder::OfMachine();
+  if (!folder.ok()) return checks.Add("", std::string(folder.status().message()));
+  const auto failed = Server::Try(Inside(folder->path(), spec), clock);
+  if (!failed.ok()) return checks.Add("", std::string(failed.status().message()));
+  for (const AbsentModel& model : *failed) {
+    checks.Add(FieldOf(spec, model.name), std::string(model.why.message()));
+  }
+}
+
 }  // namespace
 
-void TryStart(const ServerSpec& spec, const Clock& clock, std::vector<ConfigError>& errors) {
+std::string TryStart(const ServerSpec& spec, const Clock& clock, std::vector<ConfigError>& errors) {
   const std::size_t before = errors.size();
   const FieldChecks checks(errors);
   for (const std::string& folder : {spec.data_dir, spec.data_dir + "/models"}) {
     const absl::Status fits = CheckFolder(folder);
     if (!fits.ok() && errors.size() == before) checks.Add("data_dir", std::string(fits.message()));
   }
-  if (errors.size() > before) return;  // nothing in it can be read
+  if (errors.size() > before) return "";  // nothing in it can be read
   CheckKept(spec, checks);
+  CheckListeners(spec, checks);
+  const std::string needed = CheckDatabase(*spec.log, checks);
   if (const auto shared = spec.log->Shared(); !shared.ok()) {
     checks.Add("log", std::string(shared.status().message()));
   }
@@ -106,14 +149,8 @@ void TryStart(const ServerSpec& spec, const Clock& clock, std::vector<ConfigErro
       checks.Add(FieldOf(spec, model.public_spec.name), std::string(fits.message()));
     }
   }
-  if (errors.size() > before) return;
-  const absl::StatusOr<TempFolder> folder = TempFolder::OfMachine();
-  if (!folder.ok()) return checks.Add("", std::string(folder.status().message()));
-  const auto failed = Server::Try(Inside(folder->path(), spec), clock);
-  if (!failed.ok()) return checks.Add("", std::string(failed.status().message()));
-  for (const AbsentModel& model : *failed) {
-    checks.Add(FieldOf(spec, model.name), std::string(model.why.message()));
-  }
+  if (errors.size() == before) CheckOpening(spec, clock, checks);
+  return needed;
 }
 
 }  // namespace bandana::server

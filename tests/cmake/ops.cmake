@@ -82,7 +82,7 @@ foreach(test owners_test owners_admin_test)
       bandana::test_support gRPC::grpc++
     LABELS integration TIMEOUT 300)
 endforeach()
-foreach(test peers_process_test hostile_database_test)
+foreach(test check_config_postgres_test peers_process_test hostile_database_test)
   bandana_test(NAME ${test} SRCS fault/${test}.cc support/postgres_server.cc
     DEPS bandana::test_server bandana::test_support bandana::proto gRPC::grpc++ LABELS fault TIMEOUT 300)
 endforeach()

@@ -37,6 +37,7 @@ bandana_test(NAME jwt_test SRCS unit/jwt_test.cc
   DEPS bandana::server_service bandana::test_support bandana::test_tokens OpenSSL::Crypto)
 bandana_test(NAME connection_book_test SRCS unit/connection_book_test.cc DEPS bandana::server_connections)
 bandana_test(NAME host_name_test SRCS unit/host_name_test.cc DEPS bandana::server_connections)
+bandana_test(NAME listen_addresses_test SRCS unit/listen_addresses_test.cc DEPS bandana::server_connections)
 bandana_test(NAME flood_watch_test SRCS unit/flood_watch_test.cc DEPS bandana::server_connections)
 bandana_test(NAME call_log_test SRCS unit/call_log_test.cc DEPS bandana::server_service gRPC::grpc++)
 bandana_test(NAME connections_test SRCS integration/connections_test.cc support/raw_http2.cc LABELS integration

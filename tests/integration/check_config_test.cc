@@ -119,6 +119,12 @@ constexpr const char* kOddServers[] = {
     "limits { connections_max: 1 }",
     "listen: '127.0.0.1:99999'",
     "listen: '0.0.0.0:0'",
+    "listen: '127.0.0.1:47070' http_listen: '127.0.0.1:47070'",
+    "listen: '127.0.0.1:47070' http_listen: 'localhost:47070'",
+    "listen: '127.0.0.1:47070' api_listen: '0.0.0.0:47070' insecure_non_loopback: true",
+    "http_listen: '[::1]:47070' api_listen: '[::]:47070' insecure_non_loopback: true",
+    "http_listen: '127.0.0.1:47070' admin_listen: '[::]:47070' insecure_non_loopback: true",
+    "admin_listen: '127.0.0.1:47070' api_listen: '127.0.0.1:47070'",
     "api_listen: '127.0.0.1:0' api { threads: 64 }",
     "api_listen: '127.0.0.1:0' api { threads: 65 }",
     "access { generate_token: true }",
@@ -280,6 +286,18 @@ TEST_F(CheckConfigTest, IsTheVerdictOfAStart) {
   EXPECT_GE(texts.size() - taken, 50u);  // and odd enough
   RecordProperty("tried", static_cast<int>(texts.size()));
   RecordProperty("taken", static_cast<int>(taken));
+}
+
+TEST_F(CheckConfigTest, NamesTheListenersThatExcludeEachOther) {
+  EXPECT_THAT(Check(ConfigOf(kBases[0], "",
+                             "listen: '127.0.0.1:47070' api_listen: '0.0.0.0:47070'"
+                             " insecure_non_loopback: true")),
+              ElementsAre(HasSubstr("api_listen: 0.0.0.0:47070 is taken by listen on "
+                                    "127.0.0.1:47070")));
+  // Two addresses of a machine are two.
+  EXPECT_THAT(
+      Check(ConfigOf(kBases[0], "", "listen: '127.0.0.1:47070' http_listen: '127.0.0.2:47070'")),
+      IsEmpty());
 }
 
 TEST_F(CheckConfigTest, IsGivenBesideARunningServer) {

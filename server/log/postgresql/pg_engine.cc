@@ -160,6 +160,11 @@ class PgEngine final : public LogEngine {
     BANDANA_ASSIGN_OR_RETURN(const std::string id, IdIn(folder));
     return FollowPgLog(OptionsOf(id, use));
   }
+  absl::Status Reach() const override {
+    return WithoutUnknown(
+        PgConnection::Open({.connection = settings_.connection, .patience = settings_.patience})
+            .status());
+  }
   absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const override {
     BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const AeadKey> key, KeyOf("shared"));
     return MakePgShared(pool_, std::move(key));

@@ -18,6 +18,7 @@
 #include "common/base/address.h"
 #include "common/base/status.h"
 #include "server/service/connections/bytes_read.h"
+#include "server/service/connections/listen_addresses.h"
 
 namespace bandana::server {
 namespace {
@@ -143,14 +144,8 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Bind(const std::string& list
 
 absl::Status Acceptor::BindAll(const std::string& listen) {
   BANDANA_ASSIGN_OR_RETURN(const Address address, ParseAddress(listen));
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* first = nullptr;
-  if (const int error = ::getaddrinfo(address.host.c_str(), nullptr, &hints, &first); error != 0) {
-    return Unavailable("cannot listen on ", listen, ": ", ::gai_strerror(error));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(first, ::freeaddrinfo);
+  BANDANA_ASSIGN_OR_RETURN(const ListenAddresses addresses, AddressesOf(address));
+  const addrinfo* const first = addresses.get();
   port_ = address.port;
   int error = 0;
   for (const addrinfo* info = first; info != nullptr; info = info->ai_next) {
