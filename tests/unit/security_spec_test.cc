@@ -135,6 +135,8 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
        "is required: nobody can reach 0.0.0.0:74"},
       {Peers(kLog, "listen: '127.0.0.1:0' address: 'h'"), "peers.address", "must be host:port"},
       {Peers(kLog, "listen: '127.0.0.1:0' address: 'h:0'"), "peers.address", "must have a port"},
+      {Peers(kLog, "listen: '127.0.0.1:0' ca_file: 'ca.pem'"), "peers.ca_file",
+       "is not used any more"},
       {"http_listen: '0.0.0.0:71' " + Tls(), "http_listen",
        "only insecure_non_loopback: true allows that"},
   };
@@ -152,8 +154,7 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
 
 TEST_F(SecuritySpecTest, ServersOfOneDatabaseReachOneAnother) {
   // They have TLS of their own: no file of certificates is read, whatever names one.
-  const ConfigResult result =
-      Parse(Peers(kLog, "listen: '10.0.0.1:74' address: 'b.example:74' ca_file: 'gone.pem'"));
+  const ConfigResult result = Parse(Peers(kLog, "listen: '10.0.0.1:74' address: 'b.example:74'"));
   ASSERT_TRUE(result.spec) << ToString("", result.mistakes[0]);
   ASSERT_TRUE(result.spec->peers);
   EXPECT_EQ(ToString(result.spec->peers->listen), "10.0.0.1:74");

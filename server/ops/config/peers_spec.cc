@@ -27,6 +27,11 @@ PeersSpec ParsePeers(const v1::ServerConfig& config, std::string_view folder,
   } else {
     spec.key_file = ResolvePath(config.log().postgresql().key_file(), folder);
   }
+  if (!config.peers().ca_file().empty()) {
+    checks.Add("peers.ca_file",
+               "is not used any more: certificates of peers are made from log.postgresql.key_file; "
+               "take it out");
+  }
   if (!spec.address.empty()) {
     const auto address = ParseAddress(spec.address);
     if (!address.ok()) {
