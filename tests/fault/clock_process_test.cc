@@ -194,6 +194,27 @@ absl::Duration JumpTime() {
 
 TEST_F(ClockProcessTest, AWrongClockLosesNothing) { RunAll("", JumpTime()); }
 
+TEST_F(ClockProcessTest, AnOperatorSaysThatTheClockIsRight) {
+  SetClock(0);
+  Start();
+  EXPECT_EQ(Report("plain", Decide("plain")), v1::APPLIED);
+  SetClock(48 * 3600);
+  ExpectRefusals(1);
+  v1::ConfirmClockRequest request;
+  v1::ConfirmClockResponse response;
+  const auto confirm = [&](const char* model) {
+    request.set_model(model);
+    grpc::ClientContext context;
+    return admin_->ConfirmClock(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(confirm("nobody"), grpc::StatusCode::NOT_FOUND);
+  ExpectRefusals(1);
+  EXPECT_EQ(confirm("plain"), grpc::StatusCode::OK);
+  ExpectRefusals(0);
+  EXPECT_EQ(Report("plain", Decide("plain")), v1::APPLIED);
+  EXPECT_EQ(server_->Terminate(), 0);
+}
+
 TEST_F(ClockProcessTest, AWrongClockLosesNothingWithPostgresql) {
   if (!PostgresServer::Available()) {
     GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";

@@ -96,6 +96,39 @@ TEST_F(ClientServerTest, EveryReportIsAppliedOnce) {
   }
 }
 
+// An operator puts a model that wants raw rewards under the name of a central one.
+TEST_F(ClientServerTest, AModelOfAnotherPolicyReadsNothing) {
+  const auto make = [&](const std::string& mode) {
+    v1::ModelConfig config;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        "name: 'becomes' dimension: 2 shared {} reporting { one_per_decision: true } mode: " + mode,
+        &config));
+    ASSERT_THAT(admin_->CreateModel(config), IsOk());
+  };
+  make("CENTRAL_REWARD privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER }");
+  ClientOptions options;
+  options.target = server_->listen();
+  options.model = "becomes";
+  options.policy = {.require_local = false, .epsilon_max = 1, .delta_max = 1e-6};
+  const auto reporting = Client::Connect(options, DeviceStore::InMemory());
+  const auto selecting = Client::Connect(options, DeviceStore::InMemory());
+  ASSERT_THAT(reporting, IsOk());
+  ASSERT_THAT(selecting, IsOk());
+  const auto selection = (*reporting)->Select("u", Arms::Inline(kArms));
+  ASSERT_THAT(selection, IsOk());
+  ASSERT_THAT(admin_->DeleteModel("becomes"), IsOk());
+  make("NON_PRIVATE");
+  ASSERT_THAT((*reporting)->Report(*selection, 0.875), IsOk());
+  EXPECT_TRUE((*reporting)->Flush(absl::Seconds(30)));
+  EXPECT_EQ((*reporting)->Stats().reports_rejected, 1);
+  EXPECT_THAT((*selecting)->Select("u", Arms::Inline(kArms)),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  // A report that was looked at would be counted, be it refused.
+  const v1::GetStatsResponse stats = Stats("becomes");
+  EXPECT_EQ(stats.reports_applied(), 0);
+  EXPECT_TRUE(stats.reports_rejected().empty()) << stats.DebugString();
+}
+
 TEST_F(ClientServerTest, WindowsCloseWithAReportOrTheDefault) {
   const auto client = MustConnect("window");
   ASSERT_NE(client, nullptr);

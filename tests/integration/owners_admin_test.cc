@@ -99,6 +99,11 @@ TEST_F(OwnersAdminTest, TheOwnerAnswersUnaryCalls) {
   EXPECT_TRUE(Ask(&v1::Admin::Stub::Checkpoint, checkpoint).ok());
   v1::GetLedgerResponse ledger;
   EXPECT_TRUE(Ask(&v1::Admin::Stub::GetLedger, ledger).ok());
+  const std::uint64_t before = far_->Find("m")->Stats().log_sequence();
+  clock_.Advance(absl::Seconds(1));
+  v1::ConfirmClockResponse confirmed;
+  EXPECT_TRUE(Ask(&v1::Admin::Stub::ConfirmClock, confirmed).ok());
+  EXPECT_GT(far_->Find("m")->Stats().log_sequence(), before);  // the time of its log
   v1::DeleteUsersRequest users;
   users.add_ids("u");
   v1::DeleteUsersResponse deleted;
@@ -226,6 +231,8 @@ TEST_F(OwnersAdminTest, WithoutAnOwnerOnlyStatisticsAreAnswered) {
     const grpc::Status away = Ask(&v1::Admin::Stub::Checkpoint, checkpoint);
     EXPECT_EQ(away.error_code(), kUnavailable);
     EXPECT_EQ(away.error_message(), "the model's owner does not answer; try again");
+    v1::ConfirmClockResponse confirmed;
+    EXPECT_EQ(Ask(&v1::Admin::Stub::ConfirmClock, confirmed).error_code(), kUnavailable);
     v1::PutArmsResponse put;
     EXPECT_EQ(PutArms({ArmMessage(1, true)}, put).error_code(), kUnavailable);
     v1::ExportRequest request;

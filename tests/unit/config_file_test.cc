@@ -388,6 +388,29 @@ TEST(Summary, SaysWhatGroupsOfAPrivateModelMustNotBe) {
   EXPECT_EQ(summary.find("private reactions", note + 50), std::string::npos);
 }
 
+TEST(Summary, SaysWhatReportsThatLeaveAtStartsNeed) {
+  const auto summary = [](const std::string& mode, int token_hours) {
+    const ConfigResult result =
+        Parse("models { name: 'm' dimension: 2 shared {} mode: " + mode +
+              " token_lifetime { seconds: " + std::to_string(3600 * token_hours) +
+              " } reporting { reward_window { duration { seconds: 3600 } default_reward: 0 } } }");
+    EXPECT_TRUE(result.spec);
+    return result.spec ? Summary(*result.spec) : "";
+  };
+  const std::string local = "LOCAL_REWARD privacy { epsilon: 2 }";
+  EXPECT_THAT(
+      summary(local, 25),
+      HasSubstr("    leave    Leave::kAtStart: the window must outlast what a reaction does "
+                "to the process\n"
+                "    leave    token_lifetime 25h is enough: the window and a day to the "
+                "next start are 25h\n"));
+  EXPECT_THAT(
+      summary(local, 24),
+      HasSubstr("    leave    token_lifetime 24h is SHORT: the window and a day to the next "
+                "start are 25h\n"));
+  EXPECT_THAT(summary("NON_PRIVATE", 24), Not(HasSubstr("leave")));
+}
+
 TEST(Summary, NamesTheFamiliesWithoutFeatures) {
   const ConfigResult result = Parse(
       "models { name: 'a' dimension: 3 arms { policy: KL_UCB } mode: NON_PRIVATE }\n"
