@@ -11,25 +11,20 @@
 #include <vector>
 
 #include "server/service/recommender.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::IsEmpty;
 using Code = absl::StatusCode;
 
-class AgreedPolicyTest : public ::testing::Test {
+class AgreedPolicyTest : public ::bandana::testing::ServiceTest {
  protected:
   static v1::SelectRequest Request(const std::vector<double>& features, std::uint32_t top_k = 0) {
     v1::SelectRequest request;
@@ -66,13 +61,6 @@ class AgreedPolicyTest : public ::testing::Test {
     return result;
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(PlainSpec("m", 2));
   std::unique_ptr<Handlers> recommender_ = MakeRecommender({}, registry_, tokens_, clock_);
   v1::SelectResponse response_;

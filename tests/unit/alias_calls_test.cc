@@ -12,28 +12,23 @@
 #include "server/models/aliases/share_of.h"
 #include "server/service/parts_of_call.h"
 #include "server/service/recommender.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Code = absl::StatusCode;
 
-class AliasCallsTest : public ::testing::Test {
+class AliasCallsTest : public ::bandana::testing::ServiceTest {
  protected:
   AliasCallsTest() {
     a_.SetInstance(std::byte{0xa1});
@@ -115,13 +110,6 @@ class AliasCallsTest : public ::testing::Test {
     return model.epoch();
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& a_ = registry_.Add(PlainSpec("a", 2));
   FakeModel& b_ = registry_.Add(PlainSpec("b", 2));
   std::unique_ptr<RecommenderHandlers> recommender_ =

@@ -12,22 +12,17 @@
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using Code = absl::StatusCode;
 
@@ -38,7 +33,7 @@ ModelSpec ContextSpecOf(const std::string& name, v1::Mechanism mechanism) {
   return spec;
 }
 
-class ContextReportTest : public ::testing::Test {
+class ContextReportTest : public ::bandana::testing::ServiceTest {
  protected:
   absl::Status Submit(const v1::SubmitRequest& request) {
     response_.Clear();
@@ -71,13 +66,6 @@ class ContextReportTest : public ::testing::Test {
     return request;
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& seeded_ = registry_.Add(ContextSpecOf("seeded", v1::PRIVUNIT));
   FakeModel& gaussian_ = registry_.Add(ContextSpecOf("gaussian", v1::JOINT_GAUSSIAN));
   FakeModel& plain_ = registry_.Add(PlainSpec("plain", 2));

@@ -10,26 +10,21 @@
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using Code = absl::StatusCode;
 
-class CounterReportTest : public ::testing::Test {
+class CounterReportTest : public ::bandana::testing::ServiceTest {
  protected:
   static ModelSpec CounterSpecOf() {
     return PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::COUNTER, {1e-5});
@@ -71,13 +66,6 @@ class CounterReportTest : public ::testing::Test {
     return request;
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& plain_ = registry_.Add(PlainSpec("m", 2));
   FakeModel& counter_ = registry_.Add(CounterSpecOf());
   std::unique_ptr<Handlers> recommender_ = MakeRecommender(

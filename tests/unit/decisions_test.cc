@@ -11,21 +11,16 @@
 #include "common/bandits/policies/selection_rules.h"
 #include "server/service/access/current_caller.h"
 #include "server/service/recommender.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -38,7 +33,7 @@ ModelSpec WindowSpec(const std::string& name, v1::Mode mode = v1::NON_PRIVATE) {
   return spec;
 }
 
-class DecisionsTest : public ::testing::Test {
+class DecisionsTest : public ::bandana::testing::ServiceTest {
  protected:
   // Model `m`: d = 2, mean (1, 0), covariance I, alpha 0.5; a window of a minute.
   DecisionsTest() { SetPosterior(model_); }
@@ -93,13 +88,6 @@ class DecisionsTest : public ::testing::Test {
     return std::vector<v1::OutcomeResult>(response.results().begin(), response.results().end());
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(WindowSpec("m"));
   std::unique_ptr<DecisionBook> book_ =
       DecisionBook::Open({.limits = {.bytes_max = 4000, .caller_bytes_max = 4000}}, clock_).value();

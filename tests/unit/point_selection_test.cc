@@ -8,21 +8,16 @@
 #include <vector>
 
 #include "server/service/recommender.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Code = absl::StatusCode;
@@ -34,7 +29,7 @@ ModelSpec SpecOf(const std::string& text) {
   return ParseModelConfig(config, "", false, errors).value();
 }
 
-class PointSelectionTest : public ::testing::Test {
+class PointSelectionTest : public ::bandana::testing::ServiceTest {
  protected:
   // Model `p`: the ball of radius 2 in three dimensions, centre 0, rho 1/2.
   PointSelectionTest() {
@@ -53,13 +48,6 @@ class PointSelectionTest : public ::testing::Test {
     return recommender_->Select(request, response_);
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& model_ =
       registry_.Add(SpecOf("name: 'p' dimension: 3 mode: NON_PRIVATE points { radius: 2 }"));
   std::unique_ptr<Handlers> recommender_ = MakeRecommender(

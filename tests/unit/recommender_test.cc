@@ -10,22 +10,17 @@
 
 #include "common/base/sha256.h"
 #include "server/service/posterior_page.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::PrivateSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -35,7 +30,7 @@ using Code = absl::StatusCode;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-class RecommenderTest : public ::testing::Test {
+class RecommenderTest : public ::bandana::testing::ServiceTest {
  protected:
   // Model `m`: d = 2, mean (1, 0), covariance I, alpha 0.5.
   RecommenderTest() {
@@ -116,13 +111,6 @@ class RecommenderTest : public ::testing::Test {
     return request;
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  std::unique_ptr<TokenKeys> keys_ =
-      TokenKeys::Open({.file = folder_.File("keys"), .poll_interval = absl::ZeroDuration()}, clock_)
-          .value();
-  TokenCodec tokens_{*keys_};
-  FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(PlainSpec("m", 2));
   std::unique_ptr<Handlers> recommender_ = MakeRecommender(
       {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);

@@ -8,27 +8,22 @@
 
 #include "common/bandits/sparse/sparse_estimate.h"
 #include "server/service/recommender.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/fake_model.h"
+#include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
 using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
 using ::bandana::testing::IsOk;
 using ::bandana::testing::PlainSpec;
 using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 using ::testing::ElementsAre;
 using Code = absl::StatusCode;
 
 constexpr int kDimension = 400;
 
-class SparseSelectTest : public ::testing::Test {
+class SparseSelectTest : public ::bandana::testing::ServiceTest {
  protected:
   SparseSelectTest() { SetEstimate({}); }
 
@@ -56,12 +51,7 @@ class SparseSelectTest : public ::testing::Test {
     return recommender_->Select(request, response_);
   }
 
-  TempDir folder_;
-  FakeClock clock_;
-  FakeRegistry registry_;
   FakeModel& model_ = registry_.Add(Spec());
-  std::unique_ptr<TokenKeys> keys_ = *TokenKeys::Open({.file = folder_.File("keys")}, clock_);
-  TokenCodec tokens_{*keys_};
   std::unique_ptr<Handlers> recommender_ = MakeRecommender({}, registry_, tokens_, clock_);
   v1::SelectResponse response_;
 };
