@@ -21,9 +21,9 @@
 #include "server/models/registry.h"
 #include "tests/support/fault_proxy.h"
 #include "tests/support/hosted_model_fixture.h"
-#include "tests/support/postgres_server.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/server_process.h"
+#include "tests/support/shared_database.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana::testing {
@@ -167,10 +167,6 @@ TEST_F(PostgresModelTest, ACentralModelReleasesTheSameAgain) {
   EXPECT_THAT(TryOpen(spec),
               StatusIs(absl::StatusCode::kFailedPrecondition, "key_file: is required"));
 }
-
-constexpr char kCentral[] =
-    "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
-    " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
 
 // A second server has the database, the key files and nothing else.
 TEST_F(PostgresModelTest, ASecondServerOpensAModelFromTheDatabaseAlone) {

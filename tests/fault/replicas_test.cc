@@ -9,37 +9,24 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "common/base/file.h"
-#include "server/log/postgresql/pg_engine.h"
 #include "server/models/folder/checkpoint_store.h"
 #include "server/models/folder/publication.h"
-#include "server/models/registry.h"
 #include "server/models/replicas/followed_model.h"
 #include "server/models/replicas/ranks.h"
 #include "tests/support/model_harness.h"
-#include "tests/support/postgres_server.h"
+#include "tests/support/shared_database.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using server::MakePgEngine;
 using server::ModelRegistry;
-
-constexpr char kPlain[] =
-    "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {}"
-    " reporting { one_per_decision: true }";
-constexpr char kCentral[] =
-    "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
-    " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
 
 // One server: a folder, a name, and an address that nobody listens at.
 struct Replica {
@@ -51,26 +38,10 @@ struct Replica {
   bool follows() const { return model() != nullptr && model()->owner().has_value(); }
 };
 
-class ReplicasTest : public ::testing::Test {
+class ReplicasTest : public SharedDatabaseTest {
  protected:
-  void SetUp() override {
-    if (!PostgresServer::Available()) {
-      GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
-    }
-    database_ = std::make_unique<PostgresServer>();
-    ASSERT_THAT(WriteFileDurably(folder_.File("key"), std::string(64, '7'), 0600), IsOk());
-  }
-
   Replica Start(const std::string& name, const char* configured = kPlain) {
-    ModelRegistry::Options options{.data_dir = folder_.File(name),
-                                   .models_max = 100,
-                                   .log = MakePgEngine({.connection = database_->connection(),
-                                                        .key_file = folder_.File("key"),
-                                                        .holder = name,
-                                                        .lease = absl::Seconds(2),
-                                                        .patience = absl::Seconds(1)}),
-                                   .noise_key_file = folder_.File("key")};
-    options.address = name + ":1";
+    ModelRegistry::Options options = OptionsOf(name);
     options.hand_decision = [this](const std::string& owner, const std::string& model,
                                    std::span<const Decision> slots) {
       const std::lock_guard lock(mutex_);
@@ -80,11 +51,6 @@ class ReplicasTest : public ::testing::Test {
     options.owner_gone = [this](const std::string& owner) {
       const std::lock_guard lock(mutex_);
       gone_.push_back(owner);
-    };
-    options.warn = [this, name](std::string_view model, const std::string& message) {
-      const std::lock_guard lock(mutex_);
-      warnings_.push_back(name + ": " + message);
-      std::printf("%s %s: %s\n", name.c_str(), std::string(model).c_str(), message.c_str());
     };
     auto registry = ModelRegistry::Open(options, SystemClock());
     EXPECT_THAT(registry, IsOk());
@@ -144,11 +110,7 @@ class ReplicasTest : public ::testing::Test {
     return server::EncodeAgain(checkpoint);
   }
 
-  TempDir folder_;
-  std::unique_ptr<PostgresServer> database_;
-  std::mutex mutex_;
   std::vector<std::string> gone_;
-  std::vector<std::string> warnings_;
   std::atomic<bool> reached_{true};  // followers have a connection to owners
   std::vector<std::string> handed_;
 };

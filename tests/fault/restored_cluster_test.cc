@@ -9,19 +9,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "common/base/file.h"
-#include "server/log/postgresql/pg_engine.h"
 #include "server/models/folder/publication.h"
-#include "server/models/registry.h"
 #include "tests/support/model_harness.h"
-#include "tests/support/postgres_server.h"
+#include "tests/support/shared_database.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace bandana::testing {
 namespace {
@@ -29,39 +24,16 @@ namespace {
 namespace fs = std::filesystem;
 using server::HostedModel;
 using server::IsNeedsEpoch;
-using server::MakePgEngine;
 using server::ModelRegistry;
 
-constexpr char kCentral[] =
-    "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
-    " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";
-constexpr char kPlain[] =
-    "name: 'm' dimension: 2 mode: NON_PRIVATE shared {} refresh_interval {}"
-    " reporting { one_per_decision: true }";
-
-class RestoredClusterTest : public ::testing::Test {
+class RestoredClusterTest : public SharedDatabaseTest {
  protected:
-  void SetUp() override {
-    if (!PostgresServer::Available()) {
-      GTEST_SKIP() << "no PostgreSQL 15 here (package postgresql)";
-    }
-    database_ = std::make_unique<PostgresServer>();
-    ASSERT_THAT(WriteFileDurably(folder_.File("key"), std::string(64, '7'), 0600), IsOk());
-  }
   void TearDown() override {
     for (const char* name : {"a", "b", "c"}) Stop(name);
   }
 
   void Start(const std::string& name, const char* configured = kCentral) {
-    ModelRegistry::Options options{.data_dir = folder_.File(name),
-                                   .models_max = 100,
-                                   .log = MakePgEngine({.connection = database_->connection(),
-                                                        .key_file = folder_.File("key"),
-                                                        .holder = name,
-                                                        .lease = absl::Seconds(2),
-                                                        .patience = absl::Seconds(1)}),
-                                   .noise_key_file = folder_.File("key")};
-    options.address = name + ":1";
+    ModelRegistry::Options options = OptionsOf(name);
     options.ask_others = [this](std::span<const std::string> addresses, const std::string& model,
                                 const InstanceId& instance) {
       std::vector<server::Standing> answers;
@@ -75,11 +47,6 @@ class RestoredClusterTest : public ::testing::Test {
         answers.push_back(*std::move(answer));
       }
       return answers;
-    };
-    options.warn = [this, name](std::string_view model, const std::string& message) {
-      const std::lock_guard lock(mutex_);
-      warnings_.push_back(name + ": " + message);
-      std::printf("%s %s: %s\n", name.c_str(), std::string(model).c_str(), message.c_str());
     };
     auto registry = ModelRegistry::Open(options, SystemClock());
     ASSERT_THAT(registry, IsOk());
@@ -158,11 +125,7 @@ class RestoredClusterTest : public ::testing::Test {
     for (const char* name : {"a", "b", "c"}) Keep(name);
   }
 
-  TempDir folder_;
-  std::unique_ptr<PostgresServer> database_;
-  std::mutex mutex_;
   std::map<std::string, std::shared_ptr<ModelRegistry>> servers_;
-  std::vector<std::string> warnings_;
   std::atomic<bool> another_build_{false};
   double spent_ = 0;
 };
