@@ -137,7 +137,7 @@ class ClientImpl final : public Client {
     std::vector<Selection> selections;
   };
   // With Leave::kAtStart: when no start of the store is under way.
-  void WhenMayOpen(std::function<void()> open);
+  void AfterStart(std::function<void()> task);
   Decided Decide(const std::string& user, Ranking ranking, const Wanted& wanted);
   // Gives each decision its handle; with a reward window after the store has them all, open.
   void Complete(Decided decided, SelectedSlots done);

@@ -133,7 +133,7 @@ absl::Status ClientImpl::Activate(const Selection& selection) {
   if (!handle.deferral) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(MayDefer());
   Once<absl::Status> activated;
-  WhenMayOpen([this, &handle, &activated] {
+  AfterStart([this, &handle, &activated] {
     reporter_.Activate(handle,
                        [&activated](absl::Status status) { activated.Set(std::move(status)); });
   });
@@ -159,7 +159,11 @@ absl::StatusOr<Selection> ClientImpl::SelectOnDevice(std::string_view user, cons
   return result.Get();
 }
 
+// Beside the calls of a start its place would tell whether the process is another one.
 absl::StatusOr<bool> ClientImpl::RefreshPosterior(std::string_view user) {
+  Once<bool> ended;
+  AfterStart([&ended] { ended.Set(true); });
+  ended.Get();
   BANDANA_RETURN_IF_ERROR(base_->pending.refusal());
   return ranker_->Refresh(user);
 }
@@ -171,9 +175,9 @@ void ClientImpl::Run(std::string_view user, const absl::StatusOr<Ranker::Run>& p
                             done = std::move(done)] { RunNow(name, prepared, wanted, done); });
 }
 
-void ClientImpl::WhenMayOpen(std::function<void()> open) {
-  if (starts_ == nullptr) return open();
-  store_->gate().Pass(std::move(open));
+void ClientImpl::AfterStart(std::function<void()> task) {
+  if (starts_ == nullptr) return task();
+  store_->gate().Pass(std::move(task));
 }
 
 void ClientImpl::RunNow(std::string_view user, const absl::StatusOr<Ranker::Run>& prepared,
@@ -255,7 +259,7 @@ void ClientImpl::Complete(Decided decided, SelectedSlots done) {
     done(std::move(selections));
   };
   if (!opens) return selected(absl::OkStatus());
-  WhenMayOpen([this, handles = std::move(decided.handles), selected = std::move(selected)] {
+  AfterStart([this, handles = std::move(decided.handles), selected = std::move(selected)] {
     reporter_.Open(handles, selected);
   });
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -156,6 +157,28 @@ TEST_F(ClientLeaveTest, SelectionsWaitUntilAllCallsOfAStartHaveEnded) {
   EXPECT_EQ(server_.selects().size(), 1);
   server_.ReleaseHung();
   EXPECT_TRUE(Eventually([&] { return selected.load(); }));
+}
+
+// An answered GetModel before it or after it would tell a start from another process.
+TEST_F(ClientLeaveTest, PosteriorsOfUsersAreFetchedWhenAllCallsOfAStartHaveEnded) {
+  v1::GetPosteriorResponse posterior;
+  posterior.set_version(3);
+  for (const double mean : {0.5, 0.1}) posterior.add_means(mean);
+  for (const double entry : {1.0, 0.0, 1.0}) posterior.add_covariances(entry);
+  posterior.add_alphas(1);
+  server_.SetPosterior(posterior);
+  const auto client = MustConnect();
+  SelectOne(*client);
+  clock_.Advance(kLeft);
+  server_.FailDelivery({.kind = Fault::Kind::kHang, .status = absl::UnavailableError("no")});
+  client->Begin();
+  ASSERT_TRUE(Eventually([&] { return server_.deliveries().size() == 1; }));
+  std::thread refreshing([&] { EXPECT_THAT(client->RefreshPosterior("u"), IsOk()); });
+  LetTimersRun();
+  EXPECT_TRUE(server_.posterior_requests().empty());
+  server_.ReleaseHung();
+  refreshing.join();
+  EXPECT_EQ(server_.posterior_requests().size(), 1);
 }
 
 TEST_F(ClientLeaveTest, WhatNoStartCouldSendEndsAndIsCounted) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,32 @@ TEST(ProcessLifeTest, EveryLifeIsMetByManyCombinations) {
   for (const Scenario& scenario : scenarios) lives.insert(scenario.life);
   EXPECT_GE(scenarios.size(), 20);
   EXPECT_EQ(lives.size(), 3);
+}
+
+// Nothing in them is fetched or sent by the clock.
+TEST(ProcessLifeTest, DevicesThatRankFetchAndReportAtStarts) {
+  ASSERT_THAT(FullDisk::Install(), IsOk());
+  const testing::TempDir folder;
+  std::set<std::string> seen;  // calls
+  for (const Scenario& scenario : LifeScenarios()) {
+    if (!scenario.combination->on_device) continue;
+    const auto spec = SpecOf(*scenario.combination, scenario.window, scenario.token_lifetime);
+    ASSERT_THAT(spec, IsOk());
+    const auto world = RunWorld(
+        {.scenario = &scenario, .spec = &*spec, .side = 0, .folder = folder.File("world")});
+    ASSERT_THAT(world, IsOk());
+    std::set<int> starts = {0};  // and the step before the first
+    for (std::size_t i = 0; i < scenario.steps.size(); ++i) {
+      if (scenario.steps[i].act == Act::kForeground) starts.insert(static_cast<int>(i));
+    }
+    for (const Field& field : (*world)->fields()) {
+      if (field.observer != Observer::kServer) continue;
+      EXPECT_TRUE(starts.contains(field.step)) << field.name << "\n" << Describe(scenario);
+      seen.insert(field.name);
+    }
+  }
+  EXPECT_THAT(seen, ::testing::IsSupersetOf({"BatchSelectRequest", "GetArmEffectsRequest",
+                                             "GetPosteriorRequest", "SubmitRequest"}));
 }
 
 // Reports do arrive: a world in which nothing is sent would differ from none.

@@ -298,9 +298,10 @@ class Client {
                                                    Ranks ranks = {}) = 0;
   // Fetches the user's posterior if the server has a newer one. Returns whether it changed. The
   // first call also fetches the effects of arms, where the model has any; from then on the clock
-  // does (ClientOptions::arm_effects_tag and posterior_interval). Errors: FAILED_PRECONDITION
-  // contexts are private, so that only the clock fetches the posterior; or only the server can rank
-  // (arms without features, points, effects of pairs or of the features of each arm).
+  // does (ClientOptions::arm_effects_tag and posterior_interval). With Leave::kAtStart it waits
+  // until the calls of a start have ended, as selections do. Errors: FAILED_PRECONDITION contexts
+  // are private, so that only the clock fetches the posterior; or only the server can rank (arms
+  // without features, points, effects of pairs or of the features of each arm).
   virtual absl::StatusOr<bool> RefreshPosterior(std::string_view user) = 0;
 
   // Takes the reaction to a decision. Missing (nullopt) and NaN mean the default reward.

@@ -187,6 +187,21 @@ absl::Status Phone::Kill() {
 void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done) {
   const Combination& combination = *options_.scenario->combination;
   if (!combination.on_device) return combination.asking->Select(*client_, choice, std::move(done));
+  AfterStart([this, choice, done = std::move(done)] { SelectHere(choice, done); });
+}
+
+void Phone::AfterStart(Timeline::Task task) {
+  if (options_.scenario->life == ProcessLife::kUntouched) return task();
+  store_->gate().Pass([this, task = std::move(task), store = std::weak_ptr(store_)] {
+    timeline_.After(absl::ZeroDuration(), Party::kDevice, [task, store] {
+      if (!store.expired()) task();
+    });
+  });
+}
+
+void Phone::SelectHere(const Choice& choice,
+                       const std::function<void(absl::StatusOr<Selection>)>& done) {
+  const Combination& combination = *options_.scenario->combination;
   const std::string user = absl::StrCat(choice.user);
   std::vector<std::uint32_t> ids;
   for (int arm = 0; combination.catalogue_arms > 0 && arm < choice.arms; ++arm) ids.push_back(arm);
@@ -220,9 +235,11 @@ void Phone::Report(const Selection& selection, const Reaction& reaction,
 }
 
 void Phone::Refresh(const std::string& user) {
-  network_.set_at_once(true);
-  client_->RefreshPosterior(user).status().IgnoreError();
-  network_.set_at_once(false);
+  AfterStart([this, user] {
+    network_.set_at_once(true);
+    client_->RefreshPosterior(user).status().IgnoreError();
+    network_.set_at_once(false);
+  });
 }
 
 void Phone::Step() {

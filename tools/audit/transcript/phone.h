@@ -63,6 +63,10 @@ class Phone {
   absl::Status RecordStore();
 
  private:
+  // Runs what would block while a start is under way, which takes simulated time, when none is.
+  void AfterStart(Timeline::Task task);
+  // SelectOnDevice, which blocks until its decision is durable.
+  void SelectHere(const Choice& choice, const std::function<void(absl::StatusOr<Selection>)>& done);
   std::string path() const { return folder_ + "/store"; }
   device::Seams MakeSeams();
   // Whether the client that is made now begins with a start, for which it asks for the model first,

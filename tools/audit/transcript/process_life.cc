@@ -17,7 +17,7 @@ constexpr double kPaceMax = 0.05;  // windows between two of them
 }  // namespace
 
 bool HasProcessLife(const Combination& combination) {
-  return combination.window && !combination.raw_caller && !combination.on_device &&
+  return combination.window && !combination.raw_caller &&
          combination.model.find("mode: LOCAL_") != std::string::npos;
 }
 

@@ -72,7 +72,7 @@ class World {
   absl::Status Run() {
     BANDANA_RETURN_IF_ERROR(OpenRoom());
     if (scenario_.aliased) operators_.MakeAlias();
-    if (!raw_) BANDANA_RETURN_IF_ERROR(StartPhone(false));
+    if (!raw_) BANDANA_RETURN_IF_ERROR(ComeToFront());
     absl::Time at = timeline_.now();
     for (std::size_t i = 0; i < scenario_.steps.size(); ++i) {
       at += scenario_.steps[i].after;
@@ -215,9 +215,7 @@ class World {
         visitors_.Guess(step.choice);
         return absl::OkStatus();
       case Act::kForeground:
-        if (!phone_.running()) return StartPhone(false);
-        phone_.Begin();
-        return absl::OkStatus();
+        return ComeToFront();
     }
     return absl::OkStatus();
   }
@@ -251,10 +249,27 @@ class World {
     }
     BANDANA_RETURN_IF_ERROR(started);
     // Posteriors are in memory alone.
+    if (scenario_.life == ProcessLife::kUntouched) RefreshAll();
+    return absl::OkStatus();
+  }
+
+  // A start in both worlds, of the process or of another one. An application whose process a
+  // reaction may end fetches posteriors then, and not when its process begins: the store keeps
+  // them.
+  absl::Status ComeToFront() {
+    if (phone_.running()) {
+      phone_.Begin();
+    } else {
+      BANDANA_RETURN_IF_ERROR(StartPhone(false));
+    }
+    if (scenario_.life != ProcessLife::kUntouched && phone_.running()) RefreshAll();
+    return absl::OkStatus();
+  }
+
+  void RefreshAll() {
     for (int user = 0; scenario_.combination->on_device && user < kUsers; ++user) {
       phone_.Refresh(absl::StrCat(user));
     }
-    return absl::OkStatus();
   }
 
   // An application that could not start tries again.
