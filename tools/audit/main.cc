@@ -61,7 +61,8 @@ end-to-end runs against a server that hosts a LOCAL_REWARD model with the reward
 replay opens models of every central mode after an unclean stop under another value of every setting, and says
 whether noise was used twice on different data; a mutant has to be found (exit code 1).
 transcript runs the SDK and the server in two worlds that differ in one reaction, and compares all that others see;
-seed S comes first, and --seed S --seeds 1 tells its story. It exits with 1 when anything differs.
+seed S comes first, and --seed S --seeds 1 tells its story. It exits with 1 when anything differs, or when ten
+schedules of every combination ran and the reaction or round that differs never happened in one of them.
 report audits everything, mutants with as many trials as it takes (at most 1e7), and writes audit.md and audit.svg;
 it exits with 1 when a proven mechanism exceeds its claim or a mutant is not caught.
 )";

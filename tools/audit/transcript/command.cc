@@ -49,7 +49,7 @@ absl::StatusOr<int> RunTranscriptCommand(const TranscriptCommand& command) {
   if (!command.json.empty()) {
     BANDANA_RETURN_IF_ERROR(WriteFileDurably(command.json, ToJson(result, options.mutant), 0644));
   }
-  return result.differences > 0 ? kExitDiffers : 0;
+  return IsSound(result) ? 0 : kExitDiffers;
 }
 
 }  // namespace bandana::audit

@@ -27,6 +27,7 @@
 namespace bandana::audit {
 namespace {
 
+constexpr std::uint64_t kSchedulesToHappen = 10;  // of a combination
 constexpr std::size_t kShown = 20;
 constexpr std::size_t kShownOfSeed = 3;  // of one pair of worlds, unless there is one seed alone
 
@@ -188,6 +189,11 @@ absl::StatusOr<TranscriptResult> RunTranscripts(const TranscriptOptions& options
   return result;
 }
 
+bool IsSound(const TranscriptResult& result) {
+  const bool must_happen = result.seeds >= kSchedulesToHappen * Combinations().size();
+  return result.differences == 0 && !(must_happen && !result.idle.empty());
+}
+
 std::string ToJson(const TranscriptResult& result, const Mutant* mutant) {
   JsonWriter json;
   json.BeginObject().Key("scenarios").Integer(result.scenarios);
@@ -195,6 +201,7 @@ std::string ToJson(const TranscriptResult& result, const Mutant* mutant) {
   json.Key("combinations").Integer(result.combinations);
   json.Key("reactions").Integer(result.reactions);
   json.Key("rounds").Integer(result.rounds);
+  json.Key("idle_combinations").Integer(result.idle.size());
   json.Key("fields_compared").Integer(result.fields_compared);
   json.Key("differences").Integer(result.differences);
   for (int i = 0; i < kObservers; ++i) {
@@ -221,10 +228,14 @@ std::string ToJson(const TranscriptResult& result, const Mutant* mutant) {
 
 std::string ToText(const TranscriptResult& result) {
   std::string text = absl::StrFormat(
-      "scenarios %d  seeds %d  combinations %d of %d  reactions %d  rounds %d  fields compared %d  "
-      "differences %d\n",
-      result.scenarios, result.seeds, result.combinations, Combinations().size(), result.reactions,
-      result.rounds, result.fields_compared, result.differences);
+      "scenarios %d  seeds %d  combinations %d of %d, idle %d  reactions %d  rounds %d  "
+      "fields compared %d  differences %d\n",
+      result.scenarios, result.seeds, result.combinations, Combinations().size(),
+      result.idle.size(), result.reactions, result.rounds, result.fields_compared,
+      result.differences);
+  for (const std::string& name : result.idle) {
+    absl::StrAppend(&text, "  idle: what differs never happened in ", name, "\n");
+  }
   for (const FoundDifference& found : result.first) {
     absl::StrAppendFormat(&text, "  seed %d (%s draws, %s, %s), step %d, %s: %s: `%s` or `%s`\n",
                           found.seed, found.pass, found.combination, found.kind, found.where.step,
