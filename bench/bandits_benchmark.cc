@@ -12,11 +12,11 @@
 #include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 #include "common/linalg/quadratic_forms.h"
 #include "common/linalg/symmetric.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana {

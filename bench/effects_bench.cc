@@ -18,8 +18,8 @@
 #include "bench/measure.h"
 #include "bench/zipf_events.h"
 #include "common/bandits/effects/effects_posterior.h"
-#include "common/bandits/scoring.h"
 #include "common/base/check.h"
+#include "common/ranking/scoring.h"
 
 ABSL_FLAG(int, users, 1'000'000, "users, by Zipf's law");
 ABSL_FLAG(int, arms, 1'000'000, "arms, by Zipf's law");

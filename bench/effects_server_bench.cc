@@ -24,9 +24,9 @@
 #include "bench/measure.h"
 #include "bench/reporter.h"
 #include "bench/zipf_events.h"
-#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
+#include "common/ranking/scoring.h"
 #include "server/models/hosted_model.h"
 #include "tools/base/work_folder.h"
 

@@ -13,8 +13,8 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "common/bandits/effects/effects_model.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/scoring.h"
 #include "tools/environments/random.h"
 
 ABSL_FLAG(int, users, 100'000, "in blocks of 50");

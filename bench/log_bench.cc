@@ -19,7 +19,7 @@
 #include "absl/flags/parse.h"
 #include "absl/time/clock.h"
 #include "common/base/check.h"
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
 #include "google/protobuf/text_format.h"
 #include "server/log/postgresql/pg_engine.h"
 #include "server/models/hosted_model.h"

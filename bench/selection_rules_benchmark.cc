@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "common/bandits/policies/posterior_draws.h"
-#include "common/bandits/policies/selection_rules.h"
-#include "common/bandits/scoring.h"
+#include "common/bandits/joint/posterior_draws.h"
 #include "common/random/buffered_bits.h"
+#include "common/ranking/policies/selection_rules.h"
+#include "common/ranking/scoring.h"
 
 namespace bandana {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "common/base/check.h"
+#include "common/design/planner/served_config.h"
 #include "common/model/entries/records.h"
-#include "common/planner/served_config.h"
 
 namespace bandana::bench {
 namespace {

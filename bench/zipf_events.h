@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/model/core.h"
+#include "common/ranking/effect_key.h"
 #include "tools/environments/random.h"
 
 namespace bandana::bench {

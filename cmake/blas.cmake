@@ -1,5 +1,5 @@
-# bandana::blas: OpenBLAS and LAPACKE. A program that calls neither, as one with the SDK that only scores arms, does not
-# load them (--as-needed). The flags are one string, so that nothing comes between. The installed package includes this.
+# bandana::blas: OpenBLAS and LAPACKE. A program that calls neither does not load them (--as-needed). The flags are one
+# string, so that nothing comes between.
 find_path(BANDANA_LAPACKE_INCLUDE lapacke.h REQUIRED)
 find_path(BANDANA_CBLAS_INCLUDE cblas.h REQUIRED)
 find_library(BANDANA_LAPACKE_LIBRARY lapacke REQUIRED)

@@ -9,7 +9,7 @@
 #include "client/src/privacy/policy.h"
 #include "client/src/store/spent.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana::device {
 namespace {

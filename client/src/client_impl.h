@@ -27,7 +27,7 @@
 #include "client/src/seams.h"
 #include "client/src/selection/ranker.h"
 #include "client/src/store/store.h"
-#include "common/design/model_spec.h"
+#include "common/promise/public_spec.h"
 
 namespace bandana::device {
 

@@ -7,7 +7,7 @@
 #include "client/src/client_impl.h"
 #include "client/src/privacy/features.h"
 #include "common/base/status.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
 
 namespace bandana::device {
 namespace {

@@ -13,7 +13,7 @@
 #include "client/src/seams.h"
 #include "client/src/store/kept_answers.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana {

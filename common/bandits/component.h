@@ -8,10 +8,10 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/effective.h"
-#include "common/bandits/exploration.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
 #include "common/linalg/symmetric.h"
+#include "common/ranking/exploration.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana {
 

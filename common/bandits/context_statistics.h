@@ -6,15 +6,9 @@
 
 #include "absl/status/status.h"
 #include "common/bandits/noisy_gram.h"
+#include "common/mechanisms/joint_statistic.h"
 
 namespace bandana {
-
-// Largest variances, whatever the event, in a report's estimates: of a diagonal entry of x x', of
-// an entry of r x. Squared units of the data; 0 for reports without noise.
-struct ReportVariance {
-  double gram = 0;
-  double moment = 0;
-};
 
 // The sum of no reports.
 NoisyStatistics NoReports(int dimension);

@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/coupling.h"
-#include "common/bandits/exploration.h"
 #include "common/bandits/frozen_statistics.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/served_posterior.h"
+#include "common/ranking/exploration.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

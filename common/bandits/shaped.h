@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "common/bandits/component.h"
-#include "common/bandits/exploration.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/exploration.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/scoring.h"
 
 namespace bandana {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "common/bandits/node_tree.h"
-#include "common/bandits/served_posterior.h"
 #include "common/bandits/user_node.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
-#include "common/design/mechanism.h"
-#include "common/design/model_rules.h"
+#include "common/promise/mechanism.h"
+#include "common/promise/model_rules.h"
 
 namespace bandana {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "bandana/v1/config.pb.h"
 #include "common/base/sha256.h"
-#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
+#include "common/promise/field_checks.h"
 
 namespace bandana {
 

@@ -9,8 +9,8 @@
 #include "common/base/status.h"
 #include "common/design/coupling_message.h"
 #include "common/design/coupling_table.h"
-#include "common/wire/graph_proto.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/graph_proto.h"
+#include "common/design/files/users_tsv.h"
 
 namespace bandana {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
+#include "common/promise/field_checks.h"
 
 namespace bandana {
 

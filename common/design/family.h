@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "common/base/limits.h"
-#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
-#include "common/design/reward_reports.h"
+#include "common/promise/field_checks.h"
+#include "common/promise/reward_reports.h"
 
 namespace bandana {
 

@@ -10,11 +10,11 @@
 #include "common/base/status.h"
 #include "common/design/coupling_message.h"
 #include "common/design/coupling_table.h"
-#include "common/design/event_rule.h"
 #include "common/design/family.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 #include "common/design/user_nodes.h"
 #include "common/features/schema.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana {
 namespace {
@@ -63,7 +63,8 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance) {
   for (auto& field : FamilyOf(spec).IdentityFields(spec)) {
     identity.fixed.push_back(std::move(field));
   }
-  for (auto& field : p.made->IdentityFields(spec)) identity.fixed.push_back(std::move(field));
+  for (auto& field : spec.mechanism->IdentityFields(spec))
+    identity.fixed.push_back(std::move(field));
   for (const auto& [name, value] : ModeOf(p.mode).identity)
     identity.fixed.emplace_back(name, value);
   identity.reward_window = events.window_text;

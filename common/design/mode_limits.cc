@@ -13,6 +13,7 @@ constexpr std::string_view kNobodyCounts =
     "server cannot tell whose an event is; independent {} gives each user a node";
 
 constexpr ModeLimits kLimits[] = {
+    {.mode = v1::NON_PRIVATE, .parse_privacy = RefusePrivacy},
     {.mode = v1::CENTRAL_REWARD, .shared_limit = kNobodyCounts},
     {.mode = v1::JOINT,
      .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "

@@ -1,10 +1,11 @@
-// Requests that models of a mode refuse although their form is right, and sizes that they take,
+// What a server's models of a mode refuse although its form is right, and sizes that they take,
 // beside what ModeRow says.
 #pragma once
 
 #include <string_view>
 
 #include "bandana/v1/config.pb.h"
+#include "common/design/privacy_config.h"
 
 namespace bandana {
 
@@ -18,6 +19,8 @@ struct ModeLimits {
   std::string_view shared_limit;
   // So many of the ranks that were asked for have room in a token, however few arms were offered.
   int ranks_in_token = 0;
+  // Takes what a configuration says of privacy.
+  void (*parse_privacy)(ModelSpec& spec, const FieldChecks& checks) = ParsePrivate;
 };
 const ModeLimits& LimitsOf(v1::Mode mode);
 

@@ -11,18 +11,19 @@
 #include "common/design/coupling_config.h"
 #include "common/design/family.h"
 #include "common/design/features_config.h"
-#include "common/design/field_checks.h"
-#include "common/design/model_rules.h"
 #include "common/design/model_spec.h"
 #include "common/design/privacy_config.h"
-#include "common/design/privacy_rules.h"
 #include "common/design/selection_policy.h"
+#include "common/promise/field_checks.h"
+#include "common/promise/model_rules.h"
+#include "common/promise/privacy_rules.h"
 
 namespace bandana {
 namespace {
 
 // Defaults of config.proto.
 constexpr double kFeatureL2Max = 1;
+constexpr double kStddev = 1;  // of rewards, and of the prior
 constexpr double kFailureProbability = 0.01;
 constexpr double kThetaL2Max = 1;
 constexpr absl::Duration kRefreshInterval = absl::Milliseconds(100);
@@ -194,6 +195,13 @@ void Plan(const MechanismPlanner& planner, ModelSpec& spec, const FieldChecks& c
 }
 
 }  // namespace
+
+double RewardStddev(const v1::ModelConfig& config) {
+  return OrDefault(config.reward_stddev(), kStddev);
+}
+double PriorStddev(const v1::ModelConfig& config) {
+  return OrDefault(config.prior_stddev(), kStddev);
+}
 
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
                                           bool allow_files, const MechanismPlanner& planner,

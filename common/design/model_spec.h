@@ -1,5 +1,4 @@
-// A model's configuration as checked domain values, from ModelConfig; and the public part of it,
-// from GetModelResponse.
+// A model's configuration as checked domain values, from ModelConfig: for its server.
 #pragma once
 
 #include <cstdint>
@@ -13,92 +12,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/v1/config.pb.h"
-#include "bandana/v1/recommender.pb.h"
-#include "common/accounting/types.h"
 #include "common/bandits/bco/domain.h"
 #include "common/bandits/coupling.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/effects_model.h"
 #include "common/bandits/graph.h"
-#include "common/bandits/link.h"
 #include "common/bandits/model.h"
-#include "common/base/sha256.h"
-#include "common/mechanisms/reward_range.h"
+#include "common/promise/field_checks.h"
+#include "common/promise/public_spec.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana {
 
-class FeatureSchema;
-class Mechanism;
 class SelectionRule;
-// The mechanism of models without privacy.
-std::shared_ptr<const Mechanism> NoMechanism();
-
-struct RewardWindowSpec {
-  absl::Duration duration;
-  double default_reward = 0;
-  // Central modes: an event is applied so long after its window's close; else zero.
-  absl::Duration grace;
-};
-
-// A continual counter's public parameters (docs/design/mechanisms.md#continual-counters).
-struct CounterSpec {
-  v1::CounterKind kind = v1::BLT;
-  std::uint64_t horizon = 0;    // steps that the factorization is tuned for
-  std::uint64_t steps_max = 0;  // hard cap of a stream; privacy is calibrated for it
-  friend bool operator==(const CounterSpec&, const CounterSpec&) = default;
-};
-
-// What device and server must agree on of a mechanism for contexts, beside the fields below; each
-// derives it from them.
-struct ContextSpec {
-  int grid_bits = 0;          // a step of phi is 2^-grid_bits
-  Sha256Digest parameters{};  // of the mechanism's own text
-  friend bool operator==(const ContextSpec&, const ContextSpec&) = default;
-};
-
-// What bears on privacy and on the device's duties; equal on server and client, bound by its hash.
-struct PublicSpec {
-  std::string name;
-  int dimension = 0;
-  double feature_l2_max = 1;
-  bool reject_features = false;  // out of range: reject instead of clip
-  RewardRange reward_range;
-  bool reward_binary = false;
-  v1::Mode mode = v1::NON_PRIVATE;
-  v1::Mechanism mechanism =
-      v1::MECHANISM_UNSPECIFIED;  // the one in force; unspecified when non-private
-  Epsilon epsilon;
-  Delta delta;
-  std::optional<CounterSpec> counter;  // exactly with mechanism COUNTER
-  std::optional<ContextSpec> context;  // exactly with mode LOCAL_CONTEXT
-  Link link = Link::kLinear;           // another one only with mode LOCAL_CONTEXT
-  std::string unit_of_privacy;         // "event" or ""
-  std::string guarantee;               // "proven", "published" or ""
-  std::uint64_t events_per_user_max = 0;
-  bool research = false;
-  bool one_per_decision = false;
-  std::optional<RewardWindowSpec> reward_window;
-  absl::Duration token_lifetime;
-  // What the entries of a vector mean; nullptr: raw vectors alone.
-  std::shared_ptr<const FeatureSchema> features;
-
-  // The mechanism in force, made from the fields above; on the server also from the rest of the
-  // configuration. Never null. Whoever changes a field makes it again (MakeMechanism).
-  std::shared_ptr<const Mechanism> made = NoMechanism();
-
-  // SHA-256 of the canonical text of every field above `made` (docs/formats.md).
-  Sha256Digest PolicyHash() const;
-  // The default that missing rewards map to: the window's, else reward_min.
-  double default_reward() const {
-    return reward_window ? reward_window->default_reward : reward_range.min;
-  }
-};
-
-// Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not
-// match the fields is FAILED_PRECONDITION.
-absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response);
-// Without what is no part of the policy: posterior_version and epoch.
-v1::GetModelResponse ToProto(const PublicSpec& spec);
+class ServerMechanism;
+// The server's part of models without privacy.
+std::shared_ptr<const ServerMechanism> NoServerMechanism();
 
 // A model of arms without features.
 struct ArmsSpec {
@@ -141,6 +69,9 @@ struct EffectsSpec {
 
 struct ModelSpec {
   PublicSpec public_spec;
+  // What only the server knows of the mechanism in force, beside public_spec.made. Never null.
+  // Whoever changes a field makes both again (MakeMechanisms).
+  std::shared_ptr<const ServerMechanism> mechanism = NoServerMechanism();
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
   // At most one of the four, instead of a linear model.
@@ -172,12 +103,6 @@ struct ModelSpec {
   v1::ModelConfig config;  // as given, files inlined or dropped
 };
 
-// One mistake in a configuration: the field's path inside the message, e.g. `privacy.epsilon`.
-struct ConfigError {
-  std::string field;
-  std::string message;
-};
-
 // AUTO's choice: the configuration's privacy with a mechanism named in it, and why, several lines.
 struct PlannedMechanism {
   v1::Privacy privacy;
@@ -196,6 +121,10 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
                                           bool allow_files, const MechanismPlanner& planner,
                                           std::vector<ConfigError>& errors);
+
+// From a configuration, or the default where it gives none.
+double RewardStddev(const v1::ModelConfig& config);
+double PriorStddev(const v1::ModelConfig& config);
 
 // Coupling for a replacement graph of the same model (PutGraph). Errors: INVALID_ARGUMENT.
 absl::StatusOr<Coupling> MakeCoupling(const v1::ModelConfig& config, const v1::Graph& graph,

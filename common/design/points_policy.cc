@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana {
 

@@ -9,12 +9,12 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
-#include "common/design/mechanism_table.h"
-#include "common/design/mode.h"
 #include "common/design/mode_limits.h"
-#include "common/design/model_rules.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/server_mechanism_table.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/mode.h"
+#include "common/promise/model_rules.h"
+#include "common/promise/privacy_rules.h"
 
 namespace bandana {
 namespace {
@@ -98,7 +98,7 @@ void CheckFamily(const ModelSpec& spec, const FieldChecks& checks) {
   if (!scope.modes.empty() &&
       std::find(scope.modes.begin(), scope.modes.end(), p.mode) == scope.modes.end()) {
     checks.Add("mode", absl::StrCat("must be ", ModeNames(scope.modes), " for ", plural));
-  } else if (!plural.empty() && !Serves(*FindMechanism(p.mechanism, p.mode), family.name())) {
+  } else if (!plural.empty() && !Serves(ServerRowOf(p), family.name())) {
     checks.Add("privacy.mechanism",
                absl::StrCat("must be AUTO or ",
                             v1::Mechanism_Name(DefaultMechanism(p.mode, family.name()).id), " for ",
@@ -112,14 +112,14 @@ void CheckForgetting(const ModelSpec& spec, const FieldChecks& checks) {
   if (spec.half_life == absl::ZeroDuration()) return;
   const PublicSpec& p = spec.public_spec;
   const Family::Scope scope = FamilyOf(spec).scope();
-  const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
+  const ServerMechanismRow& row = ServerRowOf(p);
   if (!scope.keeps.empty()) {
     checks.Add("half_life",
                absl::StrCat("is refused for ", ToAbsl(scope.plural), ": ", ToAbsl(scope.keeps)));
   } else if (!row.keeps.empty()) {
     checks.Add("half_life",
-               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(row.id), " in mode ",
-                            v1::Mode_Name(p.mode), ": ", ToAbsl(row.keeps)));
+               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(p.mechanism),
+                            " in mode ", v1::Mode_Name(p.mode), ": ", ToAbsl(row.keeps)));
   }
 }
 
@@ -146,13 +146,12 @@ bool AsksForAuto(const v1::ModelConfig& config) {
 
 void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks) {
   spec.public_spec.mode = spec.config.mode();
-  const ModeRow* const mode = FindMode(spec.config.mode());
-  if (mode == nullptr) {
+  if (FindMode(spec.config.mode()) == nullptr) {
     checks.Add("mode",
                "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
     return;
   }
-  mode->parse_privacy(spec, checks);
+  LimitsOf(spec.config.mode()).parse_privacy(spec, checks);
 }
 
 namespace {
@@ -167,9 +166,7 @@ void CheckEventLimit(const ModelSpec& spec, const FieldChecks& checks) {
 }  // namespace
 
 void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {
-  const PublicSpec& p = spec.public_spec;
-  const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
-  row.check(spec, checks);
+  ServerRowOf(spec.public_spec).check(spec, checks);
   CheckFamily(spec, checks);
   CheckForgetting(spec, checks);
   CheckEventLimit(spec, checks);
@@ -178,15 +175,12 @@ void CheckTogether(const ModelSpec& spec, const FieldChecks& checks) {
 
 void MakeInForce(ModelSpec& spec, const FieldChecks& checks) {
   PublicSpec& p = spec.public_spec;
-  auto made = MakeMechanism(spec);
-  if (!made.ok()) {
-    const MechanismRow& row = *FindMechanism(p.mechanism, p.mode);
-    return checks.Add(row.field, std::string(made.status().message()));
+  if (const absl::Status made = MakeMechanisms(spec); !made.ok()) {
+    return checks.Add(ServerRowOf(p).field, std::string(made.message()));
   }
-  p.made = *std::move(made);
   p.context = p.made->agreed();
   spec.bandit.observation_variance += p.made->reward_variance();
-  p.made->Check(spec, checks);
+  spec.mechanism->Check(spec, checks);
   FamilyOf(spec).CheckMade(spec, checks);
 }
 

@@ -1,8 +1,8 @@
 // The privacy part of a ModelConfig.
 #pragma once
 
-#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
+#include "common/promise/field_checks.h"
 
 namespace bandana {
 
@@ -11,7 +11,7 @@ namespace bandana {
 // family; a server's planner names another one in the configuration, and this is called again.
 void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks);
 
-// ModeRow::parse_privacy of private modes; and of the one that has none.
+// ModeLimits::parse_privacy of private modes; and of the one that has none.
 void ParsePrivate(ModelSpec& spec, const FieldChecks& checks);
 void RefusePrivacy(ModelSpec& spec, const FieldChecks& checks);
 

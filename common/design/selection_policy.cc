@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "common/bandits/policies/selection_rules.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
+#include "common/ranking/policies/selection_rules.h"
 
 namespace bandana {
 namespace {

@@ -1,8 +1,8 @@
 // How a model chooses arms from their scores, as its configuration says.
 #pragma once
 
-#include "common/design/field_checks.h"
 #include "common/design/model_spec.h"
+#include "common/promise/field_checks.h"
 
 namespace bandana {
 

@@ -11,6 +11,13 @@
 
 namespace bandana {
 
+// Largest variances, whatever the event, in a report's estimates: of a diagonal entry of x x', of
+// an entry of r x. Squared units of the data; 0 for reports without noise.
+struct ReportVariance {
+  double gram = 0;
+  double moment = 0;
+};
+
 // The estimate that a noisy phi gives of one event or of a sum of them, in units of the data.
 struct JointEstimate {
   std::vector<double> gram;    // of x x^T: the lower triangle row by row, d (d + 1) / 2

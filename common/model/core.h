@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/served_posterior.h"
 #include "common/design/instance_id.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/log_entry.h"
@@ -18,6 +16,8 @@
 #include "common/model/paths/make_path.h"
 #include "common/model/state/model_state.h"
 #include "common/random/keyed_stream.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

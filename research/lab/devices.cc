@@ -10,15 +10,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/bandits/link.h"
-#include "common/bandits/scoring.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
 #include "common/design/user_nodes.h"
 #include "common/mechanisms/clip_reward.h"
 #include "common/mechanisms/counters/reward_step.h"
 #include "common/model/entries/records.h"
 #include "common/model/paths/outcome_reader.h"
+#include "common/promise/mechanism.h"
+#include "common/ranking/link.h"
+#include "common/ranking/scoring.h"
 #include "research/lab/noise.h"
 
 namespace bandana::lab {

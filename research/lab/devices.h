@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/posterior.h"
 #include "common/design/model_spec.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana::lab {
 

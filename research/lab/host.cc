@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
 #include "common/random/keyed_stream.h"
 
 namespace bandana::lab {

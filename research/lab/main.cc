@@ -13,7 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
-#include "common/planner/planner.h"
+#include "common/design/planner/planner.h"
 #include "research/lab/figure.h"
 #include "research/lab/output.h"
 #include "research/lab/plan_settings.h"

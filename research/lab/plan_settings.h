@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "common/planner/planner.h"
+#include "common/design/planner/planner.h"
 #include "tools/base/settings.h"
 
 namespace bandana::lab {

@@ -4,7 +4,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/bandits/served_posterior.h"
+#include "common/ranking/served_posterior.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/users/user_table.h"
 

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/design/event_rule.h"
 #include "common/design/family.h"
-#include "common/design/mode.h"
 #include "common/model/entries/counters.h"
 #include "common/model/entries/records.h"
 #include "common/model/state/event_path.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mode.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/apprentice.h"
 #include "server/models/admission/decision_numbers.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 #include "server/models/admission/reported_event.h"
 #include "server/models/admission/verdict.h"
 #include "server/models/model.h"

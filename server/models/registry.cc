@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 #include "server/models/registry/folder_registry.h"
 
 namespace bandana::server {

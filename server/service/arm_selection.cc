@@ -9,9 +9,10 @@
 
 #include "common/bandits/mab/arm_event.h"
 #include "common/bandits/mab/arm_policy.h"
-#include "common/bandits/scoring.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
+#include "common/ranking/policies/draw_arm.h"
+#include "common/ranking/scoring.h"
 #include "server/service/arm_set.h"
 #include "server/service/catalogue_search.h"
 #include "server/service/explanation.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bandits/arm_search.h"
+#include "common/ranking/arm_search.h"
 
 namespace bandana::server {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
-#include "common/bandits/served_posterior.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/scoring.h"
+#include "common/ranking/served_posterior.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
 #include "server/service/named_features.h"

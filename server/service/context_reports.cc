@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "server/service/agreed_policy.h"
 #include "server/service/report_call.h"
 

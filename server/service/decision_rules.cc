@@ -6,10 +6,10 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
 #include "common/design/family.h"
-#include "common/design/mode.h"
 #include "common/design/mode_limits.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mode.h"
 #include "server/service/access/capability.h"
 
 namespace bandana::server {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "bandana/v1/recommender.pb.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/served_posterior.h"
 #include "common/design/model_spec.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/served_posterior.h"
 #include "server/service/arm_set.h"
 
 namespace bandana::server {

@@ -6,7 +6,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 namespace {

@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/bandits/posterior.h"
 #include "common/design/model_spec.h"
 #include "common/features/encoder.h"
+#include "common/ranking/posterior.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
 

@@ -1,7 +1,7 @@
 #include "server/service/new_users.h"
 
-#include "common/design/event_rule.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/event_rule.h"
 #include "server/service/access/new_user_quota.h"
 
 namespace bandana::server {

@@ -8,8 +8,8 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
-#include "common/design/mode.h"
 #include "common/design/selection_policy.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 namespace {

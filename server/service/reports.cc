@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "server/service/context_reports.h"
 #include "server/service/counter_reports.h"
 #include "server/service/outcomes.h"

@@ -16,7 +16,7 @@ bandana_test(NAME recommender_test SRCS unit/recommender_test.cc
 bandana_test(NAME agreed_policy_test SRCS unit/agreed_policy_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME decisions_test SRCS unit/decisions_test.cc
-  DEPS bandana::server_service bandana::bandits bandana::selection_rules bandana::proto bandana::design
+  DEPS bandana::server_service bandana::bandits bandana::ranking bandana::proto bandana::design
     bandana::test_support)
 bandana_test(NAME decision_book_test SRCS unit/decision_book_test.cc
   DEPS bandana::server_service bandana::test_support)

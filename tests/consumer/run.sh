@@ -20,6 +20,24 @@ if grep -Fxf "$work/published" "$work/installed"; then
   echo "an installed library holds a published form" >&2
   exit 1
 fi
-cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build "$work/build"
+# An application ranks and never learns, so its package looks for no library of learners.
+package=$(dirname "$(find "$work/prefix" -name bandana-config.cmake)")
+test -s "$package/bandana-targets.cmake"
+if grep -niE 'eigen|blas|lapack' "$package"/*.cmake; then
+  echo "the installed package must not ask for Eigen, OpenBLAS or LAPACKE" >&2
+  exit 1
+fi
+build_project() {
+  cmake -S "$1" -B "$2" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON >/dev/null
+  cmake --build "$2"
+}
+build_project "$source" "$work/build"
 "$work/build/consumer"
+build_project "$source/../../examples/quickstart" "$work/quickstart"
+readelf -d "$work/quickstart/quickstart" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$work/needed"
+echo "quickstart: $(wc -l <"$work/needed") libraries needed, $(stat -c %s "$work/quickstart/quickstart") bytes"
+if grep -iE 'blas|lapack' "$work/needed"; then
+  echo "the quickstart must not load OpenBLAS or LAPACKE" >&2
+  exit 1
+fi

@@ -8,7 +8,7 @@
 #include "bandana/v1/admin.pb.h"
 #include "common/base/check.h"
 #include "common/design/coupling_message.h"
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   bandana::v1::CreateModelRequest request;

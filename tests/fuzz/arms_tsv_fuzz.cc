@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "common/base/check.h"
-#include "common/wire/arms_tsv.h"
+#include "common/design/files/arms_tsv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

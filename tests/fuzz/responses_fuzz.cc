@@ -14,11 +14,11 @@
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
 #include "common/base/check.h"
-#include "common/design/field_checks.h"
-#include "common/design/mechanism.h"
 #include "common/design/model_spec.h"
-#include "common/design/privacy_rules.h"
 #include "common/mechanisms/centred_window.h"
+#include "common/promise/field_checks.h"
+#include "common/promise/mechanism.h"
+#include "common/promise/privacy_rules.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "common/base/check.h"
-#include "common/wire/group_names.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/group_names.h"
+#include "common/design/files/users_tsv.h"
 
 namespace {
 

@@ -25,7 +25,7 @@
 #include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana {

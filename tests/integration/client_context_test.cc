@@ -16,7 +16,7 @@
 
 #include "bandana/client.h"
 #include "client/src/seams.h"
-#include "common/bandits/link.h"
+#include "common/ranking/link.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"

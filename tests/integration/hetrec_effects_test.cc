@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "bandana/v1/config.pb.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/effects_model.h"
 #include "common/base/file.h"
+#include "common/design/files/arms_tsv.h"
+#include "common/design/files/users_tsv.h"
 #include "common/design/model_spec.h"
 #include "common/mechanisms/reward_randomizer.h"
-#include "common/wire/arms_tsv.h"
-#include "common/wire/users_tsv.h"
+#include "common/ranking/effect_key.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

@@ -12,11 +12,11 @@
 
 #include "bandana/v1/config.pb.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
 #include "common/base/file.h"
+#include "common/design/files/arms_tsv.h"
 #include "common/design/model_spec.h"
 #include "common/mechanisms/reward_randomizer.h"
-#include "common/wire/arms_tsv.h"
+#include "common/ranking/scoring.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

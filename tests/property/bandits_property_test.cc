@@ -17,7 +17,7 @@
 #include "common/bandits/coupling.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/test_rng.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 #include "research/compact/column_scoring.h"
 #include "research/compact/compact_linucb.h"
 #include "tests/support/status_matchers.h"

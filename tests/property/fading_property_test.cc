@@ -15,8 +15,8 @@
 #include "common/bandits/fading.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
 #include "common/bandits/statistics.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/test_rng.h"
 

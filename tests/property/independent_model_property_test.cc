@@ -15,8 +15,8 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
 #include "common/bandits/user_snapshot.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 

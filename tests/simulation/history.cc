@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana::testing {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 #include "common/random/bit_source.h"
 #include "server/log/sqlite_log.h"
 #include "server/models/admission/gate_setup.h"

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/privacy/counter_stream.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
 #include "common/design/identity.h"
-#include "common/design/mechanism.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mechanism.h"
 #include "tests/support/crash_vfs.h"
 
 namespace bandana::testing {

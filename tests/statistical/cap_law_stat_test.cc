@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "common/random/real_samplers.h"
 #include "research/lab/neurips20/cap_law.h"
 #include "research/lab/neurips20/law_learner.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/bandits/coupling.h"
+#include "common/bandits/joint/posterior_draws.h"
 #include "common/bandits/model.h"
-#include "common/bandits/policies/posterior_draws.h"
-#include "common/bandits/policies/selection_rules.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/policies/selection_rules.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/alpha_registry.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"

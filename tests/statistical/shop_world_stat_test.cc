@@ -14,9 +14,9 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
-#include "common/bandits/scoring.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
+#include "common/promise/event_rule.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
 
@@ -365,7 +365,7 @@ inline ModelSpec PrivateSpec(std::string name, int dimension, v1::Mode mode,
   p.epsilon = {1};
   p.delta = delta;
   if (mechanism == v1::COUNTER) p.counter = {.kind = v1::BLT, .horizon = 10, .steps_max = 100};
-  p.made = MakeMechanism(spec).value();
+  BANDANA_CHECK(MakeMechanisms(spec).ok());
   return spec;
 }
 

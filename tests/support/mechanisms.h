@@ -2,39 +2,41 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/base/check.h"
-#include "common/design/mechanism.h"
-#include "common/design/mechanism_table.h"
+#include "common/design/server_mechanism.h"
 #include "common/mechanisms/reward_randomizer.h"
 
 namespace bandana::testing {
 
-// As the server makes it.
-inline std::shared_ptr<const Mechanism> Made(const ModelSpec& spec) {
-  return MakeMechanism(spec).value();
+// The specification with its mechanism as the server makes it.
+inline ModelSpec Made(ModelSpec spec) {
+  BANDANA_CHECK(MakeMechanisms(spec).ok());
+  return spec;
 }
-// As above, from the policy alone. Requires a mechanism that needs no more.
-inline std::shared_ptr<const Mechanism> Made(const PublicSpec& spec) {
-  const MechanismRow& row = *FindMechanism(spec.mechanism, spec.mode);
-  return row.make(row, spec).value();
+// Requires a mechanism that needs no more than the policy.
+inline ModelSpec Made(const PublicSpec& policy) {
+  ModelSpec spec;
+  spec.public_spec = policy;
+  return Made(std::move(spec));
 }
 
 // The counter of rewards, over all users, or of contexts and rewards.
 template <typename Spec>
 CounterDesign DesignOf(const Spec& spec) {
-  const std::shared_ptr<const Mechanism> made = Made(spec);
-  if (made->joint() != nullptr) return made->joint()->design();
-  if (made->shaped() != nullptr) return made->shaped()->design;
-  BANDANA_CHECK(made->counter() != nullptr);
-  return made->counter()->design;
+  const ModelSpec made = Made(spec);
+  if (made.mechanism->joint() != nullptr) return made.mechanism->joint()->design();
+  if (made.mechanism->shaped() != nullptr) return made.mechanism->shaped()->design;
+  BANDANA_CHECK(made.public_spec.made->counter() != nullptr);
+  return made.public_spec.made->counter()->design;
 }
-inline JointCounter JointOf(const PublicSpec& spec) { return *Made(spec)->joint(); }
-inline Fliphat FliphatOf(const ModelSpec& spec) { return *Made(spec)->sparse(); }
+inline JointCounter JointOf(const PublicSpec& spec) { return *Made(spec).mechanism->joint(); }
+inline Fliphat FliphatOf(const ModelSpec& spec) { return *Made(spec).mechanism->sparse(); }
 
 template <typename Spec>
 std::shared_ptr<const ContextReports> ContextsOf(const Spec& spec) {
-  const std::shared_ptr<const Mechanism> made = Made(spec);
+  const std::shared_ptr<const Mechanism> made = Made(spec).public_spec.made;
   BANDANA_CHECK(made->contexts() != nullptr);
   return {made, made->contexts()};
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 #include "server/service/arm_set.h"
 #include "server/service/posterior_page.h"
 #include "tests/support/hosted_model_fixture.h"

@@ -1,5 +1,5 @@
 // The bounds of a catalogue's arms, and the search that rests on them.
-#include "common/bandits/arm_search.h"
+#include "common/ranking/arm_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

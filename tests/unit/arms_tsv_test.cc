@@ -1,4 +1,4 @@
-#include "common/wire/arms_tsv.h"
+#include "common/design/files/arms_tsv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "common/planner/context_plan.h"
+#include "common/design/planner/context_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

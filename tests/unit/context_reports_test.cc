@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token.h"
 #include "server/service/tokens/token_keys.h"

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "common/bandits/statistics.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
 
@@ -226,7 +226,7 @@ std::vector<std::vector<double>> ContextsThrough(std::uint64_t step) {
 TEST_F(CounterModelTest, ContextsWaitForTheEpochsReleaseThatCoversThem) {
   ModelSpec spec = CounterSpecOf();
   spec.public_spec.counter->kind = v1::EPOCHS;
-  spec.public_spec.made = *MakeMechanism(spec);
+  ASSERT_THAT(MakeMechanisms(spec), IsOk());
   const auto design = testing::DesignOf(spec.public_spec);
   const auto expected = [&](std::uint64_t step, std::vector<double> moment) {
     return Expected(spec, ContextsThrough(step), std::move(moment), design.PredictedVariance(step));

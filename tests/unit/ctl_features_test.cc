@@ -7,7 +7,7 @@
 
 #include "bandana/v1/config.pb.h"
 #include "common/base/file.h"
-#include "common/wire/arms_tsv.h"
+#include "common/design/files/arms_tsv.h"
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bandits/policies/selection_rules.h"
+#include "common/ranking/policies/selection_rules.h"
 #include "server/service/access/current_caller.h"
 #include "server/service/recommender.h"
 #include "tests/support/service_fixture.h"

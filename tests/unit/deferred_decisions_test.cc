@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/design/event_rule.h"
+#include "common/promise/event_rule.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/hosted_model_fixture.h"
 

@@ -13,7 +13,7 @@
 #include "common/bandits/effects/effects_posterior.h"
 #include "common/bandits/effects/frozen_effects.h"
 #include "common/bandits/effects/pair_parts.h"
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 

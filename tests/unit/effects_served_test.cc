@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/bandits/effects/effects_model.h"
-#include "common/bandits/scoring.h"
 #include "common/mechanisms/reward_randomizer.h"
+#include "common/ranking/scoring.h"
 #include "server/models/folder/export.h"
 #include "server/models/registry.h"
 #include "tests/support/hosted_model_fixture.h"

@@ -1,6 +1,4 @@
 // Schemas of named features in a model's configuration, policy and identity.
-#include "common/design/features_config.h"
-
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 
 #include "common/design/identity.h"
 #include "common/design/model_spec.h"
+#include "common/promise/features_policy.h"
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -10,9 +10,9 @@
 
 #include "bandana/v1/config.pb.h"
 #include "common/base/file.h"
-#include "common/design/mode.h"
+#include "common/design/files/users_tsv.h"
 #include "common/design/model_spec.h"
-#include "common/wire/users_tsv.h"
+#include "common/promise/mode.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tools/environments/environment.h"

@@ -9,10 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/bandits/fading.h"
-#include "common/design/context_reports.h"
+#include "common/bandits/noisy_gram.h"
 #include "common/model/core.h"
 #include "common/model/entries/records.h"
 #include "common/model/state/fading.h"
+#include "common/promise/context_reports.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/noise_key_file.h"

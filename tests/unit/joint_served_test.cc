@@ -8,9 +8,9 @@
 
 #include "common/bandits/noisy_gram.h"
 #include "common/bandits/statistics.h"
+#include "common/design/planner/served_config.h"
 #include "common/mechanisms/joint/joint_counter.h"
 #include "common/model/entries/records.h"
-#include "common/planner/served_config.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"

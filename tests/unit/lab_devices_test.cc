@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "common/bandits/scoring.h"
-#include "common/design/mechanism.h"
+#include "common/design/planner/served_config.h"
 #include "common/model/entries/records.h"
-#include "common/planner/served_config.h"
+#include "common/promise/mechanism.h"
+#include "common/ranking/scoring.h"
 #include "research/lab/devices.h"
 #include "research/lab/noise.h"
 #include "server/models/admission/report_check.h"

@@ -1,4 +1,4 @@
-#include "common/bandits/link.h"
+#include "common/ranking/link.h"
 
 #include <gtest/gtest.h>
 

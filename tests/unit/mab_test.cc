@@ -11,6 +11,7 @@
 #include "common/bandits/mab/index_policy.h"
 #include "common/bandits/mab/lil_ucb.h"
 #include "common/bandits/mab/tsallis_inf.h"
+#include "common/ranking/policies/draw_arm.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana {

@@ -1,4 +1,4 @@
-#include "common/planner/planner.h"
+#include "common/design/planner/planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "common/bandits/posterior.h"
+#include "common/ranking/posterior.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/sha256.h"
-#include "common/design/model_spec.h"
+#include "common/design/server_mechanism_table.h"
 #include "tests/support/mechanisms.h"
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
@@ -282,7 +282,7 @@ TEST(Mechanism, HasItsPartWhereItDraws) {
   central.mode = v1::CENTRAL_REWARD;
   EXPECT_EQ(Device(central)->rewards(), nullptr);
   EXPECT_EQ(Device(central)->name(), "REWARD_RANDOMIZER");
-  EXPECT_NE(testing::Made(central)->rewards(), nullptr);
+  EXPECT_NE(testing::Made(central).public_spec.made->rewards(), nullptr);
 }
 
 TEST(Mechanism, OfAModelWithoutPrivacyHasNoName) {
@@ -300,6 +300,25 @@ TEST(Mechanism, OfAnotherModeIsRefused) {
   PublicSpec spec = WithCounter();
   spec.mode = v1::LOCAL_CONTEXT;
   EXPECT_THAT(MakeMechanism(spec), StatusIs(absl::StatusCode::kInvalidArgument, "model"));
+}
+
+TEST(MechanismTable, HasARowForEachSide) {
+  const auto policies = Mechanisms();
+  const auto served = ServerMechanisms();
+  ASSERT_EQ(served.size(), policies.size());
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    EXPECT_EQ(served[i].policy, &policies[i]) << v1::Mechanism_Name(policies[i].id);
+    EXPECT_NE(served[i].make, nullptr) << v1::Mechanism_Name(policies[i].id);
+  }
+}
+
+TEST(MechanismTable, ADeviceMakesFromThePolicyWhatItDraws) {
+  for (const MechanismRow& row : Mechanisms()) {
+    for (const v1::Mode mode : row.modes) {
+      EXPECT_TRUE(row.make != nullptr || !ModeOf(mode).device_draws)
+          << v1::Mechanism_Name(row.id) << " of mode " << v1::Mode_Name(mode);
+    }
+  }
 }
 
 TEST(RewardCounter, ChargesOneReplacedRewardAndNoMoreThanAsked) {

@@ -1,4 +1,4 @@
-#include "common/bandits/scoring.h"
+#include "common/ranking/scoring.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

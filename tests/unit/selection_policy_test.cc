@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/bandits/policies/selection_rule.h"
 #include "common/design/model_spec.h"
+#include "common/ranking/policies/selection_rule.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "common/bandits/policies/selection_rules.h"
+#include "common/ranking/policies/selection_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "common/bandits/policies/posterior_draws.h"
+#include "common/bandits/joint/posterior_draws.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"

@@ -1,5 +1,5 @@
 // The choice that AUTO becomes when a server reads a configuration.
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string>
 
-#include "common/design/privacy_rules.h"
-#include "common/planner/context_plan.h"
+#include "common/design/planner/context_plan.h"
+#include "common/promise/privacy_rules.h"
 
 namespace bandana::server {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "common/design/field_checks.h"
-#include "common/wire/arms_tsv.h"
-#include "common/wire/graph_proto.h"
-#include "common/wire/group_names.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/arms_tsv.h"
+#include "common/design/files/graph_proto.h"
+#include "common/design/files/group_names.h"
+#include "common/design/files/users_tsv.h"
+#include "common/promise/field_checks.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana {

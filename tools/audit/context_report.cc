@@ -11,8 +11,8 @@
 #include "client/src/privacy/features.h"
 #include "client/src/privacy/stream_privatizer.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
 #include "common/mechanisms/privunit.h"
+#include "common/promise/mechanism.h"
 #include "tools/audit/directions.h"
 
 namespace bandana::audit {

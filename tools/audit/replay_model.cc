@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 #include "common/design/user_nodes.h"
 #include "common/model/paths/make_path.h"
 #include "server/models/folder/export.h"
@@ -33,8 +33,12 @@ constexpr char kChain[] =
     "graph { users: 3 rows: [0, 1, 2, 0, 1] columns: [0, 1, 2, 1, 2]"
     " weights: [1, 1, 1, 0.5, 0.5] } ";
 
-const CounterDesign& DesignOfRewards(const Mechanism& made) { return made.counter()->design; }
-const CounterDesign& DesignOfJoint(const Mechanism& made) { return made.joint()->design(); }
+const CounterDesign& DesignOfRewards(const ModelSpec& spec) {
+  return spec.public_spec.made->counter()->design;
+}
+const CounterDesign& DesignOfJoint(const ModelSpec& spec) {
+  return spec.mechanism->joint()->design();
+}
 
 struct Kind {
   const char* name;
@@ -42,7 +46,7 @@ struct Kind {
   Deletion deletion = Deletion::kRefused;
   ReleaseForm form = ReleaseForm::kLinear;
   int events = 24;
-  const CounterDesign& (*epochs)(const Mechanism& made) = nullptr;  // events end with one of its
+  const CounterDesign& (*epochs)(const ModelSpec& spec) = nullptr;  // events end with one of its
 };
 
 std::string Central(const char* coupling, const char* counter, int dimension = 4) {
@@ -105,7 +109,7 @@ ModelSpec SpecOf(const v1::ModelConfig& config) {
 // The least number of events from 20 on whose last one ends an epoch, the one before it none.
 int EventsOfEpochs(const Kind& kind, const v1::ModelConfig& config) {
   const ModelSpec spec = SpecOf(config);
-  const CounterDesign& design = kind.epochs(*spec.public_spec.made);
+  const CounterDesign& design = kind.epochs(spec);
   int events = 20;
   while (design.ReleaseSize(events) == 0 || design.ReleaseSize(events - 1) != 0) ++events;
   return events;

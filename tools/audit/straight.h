@@ -2,9 +2,9 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "common/bandits/link.h"
 #include "common/mechanisms/joint_statistic.h"
 #include "common/mechanisms/privunit.h"
+#include "common/ranking/link.h"
 #include "tools/audit/subject.h"
 
 namespace bandana::audit {

@@ -34,7 +34,7 @@ BANNED = [
 # A friend of a private type reads what nobody else may. It stands in the room of the type, or where this says.
 FRIENDS = {"ClippedStatisticsPeer": "tools/audit/", "ClippedIncrementPeer": "tests/support/",
            "LaplaceMechanism": "tools/published/", "ScalarGaussian": "tools/published/",
-           "Privatizer": "client/src/privacy/", "RewardReports": "common/design/"}
+           "Privatizer": "client/src/privacy/", "RewardReports": "common/promise/"}
 FRIEND = re.compile(r"\bfriend\s+(?:class|struct)\s+(?:\w+::)*(\w+)\s*;")
 PRIVATE_TYPES = ("common/mechanisms/", "client/src/privacy/")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")

@@ -15,20 +15,20 @@ import cpp_source
 import source_tree
 
 # Limits of the tree. Lower them when it has fewer.
-BRANCHES_MAX = 28
+BRANCHES_MAX = 27
 FILES_MAX = 11
 
 FOLDERS = ("common/", "server/", "client/", "tools/", "research/")
 # A mechanism, and the path and the learner of its kind, may ask what it is itself.
-SELF = ("common/mechanisms/", "common/design/mechanisms/", "common/model/paths/", "common/model/learners/", "tools/published/")
+SELF = ("common/mechanisms/", "common/promise/mechanisms/", "common/design/mechanisms/", "common/model/paths/", "common/model/learners/", "tools/published/")
 
 # Files that are tables of the kinds, one row each: they are allowed to ask.
 TABLES = {
-    "common/design/mechanism_table.cc",  # mechanism, mode -> its rules and what makes it
-    "common/design/mechanism_rules.cc",  # what the rows of that table ask of a configuration
-    "common/design/mode.cc",         # mode -> who sees what, and what it asks of a configuration and a policy
+    "common/promise/mechanism_table.cc",  # mechanism, mode -> its rules and what makes it
+    "common/promise/mechanism_rules.cc",  # what the rows of that table ask of a configuration
+    "common/promise/mode.cc",  # mode -> who sees what, and what it asks of a policy
     "common/design/coupling_table.cc",  # coupling -> how it is parsed and named
-    "common/planner/choice_table.cc",  # mode, family -> what AUTO weighs
+    "common/design/planner/choice_table.cc",  # mode, family -> what AUTO weighs
     "common/model/paths/make_path.cc",  # part of a mechanism, where it is drawn -> path
     "client/src/privacy/mechanisms.cc",  # part of a mechanism, where it is drawn -> what a device does with an event
     "tools/audit/registry.cc",       # mechanism -> attack

@@ -2,18 +2,21 @@
 """Checks the arrows between rooms over #include lines. A new arrow needs a decision record in docs/adr.
 
 Every folder with C++ is a room of its own (ALLOWED) or part of the room above it (PARTS). The rooms form floors: no circle.
+The SDK links nothing that reaches a learner or BLAS, however long the chain: sdk_closure.py.
 """
 
 import re
 import sys
 
+import sdk_closure
 import source_tree
 
-# Rooms of common that every side may use; each may include those before it, see ALLOWED.
-BASICS = ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/bandits",
-          "common/features", "common/wire", "common/design", "proto"]
+# Rooms of common that every side may use.
+SHARED = ["common/base", "common/random", "common/accounting", "common/mechanisms", "common/features", "common/ranking",
+          "common/promise", "proto"]
+# Those and what only the server's side may use.
+COMMON = SHARED + ["common/linalg", "common/bandits", "common/design"]
 CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths", "common/model"]
-COMMON = BASICS + ["common/planner"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
 TOOLS = COMMON + ["common/channel", "client/include", "tools/base", "tools/environments"]
 
@@ -25,13 +28,18 @@ ALLOWED = {
     "common/sqlite": ["common/base"],
     "common/json": ["common/base"],
     "common/accounting": ["common/base"],
-    "common/mechanisms": ["common/base", "common/linalg", "common/random", "common/accounting"],
-    "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms"],
+    "common/mechanisms": ["common/base", "common/random", "common/accounting"],
     "common/features": ["common/base", "proto"],
-    "common/wire": ["common/base", "common/bandits", "proto"],
-    "common/design": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms",
-                      "common/bandits", "common/features", "common/wire", "proto"],
-    "common/planner": ["common/base", "common/accounting", "common/mechanisms", "common/bandits", "common/design", "proto"],
+    # A posterior and arms -> a ranking, on both sides.
+    "common/ranking": ["common/base", "common/linalg"],
+    # A model's policy and its mechanism, on both sides.
+    "common/promise": ["common/base", "common/random", "common/accounting", "common/mechanisms", "common/features",
+                       "common/ranking", "proto"],
+    # The learners.
+    "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/ranking"],
+    # A model's whole configuration, on the server.
+    "common/design": ["common/base", "common/accounting", "common/mechanisms", "common/features", "common/ranking",
+                      "common/promise", "common/bandits", "proto"],
     # The deterministic core of a served model: no I/O, no threads.
     "common/model/entries": ["common/base", "common/mechanisms", "proto"],
     "common/model/state": COMMON + ["common/model/entries"],
@@ -75,16 +83,16 @@ ALLOWED = {
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
     "client/src/base": ["common/base", "common/channel", "client/include", "proto"],
-    "client/src/store": BASICS + ["common/sqlite", "client/include", "client/src/base"],
-    "client/src/privacy": BASICS + ["client/include", "client/src/base", "client/src/store"],
-    "client/src/selection": BASICS + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
-    "client/src/delivery": BASICS + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
-    "client/src": BASICS + ["client/include", "client/src/base", "client/src/store", "client/src/privacy",
+    "client/src/store": SHARED + ["common/sqlite", "client/include", "client/src/base"],
+    "client/src/privacy": SHARED + ["client/include", "client/src/base", "client/src/store"],
+    "client/src/selection": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
+    "client/src/delivery": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
+    "client/src": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy",
                             "client/src/selection", "client/src/delivery"],
     "tools/base": ["common/base"],
     "tools/environments": COMMON + ["tools/base"],
     # Mechanisms as their papers print them.
-    "tools/published": BASICS,
+    "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
     # compared.
     "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/src*", "server/log",
@@ -92,12 +100,12 @@ ALLOWED = {
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
     "tools": TOOLS,
     # Papers reproduced, tables remade. Nothing outside but tests and benchmarks may see it.
-    "research/published": BASICS,
+    "research/published": COMMON,
     "research/compact": ["common/base", "common/linalg"],
     "research/rounds": ["common/base", "tools/environments"],
     "research/lab": TOOLS + CORE + ["tools/published", "research/published", "research/compact",
                                     "research/rounds"],  # the served state machine over a log in memory
-    "research/tables": BASICS,
+    "research/tables": COMMON,
     "examples": ["client/include", "proto"],
     "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/src*", "tools/base", "tools/environments",
@@ -108,7 +116,8 @@ ALLOWED = {
 # Folders that belong to the room above them.
 PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
-    "common/bandits/policies", "common/design/families", "common/design/mechanisms", "server/log/state",
+    "common/design/families", "common/design/files", "common/design/mechanisms", "common/design/planner",
+    "common/promise/mechanisms", "common/ranking/policies", "server/log/state",
     "server/models/aliases", "server/models/registry", "server/models/replicas", "server/service/policies",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/include/bandana", "examples/quickstart", "examples/shop",
@@ -117,9 +126,6 @@ PARTS = {
 }
 # Tools without a row: each may include what the row `tools` says.
 PLAIN_TOOLS = {"tools/fleet", "tools/import"}
-
-# The SDK scores arms but never learns: of the bandits it may see only this.
-CLIENT_BANDITS = {"common/bandits/link.h", "common/bandits/posterior.h", "common/bandits/scoring.h"}
 
 
 def room_of(path):
@@ -200,8 +206,6 @@ def problems_of(path, text):
             target = "tests/support" if include.startswith("tests/support/") else "tests"
         if not is_allowed(target, allowed):
             found.append(where + f"{room} may not include {target} ({include})")
-        elif room.startswith("client/src") and target == "common/bandits" and include not in CLIENT_BANDITS:
-            found.append(where + f"the SDK may include only link, posterior and scoring of bandits ({include})")
     return found
 
 
@@ -214,4 +218,5 @@ def check(root):
 
 if __name__ == "__main__":
     tree = sys.argv[1] if len(sys.argv) > 1 else source_tree.default_root()
-    source_tree.finish("layering", table_problems(ALLOWED) + stale_problems(source_tree.files(tree, [".h", ".cc"])) + check(tree))
+    source_tree.finish("layering", table_problems(ALLOWED) + stale_problems(source_tree.files(tree, [".h", ".cc"])) + check(tree)
+                       + sdk_closure.check(tree))

@@ -14,6 +14,7 @@ import check_layering
 import check_names
 import check_proofs
 import clean_units
+import sdk_closure
 
 TODAY = datetime.date(2030, 1, 2)
 
@@ -39,7 +40,7 @@ class LayeringTest(Tree):
         for path, include in [("common/bandits/a.cc", '"common/mechanisms/b.h"'),
                               ("server/models/a.cc", '"server/log/update_log.h"'),
                               ("server/service/a.cc", '"bandana/v1/recommender.pb.h"'),
-                              ("client/src/a.cc", '"common/bandits/scoring.h"'),
+                              ("client/src/a.cc", '"common/ranking/scoring.h"'),
                               ("client/src/b.cc", '"bandana/client.h"'),
                               ("tools/fleet/a.cc", '"tools/environments/b.h"'),
                               ("tests/unit/a.cc", '"server/log/update_log.h"'),
@@ -50,8 +51,8 @@ class LayeringTest(Tree):
     def test_forbidden_arrows(self):
         for path, include in [("common/base/a.cc", '"common/random/bit_source.h"'),
                               ("common/random/a.cc", '"common/mechanisms/b.h"'),
-                              ("common/wire/a.cc", '"server/models/b.h"'),
-                              ("common/wire/b.cc", '"bandana/client.h"'),
+                              ("common/design/files/a.cc", '"server/models/b.h"'),
+                              ("common/design/files/b.cc", '"bandana/client.h"'),
                               ("server/log/a.cc", '"server/models/b.h"'),
                               ("server/models/a.cc", '"server/service/b.h"'),
                               ("server/service/a.cc", '"bandana/client.h"'),
@@ -89,6 +90,68 @@ class LayeringTest(Tree):
         self.assertEqual(check_layering.stale_problems(everything), [])
         some = [path for path in everything if not path.startswith("server/service/tls/")]
         self.assertEqual(check_layering.stale_problems(some), ["server/service/tls: no such folder; take it out of the table"])
+
+
+class SdkClosureTest(Tree):
+    """A small SDK: client > ranking > base, and beside them a search and a learner, which it does not link."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("client/CMakeLists.txt", "bandana_library(NAME client\n  SRCS src/a.cc  # one\n  PUBLIC_DEPS bandana::ranking)\n")
+        self.write("client/src/a.cc", '#include "common/ranking/a.h"\n#include "bandana/client.h"\n')
+        self.write("client/include/bandana/client.h", "#include <string>\n")
+        self.write("common/ranking/CMakeLists.txt",
+                   "set(SRCS_OF_ONE a.cc)\nlist(APPEND SRCS_OF_ONE b.cc)\n"
+                   "bandana_library(NAME ranking SRCS ${SRCS_OF_ONE} PUBLIC_DEPS bandana::base absl::statusor)\n"
+                   "bandana_library(NAME search SRCS search.cc PUBLIC_DEPS bandana::ranking PRIVATE_DEPS bandana::linalg)\n")
+        self.write("common/ranking/a.h", '#include "common/base/c.h"\n#include <vector>\n')
+        self.write("common/ranking/a.cc", "")
+        self.write("common/ranking/b.cc", "")
+        self.write("common/ranking/search.cc", "#include <Eigen/Dense>\n")
+        self.write("common/base/CMakeLists.txt", "bandana_library(NAME base SRCS c.cc)\n")
+        self.write("common/base/c.h", "")
+        self.write("common/base/c.cc", "")
+        self.write("common/linalg/CMakeLists.txt", "bandana_library(NAME linalg SRCS d.cc PRIVATE_DEPS bandana::blas Eigen3::Eigen)\n")
+        self.write("common/bandits/CMakeLists.txt", "bandana_library(NAME bandits SRCS e.cc PRIVATE_DEPS bandana::linalg)\n")
+        self.write("common/bandits/e.h", "#include <cblas.h>\n")
+        self.write("cmake/install.cmake", "# TARGETS\ninstall(TARGETS bandana_base bandana_ranking bandana_proto bandana_client\n  EXPORT x)\n")
+
+    def problems(self, path, text):
+        self.write(path, text)
+        return sdk_closure.check(self.root)
+
+    def test_an_sdk_that_only_ranks_is_right(self):
+        self.assertEqual(sdk_closure.check(self.root), [])
+
+    def test_chains_of_includes_are_followed(self):
+        self.assertEqual(self.problems("common/base/c.h", '#include "common/bandits/e.h"\n')[0],
+                         "the SDK must not include client/src/a.cc > common/ranking/a.h > common/base/c.h > common/bandits/e.h")
+        for header in ["<Eigen/Core>", "<cblas.h>", '"openblas/lapacke.h"']:
+            found = self.problems("common/base/c.h", f"#include {header}\n")
+            self.assertEqual(found, ["the SDK must not include client/src/a.cc > common/ranking/a.h > common/base/c.h > " + header[1:-1]])
+        found = self.problems("client/include/bandana/client.h", '#include "common/design/f.h"\n') and \
+            self.problems("common/design/f.h", "") and self.problems("common/base/c.h", "")
+        self.assertEqual(found, ["the SDK must not include client/src/a.cc > client/include/bandana/client.h > common/design/f.h"])
+
+    def test_sources_without_a_header_are_followed(self):
+        self.assertEqual(self.problems("common/ranking/b.cc", "#include <Eigen/Core>\n"),
+                         ["the SDK must not include common/ranking/b.cc > Eigen/Core"])
+
+    def test_chains_of_libraries_are_followed(self):
+        base = "bandana_library(NAME base SRCS c.cc PRIVATE_DEPS {})\n"
+        self.assertEqual(self.problems("common/base/CMakeLists.txt", base.format("Eigen3::Eigen")),
+                         ["the SDK must not link client > ranking > base > Eigen3::Eigen"])
+        self.assertEqual(self.problems("common/base/CMakeLists.txt", base.format("bandana::linalg")),
+                         ["the SDK must not link client > ranking > base > linalg > bandana::blas",
+                          "the SDK must not link client > ranking > base > linalg > Eigen3::Eigen"])
+        self.assertEqual(self.problems("common/base/CMakeLists.txt", base.format("${BANDANA_OPENBLAS_LIBRARY}")),
+                         ["the SDK must not link client > ranking > base > ${BANDANA_OPENBLAS_LIBRARY}"])
+        self.assertIn("the SDK must not link client > ranking > base > bandits",
+                      self.problems("common/base/CMakeLists.txt", base.format("bandana::bandits")))
+
+    def test_what_is_installed_is_what_the_sdk_links(self):
+        self.assertEqual(self.problems("cmake/install.cmake", "install(TARGETS bandana_client bandana_bandits EXPORT x)\n"),
+                         ["cmake/install.cmake: the SDK does not link bandits"])
 
 
 class NamesTest(Tree):

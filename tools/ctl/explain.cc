@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "common/design/mechanism_table.h"
-#include "common/planner/choice_table.h"
+#include "common/design/planner/choice_table.h"
+#include "common/design/server_mechanism_table.h"
 
 namespace bandana {
 namespace {
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
   const Mechanism& mechanism = *policy.made;
   BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainChoice(policy, description.config()));
   return absl::StrCat(policy.name, ": ", mechanism.InForce(policy), CounterText(policy.counter),
-                      LinkText(policy.link), ToAbsl(mechanism.remark()), planned);
+                      LinkText(policy.link), ToAbsl(ServerRowOf(policy).remark), planned);
 }
 
 }  // namespace bandana

@@ -10,8 +10,8 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/design/files/arms_tsv.h"
 #include "common/design/model_spec.h"
-#include "common/wire/arms_tsv.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 

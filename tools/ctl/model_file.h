@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/config.pb.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/users_tsv.h"
 
 namespace bandana {
 

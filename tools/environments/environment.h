@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/bco/domain.h"
-#include "common/bandits/link.h"
+#include "common/ranking/link.h"
 #include "tools/base/settings.h"
 
 namespace bandana {

@@ -14,7 +14,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/users_tsv.h"
 
 namespace bandana {
 namespace {

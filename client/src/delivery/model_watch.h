@@ -14,7 +14,7 @@
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/store/kept_answers.h"
-#include "common/design/model_spec.h"
+#include "common/promise/public_spec.h"
 
 namespace bandana::device {
 

@@ -5,7 +5,7 @@
 
 #include "client/src/privacy/release.h"
 #include "common/base/status.h"
-#include "common/design/window_schedule.h"
+#include "common/promise/window_schedule.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {

@@ -18,7 +18,7 @@
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/store/store.h"
 #include "common/base/clock.h"
-#include "common/design/window_schedule.h"
+#include "common/promise/window_schedule.h"
 
 namespace bandana::device {
 

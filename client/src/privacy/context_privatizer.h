@@ -9,9 +9,9 @@
 #include "absl/status/statusor.h"
 #include "client/src/privacy/event_mechanism.h"
 #include "client/src/privacy/held_reward.h"
-#include "common/bandits/link.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "common/random/bit_source.h"
+#include "common/ranking/link.h"
 
 namespace bandana::device {
 

@@ -7,7 +7,7 @@
 #include "client/src/privacy/raw_reports.h"
 #include "client/src/privacy/stream_privatizer.h"
 #include "client/src/privacy/wire_reports.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana::device {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "common/design/model_spec.h"
+#include "common/promise/public_spec.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {

@@ -7,8 +7,8 @@
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
-#include "common/design/mode.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mode.h"
 
 namespace bandana {
 

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "bandana/client.h"
 #include "bandana/options.h"
-#include "common/design/model_spec.h"
+#include "common/promise/public_spec.h"
 
 namespace bandana::device {
 

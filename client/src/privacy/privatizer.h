@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/src/privacy/event_mechanism.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {

@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "client/src/store/store.h"
 #include "client/src/store/tables.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana::device {
 

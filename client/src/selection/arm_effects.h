@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/bandits/posterior.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana::device {
 

@@ -7,8 +7,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/mode.h"
 #include "common/features/encoder.h"
+#include "common/promise/mode.h"
 
 namespace bandana::device {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
 #include "bandana/v1/recommender.pb.h"
-#include "common/design/model_spec.h"
 #include "common/features/value_log.h"
+#include "common/promise/public_spec.h"
 #include "google/protobuf/struct.pb.h"
 
 namespace bandana::device {

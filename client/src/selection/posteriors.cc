@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "client/src/privacy/features.h"
-#include "common/bandits/scoring.h"
 #include "common/base/own_number.h"
 #include "common/base/status.h"
+#include "common/ranking/scoring.h"
 
 namespace bandana::device {
 

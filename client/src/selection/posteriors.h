@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/recommender.pb.h"
 #include "client/src/selection/selector.h"
-#include "common/bandits/link.h"
-#include "common/bandits/posterior.h"
+#include "common/ranking/link.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana::device {
 

@@ -16,7 +16,7 @@
 #include "client/src/selection/selector.h"
 #include "client/src/store/handle.h"
 #include "client/src/store/kept_answers.h"
-#include "common/design/model_spec.h"
+#include "common/promise/public_spec.h"
 
 namespace bandana::device {
 

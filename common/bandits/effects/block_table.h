@@ -11,9 +11,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana {
 

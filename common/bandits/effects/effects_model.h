@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/bandits/effects/block_table.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/learnt_scale.h"
 #include "common/bandits/effects/scalar_table.h"
 #include "common/base/bytes.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana {
 

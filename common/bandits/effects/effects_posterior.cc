@@ -5,9 +5,9 @@
 #include <mutex>
 #include <utility>
 
-#include "common/bandits/scoring.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "common/ranking/scoring.h"
 
 namespace bandana {
 namespace {

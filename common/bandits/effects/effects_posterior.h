@@ -13,12 +13,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/effects_model.h"
 #include "common/bandits/effects/pair_parts.h"
 #include "common/bandits/model.h"
-#include "common/bandits/served_posterior.h"
 #include "common/base/bytes.h"
+#include "common/ranking/effect_key.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

@@ -10,9 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana {
 

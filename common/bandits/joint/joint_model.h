@@ -9,11 +9,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
 #include "common/mechanisms/counters/counter_encoder.h"
 #include "common/mechanisms/joint/joint_counter.h"
 #include "common/mechanisms/statistics_chain.h"
 #include "common/random/bit_source.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana {
 

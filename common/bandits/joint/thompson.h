@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "common/bandits/posterior.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana {
 

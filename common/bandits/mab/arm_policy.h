@@ -67,8 +67,4 @@ class ArmPolicy {
 // Errors: INVALID_ARGUMENT unless arms in [1, kPolicyArmsMax].
 absl::Status CheckArms(int arms);
 
-// The arm that `uniform` in [0, 1) falls on: the first whose cumulative probability exceeds it.
-// Requires at least one positive probability; an arm of probability 0 is never chosen.
-int DrawArm(std::span<const double> probabilities, double uniform);
-
 }  // namespace bandana

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "common/bandits/scoring.h"
 #include "common/base/status.h"
+#include "common/ranking/scoring.h"
 
 namespace bandana {
 

@@ -10,7 +10,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
-#include "common/wire/group_names.h"
+#include "common/design/files/group_names.h"
 
 namespace bandana {
 namespace {

@@ -3,22 +3,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "common/design/counter_options.h"
+#include "common/design/counter_words.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/counter_options.h"
 
 namespace bandana {
 namespace {
 
-class Joint final : public Mechanism {
+class Joint final : public ServerMechanism {
  public:
-  Joint(const MechanismRow& row, v1::Mode mode, JointCounter part)
-      : Mechanism(row, mode), part_(std::move(part)) {}
+  explicit Joint(JointCounter part) : part_(std::move(part)) {}
 
-  std::optional<PrivacyCost> cost() const override { return part_.cost(); }
   const JointCounter* joint() const override { return &part_; }
   // The noise is that of features scaled to 1, so the design does not say how they were scaled.
-  std::vector<std::pair<std::string, std::string>> IdentityFields(
-      const ModelSpec& spec) const override {
+  Fields IdentityFields(const ModelSpec& spec) const override {
     return {{"counter", CounterIdentity(spec.public_spec, part_.design())},
             {"feature_l2_max", absl::StrFormat("%.17g", spec.public_spec.feature_l2_max)}};
   }
@@ -35,7 +33,8 @@ class Joint final : public Mechanism {
 
 }  // namespace
 
-MadeMechanism MakeJoint(const MechanismRow& row, const PublicSpec& spec) {
+MadeServerMechanism MakeJoint(const ModelSpec& model) {
+  const PublicSpec& spec = model.public_spec;
   if (spec.counter->kind != v1::EPOCHS && spec.counter->kind != v1::BLT) {
     return InvalidArgument("kind must be EPOCHS or BLT in mode JOINT, got ",
                            v1::CounterKind_Name(spec.counter->kind));
@@ -49,7 +48,7 @@ MadeMechanism MakeJoint(const MechanismRow& row, const PublicSpec& spec) {
                                                  .kind = FromProto(spec.counter->kind),
                                                  .horizon = spec.counter->horizon,
                                                  .step_cap = spec.counter->steps_max}));
-  return std::make_shared<Joint>(row, spec.mode, std::move(counter));
+  return std::make_shared<Joint>(std::move(counter));
 }
 
 }  // namespace bandana

@@ -1,10 +1,10 @@
 // COUNTER of mode JOINT: noisy sums of contexts and rewards together.
 #pragma once
 
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 
-MadeMechanism MakeJoint(const MechanismRow& row, const PublicSpec& spec);
+MadeServerMechanism MakeJoint(const ModelSpec& spec);
 
 }  // namespace bandana

@@ -1,36 +1,17 @@
 #include "common/design/mechanisms/none.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace bandana {
 namespace {
 
-class None final : public Mechanism {
+class None final : public ServerMechanism {
  public:
-  None(const MechanismRow& row, v1::Mode mode) : Mechanism(row, mode) {}
-
-  std::string name() const override { return ""; }
-  std::string_view guarantee() const override { return ""; }
-  std::string_view unit() const override { return ""; }
-  std::optional<PrivacyCost> cost() const override { return std::nullopt; }
-  std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const override {
-    return {};
-  }
   std::string Describe(const ModelSpec&) const override { return "no mechanism"; }
-  std::string InForce(const PublicSpec& spec) const override {
-    return absl::StrCat(Line(spec), ", ", Describe({}), "\n");
-  }
-  std::string Line(const PublicSpec& spec) const override { return v1::Mode_Name(spec.mode); }
-  std::vector<std::pair<std::string, std::string>> Summary(const ModelSpec&) const override {
-    return {};
-  }
+  Fields Summary(const ModelSpec&) const override { return {}; }
   std::string Warning(const PublicSpec&) const override { return ""; }
 };
 
 }  // namespace
 
-MadeMechanism MakeNone(const MechanismRow& row, const PublicSpec& spec) {
-  return std::make_shared<None>(row, spec.mode);
-}
+MadeServerMechanism MakeServerNone(const ModelSpec&) { return std::make_shared<None>(); }
 
 }  // namespace bandana

@@ -1,10 +1,10 @@
-// No privacy: nothing is drawn anywhere.
+// The server's side of models without privacy.
 #pragma once
 
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 
-MadeMechanism MakeNone(const MechanismRow& row, const PublicSpec& spec);
+MadeServerMechanism MakeServerNone(const ModelSpec& spec);
 
 }  // namespace bandana

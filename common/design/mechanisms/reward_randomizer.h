@@ -1,16 +1,13 @@
-// REWARD_RANDOMIZER and CENTRED_RANDOMIZER: one reward, one output.
+// The server's side of REWARD_RANDOMIZER and CENTRED_RANDOMIZER.
 #pragma once
 
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 
-MadeMechanism MakeRewardRandomizer(const MechanismRow& row, const PublicSpec& spec);
-// Clips to a window about the posterior's mean (centred_window.h).
-// Binary rewards need one bit, which no window makes better.
-void CheckCentredPolicy(const PublicSpec& spec, const FieldChecks& checks);
+MadeServerMechanism MakeServerRandomizer(const ModelSpec& spec);
+MadeServerMechanism MakeServerCentred(const ModelSpec& spec);
 // Scales that are learnt set the windows, which clip what they are learnt from.
 void CheckCentredModel(const ModelSpec& spec, const FieldChecks& checks);
-MadeMechanism MakeCentredRandomizer(const MechanismRow& row, const PublicSpec& spec);
 
 }  // namespace bandana

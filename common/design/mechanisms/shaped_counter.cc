@@ -5,26 +5,22 @@
 #include "absl/strings/str_cat.h"
 #include "common/bandits/noise_shape.h"
 #include "common/base/status.h"
-#include "common/design/counter_options.h"
+#include "common/design/counter_words.h"
 #include "common/design/coupling_message.h"
+#include "common/promise/counter_options.h"
 
 namespace bandana {
 namespace {
 
 using Root = absl::StatusOr<std::vector<double>>;
 
-class Shaped final : public Mechanism {
+class Shaped final : public ServerMechanism {
  public:
-  Shaped(const MechanismRow& row, v1::Mode mode, ShapedCounter part)
-      : Mechanism(row, mode), part_(std::move(part)) {}
+  explicit Shaped(ShapedCounter part) : part_(std::move(part)) {}
 
-  std::optional<PrivacyCost> cost() const override {
-    return PrivacyCost::Zcdp(part_.design.cost());
-  }
   const ShapedCounter* shaped() const override { return &part_; }
   // The shape follows from the graph and is fixed with it.
-  std::vector<std::pair<std::string, std::string>> IdentityFields(
-      const ModelSpec& spec) const override {
+  Fields IdentityFields(const ModelSpec& spec) const override {
     return {{"counter", CounterIdentity(spec.public_spec, part_.design)},
             {"shaped_graph", GraphDigest(spec.config)}};
   }
@@ -49,14 +45,12 @@ Root PooledRoot(const CouplingComponent& component) {
   return std::vector<double>(n * n, 1 / std::sqrt(static_cast<double>(n)));
 }
 
-MadeMechanism MakeShaped(const MechanismRow& row, const ModelSpec& spec,
-                         Root (*root)(const CouplingComponent&)) {
+MadeServerMechanism MakeShaped(const ModelSpec& spec, Root (*root)(const CouplingComponent&)) {
   const PublicSpec& p = spec.public_spec;
   BANDANA_ASSIGN_OR_RETURN(
       CounterDesign design,
       RewardCounterDesign(p, static_cast<std::size_t>(p.dimension) * spec.coupling.nodes()));
   return std::make_shared<Shaped>(
-      row, p.mode,
       ShapedCounter{.design = std::move(design), .centre = p.reward_range.middle(), .root = root});
 }
 
@@ -80,12 +74,10 @@ void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks) {
   }
 }
 
-MadeMechanism MakeShapedCounter(const MechanismRow& row, const ModelSpec& spec) {
-  return MakeShaped(row, spec, FoundRoot);
-}
+MadeServerMechanism MakeShapedCounter(const ModelSpec& spec) { return MakeShaped(spec, FoundRoot); }
 
-MadeMechanism MakePooledCounter(const MechanismRow& row, const ModelSpec& spec) {
-  return MakeShaped(row, spec, PooledRoot);
+MadeServerMechanism MakePooledCounter(const ModelSpec& spec) {
+  return MakeShaped(spec, PooledRoot);
 }
 
 }  // namespace bandana

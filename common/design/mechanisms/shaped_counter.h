@@ -1,7 +1,7 @@
 // SHAPED_COUNTER and POOLED_COUNTER: one counter over all users of a graph.
 #pragma once
 
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 
@@ -14,8 +14,8 @@ inline constexpr std::string_view kShapedRemark =
     "one counter over all users: the server's log weighs it with the graph\n";
 void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks);
 // The shape that ShapeNoise finds for each component.
-MadeMechanism MakeShapedCounter(const MechanismRow& row, const ModelSpec& spec);
+MadeServerMechanism MakeShapedCounter(const ModelSpec& spec);
 // One sum over all users of a component.
-MadeMechanism MakePooledCounter(const MechanismRow& row, const ModelSpec& spec);
+MadeServerMechanism MakePooledCounter(const ModelSpec& spec);
 
 }  // namespace bandana

@@ -7,32 +7,30 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
-#include "common/design/privacy_rules.h"
+#include "common/design/theta_bound.h"
 
 namespace bandana {
 namespace {
 
-class Sparse final : public Mechanism {
+class Sparse final : public ServerMechanism {
  public:
-  Sparse(const MechanismRow& row, v1::Mode mode, const Fliphat& part)
-      : Mechanism(row, mode), part_(part) {}
+  explicit Sparse(const Fliphat& part) : part_(part) {}
 
-  std::optional<PrivacyCost> cost() const override { return PrivacyCost::Zcdp(part_.rho()); }
   const Fliphat* sparse() const override { return &part_; }
   // All that an episode's sums and their noise depend on.
-  std::vector<std::pair<std::string, std::string>> IdentityFields(
-      const ModelSpec& spec) const override {
+  Fields IdentityFields(const ModelSpec& spec) const override {
     return {{"sparse", absl::StrFormat("entries %d feature %.17g at most %.17g residual at most "
                                        "%.17g",
                                        spec.sparse->sparsity, spec.sparse->context_stddev,
                                        spec.sparse->context_abs_max, ResidualAbsMax(spec))}};
   }
-  std::string Describe(const ModelSpec&) const override {
+  std::string Describe(const ModelSpec& spec) const override {
     const FliphatOptions& options = part_.options();
     return absl::StrFormat(
         "%s by the server at the ends of episodes of 1, 2, 4, .. events; features clipped at %g, "
         "residuals at %.4g at first; rho %.4g per event",
-        name(), options.context_abs_max, options.reward_abs_max, part_.rho().value);
+        spec.public_spec.made->name(), options.context_abs_max, options.reward_abs_max,
+        part_.rho().value);
   }
 
  private:
@@ -53,7 +51,7 @@ void CheckSparseModel(const ModelSpec& spec, const FieldChecks& checks) {
   checks.Add("privacy.mechanism", "SPARSE_RELEASE is for sparse models");
 }
 
-MadeMechanism MakeSparseRelease(const MechanismRow& row, const ModelSpec& spec) {
+MadeServerMechanism MakeSparseRelease(const ModelSpec& spec) {
   const PublicSpec& p = spec.public_spec;
   BANDANA_ASSIGN_OR_RETURN(const Fliphat fliphat,
                            Fliphat::Create({.dimension = p.dimension,
@@ -64,7 +62,7 @@ MadeMechanism MakeSparseRelease(const MechanismRow& row, const ModelSpec& spec) 
                                             .reward_abs_max = ResidualAbsMax(spec),
                                             .context_stddev = spec.sparse->context_stddev,
                                             .context_abs_max = spec.sparse->context_abs_max}));
-  return std::make_shared<Sparse>(row, spec.public_spec.mode, fliphat);
+  return std::make_shared<Sparse>(fliphat);
 }
 
 }  // namespace bandana

@@ -1,7 +1,7 @@
 // SPARSE_RELEASE: a sparse parameter, estimated at the ends of episodes.
 #pragma once
 
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 
@@ -11,6 +11,6 @@ namespace bandana {
 double ResidualAbsMax(const ModelSpec& spec);
 
 void CheckSparseModel(const ModelSpec& spec, const FieldChecks& checks);
-MadeMechanism MakeSparseRelease(const MechanismRow& row, const ModelSpec& spec);
+MadeServerMechanism MakeSparseRelease(const ModelSpec& spec);
 
 }  // namespace bandana

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/bandits/effects/effects_posterior.h"
-#include "common/bandits/served_posterior.h"
 #include "common/model/learners/learner.h"
 #include "common/model/state/reward_events.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

@@ -8,12 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "common/bandits/model.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/served_posterior.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/model_state.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/served_posterior.h"
 
 namespace bandana {
 

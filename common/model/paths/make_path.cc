@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/design/event_rule.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 #include "common/design/user_nodes.h"
 #include "common/model/learners/make_reward_events.h"
 #include "common/model/paths/context_path.h"
@@ -15,6 +14,7 @@
 #include "common/model/paths/plain_path.h"
 #include "common/model/paths/sparse_path.h"
 #include "common/model/paths/stream_path.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana {
 namespace {
@@ -139,9 +139,10 @@ Path MakePath(const ModelSpec& model, const InstanceId& instance,
   const bool on_device = made.drawn_on_device();
   const Parts parts{model, instance, std::move(key), binding};
   if (const auto* contexts = made.contexts()) return MakeContext(parts, *contexts);
-  if (const auto* joint = made.joint()) return MakeJoint(parts, *joint);
-  if (const auto* sparse = made.sparse()) return MakeSparse(parts, *sparse);
-  if (const auto* shaped = made.shaped()) return MakeShaped(parts, *shaped);
+  const ServerMechanism& served = *model.mechanism;
+  if (const auto* joint = served.joint()) return MakeJoint(parts, *joint);
+  if (const auto* sparse = served.sparse()) return MakeSparse(parts, *sparse);
+  if (const auto* shaped = served.shaped()) return MakeShaped(parts, *shaped);
   if (const auto* counter = made.counter()) {
     return on_device ? MakeDeviceCounter(parts, *counter) : MakeServerCounter(parts, *counter);
   }

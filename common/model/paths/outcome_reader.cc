@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana {
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/design/server_mechanism.h"
 #include "common/model/paths/central_path.h"
 #include "common/model/paths/covered_contexts.h"
 

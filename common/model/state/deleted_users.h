@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/base/bytes.h"
 #include "common/model/entries/records.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana {
 

@@ -14,7 +14,6 @@
 #include "common/accounting/composition.h"
 #include "common/accounting/types.h"
 #include "common/bandits/model.h"
-#include "common/design/mechanism.h"
 #include "common/design/model_spec.h"
 #include "common/design/user_nodes.h"
 #include "common/model/entries/records.h"
@@ -24,6 +23,7 @@
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/event_sink.h"
 #include "common/model/state/reward_events.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana {
 

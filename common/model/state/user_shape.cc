@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
 
 namespace bandana {
 namespace {
@@ -19,7 +19,7 @@ std::size_t At(const UserShape& shape, int row, int column) {
 }  // namespace
 
 absl::StatusOr<UserShape> ShapeOf(const ModelSpec& spec) {
-  const ShapedCounter& counter = *spec.public_spec.made->shaped();
+  const ShapedCounter& counter = *spec.mechanism->shaped();
   UserShape shape{.nodes = spec.coupling.nodes()};
   shape.root.assign(static_cast<std::size_t>(shape.nodes) * shape.nodes, 0.0);
   for (const CouplingComponent& component : spec.coupling.components()) {

@@ -7,6 +7,7 @@
 
 #include "common/bandits/mab/lil_ucb.h"
 #include "common/base/status.h"
+#include "common/ranking/policies/draw_arm.h"
 #include "research/lab/neurips20/arm_sequence.h"
 #include "research/lab/neurips20/mab_channel.h"
 #include "research/lab/tally.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "research/lab/host.h"
 #include "research/lab/neurips20/law_learner.h"
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
-#include "common/bandits/link.h"
-#include "common/bandits/posterior.h"
+#include "common/ranking/link.h"
+#include "common/ranking/posterior.h"
 
 namespace bandana::lab {
 

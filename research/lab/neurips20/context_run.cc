@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "common/bandits/scoring.h"
 #include "common/base/status.h"
+#include "common/ranking/scoring.h"
 #include "research/lab/neurips20/context_learner.h"
 #include "research/lab/neurips20/context_world.h"
 #include "research/lab/neurips20/glm_learner.h"

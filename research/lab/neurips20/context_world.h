@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/link.h"
+#include "common/ranking/link.h"
 #include "tools/base/settings.h"
 
 namespace bandana::lab {

@@ -9,7 +9,8 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/design/model_spec.h"
+#include "common/promise/mechanism.h"
 #include "common/random/real_samplers.h"
 #include "research/lab/neurips20/linear_learner.h"
 #include "research/lab/noise.h"

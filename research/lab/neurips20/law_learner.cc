@@ -10,7 +10,7 @@
 #include "common/bandits/model.h"
 #include "common/bandits/noisy_gram.h"
 #include "common/base/status.h"
-#include "common/design/mechanism.h"
+#include "common/promise/mechanism.h"
 #include "research/lab/neurips20/cap_law.h"
 
 namespace bandana::lab {

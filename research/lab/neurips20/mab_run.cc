@@ -11,6 +11,7 @@
 #include "common/bandits/mab/index_policy.h"
 #include "common/bandits/mab/tsallis_inf.h"
 #include "common/base/status.h"
+#include "common/ranking/policies/draw_arm.h"
 #include "research/lab/neurips20/arm_sequence.h"
 #include "research/lab/neurips20/mab_channel.h"
 #include "research/lab/tally.h"

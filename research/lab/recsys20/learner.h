@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
-#include "common/bandits/posterior.h"
-#include "common/planner/planner.h"
+#include "common/design/planner/planner.h"
+#include "common/ranking/posterior.h"
 #include "research/lab/recsys20/world.h"
 
 namespace bandana::lab {

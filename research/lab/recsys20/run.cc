@@ -4,9 +4,9 @@
 #include <span>
 #include <utility>
 
-#include "common/bandits/scoring.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/ranking/scoring.h"
 #include "research/lab/recsys20/catalogue.h"
 #include "research/lab/recsys20/world.h"
 #include "research/lab/tally.h"

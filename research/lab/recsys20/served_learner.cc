@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/planner/planner.h"
-#include "common/planner/served_config.h"
-#include "common/wire/graph_proto.h"
+#include "common/design/files/graph_proto.h"
+#include "common/design/planner/planner.h"
+#include "common/design/planner/served_config.h"
 #include "research/lab/host.h"
 
 namespace bandana::lab {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/config.pb.h"
-#include "common/planner/planner.h"
+#include "common/design/planner/planner.h"
 #include "research/lab/recsys20/learner.h"
 
 namespace bandana::lab {

@@ -10,8 +10,8 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/wire/arms_tsv.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/arms_tsv.h"
+#include "common/design/files/users_tsv.h"
 #include "tools/environments/prior_fit.h"
 
 namespace bandana::lab {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/bandits/scoring.h"
 #include "common/base/status.h"
 #include "common/random/real_samplers.h"
+#include "common/ranking/scoring.h"
 #include "research/lab/noise.h"
 #include "research/lab/recsys20/catalogue.h"
 #include "research/lab/recsys20/world.h"

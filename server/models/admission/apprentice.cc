@@ -1,7 +1,7 @@
 #include "server/models/admission/apprentice.h"
 
-#include "common/design/event_rule.h"
-#include "common/design/mode.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 

@@ -1,6 +1,6 @@
 // Reports of private contexts.
-#include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
+#include "common/promise/mechanism.h"
 #include "server/models/admission/report_check.h"
 
 namespace bandana::server {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
-#include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
+#include "common/promise/mechanism.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "common/base/sha256.h"
-#include "common/design/event_rule.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana::server {
 

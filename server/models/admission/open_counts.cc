@@ -1,7 +1,7 @@
 #include "server/models/admission/open_counts.h"
 
-#include "common/design/event_rule.h"
-#include "common/design/mode.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mode.h"
 #include "server/models/admission/verdict.h"
 
 namespace bandana::server {

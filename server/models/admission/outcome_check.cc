@@ -3,10 +3,10 @@
 #include <variant>
 #include <vector>
 
-#include "common/design/event_rule.h"
 #include "common/design/family.h"
 #include "common/model/entries/records.h"
 #include "common/model/paths/outcome_reader.h"
+#include "common/promise/event_rule.h"
 #include "server/models/admission/report_check.h"
 #include "server/models/admission/reported_event.h"
 

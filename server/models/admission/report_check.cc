@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/design/mechanism.h"
 #include "common/model/entries/records.h"
+#include "common/promise/mechanism.h"
 #include "server/models/admission/reported_event.h"
 
 namespace bandana::server {

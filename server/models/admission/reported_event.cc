@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "common/design/family.h"
-#include "common/design/mode.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "common/design/mode.h"
 #include "common/features/schema.h"
+#include "common/promise/mode.h"
 
 namespace bandana::server {
 namespace {

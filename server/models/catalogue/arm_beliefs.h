@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "common/bandits/effects/effect_key.h"
 #include "common/bandits/effects/effects_posterior.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/catalogue/catalogue.h"
 
 namespace bandana::server {

@@ -7,7 +7,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
-#include "common/wire/arms_tsv.h"
+#include "common/design/files/arms_tsv.h"
 #include "server/models/catalogue/arm_rules.h"
 
 namespace bandana::server {

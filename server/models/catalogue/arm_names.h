@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana::server {
 

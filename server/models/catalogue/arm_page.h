@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "common/bandits/arm_sketch.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/arm_sketch.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/catalogue/arm_names.h"
 
 namespace bandana::server {

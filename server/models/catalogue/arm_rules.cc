@@ -5,9 +5,9 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/design/files/group_names.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
-#include "common/wire/group_names.h"
 
 namespace bandana::server {
 namespace {

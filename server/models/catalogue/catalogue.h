@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/catalogue/arm_page.h"
 
 namespace bandana::server {

@@ -8,9 +8,9 @@
 
 #include "common/base/file.h"
 #include "common/base/status.h"
-#include "common/design/mode.h"
 #include "common/model/paths/make_path.h"
 #include "common/model/state/event_sink.h"
+#include "common/promise/mode.h"
 #include "common/random/bit_source.h"
 #include "server/log/log_reader.h"
 #include "server/models/folder/publication.h"

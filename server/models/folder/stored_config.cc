@@ -7,7 +7,7 @@
 
 #include "common/base/sha256.h"
 #include "common/base/status.h"
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
 
 namespace bandana::server {
 namespace {

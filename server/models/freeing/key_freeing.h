@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/freeing/leaving_keys.h"
 
 namespace bandana::server {

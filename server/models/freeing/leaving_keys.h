@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 #include "server/log/state/row_table.h"
 
 namespace bandana::server {

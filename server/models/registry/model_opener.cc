@@ -4,7 +4,7 @@
 
 #include "common/base/status.h"
 #include "common/base/temp_folder.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
 #include "common/random/bit_source.h"
 #include "server/models/folder/noise_key_file.h"
 #include "server/models/folder/publication.h"

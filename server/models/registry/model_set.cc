@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "common/design/event_rule.h"
 #include "common/design/identity.h"
+#include "common/promise/event_rule.h"
 
 namespace bandana::server {
 

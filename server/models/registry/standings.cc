@@ -8,7 +8,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/identity.h"
-#include "common/design/mode.h"
+#include "common/promise/mode.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/replicas/others_file.h"

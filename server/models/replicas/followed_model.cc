@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/design/mode.h"
 #include "common/design/user_nodes.h"
 #include "common/model/learners/learner.h"
+#include "common/promise/mode.h"
 #include "common/random/bit_source.h"
 #include "server/models/admission/refusals.h"
 #include "server/models/effect_names.h"

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/known_users.h"
 #include "server/models/users/user_rows.h"

@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana::server {
 

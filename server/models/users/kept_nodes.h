@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/design/model_spec.h"
+#include "common/ranking/effect_key.h"
 #include "server/log/state/state_store.h"
 #include "server/models/users/user_batch.h"
 

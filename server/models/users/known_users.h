@@ -14,7 +14,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "common/bandits/effects/effect_key.h"
+#include "common/ranking/effect_key.h"
 #include "server/models/users/group_values.h"
 
 namespace bandana::server {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/wire/group_names.h"
+#include "common/design/files/group_names.h"
 
 namespace bandana::server {
 namespace {

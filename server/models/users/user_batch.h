@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
-#include "common/bandits/effects/effect_key.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/users_tsv.h"
+#include "common/ranking/effect_key.h"
 
 namespace bandana::server {
 

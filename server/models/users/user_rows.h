@@ -10,7 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "common/wire/users_tsv.h"
+#include "common/design/files/users_tsv.h"
 
 namespace bandana::server {
 

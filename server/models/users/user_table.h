@@ -12,11 +12,11 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
-#include "common/bandits/effects/effect_key.h"
 #include "common/base/byte_sink.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
 #include "common/model/entries/user_index.h"
+#include "common/ranking/effect_key.h"
 #include "server/log/state/folder_state.h"
 #include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/user_batch.h"

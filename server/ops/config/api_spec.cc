@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/design/model_rules.h"
+#include "common/promise/model_rules.h"
 #include "server/api/origins.h"
 
 namespace bandana::server {

@@ -7,7 +7,7 @@
 
 #include "bandana/v1/config.pb.h"
 #include "common/base/address.h"
-#include "common/design/field_checks.h"
+#include "common/promise/field_checks.h"
 #include "server/api/api_server.h"
 
 namespace bandana::server {

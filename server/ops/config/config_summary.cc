@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/bandits/policies/selection_rule.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
-#include "common/design/event_rule.h"
-#include "common/design/features_config.h"
-#include "common/design/mechanism.h"
+#include "common/design/server_mechanism.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/features_policy.h"
+#include "common/ranking/policies/selection_rule.h"
 
 namespace bandana::server {
 namespace {
@@ -55,7 +55,7 @@ std::string ModelSummary(const ModelSpec& spec) {
     absl::StrAppendFormat(&text, "  %-10s %s\n", std::string(name), value);
   };
   line("mode", absl::StrCat(v1::Mode_Name(out.mode), ": ", ToAbsl(out.made->mode().words)));
-  for (const auto& [name, value] : out.made->Summary(spec)) line(name, value);
+  for (const auto& [name, value] : spec.mechanism->Summary(spec)) line(name, value);
   line("coupling", CouplingOf(spec.config).words(spec));
   line("users", UserNodesOf(spec).Words(spec));
   line("features", FamilyOf(spec).Features(spec));
@@ -90,9 +90,7 @@ std::string AliasLine(const AliasSpec& alias) {
   return line;
 }
 
-std::string Warning(const ModelSpec& spec) {
-  return spec.public_spec.made->Warning(spec.public_spec);
-}
+std::string Warning(const ModelSpec& spec) { return spec.mechanism->Warning(spec.public_spec); }
 
 std::string Summary(const ServerSpec& spec) {
   std::string text =

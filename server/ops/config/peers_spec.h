@@ -8,7 +8,7 @@
 #include "bandana/v1/config.pb.h"
 #include "common/base/address.h"
 #include "common/base/sha256.h"
-#include "common/design/field_checks.h"
+#include "common/promise/field_checks.h"
 
 namespace bandana::server {
 

@@ -13,7 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/model_rules.h"
+#include "common/promise/model_rules.h"
 #include "server/service/access/jwt_keys.h"
 
 namespace bandana::server {

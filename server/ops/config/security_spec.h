@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "bandana/v1/config.pb.h"
-#include "common/design/field_checks.h"
+#include "common/promise/field_checks.h"
 #include "server/service/access/access.h"
 #include "server/service/tls/tls_files.h"
 

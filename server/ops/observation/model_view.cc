@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/design/alias.h"
-#include "common/design/event_rule.h"
-#include "common/design/mechanism.h"
 #include "common/design/mode_limits.h"
 #include "common/design/user_nodes.h"
+#include "common/promise/event_rule.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana::server {
 namespace {

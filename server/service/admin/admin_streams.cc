@@ -7,8 +7,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/design/model_rules.h"
 #include "common/features/encoder.h"
+#include "common/promise/model_rules.h"
 
 namespace bandana::server {
 namespace {

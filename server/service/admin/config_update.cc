@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/wire/set_paths.h"
+#include "common/design/files/set_paths.h"
 
 namespace bandana::server {
 

@@ -9,12 +9,12 @@
 #include <span>
 #include <utility>
 
-#include "common/bandits/policies/posterior_draws.h"
-#include "common/bandits/policies/selection_rules.h"
+#include "common/bandits/joint/posterior_draws.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/selection_policy.h"
 #include "common/random/buffered_bits.h"
+#include "common/ranking/policies/selection_rules.h"
 #include "server/service/tokens/random_buffer.h"
 
 namespace bandana::server {

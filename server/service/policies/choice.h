@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/bandits/posterior.h"
-#include "common/bandits/scoring.h"
-#include "common/bandits/served_posterior.h"
+#include "common/ranking/posterior.h"
+#include "common/ranking/scoring.h"
+#include "common/ranking/served_posterior.h"
 #include "server/service/arm_set.h"
 #include "server/service/selection.h"
 

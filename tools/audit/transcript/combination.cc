@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
-#include "common/planner/served_config.h"
+#include "common/design/planner/served_config.h"
+#include "common/promise/privacy_rules.h"
 #include "google/protobuf/text_format.h"
 
 namespace bandana::audit {

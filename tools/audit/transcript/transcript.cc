@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
-#include "common/design/privacy_rules.h"
+#include "common/promise/privacy_rules.h"
 #include "tools/audit/transcript/combination.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/scenario.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/design/mode.h"
 #include "common/design/model_spec.h"
 #include "common/model/state/context_binding.h"
+#include "common/promise/mode.h"
 #include "tools/audit/transcript/recorder.h"
 
 namespace bandana::audit {

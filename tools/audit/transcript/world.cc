@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
-#include "common/design/privacy_rules.h"
+#include "common/promise/privacy_rules.h"
 #include "server/models/registry.h"
 #include "tools/audit/alias_moves.h"
 #include "tools/audit/transcript/full_disk.h"

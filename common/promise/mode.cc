@@ -1,0 +1,143 @@
+#include "common/promise/mode.h"
+
+#include "common/base/check.h"
+#include "common/promise/mechanism.h"
+#include "common/promise/mechanism_table.h"
+#include "common/promise/model_rules.h"
+#include "common/promise/privacy_rules.h"
+
+namespace bandana {
+namespace {
+
+constexpr std::string_view kJointCouplings[] = {"shared", "independent", "sparse"};
+constexpr std::string_view kContextCouplings[] = {"shared"};
+
+// Addresses of noise name the data: NoiseAddress::input.
+constexpr std::pair<std::string_view, std::string_view> kNoiseIdentity[] = {{"noise", "2"}};
+
+constexpr std::string_view kNoPolicy =
+    "is for modes NON_PRIVATE and LOCAL_REWARD; models of the other modes choose by UCB";
+
+// A mechanism with its parameters.
+void CheckPrivate(const v1::GetModelResponse& response, PublicSpec& spec,
+                  const FieldChecks& checks) {
+  const MechanismRow* const row = FindMechanism(response.mechanism());
+  spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
+  if (row == nullptr) {
+    checks.Add("mechanism", "is not one that this version knows");
+    return;
+  }
+  CheckMode(row->id, response.mode(), checks);
+  spec.delta = row->delta->Check(row->id, response.delta(), response.research(), checks);
+  spec.counter = row->counter->Check(response, checks);
+  row->check_policy(spec, checks);
+  if (response.unit_of_privacy() != "event") checks.Add("unit_of_privacy", "must be event");
+  if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
+}
+
+// Nothing. A mode that this version does not know is a mistake.
+void CheckOpen(const v1::GetModelResponse& response, PublicSpec&, const FieldChecks& checks) {
+  if (FindMode(response.mode()) == nullptr) {
+    checks.Add("mode", "is not one that this version knows");
+  }
+  if (FindMechanism(response.mechanism(), v1::NON_PRIVATE) == nullptr ||
+      !(response.epsilon() == 0) || !(response.delta() == 0) ||
+      !response.unit_of_privacy().empty() || !response.guarantee().empty() ||
+      response.has_counter()) {
+    checks.Add("mode", "contradicts a mechanism, epsilon, delta, counter, unit or guarantee");
+  }
+}
+
+constexpr ModeRow kModes[] = {
+    {.mode = v1::NON_PRIVATE,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
+     .words = "the server sees raw rewards and promises nothing",
+     .check_policy = CheckOpen,
+     .make_on_device = MakeByRow},
+    {.mode = v1::LOCAL_REWARD,
+     .is_private = true,
+     .device_draws = true,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
+     .words = "the server never sees a reward",
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeByRow},
+    {.mode = v1::CENTRAL_REWARD,
+     .is_private = true,
+     .server_draws = true,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
+     .no_policy = kNoPolicy,
+     .words = "the server sees raw rewards and publishes noised statistics only",
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeNamed,
+     .identity = kNoiseIdentity},
+    {.mode = v1::JOINT,
+     .is_private = true,
+     .server_draws = true,
+     .hides_contexts = true,
+     .values = ValueRule::kHidden,
+     .numbers_decisions = true,
+     .decisions_open_max = kNumberedIdsMaxDefault,
+     .no_policy = kNoPolicy,
+     .no_slots = "mode JOINT hides a whole round: a decision is one event, with one arm shown",
+     .couplings = kJointCouplings,
+     .couplings_message = "must be shared, independent or sparse for mode JOINT",
+     .words = "the server sees contexts and raw rewards; what others are served hides any one "
+              "round's",
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeNamed,
+     .identity = kNoiseIdentity},
+    {.mode = v1::LOCAL_CONTEXT,
+     .is_private = true,
+     .device_draws = true,
+     .hides_contexts = true,
+     .contexts_on_device = true,
+     .values = ValueRule::kHidden,
+     .no_select = "model is LOCAL_CONTEXT: the device chooses the arm, from GetPosterior",
+     .no_catalogue = "LOCAL_CONTEXT: arms stay on the devices",
+     .no_users = "user: must be empty, the model is LOCAL_CONTEXT: nothing names a user",
+     .no_policy = kNoPolicy,
+     .no_slots = "in mode LOCAL_CONTEXT a decision is one event, of the arm that was shown",
+     .couplings = kContextCouplings,
+     .couplings_message = "must be shared for mode LOCAL_CONTEXT: no report names its user",
+     .words = "the server never sees a context, an arm or a reward",
+     .check_policy = CheckPrivate,
+     .make_on_device = MakeByRow},
+};
+
+constexpr ModeRow kUnknown{.check_policy = CheckOpen};
+
+const ModeRow& KnownOr(v1::Mode mode) {
+  const ModeRow* const row = FindMode(mode);
+  return row == nullptr ? kUnknown : *row;
+}
+
+}  // namespace
+
+const ModeRow* FindMode(v1::Mode mode) {
+  for (const ModeRow& row : kModes) {
+    if (row.mode == mode) return &row;
+  }
+  return nullptr;
+}
+
+bool IsPrivateMode(v1::Mode mode) { return KnownOr(mode).is_private; }
+std::uint64_t DecisionsOpenMaxOf(v1::Mode mode) { return KnownOr(mode).decisions_open_max; }
+bool IsLocalMode(v1::Mode mode) { return KnownOr(mode).device_draws; }
+bool IsCentralMode(v1::Mode mode) { return KnownOr(mode).server_draws; }
+bool HidesContexts(v1::Mode mode) { return KnownOr(mode).hides_contexts; }
+
+void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,
+                       const FieldChecks& checks) {
+  KnownOr(response.mode()).check_policy(response, spec, checks);
+}
+
+const ModeRow& ModeOf(v1::Mode mode) {
+  const ModeRow* const row = FindMode(mode);
+  BANDANA_CHECK(row != nullptr);
+  return *row;
+}
+
+}  // namespace bandana

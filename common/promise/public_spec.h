@@ -1,0 +1,93 @@
+// What a model promises: the public part of its configuration, which a device agrees to by its
+// hash.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bandana/v1/config.pb.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/accounting/types.h"
+#include "common/base/sha256.h"
+#include "common/mechanisms/reward_range.h"
+#include "common/ranking/link.h"
+
+namespace bandana {
+
+class FeatureSchema;
+class Mechanism;
+// The mechanism of models without privacy.
+std::shared_ptr<const Mechanism> NoMechanism();
+
+struct RewardWindowSpec {
+  absl::Duration duration;
+  double default_reward = 0;
+  // Central modes: an event is applied so long after its window's close; else zero.
+  absl::Duration grace;
+};
+
+// A continual counter's public parameters (docs/design/mechanisms.md#continual-counters).
+struct CounterSpec {
+  v1::CounterKind kind = v1::BLT;
+  std::uint64_t horizon = 0;    // steps that the factorization is tuned for
+  std::uint64_t steps_max = 0;  // hard cap of a stream; privacy is calibrated for it
+  friend bool operator==(const CounterSpec&, const CounterSpec&) = default;
+};
+
+// What device and server must agree on of a mechanism for contexts, beside the fields below; each
+// derives it from them.
+struct ContextSpec {
+  int grid_bits = 0;          // a step of phi is 2^-grid_bits
+  Sha256Digest parameters{};  // of the mechanism's own text
+  friend bool operator==(const ContextSpec&, const ContextSpec&) = default;
+};
+
+// What bears on privacy and on the device's duties; equal on server and client, bound by its hash.
+struct PublicSpec {
+  std::string name;
+  int dimension = 0;
+  double feature_l2_max = 1;
+  bool reject_features = false;  // out of range: reject instead of clip
+  RewardRange reward_range;
+  bool reward_binary = false;
+  v1::Mode mode = v1::NON_PRIVATE;
+  v1::Mechanism mechanism =
+      v1::MECHANISM_UNSPECIFIED;  // the one in force; unspecified when non-private
+  Epsilon epsilon;
+  Delta delta;
+  std::optional<CounterSpec> counter;  // exactly with mechanism COUNTER
+  std::optional<ContextSpec> context;  // exactly with mode LOCAL_CONTEXT
+  Link link = Link::kLinear;           // another one only with mode LOCAL_CONTEXT
+  std::string unit_of_privacy;         // "event" or ""
+  std::string guarantee;               // "proven", "published" or ""
+  std::uint64_t events_per_user_max = 0;
+  bool research = false;
+  bool one_per_decision = false;
+  std::optional<RewardWindowSpec> reward_window;
+  absl::Duration token_lifetime;
+  // What the entries of a vector mean; nullptr: raw vectors alone.
+  std::shared_ptr<const FeatureSchema> features;
+
+  // The mechanism in force, made from the fields above; on the server also from the rest of the
+  // configuration. Never null. Whoever changes a field makes it again (MakeMechanism).
+  std::shared_ptr<const Mechanism> made = NoMechanism();
+
+  // SHA-256 of the canonical text of every field above `made` (docs/formats.md).
+  Sha256Digest PolicyHash() const;
+  // The default that missing rewards map to: the window's, else reward_min.
+  double default_reward() const {
+    return reward_window ? reward_window->default_reward : reward_range.min;
+  }
+};
+
+// Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not
+// match the fields is FAILED_PRECONDITION.
+absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response);
+// Without what is no part of the policy: posterior_version and epoch.
+v1::GetModelResponse ToProto(const PublicSpec& spec);
+
+}  // namespace bandana
