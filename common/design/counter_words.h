@@ -1,4 +1,4 @@
-// What a server says of counters.
+// Words of a server about counters.
 #pragma once
 
 #include <string>

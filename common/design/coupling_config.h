@@ -26,7 +26,7 @@ std::string ReadConfigFile(std::string_view field, const std::string& path, std:
 void ParseCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                    const FieldChecks& checks);
 
-// The same of a coupling with a graph: of the checks' message its `graph` and `users`.
+// ParseCoupling for a coupling with a graph: reads `graph` and `users` of the checks' message.
 void ParseGraphCoupling(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                         const FieldChecks& checks);
 

@@ -20,14 +20,14 @@ namespace bandana {
 // One object per family. Immutable. Threads: safe.
 class Family {
  public:
-  // What Select does.
+  // The action that Select takes.
   enum class Choice {
     kRank,   // ranks arms by their scores
     kDraw,   // draws one of the arms on offer
     kPoint,  // plays a point of the domain
   };
 
-  // What its models may be; the modes are all of them where the list is empty.
+  // The models that it may have; the modes are all of them where the list is empty.
   struct Scope {
     // "models of arms"; "" where mechanisms say for themselves which models they are not for.
     std::string_view plural;
@@ -40,7 +40,7 @@ class Family {
     std::string_view own_choice;
   };
 
-  // What a configuration that does not say it means.
+  // Values for a configuration that gives none.
   struct Defaults {
     double reward_stddev = 1;
     double alpha = 0.3;
@@ -52,7 +52,7 @@ class Family {
 
   virtual Scope scope() const { return {}; }
   virtual Defaults defaults(const RewardRange&) const { return {}; }
-  // What the identity says of its models beside what all say: name and value.
+  // Fields of its models' identity beside those that all have: name and value.
   virtual std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const {
     return {};
   }
@@ -62,7 +62,7 @@ class Family {
   // made.
   virtual void Check(const ModelSpec&, const FieldChecks&) const {}
   virtual void CheckMade(const ModelSpec&, const FieldChecks&) const {}
-  // What who configures a model should know, one line for people; "" for nothing.
+  // A line for whoever configures such a model; "" for none.
   virtual std::string Note(const ModelSpec&) const { return ""; }
   // One line for people: what a decision has for features.
   virtual std::string Features(const ModelSpec& spec) const;

@@ -1,4 +1,5 @@
-// What a model is for good: its instance, and the configuration that its stored state depends on.
+// A model's identity, which never changes: its instance, and the configuration that its stored
+// state depends on.
 #pragma once
 
 #include <string>
@@ -38,7 +39,7 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured);
 Sha256Digest FixedDigest(const Identity& identity);
 
 // Before identities named `noise`, addresses of noise did not name the data, and identities of
-// joint counters not their feature bound. What such an identity is called here: former.
+// joint counters not their feature bound. Such an identity is called former here.
 //
 // The stored identity is a former one of the mode of the configured one.
 bool IsFormer(const Identity& stored, const Identity& configured);

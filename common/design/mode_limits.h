@@ -1,5 +1,5 @@
-// What a server's models of a mode refuse although its form is right, and sizes that they take,
-// beside what ModeRow says.
+// Requests that a server's models of a mode refuse although their form is right, and sizes that
+// they take, beside what ModeRow says.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace bandana {
 // that this version does not know.
 struct ModeLimits {
   v1::Mode mode = v1::MODE_UNSPECIFIED;
-  // A name of a decision that could be guessed. What is kept of named decisions has one size there.
+  // A name of a decision that could be guessed. Rows of named decisions have one size there.
   std::string_view plain_names;
   // A limit of events per user, where users may share a node.
   std::string_view shared_limit;

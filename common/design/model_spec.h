@@ -69,8 +69,8 @@ struct EffectsSpec {
 
 struct ModelSpec {
   PublicSpec public_spec;
-  // What only the server knows of the mechanism in force, beside public_spec.made. Never null.
-  // Whoever changes a field makes both again (MakeMechanisms).
+  // The server's side of the mechanism in force, beside public_spec.made. Never null. Whoever
+  // changes a field makes both again (MakeMechanisms).
   std::shared_ptr<const ServerMechanism> mechanism = NoServerMechanism();
   bool reject_rewards = false;
   Coupling coupling = Coupling::Shared();
@@ -117,7 +117,7 @@ using MechanismPlanner = absl::StatusOr<std::optional<PlannedMechanism>> (*)(con
 // mistake. Returns nullopt exactly when errors is not empty.
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
                                           bool allow_files, std::vector<ConfigError>& errors);
-// The same with AUTO's choice left to a planner; files are read once.
+// ParseModelConfig with AUTO's choice left to a planner; files are read once.
 std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::string_view folder,
                                           bool allow_files, const MechanismPlanner& planner,
                                           std::vector<ConfigError>& errors);

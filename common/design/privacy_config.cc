@@ -123,7 +123,7 @@ void CheckForgetting(const ModelSpec& spec, const FieldChecks& checks) {
   }
 }
 
-// What follows from who sees contexts.
+// Rules that follow from who sees contexts.
 void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
   const ModeRow& mode = ModeOf(spec.public_spec.mode);
   const std::string_view coupling = CouplingOf(spec.config).name;

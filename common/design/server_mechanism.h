@@ -1,5 +1,5 @@
-// What the server alone knows of a model's mechanism: what its configuration says beyond the
-// policy, what stored state depends on, and words for people. Made once, beside PublicSpec::made.
+// The server's side of a model's mechanism: what its configuration says beyond the policy, what
+// stored state depends on, and words for people. Made once, beside PublicSpec::made.
 #pragma once
 
 #include <memory>
@@ -46,11 +46,11 @@ class ServerMechanism {
   //
   // Reports what a server's configuration must not say, once the mechanism is made from it.
   virtual void Check(const ModelSpec&, const FieldChecks&) const {}
-  // What stored state depends on beyond the policy, for the model's identity.
+  // Fields that stored state depends on beyond the policy, for the model's identity.
   virtual Fields IdentityFields(const ModelSpec&) const { return {}; }
   // One line for people: what it does and how much noise that is.
   virtual std::string Describe(const ModelSpec& spec) const = 0;
-  // What a server says of it at its start.
+  // Lines that a server says of it at its start.
   virtual Fields Summary(const ModelSpec& spec) const;
   // Why the promise is not for real users, or "".
   virtual std::string Warning(const PublicSpec& spec) const;

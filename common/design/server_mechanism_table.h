@@ -37,7 +37,7 @@ const ServerMechanismRow& ServerRowOf(v1::Mechanism id, v1::Mode mode);
 const ServerMechanismRow& ServerRowOf(const PublicSpec& spec);
 // Whether models of the family may have it.
 bool Serves(const ServerMechanismRow& row, std::string_view family);
-// What AUTO is without a planner: the first row for mode and family, or for the mode where none is
+// AUTO's choice without a planner: the first row for mode and family, or for the mode where none is
 // for both. Requires a private mode.
 const MechanismRow& DefaultMechanism(v1::Mode mode, std::string_view family);
 

@@ -35,7 +35,7 @@ class UserNodes {
   // length.
   virtual absl::StatusOr<int> Resolve(const ModelSpec& spec, std::string_view user,
                                       absl::FunctionRef<int(std::string_view)> seen) const = 0;
-  // What a decision for the user says, once it is resolved.
+  // The address that a decision for the user has, once it is resolved.
   virtual Address AddressOf(int node, std::string_view user) const {
     return {node, user.substr(0, 0)};
   }

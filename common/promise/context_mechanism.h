@@ -1,4 +1,4 @@
-// What the mechanisms for private contexts have in common.
+// The common part of the mechanisms for private contexts.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What a mechanism for private contexts is to both sides: the device draws one report per event,
-// and the server reads it.
+// A mechanism for private contexts as both sides use it: the device draws one report per event, and
+// the server reads it.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace bandana {
 
-// What leaves the device.
+// A report as it leaves the device.
 using PerturbedContext = std::variant<PerturbedDirection, PerturbedStatistics>;
 
-// What arrives: one of the two is empty.
+// A report as it arrives: one of the two is empty.
 struct ContextReport {
   std::string_view seed;
   std::span<const std::int64_t> values;
@@ -39,12 +39,12 @@ class ContextReports {
 
   // Clips an event for Draw.
   const JointStatistic& statistic() const { return statistic_; }
-  // What one report costs: pure epsilon, or rho of a Gaussian, which composes without slack.
+  // The cost of one report: pure epsilon, or rho of a Gaussian, which composes without slack.
   virtual PrivacyCost cost() const = 0;
   // Largest variances of a decoded report's entries.
   virtual ReportVariance variance() const = 0;
-  // What device and server must agree on, beside the fields that it was made from: what a report's
-  // bytes mean.
+  // Facts that device and server must agree on, beside the fields that it was made from: the
+  // meaning of a report's bytes.
   virtual ContextSpec spec() const = 0;
 
   // A report's bytes of seed and numbers of values: one of the two is 0.

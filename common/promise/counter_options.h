@@ -1,4 +1,4 @@
-// What the counters of rewards have in common, from the configuration's words to a design.
+// The common part of the counters of rewards: from a policy to a design.
 #pragma once
 
 #include <cstddef>

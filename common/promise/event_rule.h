@@ -1,4 +1,5 @@
-// What becomes an event on the server: each report, or each decision when its window closes.
+// The rule by which something becomes an event on the server: each report, or each decision when
+// its window closes.
 #pragma once
 
 #include <optional>
@@ -23,9 +24,9 @@ struct EventRule {
   // How long a deferred decision can be activated: its window must still close within the token's
   // life, and its id is remembered so long. Zero: not at all, as no window is closed here.
   absl::Duration activated_within;
-  // What is said where a Select is to be deferred; empty where it can be.
+  // The message where a Select is to be deferred and cannot be; empty where it can.
   std::string_view no_deferral;
-  // What a decision counts that nobody reports; nothing where it is no event then.
+  // The reward of a decision that nobody reports; nothing where it is no event then.
   std::optional<double> unreported;
 };
 

@@ -31,7 +31,7 @@ struct RewardCounter {
 class Mechanism;
 using MadeMechanism = absl::StatusOr<std::shared_ptr<const Mechanism>>;
 
-// What devices send of an event.
+// The form in which devices send an event.
 enum class ReportForm {
   kRewards,   // the raw reward
   kOutputs,   // one output of RewardReports
@@ -49,7 +49,7 @@ struct MechanismRow {
   int dimension_max = kDimensionMax;
   const DeltaRule* delta = &PureDelta();
   const CounterRule* counter = &NoCounter();
-  // What else a policy with it must say.
+  // Checks whatever else a policy with it must say.
   void (*check_policy)(const PublicSpec& spec, const FieldChecks& checks) = AllowPolicy;
   // With its part. Errors: INVALID_ARGUMENT. Null: only the server's configuration says all that it
   // is made from.
@@ -70,26 +70,26 @@ class Mechanism {
   ReportForm reports() const { return drawn_on_device() ? row_.drawn : ReportForm::kRewards; }
   // The most that its noise adds to a reward's variance; 0 where the noise is in sums.
   virtual double reward_variance() const { return 0; }
-  // What device and server must agree on beyond the policy's fields.
+  // Facts that device and server must agree on beyond the policy's fields.
   virtual std::optional<ContextSpec> agreed() const { return std::nullopt; }
   // "proven": a note in docs/privacy is bound to its code. "" without privacy.
   virtual std::string_view guarantee() const { return "proven"; }
   // "event", or "" without privacy.
   virtual std::string_view unit() const { return "event"; }
 
-  // What is debited before it draws: of one report, or of the whole stream of a counter. Nothing
-  // where it has no part.
+  // The debit before it draws: of one report, or of the whole stream of a counter. Nothing where it
+  // has no part.
   virtual std::optional<PrivacyCost> cost() const = 0;
 
-  // What it is to the two sides. A mechanism has one of these parts, or none where it draws
-  // nothing here, or where its part is the server's (ServerMechanism); the others are null.
+  // The part that the two sides use. A mechanism has one of them, or none where it draws nothing
+  // here, or where its part is the server's (ServerMechanism); the others are null.
   virtual const RewardReports* rewards() const { return nullptr; }
   virtual const RewardCounter* counter() const { return nullptr; }
   virtual const ContextReports* contexts() const { return nullptr; }
 
-  // What is promised, in one line: mode, mechanism, epsilon, delta and guarantee.
+  // The promise in one line: mode, mechanism, epsilon, delta and guarantee.
   virtual std::string Line(const PublicSpec& spec) const;
-  // The same for those who ask why it is in force, and what else there is to say to them, lines.
+  // Line for those who ask why it is in force, and whatever else there is to say to them, lines.
   virtual std::string InForce(const PublicSpec& spec) const;
 
  protected:
@@ -109,7 +109,7 @@ MadeMechanism MakeNamed(const MechanismRow& row, const PublicSpec& spec);
 // has its name alone. Requires a mechanism for its mode (mechanism_table.h). Errors:
 // INVALID_ARGUMENT.
 MadeMechanism MakeMechanism(const PublicSpec& spec);
-// The same for the server: with its part wherever the policy says all that it is made from.
+// Makes it for the server: with its part wherever the policy says all that it is made from.
 MadeMechanism MakeWithPart(const PublicSpec& spec);
 
 // "epsilon 1, delta 0 per event, guarantee proven"

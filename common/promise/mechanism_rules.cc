@@ -49,7 +49,7 @@ std::optional<CounterSpec> GivenCounter(const v1::Privacy& privacy, const FieldC
 
 class Without final : public CounterRule {
  public:
-  // One that AUTO may still use is checked.
+  // A counter that AUTO may still use is checked.
   std::optional<CounterSpec> Take(v1::Mechanism mechanism, const v1::Privacy& privacy,
                                   const FieldChecks& checks) const override {
     if (!privacy.has_counter()) return std::nullopt;

@@ -8,11 +8,11 @@
 
 namespace bandana {
 
-// What a mechanism does with delta.
+// A mechanism's use of delta.
 class DeltaRule {
  public:
   virtual ~DeltaRule() = default;
-  // What it spends of the delta that a configuration allows.
+  // The part that it spends of the delta that a configuration allows.
   virtual Delta Take(v1::Mechanism mechanism, const v1::Privacy& privacy,
                      const FieldChecks& checks) const = 0;
   // The delta of a policy in force.

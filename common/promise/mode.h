@@ -1,4 +1,4 @@
-// What a model's mode says about who sees what and who draws.
+// Modes: who sees what of an event, and who draws.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct ModeRow {
   bool numbers_decisions = false;
   // Decisions that are remembered at most, where a configuration does not say.
   std::uint64_t decisions_open_max = kRandomIdsMaxDefault;
-  // What is said where a model of the mode refuses something; empty where it does not.
+  // Messages where a model of the mode refuses something; empty where it does not.
   std::string_view no_select;     // to choose an arm
   std::string_view no_catalogue;  // to keep arms
   std::string_view no_users;      // to say what it believes of one user

@@ -23,7 +23,7 @@ std::string_view ReportingName(const PublicSpec& spec) {
   return spec.one_per_decision ? "one_per_decision" : "immediate";
 }
 
-// What a policy says beyond the fields that every one has, and the format that says so.
+// Lines of a policy beyond the fields that every one has, and the format that has them.
 struct Section {
   int format = 1;
   std::string text;  // "": not of this policy

@@ -1,5 +1,4 @@
-// What a model promises: the public part of its configuration, which a device agrees to by its
-// hash.
+// A model's promise: the public part of its configuration, which a device agrees to by its hash.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +37,16 @@ struct CounterSpec {
   friend bool operator==(const CounterSpec&, const CounterSpec&) = default;
 };
 
-// What device and server must agree on of a mechanism for contexts, beside the fields below; each
-// derives it from them.
+// Facts of a mechanism for contexts that device and server must agree on, beside the fields below;
+// each derives them from these.
 struct ContextSpec {
   int grid_bits = 0;          // a step of phi is 2^-grid_bits
   Sha256Digest parameters{};  // of the mechanism's own text
   friend bool operator==(const ContextSpec&, const ContextSpec&) = default;
 };
 
-// What bears on privacy and on the device's duties; equal on server and client, bound by its hash.
+// All that bears on privacy and on the device's duties; equal on server and client, bound by its
+// hash.
 struct PublicSpec {
   std::string name;
   int dimension = 0;
@@ -69,7 +69,7 @@ struct PublicSpec {
   bool one_per_decision = false;
   std::optional<RewardWindowSpec> reward_window;
   absl::Duration token_lifetime;
-  // What the entries of a vector mean; nullptr: raw vectors alone.
+  // The meaning of a vector's entries; nullptr: raw vectors alone.
   std::shared_ptr<const FeatureSchema> features;
 
   // The mechanism in force, made from the fields above; on the server also from the rest of the

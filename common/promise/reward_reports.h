@@ -1,4 +1,4 @@
-// What a one-shot mechanism for rewards is to both sides: the device, or the server in its place,
+// A one-shot mechanism for rewards as both sides use it: the device, or the server in its place,
 // draws one output per event, and the server reads it.
 #pragma once
 
@@ -23,8 +23,8 @@ struct RewardReport {
   std::optional<RewardRange> window;
 };
 
-// What a report is to the posterior: `value` is the released reward, of which the noise has at most
-// `variance`. To a model whose events all have one variance it is an event whose reward and
+// A report as the posterior takes it: `value` is the released reward, of which the noise has at
+// most `variance`. To a model whose events all have one variance it is an event whose reward and
 // features are both multiplied by `scale` (EventScale).
 struct RewardEvent {
   double value = 0;
@@ -43,7 +43,7 @@ class RewardReports {
   virtual std::uint32_t outputs() const = 0;
   // Largest variance of an event's value over rewards in the range, reward units squared.
   virtual double VarianceMax() const = 0;
-  // What keyed noise is addressed by: SHA-256 of all parameters.
+  // The address of keyed noise: SHA-256 of all parameters.
   virtual Sha256Digest parameters() const = 0;
 
   // The server names a window with every arm that it ranks, and rewards are clipped to it.
@@ -52,15 +52,15 @@ class RewardReports {
   // and standard deviation of it; nothing: the whole range. `reward_stddev` is the model's.
   virtual std::optional<RewardRange> WindowFor(double mean, double width,
                                                double reward_stddev) const = 0;
-  // What a device's report says of the window that its decision names: that it was not used.
+  // Whether a device's report says that the window which its decision names was not used.
   virtual bool IsWholeRange(const std::optional<RewardRange>& window) const = 0;
 
   // Missing and NaN rewards become the default, others move into the window, or the range where
   // there is none. The window must not depend on the reward.
   virtual ClippedReward Clip(const RawReward& reward, double default_reward,
                              const std::optional<RewardRange>& window) const = 0;
-  // What keyed bits for this reward are bound to (NoiseAddress::input). Tells the reward to anyone
-  // who tries all steps: for an address alone.
+  // The input that keyed bits for this reward are bound to (NoiseAddress::input). Tells the reward
+  // to anyone who tries all steps: for an address alone.
   virtual NoiseInput InputOf(const ClippedReward& reward) const = 0;
   // Draws once. The caller has debited the mechanism's cost durably before. Errors: UNAVAILABLE
   // entropy failed, nothing returned.

@@ -10,7 +10,7 @@ namespace bandana {
 
 // Between close and leave lies at least so much, in which a last reaction becomes durable.
 inline constexpr absl::Duration kWindowGuard = absl::Milliseconds(50);
-// What a report that leaves in time may take to arrive: the way there and one retry.
+// The time that a report may take to arrive when it leaves in time: the way there and one retry.
 inline constexpr absl::Duration kWindowRetry = absl::Seconds(10);
 inline constexpr absl::Duration kGraceMax = absl::Hours(1);
 

@@ -1,4 +1,4 @@
-// What families have in common whose actions the server draws.
+// The common part of families whose actions the server draws.
 #pragma once
 
 #include "common/base/status.h"
