@@ -6,8 +6,9 @@
 
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
+#include "common/model/state/epoch_events.h"
+#include "common/model/state/model_state.h"
 #include "server/models/admission/entry_salts.h"
-#include "server/models/admission/epoch_events.h"
 #include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
 #include "server/models/admission/verdict.h"
@@ -17,7 +18,6 @@ namespace bandana::testing {
 namespace {
 
 using server::Admission;
-using server::EpochEvents;
 
 class Counts final : public EpochCounts {
  public:
@@ -141,6 +141,26 @@ TEST(EpochEventsTest, ARollbackTakesBackEpochsAndEvents) {
   events.Commit();
   events.Rollback();
   EXPECT_EQ(events.InEpoch(1), 3);
+}
+
+TEST(EpochEventsTest, OpenDecisionsAndEventsOfDeletedUsersCount) {
+  ModelState state;
+  state.events_at_epoch = {2, 1};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    OpenWindow window;
+    window.id[0] = static_cast<std::byte>(i);
+    window.node = i < 2 ? 1 : static_cast<int>(i) - 3;  // 1, 1, -1, 0
+    state.windows.Open({absl::UnixEpoch(), i}, window);
+  }
+  const DeletedUser deleted{.node = 2, .hash = {std::byte{1}}};
+  DeleteRecord record;
+  record.users = {deleted};
+  ASSERT_TRUE(state.deleted.Add(record, deleted, 6).ok());
+  const EpochEvents events = EpochEventsOf(state, {5, 1, 0});
+  EXPECT_EQ(events.all(), (std::vector<std::uint64_t>{6, 3, 6}));
+  EXPECT_EQ(events.InEpoch(0), 4u);
+  EXPECT_EQ(events.InEpoch(1), 2u);
+  EXPECT_EQ(events.InEpoch(2), 6u);
 }
 
 TEST(NewUsersTest, UsersGetTheNextNodesAndKeepThemOnceCommitted) {

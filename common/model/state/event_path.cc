@@ -6,6 +6,7 @@
 
 #include "common/bandits/statistics.h"
 #include "common/base/status.h"
+#include "common/model/state/epoch_events.h"
 #include "common/model/state/model_state.h"
 
 namespace bandana {
@@ -13,6 +14,16 @@ namespace bandana {
 absl::Status NoSuchEntry(std::string_view kind) {
   return DataLoss(ToAbsl(kind), " in a model that has none");
 }
+
+namespace {
+
+std::vector<std::uint64_t> EventsIn(const EventSink& sink) {
+  std::vector<std::uint64_t> events(static_cast<std::size_t>(sink.nodes()));
+  for (int node = 0; node < sink.nodes(); ++node) events[node] = sink.events(node);
+  return events;
+}
+
+}  // namespace
 
 struct EventPath::Taker {
   const EventPath& path;
@@ -98,10 +109,7 @@ absl::Status EventPath::TakeEpoch(const EpochRecord& record, const Applying& to)
   CloseStreams(state);
   state.deleted.Clear();
   state.epoch = record.epoch;
-  state.events_at_epoch.resize(to.sink.nodes());
-  for (int node = 0; node < to.sink.nodes(); ++node) {
-    state.events_at_epoch[node] = to.sink.events(node);
-  }
+  state.events_at_epoch = EventsIn(to.sink);
   return absl::OkStatus();
 }
 
@@ -126,16 +134,10 @@ absl::Status EventPath::TakeDelete(const DeleteRecord& record, const Applying& t
       return DataLoss("a deleted user has node ", user.node, ", the model has ", to.sink.nodes());
     }
   }
+  const EpochEvents events = EpochEventsOf(state, EventsIn(to.sink));
   for (const DeletedUser& user : record.users) {
-    std::uint64_t events = 0;
-    if (user.node >= 0) {
-      const auto i = static_cast<std::size_t>(user.node);
-      // As admission counts them: decisions that are open among them.
-      events = to.sink.events(user.node);
-      for (const auto& [key, window] : state.windows.all()) events += window.node == user.node;
-      if (i < state.events_at_epoch.size()) events -= std::min(events, state.events_at_epoch[i]);
-    }
-    BANDANA_RETURN_IF_ERROR(state.deleted.Add(record, user, events));
+    const std::uint64_t counted = user.node >= 0 ? events.InEpoch(user.node) : 0;
+    BANDANA_RETURN_IF_ERROR(state.deleted.Add(record, user, counted));
   }
   // Those of this entry alone: who was deleted before may have come back, with open decisions.
   state.windows.Empty([&](const OpenWindow& window) {

@@ -26,17 +26,9 @@ ReportGate::Options GateOptions(const ModelSpec& spec, const EventPath& path,
 }
 
 GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>& statistics) {
-  std::vector<std::uint64_t> events;
-  events.reserve(statistics.size());
-  for (const NodeStatistics& s : statistics) events.push_back(s.events);
-  // In window models an event counts when its decision is made.
-  for (const auto& [key, window] : state.windows.all()) {
-    if (window.node >= 0) ++events[window.node];
-  }
-  for (const auto& [hash, deleted] : state.deleted.all()) {
-    const auto node = static_cast<std::size_t>(deleted.node);
-    if (deleted.node >= 0 && node < events.size()) events[node] += deleted.events;
-  }
+  std::vector<std::uint64_t> learnt;
+  learnt.reserve(statistics.size());
+  for (const NodeStatistics& s : statistics) learnt.push_back(s.events);
   std::vector<Paid> paid;
   for (const Account& account : state.ledger.accounts()) {
     paid.push_back({account.last_epoch, account.releases});
@@ -45,7 +37,7 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
                  .time = state.time,
                  .ahead = state.ahead,
                  .fading = state.fading,
-                 .events = EpochEvents(std::move(events), state.events_at_epoch),
+                 .events = EpochEventsOf(state, std::move(learnt)),
                  .payments = Payments(std::move(paid)),
                  .deleted = state.deleted};
   for (std::size_t node = 0; node < state.local.streams().size(); ++node) {

@@ -1,8 +1,10 @@
-#include "server/models/admission/epoch_events.h"
+#include "common/model/state/epoch_events.h"
 
 #include <cstddef>
 
-namespace bandana::server {
+#include "common/model/state/model_state.h"
+
+namespace bandana {
 
 std::uint64_t EpochEvents::InEpoch(int node) const {
   const auto i = static_cast<std::size_t>(node);
@@ -40,4 +42,13 @@ void EpochEvents::Rollback() {
   Commit();
 }
 
-}  // namespace bandana::server
+EpochEvents EpochEventsOf(const ModelState& state, std::vector<std::uint64_t> learnt) {
+  const auto add = [&](int node, std::uint64_t events) {
+    if (node >= 0 && static_cast<std::size_t>(node) < learnt.size()) learnt[node] += events;
+  };
+  for (const auto& [key, window] : state.windows.all()) add(window.node, 1);
+  for (const auto& [hash, deleted] : state.deleted.all()) add(deleted.node, deleted.events);
+  return EpochEvents(std::move(learnt), state.events_at_epoch);
+}
+
+}  // namespace bandana

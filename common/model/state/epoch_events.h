@@ -1,4 +1,6 @@
-// How many events each node has, over all epochs and in the present one.
+// How many events of each node count against limits, over all epochs and in the present one. Both
+// admission and the state count by it: admission as it takes events, the state as it is restored
+// and where an entry writes a count down.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace bandana::server {
+namespace bandana {
 
 // A change stands with Commit or falls with Rollback. Not thread-safe.
 class EpochEvents {
@@ -36,4 +38,11 @@ class EpochEvents {
   std::optional<std::vector<std::uint64_t>> former_;  // at_epoch_ before the first of opened()
 };
 
-}  // namespace bandana::server
+struct ModelState;
+
+// The events of a state. `learnt`: by node, those that the learner has. A decision whose window is
+// open counts from the moment on that it was made, and events of users who were deleted in the
+// epoch count until it ends.
+EpochEvents EpochEventsOf(const ModelState& state, std::vector<std::uint64_t> learnt);
+
+}  // namespace bandana
