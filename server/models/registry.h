@@ -16,7 +16,7 @@
 #include "common/design/alias.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
 #include "server/models/replicas/standing.h"
 

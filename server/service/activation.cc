@@ -16,7 +16,7 @@ using Slots = std::vector<Decision>;
 
 // Puts a decision of these slots in its place, with the model that made it. Errors: UNAVAILABLE a
 // token could not be looked at.
-absl::Status Add(Recipients& to, TokenCodec& tokens, std::span<const std::string> sealed,
+absl::Status Add(ReportTargets& to, TokenCodec& tokens, std::span<const std::string> sealed,
                  OpenedReports<Slots>& opened) {
   Slots slots;
   HostedModel* maker = nullptr;
@@ -47,7 +47,7 @@ absl::Status Add(Recipients& to, TokenCodec& tokens, std::span<const std::string
   return absl::OkStatus();
 }
 
-absl::StatusOr<OpenedReports<Slots>> Open(Recipients& to, const v1::ActivateRequest& request,
+absl::StatusOr<OpenedReports<Slots>> Open(ReportTargets& to, const v1::ActivateRequest& request,
                                           int decisions_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("tokens and decision_ids",
                                      request.tokens_size() + request.decision_ids_size(),
@@ -69,7 +69,7 @@ absl::StatusOr<OpenedReports<Slots>> Open(Recipients& to, const v1::ActivateRequ
 
 }  // namespace
 
-void ActivateDecisions(Recipients& to, const v1::ActivateRequest& request, int decisions_max,
+void ActivateDecisions(ReportTargets& to, const v1::ActivateRequest& request, int decisions_max,
                        TokenCodec& tokens, v1::ActivateResponse& response, Finish finish) {
   HandReports(to, Open(to, request, decisions_max, tokens), ResultsOf(response), std::move(finish));
 }

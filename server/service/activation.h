@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bandana/v1/recommender.pb.h"
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
 #include "server/service/tokens/token.h"
 #include "server/service/transport/handlers.h"
 
@@ -10,7 +10,7 @@ namespace bandana::server {
 
 // Activates 1 to `decisions_max` decisions: HostedModel::Activate. Errors: INVALID_ARGUMENT their
 // number; those of HostedModel::Activate.
-void ActivateDecisions(Recipients& to, const v1::ActivateRequest& request, int decisions_max,
+void ActivateDecisions(ReportTargets& to, const v1::ActivateRequest& request, int decisions_max,
                        TokenCodec& tokens, v1::ActivateResponse& response, Finish finish);
 
 }  // namespace bandana::server

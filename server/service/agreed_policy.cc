@@ -11,7 +11,7 @@ absl::Status RequirePolicy(std::string_view policy_hash) {
                          policy_hash.size());
 }
 
-absl::Status CheckPolicy(const Answering& to, std::string_view policy_hash) {
+absl::Status CheckPolicy(const ResolvedModel& to, std::string_view policy_hash) {
   if (policy_hash.empty()) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(RequirePolicy(policy_hash));
   const Sha256Digest& policy = to.policy();

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 
 namespace bandana::server {
 
@@ -12,7 +12,7 @@ namespace bandana::server {
 // else of the request is read: a caller who agreed to another policy must not be served by this
 // one, whatever it sends. Empty: the caller checks nothing. Errors: INVALID_ARGUMENT its length;
 // FAILED_PRECONDITION it is another policy's.
-absl::Status CheckPolicy(const Answering& to, std::string_view policy_hash);
+absl::Status CheckPolicy(const ResolvedModel& to, std::string_view policy_hash);
 
 // For requests that must name a policy. Errors: INVALID_ARGUMENT.
 absl::Status RequirePolicy(std::string_view policy_hash);

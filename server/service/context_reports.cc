@@ -61,7 +61,7 @@ absl::Status CheckShape(const PublicSpec& rules, const v1::SubmitRequest& reques
 
 constexpr std::uint64_t kNoEpoch = 0;  // epochs begin with 1
 
-ReportedContext FromProto(const Answering& to, const v1::ContextReport& report) {
+ReportedContext FromProto(const ResolvedModel& to, const v1::ContextReport& report) {
   ReportedContext out;
   std::memcpy(out.id.data(), report.report_id().data(), out.id.size());
   out.epoch = to.Own(report.epoch()).value_or(kNoEpoch);
@@ -70,21 +70,21 @@ ReportedContext FromProto(const Answering& to, const v1::ContextReport& report) 
   return out;
 }
 
-absl::StatusOr<OpenedReports<ReportedContext>> Open(Recipients& to,
+absl::StatusOr<OpenedReports<ReportedContext>> Open(ReportTargets& to,
                                                     const v1::SubmitRequest& request,
                                                     int reports_max) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first().spec().public_spec, request, reports_max));
   BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedContext> opened;
   for (const v1::ContextReport& report : request.context_reports()) {
-    opened.Add(to.first(), FromProto(to.answering(), report));
+    opened.Add(to.first(), FromProto(to.resolved(), report));
   }
   return opened;
 }
 
 }  // namespace
 
-void SubmitContexts(Recipients& to, const v1::SubmitRequest& request, int reports_max,
+void SubmitContexts(ReportTargets& to, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish) {
   HandReports(to, Open(to, request, reports_max), ResultsOf(response), std::move(finish));
 }

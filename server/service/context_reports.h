@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bandana/v1/recommender.pb.h"
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
 #include "server/service/transport/handlers.h"
 
 namespace bandana::server {
@@ -14,7 +14,7 @@ namespace bandana::server {
 // INVALID_ARGUMENT another shape (number of reports, of the id's or seed's bytes, of integers),
 // other reports, unknown fields, an id twice; FAILED_PRECONDITION another policy; UNAVAILABLE the
 // log did not take the call.
-void SubmitContexts(Recipients& to, const v1::SubmitRequest& request, int reports_max,
+void SubmitContexts(ReportTargets& to, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish);
 
 }  // namespace bandana::server

@@ -49,7 +49,7 @@ struct OpenedCounter {
 };
 
 // Errors: UNAVAILABLE a token could not be looked at.
-absl::StatusOr<OpenedCounter> OpenTokens(Recipients& to, const v1::CounterReport& report,
+absl::StatusOr<OpenedCounter> OpenTokens(ReportTargets& to, const v1::CounterReport& report,
                                          TokenCodec& tokens) {
   OpenedCounter out;
   std::memcpy(out.report.stream.data(), report.stream().data(), out.report.stream.size());
@@ -83,7 +83,7 @@ bool AllowUser(const OpenedCounter& opened) {
   return true;
 }
 
-absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
+absl::StatusOr<OpenedReports<ReportedCounter>> Open(ReportTargets& to,
                                                     const v1::SubmitRequest& request, int steps_max,
                                                     TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first(), request, steps_max));
@@ -106,7 +106,7 @@ absl::StatusOr<OpenedReports<ReportedCounter>> Open(Recipients& to,
 
 }  // namespace
 
-void SubmitCounters(Recipients& to, const v1::SubmitRequest& request, int steps_max,
+void SubmitCounters(ReportTargets& to, const v1::SubmitRequest& request, int steps_max,
                     TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
   HandReports(to, Open(to, request, steps_max, tokens), CounterResultsOf(response),
               std::move(finish));

@@ -4,7 +4,7 @@
 
 namespace bandana::server {
 
-absl::Status CheckMinVersion(const Answering& to, std::uint64_t min_version) {
+absl::Status CheckMinVersion(const ResolvedModel& to, std::uint64_t min_version) {
   if (min_version == 0) return absl::OkStatus();
   const std::uint64_t served = to.model->posterior()->version();
   if (served >= to.Own(min_version).value_or(0)) return absl::OkStatus();

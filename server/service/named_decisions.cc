@@ -25,7 +25,7 @@
 namespace bandana::server {
 namespace {
 
-DecisionName NameOf(const Answering& asked, const std::string& decision_id) {
+DecisionName NameOf(const ResolvedModel& asked, const std::string& decision_id) {
   return {.model = asked.alias == nullptr ? asked.model->spec().public_spec.name
                                           : asked.alias->spec.name,
           .caller = CurrentCaller::name(),
@@ -95,7 +95,7 @@ bool ReadKept(const std::string& kept, v1::SelectResponse& response) {
 
 }  // namespace
 
-absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
+absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& request, absl::Time now,
                         const SelectServices& services, v1::SelectResponse& response) {
   BANDANA_RETURN_IF_ERROR(CheckPolicy(to, request.policy_hash()));
   const PublicSpec& spec = to.model->spec().public_spec;
@@ -128,7 +128,7 @@ absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, a
   return absl::OkStatus();
 }
 
-std::vector<std::string> NamedTokens(DecisionBook& book, const Answering& asked,
+std::vector<std::string> NamedTokens(DecisionBook& book, const ResolvedModel& asked,
                                      const std::string& decision_id) {
   const std::optional<std::string> answer = book.Find(NameOf(asked, decision_id));
   v1::SelectResponse response;

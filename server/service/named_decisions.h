@@ -25,11 +25,11 @@ struct SelectServices {
 // used before under the name gets the answer of then, byte for byte, and nothing else happens.
 // Errors: those of CheckPolicy, before anything else; of Select; ALREADY_EXISTS, RESOURCE_EXHAUSTED
 // and UNAVAILABLE of DecisionBook::Take.
-absl::Status SelectOnce(const Answering& to, const v1::SelectRequest& request, absl::Time now,
+absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& request, absl::Time now,
                         const SelectServices& services, v1::SelectResponse& response);
 
-// See Recipients::TokensOf.
-std::vector<std::string> NamedTokens(DecisionBook& book, const Answering& asked,
+// See ReportTargets::TokensOf.
+std::vector<std::string> NamedTokens(DecisionBook& book, const ResolvedModel& asked,
                                      const std::string& decision_id);
 
 }  // namespace bandana::server

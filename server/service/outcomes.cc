@@ -19,7 +19,7 @@ bool Fits(const HostedModel& model, const Decision& decision) {
 
 // Puts the report's decision in its place, and the report with the model that made it. Errors:
 // UNAVAILABLE the token could not be looked at.
-absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
+absl::Status Add(ReportTargets& to, TokenCodec& tokens, const std::string& token,
                  ReportedOutcome outcome, OpenedReports<ReportedOutcome>& opened) {
   absl::StatusOr<AskedDecision> decision = tokens.Open(token);
   if (absl::IsUnavailable(decision.status())) return decision.status();
@@ -41,7 +41,7 @@ absl::Status Add(Recipients& to, TokenCodec& tokens, const std::string& token,
   return absl::OkStatus();
 }
 
-absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
+absl::StatusOr<OpenedReports<ReportedOutcome>> Open(ReportTargets& to,
                                                     const v1::ReportRequest& request,
                                                     int outcomes_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), outcomes_max));
@@ -60,7 +60,7 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
   return opened;
 }
 
-absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
+absl::StatusOr<OpenedReports<ReportedOutcome>> Open(ReportTargets& to,
                                                     const v1::SubmitRequest& request,
                                                     int reports_max, TokenCodec& tokens) {
   if (request.context_reports_size() > 0) {
@@ -85,7 +85,7 @@ absl::StatusOr<OpenedReports<ReportedOutcome>> Open(Recipients& to,
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::string>> TokenOf(const Recipients& to, int index,
+absl::StatusOr<std::optional<std::string>> TokenOf(const ReportTargets& to, int index,
                                                    const v1::Outcome& outcome) {
   if (outcome.decision_id().empty()) {
     if (outcome.slot() == 0) return outcome.token();
@@ -100,12 +100,12 @@ absl::StatusOr<std::optional<std::string>> TokenOf(const Recipients& to, int ind
   return std::move(tokens[outcome.slot()]);
 }
 
-void TakeRewards(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
+void TakeRewards(ReportTargets& to, const v1::ReportRequest& request, int outcomes_max,
                  TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {
   HandReports(to, Open(to, request, outcomes_max, tokens), ResultsOf(response), std::move(finish));
 }
 
-void SubmitOutputs(Recipients& to, const v1::SubmitRequest& request, int reports_max,
+void SubmitOutputs(ReportTargets& to, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
   HandReports(to, Open(to, request, reports_max, tokens), ResultsOf(response), std::move(finish));
 }

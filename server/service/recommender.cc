@@ -12,12 +12,12 @@
 #include "server/service/activation.h"
 #include "server/service/agreed_policy.h"
 #include "server/service/arm_effects_page.h"
-#include "server/service/handed_call.h"
+#include "server/service/forwarded_call.h"
 #include "server/service/min_version.h"
 #include "server/service/named_decisions.h"
 #include "server/service/owners/owner_channels.h"
 #include "server/service/posterior_page.h"
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
 #include "server/service/reports.h"
 #include "server/service/router.h"
 #include "server/service/transport/error_text.h"
@@ -26,22 +26,23 @@ namespace bandana::server {
 namespace {
 
 // Who answers a call of one user.
-absl::StatusOr<Answering> AnsweringTo(const ModelRegistry& registry, std::string_view name,
-                                      std::string_view user) {
-  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+absl::StatusOr<ResolvedModel> ModelFor(const ModelRegistry& registry, std::string_view name,
+                                       std::string_view user) {
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return named.Of(user);
 }
 
 // Who answers a call that may name a user.
-absl::StatusOr<Answering> AnsweringOne(const ModelRegistry& registry, std::string_view name,
-                                       std::string_view user) {
-  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+absl::StatusOr<ResolvedModel> OnlyModelFor(const ModelRegistry& registry, std::string_view name,
+                                           std::string_view user) {
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return user.empty() ? named.Only() : named.Of(user);
 }
 
 // Who takes the reports of a call, which names no user.
-absl::StatusOr<Answering> AnsweringReports(const ModelRegistry& registry, std::string_view name) {
-  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry, name));
+absl::StatusOr<ResolvedModel> ModelForReports(const ModelRegistry& registry,
+                                              std::string_view name) {
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return named.First();
 }
 
@@ -54,7 +55,7 @@ std::unique_ptr<DecisionBook> BookInMemory(const Clock& clock) {
 // The request as the model is asked by its own name: a version that it did not name is none. Fills
 // in `own` where it differs.
 template <typename Request>
-const Request& OwnRequest(const Answering& to, const Request& request, Request& own) {
+const Request& OwnRequest(const ResolvedModel& to, const Request& request, Request& own) {
   if (to.alias == nullptr) return request;
   own = request;
   own.set_if_newer_than(to.Own(request.if_newer_than()).value_or(0));
@@ -110,7 +111,7 @@ class Recommender final : public RecommenderHandlers {
   // answered here.
   template <typename Request, typename Response>
   void Serve(const Request& request, Response& response, Finish finish,
-             void (*answer)(Recipients&, const Request&, int, TokenCodec&, Response&, Finish));
+             void (*answer)(ReportTargets&, const Request&, int, TokenCodec&, Response&, Finish));
 
   std::atomic<int> arms_per_request_max_;
   std::atomic<int> batch_decisions_max_;
@@ -124,8 +125,8 @@ class Recommender final : public RecommenderHandlers {
 
 absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
                                    v1::GetModelResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const Named named, Resolve(registry_, request.model()));
-  BANDANA_ASSIGN_OR_RETURN(const Answering to, named.First());
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry_, request.model()));
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedModel to, named.First());
   const HostedModel& model = *to.model;
   response = ToProto(to.alias == nullptr ? model.spec().public_spec
                                          : Under(model.spec().public_spec, to.alias->spec.name));
@@ -135,8 +136,8 @@ absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
 }
 
 absl::Status Recommender::Select(const v1::SelectRequest& request, v1::SelectResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const Answering to,
-                           AnsweringTo(registry_, request.model(), request.user()));
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedModel to,
+                           ModelFor(registry_, request.model(), request.user()));
   return SelectOnce(to, request, clock_.Now(), services(), response);
 }
 
@@ -150,7 +151,7 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
   const absl::Time now = clock_.Now();
   for (const v1::SelectRequest& decision : request.decisions()) {
     v1::SelectResult& result = *response.add_results();
-    const absl::StatusOr<Answering> to = AnsweringTo(registry_, decision.model(), decision.user());
+    const absl::StatusOr<ResolvedModel> to = ModelFor(registry_, decision.model(), decision.user());
     const absl::Status status =
         to.ok() ? SelectOnce(*to, decision, now, services(), *result.mutable_selection())
                 : to.status();
@@ -164,8 +165,8 @@ absl::Status Recommender::BatchSelect(const v1::BatchSelectRequest& request,
 
 absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
                                        v1::GetPosteriorResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const Answering to,
-                           AnsweringOne(registry_, request.model(), request.user()));
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedModel to,
+                           OnlyModelFor(registry_, request.model(), request.user()));
   BANDANA_RETURN_IF_ERROR(CheckMinVersion(to, request.min_version()));
   v1::GetPosteriorRequest own;
   BANDANA_RETURN_IF_ERROR(FillPosterior(*to.model, OwnRequest(to, request, own), response));
@@ -175,7 +176,7 @@ absl::Status Recommender::GetPosterior(const v1::GetPosteriorRequest& request,
 
 absl::Status Recommender::GetArmEffects(const v1::GetArmEffectsRequest& request,
                                         v1::GetArmEffectsResponse& response) {
-  BANDANA_ASSIGN_OR_RETURN(const Answering to, AnsweringOne(registry_, request.model(), ""));
+  BANDANA_ASSIGN_OR_RETURN(const ResolvedModel to, OnlyModelFor(registry_, request.model(), ""));
   v1::GetArmEffectsRequest own;
   BANDANA_RETURN_IF_ERROR(FillArmEffects(*to.model, OwnRequest(to, request, own), response));
   response.set_version(to.Shown(response.version()));
@@ -184,16 +185,16 @@ absl::Status Recommender::GetArmEffects(const v1::GetArmEffectsRequest& request,
 
 template <typename Request, typename Response>
 void Recommender::Serve(const Request& request, Response& response, Finish finish,
-                        void (*answer)(Recipients&, const Request&, int, TokenCodec&, Response&,
+                        void (*answer)(ReportTargets&, const Request&, int, TokenCodec&, Response&,
                                        Finish)) {
-  const absl::StatusOr<Answering> first = AnsweringReports(registry_, request.model());
+  const absl::StatusOr<ResolvedModel> first = ModelForReports(registry_, request.model());
   if (!first.ok()) return finish(first.status());
   if (absl::Status agreed = CheckPolicy(*first, request.policy_hash()); !agreed.ok()) {
     return finish(std::move(agreed));
   }
   const int most = batch_decisions_max_;
   const auto here = [&](const Request& asked, Response& out, Finish then) {
-    Recipients to(registry_, *first, &book_);
+    ReportTargets to(registry_, *first, &book_);
     answer(to, asked, most, tokens_, out, std::move(then));
   };
   const bool followed = first->alias == nullptr && first->model->owner().has_value();
@@ -201,9 +202,9 @@ void Recommender::Serve(const Request& request, Response& response, Finish finis
   if (owners_ == nullptr || (first->alias == nullptr && !followed)) {
     return here(request, response, std::move(finish));
   }
-  const Recipients to(registry_, *first, &book_);
-  const auto ways = Router(registry_, to, tokens_).WaysOf(request, most);
-  HandOn(request, ways, *owners_, here, response, std::move(finish));
+  const ReportTargets to(registry_, *first, &book_);
+  const auto routes = Router(registry_, to, tokens_).RoutesOf(request, most);
+  Forward(request, routes, *owners_, here, response, std::move(finish));
 }
 
 void Recommender::Report(const v1::ReportRequest& request, v1::ReportResponse& response,
@@ -231,13 +232,13 @@ bool Recommender::HushesCall(std::string_view name, std::string_view policy_hash
   if (name.empty() || policy_hash.empty()) return false;
   // The decision was made under another policy, which may have promised to hide its reports: its
   // refusal is hidden as well.
-  const absl::StatusOr<Answering> to = AnsweringReports(registry_, name);
+  const absl::StatusOr<ResolvedModel> to = ModelForReports(registry_, name);
   return !to.ok() || !CheckPolicy(*to, policy_hash).ok();
 }
 
 Serving Recommender::ServingOf(std::string_view service) {
   if (service.empty()) return Serving::kServing;
-  const absl::StatusOr<Named> named = Resolve(registry_, service);
+  const absl::StatusOr<ResolvedName> named = Resolve(registry_, service);
   if (!named.ok()) {
     return absl::IsUnavailable(named.status()) ? Serving::kNotServing : Serving::kUnknownService;
   }

@@ -13,8 +13,8 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/model/entries/report.h"
 #include "server/models/hosted_model.h"
-#include "server/service/parts_of_call.h"
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
+#include "server/service/split_call.h"
 #include "server/service/transport/handlers.h"
 
 namespace bandana::server {
@@ -91,9 +91,9 @@ inline auto CounterResultsOf(v1::SubmitResponse& response) {
 
 // Counts what was refused here, hands each model its reports, and finishes the call once all have
 // answered: `add(result)` once per report of the call, in order. Errors: those of opening, and of
-// the models (PartsOfCall).
+// the models (SplitCall).
 template <typename Reported, typename AddResult>
-void HandReports(Recipients& to, absl::StatusOr<OpenedReports<Reported>> opened, AddResult add,
+void HandReports(ReportTargets& to, absl::StatusOr<OpenedReports<Reported>> opened, AddResult add,
                  Finish finish) {
   if (!opened.ok()) return finish(opened.status());
   for (const ReportResult& result : opened->results) {
@@ -111,8 +111,8 @@ void HandReports(Recipients& to, absl::StatusOr<OpenedReports<Reported>> opened,
   }
   std::vector<std::vector<std::size_t>> places;
   for (auto& part : opened->parts) places.push_back(std::move(part.places));
-  const auto parts = std::make_shared<PartsOfCall>(std::move(opened->results), std::move(places),
-                                                   opened->failed, std::move(done));
+  const auto parts = std::make_shared<SplitCall>(std::move(opened->results), std::move(places),
+                                                 opened->failed, std::move(done));
   // The callbacks must not own a model: dropped by the log's own thread, it would make the model
   // join itself. A model that is deleted meanwhile completes its pending calls first.
   for (std::size_t i = 0; i < opened->parts.size(); ++i) {

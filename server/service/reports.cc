@@ -21,18 +21,18 @@ struct Row {
 
 // Both have the form of a row's call.
 // NOLINTBEGIN(performance-unnecessary-value-param)
-void RefuseReport(Recipients& to, const v1::ReportRequest&, int, TokenCodec&, v1::ReportResponse&,
-                  Finish finish) {
+void RefuseReport(ReportTargets& to, const v1::ReportRequest&, int, TokenCodec&,
+                  v1::ReportResponse&, Finish finish) {
   finish(FailedPrecondition("model is ", v1::Mode_Name(to.first().spec().public_spec.mode),
                             ": rewards are randomized on the device and sent by Submit"));
 }
-void RefuseSubmit(Recipients&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
+void RefuseSubmit(ReportTargets&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,
                   Finish finish) {
   finish(FailedPrecondition("model is not LOCAL_REWARD: send its rewards by Report"));
 }
 // NOLINTEND(performance-unnecessary-value-param)
 
-void Contexts(Recipients& to, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
+void Contexts(ReportTargets& to, const v1::SubmitRequest& request, int reports_max, TokenCodec&,
               v1::SubmitResponse& response, Finish finish) {
   SubmitContexts(to, request, reports_max, response, std::move(finish));
 }
@@ -45,7 +45,7 @@ constexpr Row kRows[] = {
     {RefuseReport, Contexts},
 };
 
-const Row& RowOf(const Recipients& to) {
+const Row& RowOf(const ReportTargets& to) {
   return kRows[static_cast<std::size_t>(to.first().spec().public_spec.made->reports())];
 }
 
@@ -56,12 +56,12 @@ absl::Status CheckCount(std::string_view field, int count, int max) {
   return InvalidArgument(ToAbsl(field), ": 1 to ", max, " in a call, got ", count);
 }
 
-void ReportOutcomes(Recipients& to, const v1::ReportRequest& request, int outcomes_max,
+void ReportOutcomes(ReportTargets& to, const v1::ReportRequest& request, int outcomes_max,
                     TokenCodec& tokens, v1::ReportResponse& response, Finish finish) {
   RowOf(to).report(to, request, outcomes_max, tokens, response, std::move(finish));
 }
 
-void SubmitReports(Recipients& to, const v1::SubmitRequest& request, int reports_max,
+void SubmitReports(ReportTargets& to, const v1::SubmitRequest& request, int reports_max,
                    TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
   RowOf(to).submit(to, request, reports_max, tokens, response, std::move(finish));
 }

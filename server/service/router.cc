@@ -11,99 +11,103 @@
 
 namespace bandana::server {
 
-absl::StatusOr<Way> Router::WayOf(std::size_t report, std::string_view token, Allow allow,
-                                  bool* opens) const {
-  Way way{.report = report};
-  const Answering& named = to_.answering();
+absl::StatusOr<ReportRoute> Router::RouteOf(std::size_t report, std::string_view token, Allow allow,
+                                            bool* opens) const {
+  ReportRoute route{.report = report};
+  const ResolvedModel& named = to_.resolved();
   std::shared_ptr<HostedModel> model = named.model;
-  if (named.alias == nullptr) way.owner = model->owner();
+  if (named.alias == nullptr) route.owner = model->owner();
   // The owner looks at the token, unless the caller is counted, whom the owner does not know.
-  if (named.alias == nullptr && CallQuota::current() == nullptr) return way;
+  if (named.alias == nullptr && CallQuota::current() == nullptr) return route;
   const absl::StatusOr<AskedDecision> decision = tokens_.Open(token);
   if (absl::IsUnavailable(decision.status())) return decision.status();
-  if (!decision.ok()) return way;
+  if (!decision.ok()) return route;
   if (opens != nullptr) *opens = true;
   if (named.alias != nullptr) {
-    if (!decision->asked || decision->asked->alias != named.alias->spec.name) return way;
+    if (!decision->asked || decision->asked->alias != named.alias->spec.name) return route;
     model = registry_.Find(decision->asked->model);
-    if (model == nullptr) return way;
-    way.owner = model->owner();
+    if (model == nullptr) return route;
+    route.owner = model->owner();
   }
-  way.over_quota = way.owner && !allow(*model, decision->user);
-  return way;
+  route.over_quota = route.owner && !allow(*model, decision->user);
+  return route;
 }
 
 // The tokens of a stream are of one model. Without one that opens the stream alone says whose it
 // is.
-absl::StatusOr<Way> Router::WayOf(std::size_t report, const v1::CounterReport& stream) const {
+absl::StatusOr<ReportRoute> Router::RouteOf(std::size_t report,
+                                            const v1::CounterReport& stream) const {
   bool opens = false;
   for (const v1::CounterStep& step : stream.steps()) {
-    BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report, step.token(), AllowReport, &opens));
-    if (opens) return way;
+    BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report, step.token(), AllowReport, &opens));
+    if (opens) return route;
   }
-  return Way{.report = report, .owner = OwnerOfFirst()};
+  return ReportRoute{.report = report, .owner = OwnerOfFirst()};
 }
 
-absl::StatusOr<std::vector<Way>> Router::WaysOf(const v1::ReportRequest& request, int max) const {
+absl::StatusOr<std::vector<ReportRoute>> Router::RoutesOf(const v1::ReportRequest& request,
+                                                          int max) const {
   BANDANA_RETURN_IF_ERROR(CheckCount("outcomes", request.outcomes_size(), max));
-  std::vector<Way> ways;
+  std::vector<ReportRoute> routes;
   for (int i = 0; i < request.outcomes_size(); ++i) {
     const v1::Outcome& outcome = request.outcomes(i);
     BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> token, TokenOf(to_, i, outcome));
     const auto report = static_cast<std::size_t>(i);
     if (!token) {
-      ways.push_back({.report = report});
+      routes.push_back({.report = report});
       continue;
     }
-    BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report, *token, AllowReport));
-    if (way.owner && !outcome.decision_id().empty()) way.token = *std::move(token);
-    ways.push_back(std::move(way));
+    BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report, *token, AllowReport));
+    if (route.owner && !outcome.decision_id().empty()) route.token = *std::move(token);
+    routes.push_back(std::move(route));
   }
-  return ways;
+  return routes;
 }
 
-absl::StatusOr<std::vector<Way>> Router::WaysOf(const v1::ActivateRequest& request, int max) const {
+absl::StatusOr<std::vector<ReportRoute>> Router::RoutesOf(const v1::ActivateRequest& request,
+                                                          int max) const {
   BANDANA_RETURN_IF_ERROR(CheckCount("tokens and decision_ids",
                                      request.tokens_size() + request.decision_ids_size(), max));
-  std::vector<Way> ways;
+  std::vector<ReportRoute> routes;
   std::size_t report = 0;
   for (const std::string& token : request.tokens()) {
-    BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report++, token, AllowDecision));
-    ways.push_back(std::move(way));
+    BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report++, token, AllowDecision));
+    routes.push_back(std::move(route));
   }
   for (const std::string& id : request.decision_ids()) {
     std::vector<std::string> slots = to_.TokensOf(id);
     for (std::string& token : slots) {
-      BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report, token, AllowDecision));
-      if (!way.owner) break;  // all slots are of one model
-      way.token = std::move(token);
-      ways.push_back(std::move(way));
+      BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report, token, AllowDecision));
+      if (!route.owner) break;  // all slots are of one model
+      route.token = std::move(token);
+      routes.push_back(std::move(route));
     }
-    if (ways.empty() || ways.back().report != report) ways.push_back({.report = report});
+    if (routes.empty() || routes.back().report != report) routes.push_back({.report = report});
     ++report;
   }
-  return ways;
+  return routes;
 }
 
-absl::StatusOr<std::vector<Way>> Router::WaysOf(const v1::SubmitRequest& request, int max) const {
+absl::StatusOr<std::vector<ReportRoute>> Router::RoutesOf(const v1::SubmitRequest& request,
+                                                          int max) const {
   const int reports =
       request.reports_size() + request.counter_reports_size() + request.context_reports_size();
   BANDANA_RETURN_IF_ERROR(CheckCount("reports", reports, max));
-  std::vector<Way> ways;
+  std::vector<ReportRoute> routes;
   std::size_t report = 0;
   for (const v1::PerturbedReport& one : request.reports()) {
-    BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report++, one.token(), AllowReport));
-    ways.push_back(std::move(way));
+    BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report++, one.token(), AllowReport));
+    routes.push_back(std::move(route));
   }
   for (const v1::CounterReport& one : request.counter_reports()) {
-    BANDANA_ASSIGN_OR_RETURN(Way way, WayOf(report++, one));
-    ways.push_back(std::move(way));
+    BANDANA_ASSIGN_OR_RETURN(ReportRoute route, RouteOf(report++, one));
+    routes.push_back(std::move(route));
   }
   // Nothing in them names a decision: one model alone stands behind such an alias.
   for (int i = 0; i < request.context_reports_size(); ++i) {
-    ways.push_back({.report = report++, .owner = OwnerOfFirst()});
+    routes.push_back({.report = report++, .owner = OwnerOfFirst()});
   }
-  return ways;
+  return routes;
 }
 
 }  // namespace bandana::server

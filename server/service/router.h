@@ -9,13 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
 #include "server/service/tokens/token.h"
 
 namespace bandana::server {
 
-// A report, or a slot of a decision, on its way.
-struct Way {
+// The route of a report, or of a slot of a decision.
+struct ReportRoute {
   std::size_t report = 0;            // its place in the call
   std::optional<std::string> owner;  // nothing: it is for this server
   std::string token;        // in place of the name that its caller gave it; empty: as it came
@@ -28,26 +28,29 @@ struct Way {
 // stack of a call.
 class Router {
  public:
-  Router(const ModelRegistry& registry, const Recipients& to, TokenCodec& tokens)
+  Router(const ModelRegistry& registry, const ReportTargets& to, TokenCodec& tokens)
       : registry_(registry), to_(to), tokens_(tokens) {}
 
-  // In the order of the reports; of an activation with slots one way per slot. `max`: of reports in
-  // a call. Errors: INVALID_ARGUMENT; UNAVAILABLE a token could not be looked at.
-  absl::StatusOr<std::vector<Way>> WaysOf(const v1::ReportRequest& request, int max) const;
-  absl::StatusOr<std::vector<Way>> WaysOf(const v1::ActivateRequest& request, int max) const;
-  absl::StatusOr<std::vector<Way>> WaysOf(const v1::SubmitRequest& request, int max) const;
+  // In the order of the reports; of an activation with slots one route per slot. `max`: of reports
+  // in a call. Errors: INVALID_ARGUMENT; UNAVAILABLE a token could not be looked at.
+  absl::StatusOr<std::vector<ReportRoute>> RoutesOf(const v1::ReportRequest& request,
+                                                    int max) const;
+  absl::StatusOr<std::vector<ReportRoute>> RoutesOf(const v1::ActivateRequest& request,
+                                                    int max) const;
+  absl::StatusOr<std::vector<ReportRoute>> RoutesOf(const v1::SubmitRequest& request,
+                                                    int max) const;
 
  private:
   using Allow = bool (*)(const HostedModel& model, const std::string& user);
 
   std::optional<std::string> OwnerOfFirst() const { return to_.first().owner(); }
   // `opens`, if given, says whether the token told anything.
-  absl::StatusOr<Way> WayOf(std::size_t report, std::string_view token, Allow allow,
-                            bool* opens = nullptr) const;
-  absl::StatusOr<Way> WayOf(std::size_t report, const v1::CounterReport& stream) const;
+  absl::StatusOr<ReportRoute> RouteOf(std::size_t report, std::string_view token, Allow allow,
+                                      bool* opens = nullptr) const;
+  absl::StatusOr<ReportRoute> RouteOf(std::size_t report, const v1::CounterReport& stream) const;
 
   const ModelRegistry& registry_;
-  const Recipients& to_;
+  const ReportTargets& to_;
   TokenCodec& tokens_;
 };
 

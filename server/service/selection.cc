@@ -69,7 +69,7 @@ absl::Status SplitIntoSlots(std::vector<Decision>& slots) {
   return absl::OkStatus();
 }
 
-absl::Status SealSlots(const Answering& to, const v1::SelectRequest& request,
+absl::Status SealSlots(const ResolvedModel& to, const v1::SelectRequest& request,
                        std::span<const Decision> slots, TokenCodec& tokens,
                        v1::SelectResponse& response) {
   thread_local AskedAlias asked;
@@ -103,7 +103,7 @@ constexpr Chooser kChoosers[] = {RankArms, DrawArms, PlayPoint};
 
 }  // namespace
 
-absl::Status Select(const Answering& to, const v1::SelectRequest& request, int arms_max,
+absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
   HostedModel& model = *to.model;
   const ModelSpec& spec = model.spec();

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
 #include "server/service/tokens/token.h"
 
@@ -30,7 +30,7 @@ using Chooser = absl::Status (*)(const Selecting& select, Decision& decision,
 // names the alias that was asked for. Errors:
 // those of Recommender.Select; UNAVAILABLE no key, no randomness, the log; then `response` means
 // nothing. Threads: safe; scratch memory is per thread.
-absl::Status Select(const Answering& to, const v1::SelectRequest& request, int arms_max,
+absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response);
 
 }  // namespace bandana::server

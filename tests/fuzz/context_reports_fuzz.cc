@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   v1::SubmitResponse response;
   int finished = 0;
   bool taken = false;
-  Recipients to(world.registry, {world.registry.Find(world.spec.public_spec.name), nullptr});
+  ReportTargets to(world.registry, {world.registry.Find(world.spec.public_spec.name), nullptr});
   SubmitContexts(to, request, kReportsMax, response, [&](const absl::Status& status) {
     ++finished;
     taken = status.ok();

@@ -10,8 +10,8 @@
 
 #include "common/base/own_number.h"
 #include "server/models/aliases/share_of.h"
-#include "server/service/parts_of_call.h"
 #include "server/service/recommender.h"
+#include "server/service/split_call.h"
 #include "tests/support/service_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -400,13 +400,13 @@ class PartsOfCallTest : public ::testing::Test {
  protected:
   using Results = std::vector<ReportResult>;
   // Three reports: the first is refused, the others are of two models.
-  PartsOfCall parts_{{{.code = v1::REJECTED, .reason = v1::TOKEN_INVALID}, {}, {}},
-                     {{2}, {1}},
-                     absl::OkStatus(),
-                     [this](absl::StatusOr<Results> results) {
-                       ++finished_;
-                       results_ = std::move(results);
-                     }};
+  SplitCall parts_{{{.code = v1::REJECTED, .reason = v1::TOKEN_INVALID}, {}, {}},
+                   {{2}, {1}},
+                   absl::OkStatus(),
+                   [this](absl::StatusOr<Results> results) {
+                     ++finished_;
+                     results_ = std::move(results);
+                   }};
   int finished_ = 0;
   absl::StatusOr<Results> results_ = absl::UnknownError("not finished");
 };

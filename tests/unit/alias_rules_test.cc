@@ -226,8 +226,8 @@ class RegistryAliasesTest : public ::testing::Test {
   std::string Answers(const std::string& name, const std::string& user = "ann") {
     const auto named = server::Resolve(*registry_, name);
     if (!named.ok()) return "";
-    const auto answering = named->Of(user);
-    return answering.ok() ? answering->model->spec().public_spec.name : "";
+    const auto resolved = named->Of(user);
+    return resolved.ok() ? resolved->model->spec().public_spec.name : "";
   }
 
   TempDir folder_;

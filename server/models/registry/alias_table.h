@@ -12,7 +12,7 @@
 #include "common/base/shared_cell.h"
 #include "common/design/alias.h"
 #include "server/models/aliases/alias_file.h"
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 #include "server/models/registry/model_set.h"
 
 namespace bandana::server {

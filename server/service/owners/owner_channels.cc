@@ -52,9 +52,9 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address, const PeerIde
   return grpc::CreateCustomChannel(address, grpc::SslCredentials(tls), arguments);
 }
 
-// The ways to one address.
-struct Ways {
-  Ways(const std::string& address, const PeerIdentity& identity)
+// The stubs to one address.
+struct PeerStubs {
+  PeerStubs(const std::string& address, const PeerIdentity& identity)
       : channel(Connect(address, identity)),
         reports(v1::Recommender::NewStub(channel)),
         decisions(internal::Peer::NewStub(Connect(address, identity))),
@@ -76,8 +76,8 @@ struct Call {
 };
 
 template <typename Response>
-struct HandedCall final : Call {
-  HandedCall(const std::string& owner, Response& into, Finish then)
+struct ForwardedCall final : Call {
+  ForwardedCall(const std::string& owner, Response& into, Finish then)
       : response(into), finish(std::move(then)) {
     waits_for = owner;
   }
@@ -112,12 +112,13 @@ class OwnerChannels::Body {
 
   const Options& options() const { return options_; }
 
-  std::shared_ptr<Ways> WaysTo(const std::string& address) {
+  std::shared_ptr<PeerStubs> StubsOf(const std::string& address) {
     const std::lock_guard lock(mutex_);
-    const auto found = ways_.find(address);
-    if (found != ways_.end()) return found->second;
-    if (ways_.size() >= kAddressesMax) ways_.clear();
-    return ways_.emplace(address, std::make_shared<Ways>(address, options_.identity)).first->second;
+    const auto found = stubs_.find(address);
+    if (found != stubs_.end()) return found->second;
+    if (stubs_.size() >= kAddressesMax) stubs_.clear();
+    return stubs_.emplace(address, std::make_shared<PeerStubs>(address, options_.identity))
+        .first->second;
   }
 
   // Makes a call of a new one: `prepare` gives its reader. All under the mutex, which the queue's
@@ -137,10 +138,10 @@ class OwnerChannels::Body {
   void Hand(const std::string& owner, const Request& request, Response& response, Finish finish,
             Prepare prepare) {
     if (owner.empty()) return finish(OwnerAway());
-    const std::shared_ptr<Ways> ways = WaysTo(owner);
-    Start(std::make_unique<HandedCall<Response>>(owner, response, std::move(finish)),
+    const std::shared_ptr<PeerStubs> stubs = StubsOf(owner);
+    Start(std::make_unique<ForwardedCall<Response>>(owner, response, std::move(finish)),
           [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
-            return (ways->reports.get()->*prepare)(context, request, queue);
+            return (stubs->reports.get()->*prepare)(context, request, queue);
           });
   }
 
@@ -157,10 +158,10 @@ class OwnerChannels::Body {
       decisions_.fetch_sub(1);
       return;
     }
-    const std::shared_ptr<Ways> ways = WaysTo(owner);
+    const std::shared_ptr<PeerStubs> stubs = StubsOf(owner);
     Start(std::make_unique<RecordCall>(decisions_),
           [&](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
-            return ways->decisions->PrepareAsyncRecord(context, request, queue);
+            return stubs->decisions->PrepareAsyncRecord(context, request, queue);
           });
   }
 
@@ -182,7 +183,7 @@ class OwnerChannels::Body {
   const Options options_;
   std::atomic<int> decisions_{0};
   std::mutex mutex_;  // guards what follows
-  std::map<std::string, std::shared_ptr<Ways>> ways_;
+  std::map<std::string, std::shared_ptr<PeerStubs>> stubs_;
   std::unordered_set<Call*> calls_;
   grpc::CompletionQueue queue_;
   std::thread thread_{[this] { TakeAnswers(); }};
@@ -208,7 +209,7 @@ void OwnerChannels::Hand(const std::string& owner, const v1::SubmitRequest& requ
 }
 
 bool OwnerChannels::Reaches(const std::string& server) {
-  return body_->WaysTo(server)->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
+  return body_->StubsOf(server)->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
 }
 
 void OwnerChannels::GiveUp(const std::string& owner) { body_->GiveUp(owner); }
@@ -231,7 +232,7 @@ std::vector<internal::StandResponse> OwnerChannels::Stand(std::span<const std::s
   for (const std::string& server : servers) {
     Asked& call = calls.emplace_back();
     call.context.set_deadline(deadline);
-    call.reader = body_->WaysTo(server)->decisions->AsyncStand(&call.context, request, &queue);
+    call.reader = body_->StubsOf(server)->decisions->AsyncStand(&call.context, request, &queue);
     call.reader->Finish(&call.response, &call.status, &call);
   }
   void* tag = nullptr;
@@ -253,16 +254,16 @@ absl::Status OwnerChannels::Forget(const std::string& server,
       "another server has not forgotten what it answered these users; no user is deleted yet, try "
       "again");
   if (server.empty()) return failed;
-  const std::shared_ptr<Ways> ways = body_->WaysTo(server);
+  const std::shared_ptr<PeerStubs> stubs = body_->StubsOf(server);
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + body_->options().patience));
   internal::ForgetResponse response;
-  const grpc::Status status = ways->decisions->Forget(&context, request, &response);
+  const grpc::Status status = stubs->decisions->Forget(&context, request, &response);
   return status.ok() ? absl::OkStatus() : failed;
 }
 
 std::shared_ptr<v1::Admin::StubInterface> OwnerChannels::Admin(const std::string& owner) {
-  return owner.empty() ? nullptr : body_->WaysTo(owner)->admin;
+  return owner.empty() ? nullptr : body_->StubsOf(owner)->admin;
 }
 
 absl::Status OwnerChannels::StatusOf(const grpc::Status& status) {

@@ -4,7 +4,7 @@
 
 #include "common/base/file.h"
 #include "common/base/status.h"
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 #include "server/service/answer_keys_of_tokens.h"
 #include "tools/audit/transcript/forwarded_handlers.h"
 

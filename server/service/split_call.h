@@ -19,13 +19,13 @@ using CallDone = std::function<void(absl::StatusOr<std::vector<ReportResult>>)>;
 //   (FAILED_PRECONDITION) fails the call if every model does; else its reports are REJECTED,
 //   STREAM_EXHAUSTED.
 // Threads: safe; the last Take calls `done`, once, without a lock.
-class PartsOfCall {
+class SplitCall {
  public:
   // `results`: one per report of the call; those of parts are filled in. `places`: for each part,
   // at least one, where its reports stand among them. `failed`: not OK fails the call when all
   // parts are there.
-  PartsOfCall(std::vector<ReportResult> results, std::vector<std::vector<std::size_t>> places,
-              absl::Status failed, CallDone done);
+  SplitCall(std::vector<ReportResult> results, std::vector<std::vector<std::size_t>> places,
+            absl::Status failed, CallDone done);
 
   // The answer of a part, once each.
   void Take(std::size_t part, absl::StatusOr<std::vector<ReportResult>> answer);

@@ -1,5 +1,5 @@
-// Whom the reports of one call are for: the model that it names, or those that made decisions under
-// the alias that it names.
+// The models that one call's reports are for: the model that it names, or those that made decisions
+// under the alias that it names.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace bandana::server {
 
 // Lives on the stack of a call: the models that it found stay with it until they have the reports.
 // Not thread-safe.
-class Recipients {
+class ReportTargets {
  public:
-  // `first`: one of them. All make its promise and take reports of its form; what is refused before
-  // anybody knows whose it is is counted there. `registry` must outlive the object.
+  // `first`: one of them. All make its promise and take reports of its form; reports refused before
+  // their model is known are counted there. `registry` must outlive the object.
   // `book`: of the decisions that callers name; null: nobody does.
-  Recipients(const ModelRegistry& registry, Answering first, DecisionBook* book = nullptr)
+  ReportTargets(const ModelRegistry& registry, ResolvedModel first, DecisionBook* book = nullptr)
       : registry_(registry), first_(std::move(first)), book_(book) {}
 
-  const Answering& answering() const { return first_; }
+  const ResolvedModel& resolved() const { return first_; }
   HostedModel& first() const { return *first_.model; }
 
   // Who made the decision. It is reported under the name that it was asked by, also when the alias
@@ -41,7 +41,7 @@ class Recipients {
   absl::StatusOr<HostedModel*> Behind(const std::string& name);
 
   const ModelRegistry& registry_;
-  const Answering first_;
+  const ResolvedModel first_;
   DecisionBook* const book_;
   std::vector<std::pair<std::string, std::shared_ptr<HostedModel>>> found_;  // null: refused
 };

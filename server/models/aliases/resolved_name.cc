@@ -1,4 +1,4 @@
-#include "server/models/aliases/named.h"
+#include "server/models/aliases/resolved_name.h"
 
 #include <cstring>
 
@@ -21,32 +21,32 @@ constexpr std::uint64_t kOwnNumberMask = (std::uint64_t{1} << kOwnNumberBits) - 
 
 }  // namespace
 
-std::uint64_t Answering::Shown(std::uint64_t number) const {
+std::uint64_t ResolvedModel::Shown(std::uint64_t number) const {
   if (alias == nullptr) return number;
   return TagOf(*model) << kOwnNumberBits | (number & kOwnNumberMask);
 }
 
-std::optional<std::uint64_t> Answering::Own(std::uint64_t shown) const {
+std::optional<std::uint64_t> ResolvedModel::Own(std::uint64_t shown) const {
   if (alias == nullptr) return shown;
   if (shown >> kOwnNumberBits != TagOf(*model)) return std::nullopt;
   return shown & kOwnNumberMask;
 }
 
-absl::StatusOr<Answering> Named::At(std::size_t share) const {
+absl::StatusOr<ResolvedModel> ResolvedName::At(std::size_t share) const {
   if (alias_->models[share] == nullptr) {
     return Unavailable("alias ", alias_->spec.name,
                        " is not served now; its operator finds the reason in the server's log");
   }
-  return Answering{alias_->models[share], alias_};
+  return ResolvedModel{alias_->models[share], alias_};
 }
 
-absl::StatusOr<Answering> Named::Of(std::string_view user) const {
-  if (alias_ == nullptr) return Answering{model_, nullptr};
+absl::StatusOr<ResolvedModel> ResolvedName::Of(std::string_view user) const {
+  if (alias_ == nullptr) return ResolvedModel{model_, nullptr};
   return At(ShareOf(alias_->spec, user));
 }
 
-absl::StatusOr<Answering> Named::Only() const {
-  if (alias_ == nullptr) return Answering{model_, nullptr};
+absl::StatusOr<ResolvedModel> ResolvedName::Only() const {
+  if (alias_ == nullptr) return ResolvedModel{model_, nullptr};
   if (alias_->models.size() > 1) {
     return FailedPrecondition("alias ", alias_->spec.name, " stands for ", alias_->models.size(),
                               " models, and the call names no user");
@@ -54,17 +54,18 @@ absl::StatusOr<Answering> Named::Only() const {
   return At(0);
 }
 
-absl::StatusOr<Answering> Named::First() const {
-  if (alias_ == nullptr) return Answering{model_, nullptr};
+absl::StatusOr<ResolvedModel> ResolvedName::First() const {
+  if (alias_ == nullptr) return ResolvedModel{model_, nullptr};
   for (const auto& model : alias_->models) {
-    if (model != nullptr) return Answering{model, alias_};
+    if (model != nullptr) return ResolvedModel{model, alias_};
   }
   return At(0);
 }
 
-absl::StatusOr<Named> Resolve(const ModelRegistry& registry, std::string_view name) {
-  if (auto model = registry.Find(name); model != nullptr) return Named(std::move(model));
-  if (auto alias = registry.FindAlias(name); alias != nullptr) return Named(std::move(alias));
+absl::StatusOr<ResolvedName> Resolve(const ModelRegistry& registry, std::string_view name) {
+  if (auto model = registry.Find(name); model != nullptr) return ResolvedName(std::move(model));
+  if (auto alias = registry.FindAlias(name); alias != nullptr)
+    return ResolvedName(std::move(alias));
   if (name.empty()) return InvalidArgument("model: must be set");
   return AbsenceOf(registry, name);
 }

@@ -27,8 +27,8 @@ struct BoundAlias {
   bool hides_reports = false;    // of a model behind it: ModelRegistry::HidesReportsOf
 };
 
-// The model that answers a call.
-struct Answering {
+// The model that answers a call, and the alias that the call named.
+struct ResolvedModel {
   std::shared_ptr<HostedModel> model;       // never null
   std::shared_ptr<const BoundAlias> alias;  // that was asked for; null: the model's own name was
 
@@ -44,26 +44,27 @@ struct Answering {
   std::optional<std::uint64_t> Own(std::uint64_t shown) const;
 };
 
-class Named {
+// A name in a call, looked up.
+class ResolvedName {
  public:
-  explicit Named(std::shared_ptr<HostedModel> model) : model_(std::move(model)) {}
-  explicit Named(std::shared_ptr<const BoundAlias> alias) : alias_(std::move(alias)) {}
+  explicit ResolvedName(std::shared_ptr<HostedModel> model) : model_(std::move(model)) {}
+  explicit ResolvedName(std::shared_ptr<const BoundAlias> alias) : alias_(std::move(alias)) {}
 
   // Null: a model by its own name.
   const std::shared_ptr<const BoundAlias>& alias() const { return alias_; }
   // Who answers this user. Errors: UNAVAILABLE the user's model is not served now.
-  absl::StatusOr<Answering> Of(std::string_view user) const;
+  absl::StatusOr<ResolvedModel> Of(std::string_view user) const;
   // Who answers a call that names no user. Errors: also FAILED_PRECONDITION there are several.
-  absl::StatusOr<Answering> Only() const;
+  absl::StatusOr<ResolvedModel> Only() const;
   // Who answers what all of them would say alike: the first that is served.
-  absl::StatusOr<Answering> First() const;
+  absl::StatusOr<ResolvedModel> First() const;
   // All of them; null: one that is not served now.
   std::span<const std::shared_ptr<HostedModel>> Models() const {
     return alias_ == nullptr ? std::span(&model_, 1) : std::span(alias_->models);
   }
 
  private:
-  absl::StatusOr<Answering> At(std::size_t share) const;
+  absl::StatusOr<ResolvedModel> At(std::size_t share) const;
 
   std::shared_ptr<HostedModel> model_;
   std::shared_ptr<const BoundAlias> alias_;
@@ -71,6 +72,6 @@ class Named {
 
 // The one place where a name becomes a model. Waits for nobody. Errors: INVALID_ARGUMENT no name;
 // AbsenceOf.
-absl::StatusOr<Named> Resolve(const ModelRegistry& registry, std::string_view name);
+absl::StatusOr<ResolvedName> Resolve(const ModelRegistry& registry, std::string_view name);
 
 }  // namespace bandana::server

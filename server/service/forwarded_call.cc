@@ -1,4 +1,4 @@
-#include "server/service/handed_call.h"
+#include "server/service/forwarded_call.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "server/service/parts_of_call.h"
 #include "server/service/report_call.h"
+#include "server/service/split_call.h"
 
 namespace bandana::server {
 namespace {
@@ -29,20 +29,20 @@ Request Head(const Request& request) {
 }
 
 // One report of the call, as it goes.
-v1::ReportRequest One(const v1::ReportRequest& request, const Way& way) {
+v1::ReportRequest One(const v1::ReportRequest& request, const ReportRoute& route) {
   v1::ReportRequest one;
-  v1::Outcome& outcome = *one.add_outcomes() = request.outcomes(static_cast<int>(way.report));
-  if (way.token.empty()) return one;
+  v1::Outcome& outcome = *one.add_outcomes() = request.outcomes(static_cast<int>(route.report));
+  if (route.token.empty()) return one;
   outcome.clear_decision_id();
   outcome.clear_slot();
-  outcome.set_token(way.token);
+  outcome.set_token(route.token);
   return one;
 }
-v1::ActivateRequest One(const v1::ActivateRequest& request, const Way& way) {
+v1::ActivateRequest One(const v1::ActivateRequest& request, const ReportRoute& route) {
   v1::ActivateRequest one;
-  const int report = static_cast<int>(way.report);
-  if (!way.token.empty()) {
-    one.add_tokens(way.token);
+  const int report = static_cast<int>(route.report);
+  if (!route.token.empty()) {
+    one.add_tokens(route.token);
   } else if (report < request.tokens_size()) {
     one.add_tokens(request.tokens(report));
   } else {
@@ -50,9 +50,9 @@ v1::ActivateRequest One(const v1::ActivateRequest& request, const Way& way) {
   }
   return one;
 }
-v1::SubmitRequest One(const v1::SubmitRequest& request, const Way& way) {
+v1::SubmitRequest One(const v1::SubmitRequest& request, const ReportRoute& route) {
   v1::SubmitRequest one;
-  int at = static_cast<int>(way.report);
+  int at = static_cast<int>(route.report);
   if (at < request.reports_size()) {
     *one.add_reports() = request.reports(at);
     return one;
@@ -93,7 +93,7 @@ std::function<void(const ReportResult&)> AdderOf(const v1::SubmitRequest& reques
   return ResultsOf(response);
 }
 
-// The results of reports from those of their ways: slots are taken together, and all must be.
+// The results of reports from those along their routes: slots are taken together, and all must be.
 std::vector<ReportResult> ByReport(const std::vector<std::size_t>& reports,
                                    const std::vector<ReportResult>& results) {
   std::vector<ReportResult> out;
@@ -112,7 +112,7 @@ struct Part {
   std::optional<std::string> owner;
   Request request;
   std::size_t bytes = 0;
-  std::vector<std::size_t> places;  // among the ways
+  std::vector<std::size_t> places;  // among the routes
 
   bool HasRoom(std::size_t more) const {
     return !owner ||
@@ -122,21 +122,22 @@ struct Part {
 
 // Those that are over quota are in no part: their results are filled in.
 template <typename Request>
-std::vector<Part<Request>> PartsOf(const Request& request, const std::vector<Way>& ways,
+std::vector<Part<Request>> PartsOf(const Request& request, const std::vector<ReportRoute>& routes,
                                    std::vector<ReportResult>& results) {
   std::vector<Part<Request>> parts;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const Way& way = ways[i];
-    if (way.over_quota) {
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const ReportRoute& route = routes[i];
+    if (route.over_quota) {
       results[i] = {.code = v1::REJECTED, .reason = v1::USER_LIMIT};
       continue;
     }
-    const Request one = One(request, way);
+    const Request one = One(request, route);
     const std::size_t bytes = one.ByteSizeLong();
-    auto part = std::ranges::find_if(
-        parts, [&](const auto& known) { return known.owner == way.owner && known.HasRoom(bytes); });
+    auto part = std::ranges::find_if(parts, [&](const auto& known) {
+      return known.owner == route.owner && known.HasRoom(bytes);
+    });
     if (part == parts.end()) {
-      part = parts.insert(part, {.owner = way.owner, .request = Head(request)});
+      part = parts.insert(part, {.owner = route.owner, .request = Head(request)});
     }
     part->request.MergeFrom(one);
     part->bytes += bytes;
@@ -168,13 +169,14 @@ absl::StatusOr<std::vector<ReportResult>> AnswerOf(const absl::Status& status,
 }
 
 template <typename Request, typename Response>
-void HandParts(const Request& request, const std::vector<Way>& ways, OwnerChannels& owners,
-               const Here<Request, Response>& here, Response& response, Finish finish) {
-  std::vector<ReportResult> results(ways.size());
-  std::vector<Part<Request>> parts = PartsOf(request, ways, results);
+void ForwardParts(const Request& request, const std::vector<ReportRoute>& routes,
+                  OwnerChannels& owners, const Here<Request, Response>& here, Response& response,
+                  Finish finish) {
+  std::vector<ReportResult> results(routes.size());
+  std::vector<Part<Request>> parts = PartsOf(request, routes, results);
   std::vector<std::size_t> reports;
-  reports.reserve(ways.size());
-  for (const Way& way : ways) reports.push_back(way.report);
+  reports.reserve(routes.size());
+  for (const ReportRoute& route : routes) reports.push_back(route.report);
   auto done = [add = AdderOf(request, response), reports = std::move(reports),
                finish = std::move(finish)](absl::StatusOr<std::vector<ReportResult>> answered) {
     if (!answered.ok()) return finish(answered.status());
@@ -185,8 +187,8 @@ void HandParts(const Request& request, const std::vector<Way>& ways, OwnerChanne
   std::vector<std::vector<std::size_t>> places;
   places.reserve(parts.size());
   for (const auto& part : parts) places.push_back(part.places);
-  const auto merged = std::make_shared<PartsOfCall>(std::move(results), std::move(places),
-                                                    absl::OkStatus(), std::move(done));
+  const auto merged = std::make_shared<SplitCall>(std::move(results), std::move(places),
+                                                  absl::OkStatus(), std::move(done));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto sent = std::make_shared<Sent<Request, Response>>();
     sent->request = std::move(parts[i].request);
@@ -198,33 +200,36 @@ void HandParts(const Request& request, const std::vector<Way>& ways, OwnerChanne
 }
 
 template <typename Request, typename Response>
-void HandAll(const Request& request, const absl::StatusOr<std::vector<Way>>& ways,
-             OwnerChannels& owners, const Here<Request, Response>& here, Response& response,
-             Finish finish) {
-  if (!ways.ok()) return finish(ways.status());
-  const bool as_it_came = std::ranges::all_of(*ways, [&](const Way& way) {
-    return way.owner == ways->front().owner && way.token.empty() && !way.over_quota;
+void ForwardAll(const Request& request, const absl::StatusOr<std::vector<ReportRoute>>& routes,
+                OwnerChannels& owners, const Here<Request, Response>& here, Response& response,
+                Finish finish) {
+  if (!routes.ok()) return finish(routes.status());
+  const bool as_it_came = std::ranges::all_of(*routes, [&](const ReportRoute& route) {
+    return route.owner == routes->front().owner && route.token.empty() && !route.over_quota;
   });
-  if (!as_it_came) return HandParts(request, *ways, owners, here, response, std::move(finish));
-  Send(ways->front().owner, request, response, owners, here, std::move(finish));
+  if (!as_it_came) return ForwardParts(request, *routes, owners, here, response, std::move(finish));
+  Send(routes->front().owner, request, response, owners, here, std::move(finish));
 }
 
 }  // namespace
 
-void HandOn(const v1::ReportRequest& request, const absl::StatusOr<std::vector<Way>>& ways,
-            OwnerChannels& owners, const Here<v1::ReportRequest, v1::ReportResponse>& here,
-            v1::ReportResponse& response, Finish finish) {
-  HandAll(request, ways, owners, here, response, std::move(finish));
+void Forward(const v1::ReportRequest& request,
+             const absl::StatusOr<std::vector<ReportRoute>>& routes, OwnerChannels& owners,
+             const Here<v1::ReportRequest, v1::ReportResponse>& here, v1::ReportResponse& response,
+             Finish finish) {
+  ForwardAll(request, routes, owners, here, response, std::move(finish));
 }
-void HandOn(const v1::ActivateRequest& request, const absl::StatusOr<std::vector<Way>>& ways,
-            OwnerChannels& owners, const Here<v1::ActivateRequest, v1::ActivateResponse>& here,
-            v1::ActivateResponse& response, Finish finish) {
-  HandAll(request, ways, owners, here, response, std::move(finish));
+void Forward(const v1::ActivateRequest& request,
+             const absl::StatusOr<std::vector<ReportRoute>>& routes, OwnerChannels& owners,
+             const Here<v1::ActivateRequest, v1::ActivateResponse>& here,
+             v1::ActivateResponse& response, Finish finish) {
+  ForwardAll(request, routes, owners, here, response, std::move(finish));
 }
-void HandOn(const v1::SubmitRequest& request, const absl::StatusOr<std::vector<Way>>& ways,
-            OwnerChannels& owners, const Here<v1::SubmitRequest, v1::SubmitResponse>& here,
-            v1::SubmitResponse& response, Finish finish) {
-  HandAll(request, ways, owners, here, response, std::move(finish));
+void Forward(const v1::SubmitRequest& request,
+             const absl::StatusOr<std::vector<ReportRoute>>& routes, OwnerChannels& owners,
+             const Here<v1::SubmitRequest, v1::SubmitResponse>& here, v1::SubmitResponse& response,
+             Finish finish) {
+  ForwardAll(request, routes, owners, here, response, std::move(finish));
 }
 
 }  // namespace bandana::server

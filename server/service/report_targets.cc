@@ -1,4 +1,4 @@
-#include "server/service/recipients.h"
+#include "server/service/report_targets.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace bandana::server {
 
-absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
+absl::StatusOr<HostedModel*> ReportTargets::Behind(const std::string& name) {
   const auto known =
       std::ranges::find_if(found_, [&](const auto& named) { return named.first == name; });
   if (known != found_.end()) return known->second.get();
@@ -22,11 +22,11 @@ absl::StatusOr<HostedModel*> Recipients::Behind(const std::string& name) {
   return found_.emplace_back(name, std::move(model)).second.get();
 }
 
-std::vector<std::string> Recipients::TokensOf(const std::string& decision_id) const {
+std::vector<std::string> ReportTargets::TokensOf(const std::string& decision_id) const {
   return book_ == nullptr ? std::vector<std::string>() : NamedTokens(*book_, first_, decision_id);
 }
 
-absl::StatusOr<HostedModel*> Recipients::MakerOf(const AskedDecision& decision) {
+absl::StatusOr<HostedModel*> ReportTargets::MakerOf(const AskedDecision& decision) {
   HostedModel* maker = nullptr;
   if (first_.alias == nullptr) {
     if (!decision.asked) maker = first_.model.get();

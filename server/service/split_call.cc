@@ -1,4 +1,4 @@
-#include "server/service/parts_of_call.h"
+#include "server/service/split_call.h"
 
 #include <utility>
 
@@ -6,9 +6,9 @@
 
 namespace bandana::server {
 
-PartsOfCall::PartsOfCall(std::vector<ReportResult> results,
-                         std::vector<std::vector<std::size_t>> places, absl::Status failed,
-                         CallDone done)
+SplitCall::SplitCall(std::vector<ReportResult> results,
+                     std::vector<std::vector<std::size_t>> places, absl::Status failed,
+                     CallDone done)
     : places_(std::move(places)),
       done_(std::move(done)),
       results_(std::move(results)),
@@ -17,7 +17,7 @@ PartsOfCall::PartsOfCall(std::vector<ReportResult> results,
   BANDANA_CHECK(open_ > 0);
 }
 
-void PartsOfCall::Take(std::size_t part, absl::StatusOr<std::vector<ReportResult>> answer) {
+void SplitCall::Take(std::size_t part, absl::StatusOr<std::vector<ReportResult>> answer) {
   const std::vector<std::size_t>& places = places_[part];
   {
     const std::lock_guard lock(mutex_);
