@@ -29,7 +29,7 @@ std::string Name(std::string text) {
 
 }  // namespace
 
-AdminGate::Visit::Visit(AdminGate& gate, grpc::ServerContext& context, std::string_view method)
+AdminGate::Call::Call(AdminGate& gate, grpc::ServerContext& context, std::string_view method)
     : gate_(gate), context_(context), method_(method), arrival_(SteadyNow()) {
   gate_.options_.conduct(context.peer(), Conduct::kArrived);
   if (gate_.options_.gatekeeper != nullptr) {
@@ -50,7 +50,7 @@ AdminGate::Visit::Visit(AdminGate& gate, grpc::ServerContext& context, std::stri
   status_ = absl::ResourceExhaustedError("the server is busy with calls that come first");
 }
 
-AdminGate::Visit::~Visit() {
+AdminGate::Call::~Call() {
   if (inside_) gate_.inside_.fetch_sub(1);
   const absl::Duration duration = SteadyNow() - arrival_;
   gate_.options_.on_end(method_, status_.raw_code(), duration);
@@ -59,7 +59,7 @@ AdminGate::Visit::~Visit() {
   if ((known && !reads) || HasLine(status_.raw_code(), duration)) WriteLine(duration);
 }
 
-void AdminGate::Visit::WriteLine(absl::Duration duration) {
+void AdminGate::Call::WriteLine(absl::Duration duration) {
   if (gate_.options_.log == nullptr) return;
   const CallRecord record = {.admin = true,
                              .method = method_,
@@ -73,7 +73,7 @@ void AdminGate::Visit::WriteLine(absl::Duration duration) {
   gate_.options_.log->Write(record);
 }
 
-absl::Status AdminGate::Visit::AllowModel(const std::string& model) {
+absl::Status AdminGate::Call::AllowModel(const std::string& model) {
   model_ = model.substr(0, kModelNameBytesMax);
   return AuthorizeModel(caller_, model);
 }

@@ -40,12 +40,12 @@ class AdminGate {
 
   // One call. Its destructor tells `log` and on_end; a failed call gets its name as trailing
   // metadata.
-  class Visit {
+  class Call {
    public:
-    Visit(AdminGate& gate, grpc::ServerContext& context, std::string_view method);
-    ~Visit();
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
+    Call(AdminGate& gate, grpc::ServerContext& context, std::string_view method);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
 
     // Whether it may come in. Errors: those of Gatekeeper::Admit; RESOURCE_EXHAUSTED, with a
     // pushback in the context's trailing metadata.

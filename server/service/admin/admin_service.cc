@@ -68,8 +68,8 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   grpc::Status CreateModel(grpc::ServerContext* context, const v1::CreateModelRequest* request,
                            v1::ModelDescription* response) override {
-    return Serve(*context, "CreateModel", [&](Visit& visit) -> absl::Status {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->config().name()));  // for the call's line
+    return Serve(*context, "CreateModel", [&](Call& call) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(request->config().name()));  // for the call's line
       return Create(request->config(), *response);
     });
   }
@@ -88,7 +88,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ListModels(grpc::ServerContext* context, const v1::ListModelsRequest*,
                           v1::ListModelsResponse* response) override {
-    return Serve(*context, "ListModels", [&](Visit&) {
+    return Serve(*context, "ListModels", [&](Call&) {
       for (const auto& model : registry_.List()) *response->add_models() = Describe(*model);
       return absl::OkStatus();
     });
@@ -104,10 +104,10 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status DeleteUsers(grpc::ServerContext* context, const v1::DeleteUsersRequest* request,
                            v1::DeleteUsersResponse* response) override {
-    return Serve(*context, "DeleteUsers", [&](Visit& visit) -> absl::Status {
+    return Serve(*context, "DeleteUsers", [&](Call& call) -> absl::Status {
       const std::vector<std::string> ids(request->ids().begin(), request->ids().end());
       const absl::Status deleted =
-          Answer(visit, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
+          Answer(call, *context, &AdminStub::DeleteUsers, *request, *response, [&] {
             return WithModel(request->model(), [&](HostedModel& model) {
               return Assign(model.DeleteUsers(ids), *response);
             });
@@ -198,19 +198,17 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ListArms(grpc::ServerContext* context, const v1::ListArmsRequest* request,
                         grpc::ServerWriter<v1::Arm>* writer) override {
-    return ServeStream(*context, "ListArms",
-                       [&](Visit& visit, StreamGuard::Lease&) -> absl::Status {
-                         BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
-                         return WithModel(request->model(), [&](HostedModel& model) {
-                           return WriteArms(*model.catalogue(), *writer);
-                         });
-                       });
+    return ServeStream(*context, "ListArms", [&](Call& call, StreamGuard::Lease&) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
+      return WithModel(request->model(),
+                       [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
+    });
   }
   grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
                       grpc::ServerWriter<v1::Chunk>* writer) override {
     return ServeStream(*context, "Export",
-                       [&](Visit& visit, StreamGuard::Lease& lease) -> absl::Status {
-                         BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));
+                       [&](Call& call, StreamGuard::Lease& lease) -> absl::Status {
+                         BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
                          if (const auto owner = OwnerOf(request->model())) {
                            return owners_.Export(*context, *owner, *request, *writer, lease);
                          }
@@ -226,23 +224,23 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status CheckImport(grpc::ServerContext* context, const v1::CheckImportRequest* request,
                            v1::CheckImportResponse*) override {
-    return Serve(*context, "CheckImport", [&](Visit& visit) -> absl::Status {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->model()));  // for the call's line
+    return Serve(*context, "CheckImport", [&](Call& call) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));  // for the call's line
       BANDANA_RETURN_IF_ERROR(CheckName(request->model()));
       return registry_.CheckImport(request->model(), request->header());
     });
   }
   grpc::Status Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportRequest>* reader,
                       v1::ModelDescription* response) override {
-    return ServeStream(*context, "Import", [&](Visit& visit, StreamGuard::Lease& lease) {
-      return ImportFrom(visit, *context, *reader, *response, lease);
+    return ServeStream(*context, "Import", [&](Call& call, StreamGuard::Lease& lease) {
+      return ImportFrom(call, *context, *reader, *response, lease);
     });
   }
 
   grpc::Status PutAlias(grpc::ServerContext* context, const v1::PutAliasRequest* request,
                         v1::Alias* response) override {
-    return Serve(*context, "PutAlias", [&](Visit& visit) -> absl::Status {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->alias().name()));  // for the call's line
+    return Serve(*context, "PutAlias", [&](Call& call) -> absl::Status {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(request->alias().name()));  // for the call's line
       std::vector<ConfigError> errors;
       AliasSpec asked = ParseAlias(request->alias(), FieldChecks(errors, "alias."));
       BANDANA_RETURN_IF_ERROR(ToStatus(errors));
@@ -254,8 +252,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status DeleteAlias(grpc::ServerContext* context, const v1::DeleteAliasRequest* request,
                            v1::DeleteAliasResponse*) override {
-    return Serve(*context, "DeleteAlias", [&](Visit& visit) {
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(request->name()));
+    return Serve(*context, "DeleteAlias", [&](Call& call) {
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(request->name()));
       BANDANA_RETURN_IF_ERROR(registry_.DeleteAlias(request->name()));
       options_.on_models_changed();
       return absl::OkStatus();
@@ -263,7 +261,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status ListAliases(grpc::ServerContext* context, const v1::ListAliasesRequest*,
                            v1::ListAliasesResponse* response) override {
-    return Serve(*context, "ListAliases", [&](Visit&) {
+    return Serve(*context, "ListAliases", [&](Call&) {
       BANDANA_RETURN_IF_ERROR(registry_.AliasesStatus());
       for (const AliasSpec& alias : registry_.ListAliases()) {
         *response->add_aliases() = ToProto(alias);
@@ -279,13 +277,13 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  using Visit = AdminGate::Visit;
+  using Call = AdminGate::Call;
 
   // Every rpc goes through here: nothing is done for a call that may not come in.
   template <typename Function>
   grpc::Status Serve(grpc::ServerContext& context, std::string_view method, Function function) {
-    Visit visit(gate_, context, method);
-    return ToGrpc(visit.status().ok() ? visit.Answer(function(visit)) : visit.status());
+    Call call(gate_, context, method);
+    return ToGrpc(call.status().ok() ? call.Answer(function(call)) : call.status());
   }
   // Who answers while nobody owns the model.
   enum class Unowned { kNobody, kHere };
@@ -295,8 +293,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   grpc::Status ServeNamed(grpc::ServerContext& context, std::string_view method,
                           AskUnary<Request, Response> ask, const Request& request,
                           Response& response, Function here, Unowned unowned = Unowned::kNobody) {
-    return Serve(context, method, [&](Visit& visit) {
-      return Answer(visit, context, ask, request, response, here, unowned);
+    return Serve(context, method, [&](Call& call) {
+      return Answer(call, context, ask, request, response, here, unowned);
     });
   }
   template <typename Request, typename Response, typename Function>
@@ -308,10 +306,10 @@ class AdminService::Impl final : public v1::Admin::Service {
         unowned);
   }
   template <typename Request, typename Response, typename Function>
-  absl::Status Answer(Visit& visit, grpc::ServerContext& context, AskUnary<Request, Response> ask,
+  absl::Status Answer(Call& call, grpc::ServerContext& context, AskUnary<Request, Response> ask,
                       const Request& request, Response& response, Function here,
                       Unowned unowned = Unowned::kNobody) {
-    BANDANA_RETURN_IF_ERROR(visit.AllowModel(NameIn(request)));
+    BANDANA_RETURN_IF_ERROR(call.AllowModel(NameIn(request)));
     const std::optional<std::string> owner = OwnerOf(NameIn(request));
     if (!owner || (owner->empty() && unowned == Unowned::kHere)) return here();
     return owners_.Ask(context, *owner, ask, request, response);
@@ -319,9 +317,9 @@ class AdminService::Impl final : public v1::Admin::Service {
   template <typename Function>
   grpc::Status ServeStream(grpc::ServerContext& context, std::string_view method,
                            Function function) {
-    return Serve(context, method, [&](Visit& visit) {
+    return Serve(context, method, [&](Call& call) {
       auto lease = streams_.Enter(context);
-      return lease.ok() ? function(visit, *lease) : lease.status();
+      return lease.ok() ? function(call, *lease) : lease.status();
     });
   }
 
@@ -332,11 +330,11 @@ class AdminService::Impl final : public v1::Admin::Service {
                         absl::Status (*read)(grpc::ServerContext&, Request,
                                              grpc::ServerReader<Request>&, HostedModel&, Response&),
                         grpc::ServerReader<Request>& reader, Response& response) {
-    return ServeStream(context, method, [&](Visit& visit, StreamGuard::Lease&) -> absl::Status {
+    return ServeStream(context, method, [&](Call& call, StreamGuard::Lease&) -> absl::Status {
       Request first;
       if (!reader.Read(&first)) return InvalidArgument(ToAbsl(method), " needs a first message");
       const std::string name = first.model();
-      BANDANA_RETURN_IF_ERROR(visit.AllowModel(name));
+      BANDANA_RETURN_IF_ERROR(call.AllowModel(name));
       if (const auto owner = OwnerOf(name)) {
         return owners_.Put(context, *owner, ask, std::move(first), reader, response);
       }
@@ -436,13 +434,13 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  absl::Status ImportFrom(Visit& visit, grpc::ServerContext& context,
+  absl::Status ImportFrom(Call& call, grpc::ServerContext& context,
                           grpc::ServerReader<v1::ImportRequest>& reader,
                           v1::ModelDescription& response, StreamGuard::Lease& lease) {
     BANDANA_ASSIGN_OR_RETURN(const ReceivedExport received,
                              ReadExport(context, reader, registry_, options_.headless_bytes_max,
                                         lease, [&](const std::string& name) {
-                                          return visit.AllowModel(name);
+                                          return call.AllowModel(name);
                                         }));  // for its line
     BANDANA_ASSIGN_OR_RETURN(const MappedFile map, received.file.Map());
     const v1::ExportHeader* const promised = received.header ? &*received.header : nullptr;

@@ -44,7 +44,7 @@ struct AdminOptions {
 
 // Threads: all methods are safe.
 //
-// Errors beyond those of admin.proto: those of AdminGate::Visit, before anything is read or done;
+// Errors beyond those of admin.proto: those of AdminGate::Call, before anything is read or done;
 // NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams, or a stream of arms or users with
 // more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten minutes.
 class AdminService {
