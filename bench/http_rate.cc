@@ -1,4 +1,4 @@
-// How many selections per second a server's door for HTTP answers: connections that stay open, one
+// How many selections per second a server's HTTP API answers: connections that stay open, one
 // call in flight on each; and what callers of gRPC notice of it.
 //   ./dev bench http_rate [--seconds 5] [--connections 4]
 // Starts a server of its own. gRPC's caller asks 500 times per second, in turns alone and beside

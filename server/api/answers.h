@@ -1,4 +1,4 @@
-// Answers of the door to what went wrong.
+// Answers of the HTTP API to errors.
 #pragma once
 
 #include <string>

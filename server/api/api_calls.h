@@ -36,7 +36,7 @@ class ApiCall;
 using CallDone = std::function<void(const absl::Status&)>;
 
 // Calls whose handler will finish later. Whoever takes one out ends it; so a Finish that comes
-// after the door is closed finds nothing. Threads: safe.
+// after the API is closed finds nothing. Threads: safe.
 class UnfinishedCalls {
  public:
   // The ticket to take it with; 0 when closed.

@@ -22,9 +22,8 @@ class Api final : public ApiServer {
  public:
   Api(const ApiServerOptions& options, Handlers& handlers)
       : handlers_(handlers),
-        door_(options, handlers,
-              [this](const std::string& peer, Conduct conduct) { front_->Report(peer, conduct); }) {
-  }
+        api_(options, handlers,
+             [this](const std::string& peer, Conduct conduct) { front_->Report(peer, conduct); }) {}
   ~Api() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve(const ApiServerOptions& options) {
@@ -37,13 +36,13 @@ class Api final : public ApiServer {
     front.body_bytes_max = static_cast<std::size_t>(options.body_bytes_max);
     front.bodies_bytes_max = std::max(front.bodies_bytes_max, 4 * front.body_bytes_max);
     // Calls may come before Start has returned.
-    BANDANA_ASSIGN_OR_RETURN(front_, HttpFront::Bind(front, door_));
+    BANDANA_ASSIGN_OR_RETURN(front_, HttpFront::Bind(front, api_));
     front_->Start();
     return absl::OkStatus();
   }
 
   const std::string& address() const override { return front_->address(); }
-  int calls_shown() const override { return door_.calls().shown_in_flight(); }
+  int calls_shown() const override { return api_.calls().shown_in_flight(); }
   std::optional<ConnectionStats> connections() const override {
     if (handlers_.HushesReports("")) return std::nullopt;
     return front_->connections();
@@ -53,7 +52,7 @@ class Api final : public ApiServer {
     const absl::Time deadline = SteadyNow() + patience;
     const std::lock_guard lock(shutdown_mutex_);
     if (front_ == nullptr || std::exchange(down_, true)) return;
-    ApiCalls& calls = door_.calls();
+    ApiCalls& calls = api_.calls();
     calls.Refuse();
     front_->SetDraining();
     while (calls.in_flight() > 0 && SteadyNow() < deadline) absl::SleepFor(kPollInterval);
@@ -65,7 +64,7 @@ class Api final : public ApiServer {
 
  private:
   Handlers& handlers_;
-  HttpApi door_;
+  HttpApi api_;
   std::mutex shutdown_mutex_;
   bool down_ = false;
   std::unique_ptr<HttpFront> front_;

@@ -1,4 +1,4 @@
-// The door for HTTP: JSON, gRPC-Web and the face of Personalizer, on a listener with threads and
+// The HTTP API: JSON, gRPC-Web and the Personalizer API, on a listener with threads and
 // limits of its own. It runs the handlers that gRPC's calls run, behind the same access rules.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace bandana::server {
 
 class TlsReloader;
 
-// The face of Personalizer.
+// The Personalizer API.
 struct PersonalizerSettings {
   std::string model;        // empty: the one that the caller's principal may name
   bool apprentice = false;  // answer the caller's first action

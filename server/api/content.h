@@ -1,4 +1,4 @@
-// Which content the door reads, by the head of a call alone: nothing of a body decides it.
+// Which content the HTTP API reads, by the head of a call alone: nothing of a body decides it.
 #pragma once
 
 #include "absl/status/status.h"

@@ -58,7 +58,7 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
               .conduct = conduct,
               .tells_all = options.tls != nullptr},
              handlers),
-      face_(options.personalizer, calls_) {}
+      personalizer_(options.personalizer, calls_) {}
 
 void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
   if (!origins_->AllowsHost(http)) {
@@ -86,9 +86,10 @@ void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
 
 void HttpApi::Dispatch(const HttpCall& http, AnswerHttp answer) {
   const bool reads = http.method == "GET" || http.method == "HEAD";
-  const bool face = Personalizer::Has(http.path);
+  const bool is_personalizer = Personalizer::Has(http.path);
   if (const absl::Status content = CheckContent(http); !content.ok()) {
-    HttpAnswer refused = face ? Personalizer::Refused(content, 415) : ErrorAnswer(content);
+    HttpAnswer refused =
+        is_personalizer ? Personalizer::Refused(content, 415) : ErrorAnswer(content);
     refused.status = 415;
     refused.headers.push_back({"accept-encoding", "identity"});
     return answer(std::move(refused));
@@ -102,7 +103,7 @@ void HttpApi::Dispatch(const HttpCall& http, AnswerHttp answer) {
   if (http.path == "/openapi.json") {
     return answer(reads ? JsonAnswer(200, document_) : MethodNotAllowed("GET"));
   }
-  if (face) return face_.Handle(http, std::move(answer));
+  if (is_personalizer) return personalizer_.Handle(http, std::move(answer));
   const std::optional<Route> route = FindRoute(http.path);
   if (!route) {
     return answer(ErrorAnswer(NotFound("no such path; /openapi.json lists those of models")));

@@ -46,7 +46,7 @@ class HttpApi final : public HttpService {
   const Rpc& select_rpc_ = RpcNamed("bandana.v1.Recommender/Select");
   const Rpc& batch_rpc_ = RpcNamed("bandana.v1.Recommender/BatchSelect");
   ApiCalls calls_;
-  Personalizer face_;
+  Personalizer personalizer_;
 };
 
 }  // namespace bandana::server

@@ -29,7 +29,7 @@ Json Only(const std::string& key, Json value) {
 }
 Json Reference(const std::string& to) { return Only("$ref", "#/components/" + to); }
 
-// The messages that answers of the door need, each described once.
+// The messages that answers of the API need, each described once.
 class Schemas {
  public:
   // A reference to the message's schema, or the schema itself of those with a JSON of their own.

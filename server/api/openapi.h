@@ -1,4 +1,4 @@
-// The door's own description (OpenAPI 3.0), made from the table of rpcs and their messages.
+// The HTTP API's own description (OpenAPI 3.0), made from the table of rpcs and their messages.
 #pragma once
 
 #include <string>

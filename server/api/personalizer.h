@@ -1,4 +1,4 @@
-// The face of Azure Personalizer (v1.0, and v1.1-preview.3 with several slots): its clients need
+// The API of Azure Personalizer (v1.0, and v1.1-preview.3 with several slots): its clients need
 // another address and a token, no other code.
 #pragma once
 
@@ -23,9 +23,9 @@ class Personalizer {
   // Both references must outlive it.
   Personalizer(PersonalizerSettings settings, ApiCalls& calls);
 
-  // Whether a path is one of the face's: /personalizer/...
+  // Whether a path is one of this API's: /personalizer/...
   static bool Has(std::string_view path);
-  // An error as the face writes it.
+  // An error as this API writes it.
   static HttpAnswer Refused(const absl::Status& why, int status);
   // Answers a call of it, with the status and body that Personalizer would have.
   void Handle(const HttpCall& http, AnswerHttp answer);
@@ -46,7 +46,7 @@ class Personalizer {
   // A call that came in, of the rpc; null: it was answered.
   std::shared_ptr<ApiCall> Begin(const HttpCall& http, std::string_view rpc,
                                  const AnswerHttp& answer);
-  // The model that the face answers for. Errors: INVALID_ARGUMENT nobody says which;
+  // The model that this API answers for. Errors: INVALID_ARGUMENT nobody says which;
   // PERMISSION_DENIED.
   absl::StatusOr<std::string> ModelOf(const Caller& caller) const;
 

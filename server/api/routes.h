@@ -1,4 +1,4 @@
-// The paths of the door. Those of models follow from the table of rpcs.
+// The paths of the HTTP API. Those of models follow from the table of rpcs.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct Route {
 std::optional<Route> FindRoute(std::string_view path);
 
 // The verb of an rpc of Recommender: its name without `Get`, in lower camel case (select,
-// batchSelect, posterior). Empty for GetModel, and for rpcs that the door does not have.
+// batchSelect, posterior). Empty for GetModel, and for rpcs that the API does not have.
 std::string VerbOf(const Rpc& rpc);
 // The rpcs that have a path here.
 std::vector<const Rpc*> RoutedRpcs();
 
-// The rpc of gRPC's own path, `/package.Service/Method`; null: none that the door has.
+// The rpc of gRPC's own path, `/package.Service/Method`; null: none that the API has.
 const Rpc* FindGrpcWebRpc(std::string_view path);
 
 // The text with %XX replaced. Nothing when that is malformed.

@@ -562,7 +562,7 @@ class RunningServer final : public Server {
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
-  std::unique_ptr<ApiServer> api_;                 // null: no door for HTTP
+  std::unique_ptr<ApiServer> api_;                 // null: no HTTP API
   std::unique_ptr<PageServer> http_;
   std::future<void> recovery_;  // of Tick's thread
 };

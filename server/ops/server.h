@@ -38,7 +38,7 @@ class Server {
   virtual std::string http_listen() const = 0;
   // Empty: Admin is on listen().
   virtual std::string admin_listen() const = 0;
-  // Empty: there is no door for HTTP.
+  // Empty: there is no HTTP API.
   virtual std::string api_listen() const = 0;
   // Empty: there is no listener for other servers.
   virtual std::string peers_listen() const = 0;

@@ -1,4 +1,4 @@
-# Tests of the door for HTTP; see bandana_test in cmake/bandana.cmake.
+# Tests of the HTTP API; see bandana_test in cmake/bandana.cmake.
 find_package(nlohmann_json REQUIRED)
 bandana_test(NAME json_call_test SRCS unit/json_call_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
 bandana_test(NAME grpc_web_test SRCS unit/grpc_web_test.cc
@@ -9,7 +9,7 @@ bandana_test(NAME api_server_test SRCS integration/api_server_test.cc LABELS int
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME api_http_test SRCS integration/api_http_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
-bandana_test(NAME personalizer_face_test SRCS integration/personalizer_face_test.cc LABELS integration
+bandana_test(NAME personalizer_api_test SRCS integration/personalizer_api_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS integration TIMEOUT 300
   DEPS bandana::json bandana::proto bandana::test_certificates bandana::test_server bandana::test_support bandana::test_tokens OpenSSL::SSL

@@ -1,4 +1,4 @@
-// Handlers that a test of the door scripts: they keep what they were asked.
+// Handlers that a test of the HTTP API scripts: they keep what they were asked.
 #pragma once
 
 #include <functional>

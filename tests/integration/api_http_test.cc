@@ -1,4 +1,4 @@
-// The door for HTTP at the edges of HTTP itself: forms of targets, heads that are read two ways,
+// The HTTP API at the edges of HTTP itself: forms of targets, heads that are read two ways,
 // content, names of hosts, and times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// bandana-server with a door for HTTP: the same tokens, certificates and rules as for gRPC.
+// bandana-server with an HTTP API: the same tokens, certificates and rules as for gRPC.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>

@@ -1,4 +1,4 @@
-// The door for HTTP over handlers of a test: paths, access, limits, what is counted and what not.
+// The HTTP API over handlers of a test: paths, access, limits, what is counted and what not.
 #include "server/api/api_server.h"
 
 #include <arpa/inet.h>

@@ -76,17 +76,17 @@ struct Figures {
 constexpr char kServerName[] = "server.internal";  // in its certificate, where it has one
 
 // How honest clients reach the server.
-struct Door {
+struct Endpoint {
   std::string address;
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
 };
 
-std::unique_ptr<v1::Recommender::Stub> Connect(const Door& door) {
+std::unique_ptr<v1::Recommender::Stub> Connect(const Endpoint& endpoint) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetSslTargetNameOverride(kServerName);
   return v1::Recommender::NewStub(
-      grpc::CreateCustomChannel(door.address, door.credentials, arguments));
+      grpc::CreateCustomChannel(endpoint.address, endpoint.credentials, arguments));
 }
 
 grpc::Status HonestCall(v1::Recommender::Stub& stub) {
@@ -100,8 +100,8 @@ grpc::Status HonestCall(v1::Recommender::Stub& stub) {
 // Two honest clients, each making a call every 4 ms on a connection that it keeps.
 class Honest {
  public:
-  explicit Honest(const Door& door) {
-    for (int c = 0; c < 2; ++c) threads_.emplace_back([this, door] { Run(door); });
+  explicit Honest(const Endpoint& endpoint) {
+    for (int c = 0; c < 2; ++c) threads_.emplace_back([this, endpoint] { Run(endpoint); });
   }
   ~Honest() {
     stop_ = true;
@@ -130,8 +130,8 @@ class Honest {
     return figures;
   }
 
-  void Run(const Door& door) {
-    const auto stub = Connect(door);
+  void Run(const Endpoint& endpoint) {
+    const auto stub = Connect(endpoint);
     absl::Time next = absl::Now();
     while (!stop_) {
       absl::SleepFor(next - absl::Now());
@@ -180,7 +180,7 @@ class HostileClients : public ::testing::Test {
     auto server = ServerProcess::Start({.config = config, .folder = folder_.path()});
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    door_.address = server_->listen();
+    endpoint_.address = server_->listen();
   }
 
   // Measures honest calls before `attack` and during it. The attack lasts until `over` is set.
@@ -193,7 +193,7 @@ class HostileClients : public ::testing::Test {
 
   void MeasureOnce(const std::string& name, Manners manners,
                    const std::function<void(const std::atomic<bool>& over)>& attack) {
-    Honest honest(door_);
+    Honest honest(endpoint_);
     const Figures before = honest.For(absl::Seconds(4));
     const double bytes_before = Metric(*server_, "process_resident_memory_bytes");
     std::atomic<bool> over = false;
@@ -209,7 +209,7 @@ class HostileClients : public ::testing::Test {
     const double bytes_during = Metric(*server_, "process_resident_memory_bytes");
     const double fds = Metric(*server_, "process_open_fds");
     const absl::Time start = absl::Now();
-    const bool connected = HonestCall(*Connect(door_)).ok();
+    const bool connected = HonestCall(*Connect(endpoint_)).ok();
     const absl::Duration connecting = absl::Now() - start;
     over = true;
     thread.join();
@@ -228,7 +228,7 @@ class HostileClients : public ::testing::Test {
 
   const TempDir folder_;
   std::unique_ptr<ServerProcess> server_;
-  Door door_;
+  Endpoint endpoint_;
 };
 
 std::vector<std::pair<std::string, std::string>> Bearer(const std::string& token) {
@@ -353,7 +353,7 @@ TEST_F(HostileClients, ThatForgeCertificates) {
       "'ca.pem' }");
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = authority.certificate();
-  door_.credentials = grpc::SslCredentials(options);
+  endpoint_.credentials = grpc::SslCredentials(options);
   const auto caller = [&](const TestAuthority& signer, const std::string& name) {
     WritePair(folder_.path(), name, signer.Issue({.common_name = "ops.internal"}));
     return std::make_unique<TlsCaller>(folder_.File(name + ".pem"), folder_.File(name + ".key"));

@@ -22,7 +22,7 @@
 
 namespace bandana::testing {
 
-// A door that is open or shut. Threads: safe.
+// A gate that is open or shut. Threads: safe.
 class Gate {
  public:
   explicit Gate(bool open) : open_(open) {}

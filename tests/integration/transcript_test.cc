@@ -115,7 +115,7 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
     EXPECT_EQ(!combination.window, p.one_per_decision) << combination.name;
     ++covered[{p.mode, p.mechanism}];
   }
-  // With a window and without; central modes through the SDK and without; some by each door of
+  // With a window and without; central modes through the SDK and without; some by each HTTP API of
   // HTTP, and some with a server that follows.
   const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
       {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 31},

@@ -27,7 +27,7 @@ PRIVATE = ('models { name: "loop" dimension: 16 shared {} mode: CENTRAL_REWARD p
 LOCAL = ('models { name: "loop" dimension: 16 shared {} mode: LOCAL_REWARD privacy { epsilon: 2 } '
          "reporting { one_per_decision: true } }")
 CONFIG = """listen: "127.0.0.1:0" http_listen: "127.0.0.1:0" api_listen: "127.0.0.1:0"
-api {{ personalizer {{ {face} }} }}
+api {{ personalizer {{ {personalizer} }} }}
 access {{ principals {{ name: "loop" token_sha256: "{digest}" roles: ROLE_SELECT roles: ROLE_REPORT models: "loop" }}
   principals {{ name: "other" token_sha256: "{other}" roles: ROLE_SELECT roles: ROLE_REPORT models: "loop" }} }}
 {model}
@@ -38,12 +38,12 @@ ACTIONS = [{"id": name, "features": [{"tag": name}]} for name in "abc"]
 class Server:
     """A server with one model. Use it in a `with`."""
 
-    def __init__(self, program, model, face=""):
+    def __init__(self, program, model, personalizer=""):
         self._folder = tempfile.TemporaryDirectory()
         self._children = processes.Children()
         folder = self._folder.name
         with open(f"{folder}/server.textproto", "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(face=face, digest=hashlib.sha256(KEY.encode()).hexdigest(),
+            file.write(CONFIG.format(personalizer=personalizer, digest=hashlib.sha256(KEY.encode()).hexdigest(),
                                      other=hashlib.sha256(OTHER_KEY.encode()).hexdigest(), model=model))
         log = f"{folder}/server.log"
         server = self._children.start(log, [program, "--config", f"{folder}/server.textproto", "--data_dir", f"{folder}/data"])
@@ -57,7 +57,7 @@ class Server:
         self._folder.cleanup()
 
     def call(self, path, body, method="POST", key=KEY):
-        """Status and text of an answer of the face. `body`: an object, or text as it is."""
+        """Status and text of an answer of the Personalizer API. `body`: an object, or text as it is."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.endpoint}/personalizer/{path}", data if method != "GET" else None,
                                          {"Ocp-Apim-Subscription-Key": key, "Content-Type": "application/json"}, method=method)

@@ -28,7 +28,7 @@ class ServerProcess {
   const std::string& listen() const { return listen_; }              // 127.0.0.1:PORT
   const std::string& http_listen() const { return http_listen_; }    // 127.0.0.1:PORT
   const std::string& admin_listen() const { return admin_listen_; }  // empty: Admin is on listen
-  const std::string& api_listen() const { return api_listen_; }      // empty: no door for HTTP
+  const std::string& api_listen() const { return api_listen_; }      // empty: no HTTP API
   const std::string& peers_listen() const { return peers_listen_; }  // empty: no other servers
   const std::string& token() const { return token_; }                // empty: it has drawn none
   ChildProcess& process() { return *child_; }

@@ -101,14 +101,14 @@ class OneWorld {
     model->Step();
   }
   // All that others are told, but for what is released.
-  std::string Face() const {
+  std::string Observable() const {
     v1::GetStatsResponse stats = model->Stats();
     stats.clear_grams_repaired();  // a function of what is released
-    std::string face = absl::StrCat(stats.DebugString(), model->Ledger().DebugString());
-    absl::StrAppend(&face, model->posterior()->version(), " ", model->log_queue(), " ",
+    std::string text = absl::StrCat(stats.DebugString(), model->Ledger().DebugString());
+    absl::StrAppend(&text, model->posterior()->version(), " ", model->log_queue(), " ",
                     model->Health().ToString(), " ", model->epoch());
-    if (const auto budget = model->Budget()) absl::StrAppend(&face, " ", budget->used);
-    return face;
+    if (const auto budget = model->Budget()) absl::StrAppend(&text, " ", budget->used);
+    return text;
   }
   // Sizes in the closed file of the log.
   std::string Sizes() {
@@ -176,7 +176,7 @@ TEST_P(OpenWindowsTest, NothingTellsThatAReportCame) {
   const auto both = [&](const auto& act) {
     act(silent);
     act(loud);
-    EXPECT_EQ(silent.Face(), loud.Face());
+    EXPECT_EQ(silent.Observable(), loud.Observable());
   };
   Decision theirs;
   both([](OneWorld& world) { world.Decide(1); });
@@ -185,7 +185,7 @@ TEST_P(OpenWindowsTest, NothingTellsThatAReportCame) {
     theirs = world.Decide(2);
   });
   EXPECT_EQ(CodeOf(loud.Report(theirs, 1)), v1::APPLIED);
-  EXPECT_EQ(silent.Face(), loud.Face());
+  EXPECT_EQ(silent.Observable(), loud.Observable());
   // Nor what is wrong with one.
   EXPECT_EQ(CodeOf(loud.Report(theirs, 1)), v1::APPLIED);
   EXPECT_EQ(ReasonOf(loud.Report(theirs, 1, 1)), v1::SHOWN_OUT_OF_RANGE);
@@ -194,16 +194,16 @@ TEST_P(OpenWindowsTest, NothingTellsThatAReportCame) {
   EXPECT_EQ(CodeOf(loud.Report(unknown, 1)), v1::EXPIRED);
   loud.model->CountRejected(v1::REJECTED, v1::TOKEN_INVALID, 1);
   loud.model->Step();
-  EXPECT_EQ(silent.Face(), loud.Face());
+  EXPECT_EQ(silent.Observable(), loud.Observable());
   // A call that waits.
   loud.model->Report({{.decision = theirs, .shown = 0, .reward = 1}}, [](auto) {});
-  EXPECT_EQ(silent.Face(), loud.Face());
+  EXPECT_EQ(silent.Observable(), loud.Observable());
   both([](OneWorld& world) { world.Pass(absl::Seconds(40)); });  // mine closes
   both([](OneWorld& world) { world.Pass(absl::Seconds(30)); });  // theirs
   EXPECT_EQ(loud.model->Stats().reports_applied(), 2);           // whatever came
   EXPECT_EQ(loud.model->Ledger().events(), 2);
   EXPECT_EQ(CodeOf(loud.Report(theirs, 1)), v1::EXPIRED);
-  EXPECT_EQ(silent.Face(), loud.Face());
+  EXPECT_EQ(silent.Observable(), loud.Observable());
   EXPECT_EQ(silent.Sizes(), loud.Sizes());
   EXPECT_THAT(silent.Closed(), ElementsAre(0.25, 0.25));
   EXPECT_THAT(loud.Closed(), ElementsAre(0.25, 1));

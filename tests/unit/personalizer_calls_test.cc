@@ -1,4 +1,4 @@
-// The face of Personalizer: what calls become, and the hashed features of models without a schema.
+// The Personalizer API: what calls become, and the hashed features of models without a schema.
 #include "server/api/personalizer_calls.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what no reader should have to look for: banned calls, doors into private types, stale marks, long files, tests
+"""Checks what no reader should have to look for: banned calls, ways into private types, stale marks, long files, tests
 that no build file names."""
 
 import datetime

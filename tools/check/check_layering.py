@@ -71,7 +71,7 @@ ALLOWED = {
     "server/service": COMMON + ["common/model/entries", "server/models", "server/models/catalogue", "server/service/access",
                                 "server/service/connections", "server/service/decisions", "server/service/owners",
                                 "server/service/tokens", "server/service/transport"],
-    # The door for HTTP: the handlers of the service, on a listener of its own.
+    # The HTTP API: the handlers of the service, on a listener of its own.
     "server/api": COMMON + ["common/json", "server/service/access", "server/service/connections", "server/service/tls",
                             "server/service/tokens", "server/service/transport"],
     "server/ops/config": COMMON + ["server/api", "server/log", "server/log/postgresql", "server/service/access", "server/service/connections", "server/service/tls"],

@@ -1,4 +1,4 @@
-// ApiConfig as checked values: the door for HTTP.
+// ApiConfig as checked values: the HTTP API.
 #pragma once
 
 #include <optional>

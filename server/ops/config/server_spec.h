@@ -53,7 +53,7 @@ struct ServerSpec {
   std::optional<TlsSpec> tls;           // absent: plaintext
   std::optional<AccessRules> access;    // absent: every caller has every role
   std::optional<Address> admin_listen;  // absent: Admin is on `listen`
-  std::optional<ApiSpec> api;           // absent: no door for HTTP
+  std::optional<ApiSpec> api;           // absent: no HTTP API
   std::optional<PeersSpec> peers;       // absent: it serves its models alone
 };
 

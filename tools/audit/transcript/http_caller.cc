@@ -48,19 +48,19 @@ absl::Status StatusIn(const server::HttpAnswer& answer) {
           body.at("message").get<std::string>()};
 }
 
-void CallAsJson(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
+void CallAsJson(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 Done done) {
   const std::string verb = server::VerbOf(rpc);
   const std::string path = absl::StrCat("/v1/models/", caller.model, verb.empty() ? "" : ":", verb);
   absl::StatusOr<std::string> body = server::ToJson(request);
   BANDANA_CHECK(body.ok());
-  door.Handle(Call(caller, verb.empty() ? "GET" : "POST", path, "application/json",
-                   verb.empty() ? "" : *std::move(body)),
-              [&response, done = std::move(done)](const server::HttpAnswer& answer) {
-                if (answer.status != 200) return done(StatusIn(answer));
-                done(server::FromJson(answer.body, response));
-              });
+  api.Handle(Call(caller, verb.empty() ? "GET" : "POST", path, "application/json",
+                  verb.empty() ? "" : *std::move(body)),
+             [&response, done = std::move(done)](const server::HttpAnswer& answer) {
+               if (answer.status != 200) return done(StatusIn(answer));
+               done(server::FromJson(answer.body, response));
+             });
 }
 
 // The message of a frame, and what is behind it.
@@ -80,27 +80,26 @@ std::string HeaderOf(const server::HttpAnswer& answer, std::string_view name) {
   return "";
 }
 
-void CallAsGrpcWeb(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
+void CallAsGrpcWeb(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                    const google::protobuf::Message& request, google::protobuf::Message& response,
                    Done done) {
   const std::string message = request.SerializeAsString();
   std::string body(1, '\0');
   for (const int shift : {24, 16, 8, 0}) body += static_cast<char>(message.size() >> shift);
   body += message;
-  door.Handle(
-      Call(caller, "POST", absl::StrCat("/", std::string(rpc.rule.rpc)),
-           "application/grpc-web+proto", std::move(body)),
-      [&response, done = std::move(done)](const server::HttpAnswer& answer) {
-        int code = 0;
-        if (absl::SimpleAtoi(HeaderOf(answer, "grpc-status"), &code) && code != 0) {
-          return done(
-              absl::Status(static_cast<absl::StatusCode>(code), HeaderOf(answer, "grpc-message")));
-        }
-        std::string_view rest;
-        const std::string_view first = FirstFrame(answer.body, rest);
-        BANDANA_CHECK(response.ParseFromArray(first.data(), static_cast<int>(first.size())));
-        done(absl::OkStatus());
-      });
+  api.Handle(Call(caller, "POST", absl::StrCat("/", std::string(rpc.rule.rpc)),
+                  "application/grpc-web+proto", std::move(body)),
+             [&response, done = std::move(done)](const server::HttpAnswer& answer) {
+               int code = 0;
+               if (absl::SimpleAtoi(HeaderOf(answer, "grpc-status"), &code) && code != 0) {
+                 return done(absl::Status(static_cast<absl::StatusCode>(code),
+                                          HeaderOf(answer, "grpc-message")));
+               }
+               std::string_view rest;
+               const std::string_view first = FirstFrame(answer.body, rest);
+               BANDANA_CHECK(response.ParseFromArray(first.data(), static_cast<int>(first.size())));
+               done(absl::OkStatus());
+             });
 }
 
 // A rank call of the decision, whose arms are named.
@@ -130,11 +129,11 @@ void ReadRanking(const server::HttpAnswer& answer, const v1::SelectRequest& requ
   }
 }
 
-void CallAsPersonalizer(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
+void CallAsPersonalizer(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                         const google::protobuf::Message& request,
                         google::protobuf::Message& response, Done done) {
   const auto post = [&](const std::string& path, std::string body, server::AnswerHttp answered) {
-    door.Handle(
+    api.Handle(
         Call(caller, "POST", "/personalizer/v1.0/" + path, "application/json", std::move(body)),
         std::move(answered));
   };
@@ -159,22 +158,22 @@ void CallAsPersonalizer(server::HttpService& door, const HttpCaller& caller, con
   if (const auto* activate = dynamic_cast<const v1::ActivateRequest*>(&request)) {
     return post(absl::StrCat("events/", activate->decision_ids(0), "/activate"), "", no_content);
   }
-  CallAsJson(door, caller, rpc, request, response, std::move(done));
+  CallAsJson(api, caller, rpc, request, response, std::move(done));
 }
 
 }  // namespace
 
-void CallByHttp(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
+void CallByHttp(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 Done done) {
   switch (caller.way) {
     case Way::kGrpcWeb:
-      return CallAsGrpcWeb(door, caller, rpc, request, response, std::move(done));
+      return CallAsGrpcWeb(api, caller, rpc, request, response, std::move(done));
     case Way::kPersonalizer:
-      return CallAsPersonalizer(door, caller, rpc, request, response, std::move(done));
+      return CallAsPersonalizer(api, caller, rpc, request, response, std::move(done));
     case Way::kGrpc:
     case Way::kJson:
-      return CallAsJson(door, caller, rpc, request, response, std::move(done));
+      return CallAsJson(api, caller, rpc, request, response, std::move(done));
   }
 }
 

@@ -22,7 +22,7 @@ struct HttpCaller {
 // Calls a method. Fills `response`, which must live until `done` is called: once, perhaps within
 // another call. Clients of Personalizer have no words for what reads a model: they ask for it as
 // JSON.
-void CallByHttp(server::HttpService& door, const HttpCaller& caller, const server::Rpc& rpc,
+void CallByHttp(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 std::function<void(absl::Status)> done);
 

@@ -51,17 +51,17 @@ Listeners::Listeners(const ListenerOptions& options)
               return handlers_.HushesCall(name, policy_hash);
             }} {
   if (!ByHttp(options.way)) return;
-  server::ApiServerOptions door;
-  door.personalizer.model = options.asked;
-  door.gatekeeper = &gatekeeper_;
-  door.observer = options.observer;
-  door.log = options.log;
-  door_ = std::make_unique<server::HttpApi>(door, handlers_,
-                                            [](const std::string&, server::Conduct) {});
+  server::ApiServerOptions api;
+  api.personalizer.model = options.asked;
+  api.gatekeeper = &gatekeeper_;
+  api.observer = options.observer;
+  api.log = options.log;
+  api_ =
+      std::make_unique<server::HttpApi>(api, handlers_, [](const std::string&, server::Conduct) {});
 }
 
 Listeners::~Listeners() {
-  if (door_ != nullptr) door_->calls().Close();
+  if (api_ != nullptr) api_->calls().Close();
   for (const server::CallDone& done : unfinished_->Close()) {
     done(absl::UnavailableError("server is shutting down"));
   }
@@ -85,8 +85,8 @@ void Listeners::CallDoor(const google::protobuf::Message& request,
                          google::protobuf::Message& response,
                          std::function<void(absl::Status)> done) {
   Count(request);
-  CallByHttp(*door_, {.way = options_.way, .model = options_.asked, .token = kToken},
-             RpcOf(request), request, response, std::move(done));
+  CallByHttp(*api_, {.way = options_.way, .model = options_.asked, .token = kToken}, RpcOf(request),
+             request, response, std::move(done));
 }
 
 void Listeners::CallGrpc(const google::protobuf::Message& request, const Answered& done) {
@@ -118,7 +118,7 @@ void Listeners::CallGrpc(const google::protobuf::Message& request, const Answere
 
 void Listeners::Show(server::ServerView& view) const {
   view.calls_in_flight =
-      desk_.slots.shown_in_flight() + (door_ == nullptr ? 0 : door_->calls().shown_in_flight());
+      desk_.slots.shown_in_flight() + (api_ == nullptr ? 0 : api_->calls().shown_in_flight());
   // As GrpcServer and ApiServer tell of theirs.
   const bool hushed = options_.handlers->HushesReports("");
   view.leaves_out_descriptors = hushed;

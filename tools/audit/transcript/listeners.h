@@ -1,5 +1,5 @@
 // The listeners of a world's server: all that stands between a caller and the handlers (access
-// rules, rates, call slots, hushing, the doors of HTTP), but for sockets and threads.
+// rules, rates, call slots, hushing, the HTTP APIs), but for sockets and threads.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Listeners {
   // One call of a Recommender's rpc. `done` may come later, within another call.
   template <typename Request, typename Response>
   void Call(const Request& request, std::function<void(absl::Status, Response&)> done) {
-    if (door_ != nullptr) {
+    if (api_ != nullptr) {
       auto response = std::make_shared<Response>();
       CallDoor(request, *response, [response, done = std::move(done)](absl::Status status) {
         if (!status.ok()) response->Clear();
@@ -87,7 +87,7 @@ class Listeners {
   // Calls of gRPC whose handler will finish later.
   const std::shared_ptr<server::UnfinishedCalls> unfinished_ =
       std::make_shared<server::UnfinishedCalls>();
-  std::unique_ptr<server::HttpApi> door_;  // null: callers come by gRPC
+  std::unique_ptr<server::HttpApi> api_;  // null: callers come by gRPC
   Traffic traffic_;
 };
 

@@ -1,4 +1,4 @@
-// The face of Personalizer over handlers of a test: what its calls become, and its answers.
+// The Personalizer API over handlers of a test: what its calls become, and its answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
