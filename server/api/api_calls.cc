@@ -19,9 +19,9 @@ ApiCalls::ApiCalls(Options options, Handlers& handlers)
             .gatekeeper = options.gatekeeper,
             .observer = options.observer,
             .log = options.log,
-            .hushes =
+            .keeps_unrecorded =
                 [&handlers](std::string_view model, std::string_view policy_hash) {
-                  return handlers.HushesCall(model, policy_hash);
+                  return handlers.KeepsCallUnrecorded(model, policy_hash);
                 }},
       conduct_(std::move(options.conduct)),
       tells_all_(options.tells_all) {}
@@ -40,7 +40,7 @@ std::shared_ptr<ApiCall> ApiCalls::Begin(const Rpc& rpc, const HttpCall& http,
 }
 
 void ApiCalls::NoteTooLarge(const Rpc& rpc, std::string_view model) {
-  if (rpc.hushable && handlers_.HushesReports(model)) return;
+  if (rpc.may_be_unrecorded && handlers_.KeepsReportsUnrecorded(model)) return;
   if (desk_.observer == nullptr) return;
   desk_.observer->OnCall(rpc, static_cast<int>(absl::StatusCode::kResourceExhausted),
                          absl::ZeroDuration());

@@ -44,7 +44,7 @@ class Api final : public ApiServer {
   const std::string& address() const override { return front_->address(); }
   int calls_shown() const override { return api_.calls().shown_in_flight(); }
   std::optional<ConnectionStats> connections() const override {
-    if (handlers_.HushesReports("")) return std::nullopt;
+    if (handlers_.KeepsReportsUnrecorded("")) return std::nullopt;
     return front_->connections();
   }
 

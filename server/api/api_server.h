@@ -52,7 +52,7 @@ class ApiServer {
 
   // Where it listens, with the real port.
   virtual const std::string& address() const = 0;
-  // Those of the calls in flight that others may know of (Handlers::HushesReports).
+  // Those of the calls in flight that others may know of (Handlers::KeepsReportsUnrecorded).
   virtual int calls_shown() const = 0;
   // Nothing while some model hides when its reports come: callers of HTTP may open a connection for
   // each.

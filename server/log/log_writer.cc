@@ -45,8 +45,8 @@ absl::Status LogWriter::Submit(std::vector<std::string> records, AppendDone done
     if (!failed_.ok()) return failed_;
     if (!away_.ok()) return away_;
     // Records without a caller that could repeat them are not taken while they cannot be written.
-    // A hushed one must not be the first to find space again.
-    if ((!request.done || notice == Notice::kHushed) && !full_disk_.ok()) return full_disk_;
+    // A hidden one must not be the first to find space again.
+    if ((!request.done || notice == Notice::kHidden) && !full_disk_.ok()) return full_disk_;
     const int count = static_cast<int>(request.records.size());
     Load& load = LoadOf(notice);
     if (load.records + count > options_.queue_records_max) {
@@ -211,7 +211,7 @@ void LogWriter::Write(Requests group) {
   batch_.cells.clear();
   batch_.chunks.clear();
   verdicts_.clear();
-  Notice notice = Notice::kHushed;  // of the transaction
+  Notice notice = Notice::kHidden;  // of the transaction
   const auto changes = [this] { return batch_.records.size() + batch_.cells.size(); };
   for (const Request& request : group) {
     const std::size_t before = changes();

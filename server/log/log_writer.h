@@ -65,10 +65,10 @@ class AppendGate {
   virtual void Rollback() = 0;
 };
 
-// Whether others may notice the records of a call. Hushed records are not counted among those that
+// Whether others may notice the records of a call. Hidden records are not counted among those that
 // wait, and have the bounds of the queue for themselves. Where a transaction of theirs alone fails,
 // they alone are refused: others hear of it from the next transaction that is not for them.
-enum class Notice : std::uint8_t { kOpen, kHushed };
+enum class Notice : std::uint8_t { kOpen, kHidden };
 
 // One entry per record. Not OK: nothing of the request is promised, a repeat is safe.
 using AppendDone = std::function<void(const absl::Status&, std::span<const Admission>)>;
@@ -120,7 +120,7 @@ class LogWriter {
   // nothing until a restart (UNAVAILABLE).
   absl::Status Health() const;
 
-  // Records that wait for the disk now, at most queue_records_max; none that is hushed.
+  // Records that wait for the disk now, at most queue_records_max; none that is hidden.
   int queued() const;
 
   // Stepped: does all that is due, with one try where the disk is full, and stores the counters.
@@ -175,9 +175,9 @@ class LogWriter {
   // after a while the callers who wait for it are told that nothing is promised. UNAVAILABLE the
   // writer stops before it is known.
   absl::Status Settle(const std::function<absl::Status()>& change, Requests& group, Notice notice);
-  // Since when somebody waits in the queue whose records are not hushed.
+  // Since when somebody waits in the queue whose records are not hidden.
   std::optional<std::chrono::steady_clock::time_point> OthersWaitSince() const;
-  // Tells those who wait, all of them or the hushed alone.
+  // Tells those who wait, all of them or the hidden alone.
   void AnswerAway(const absl::Status& why, Requests& group, Notice notice);
   // Answers those who wait for an erasure.
   void AnswerErasures(const absl::Status& status);

@@ -95,8 +95,8 @@ class Recommender final : public RecommenderHandlers {
                 Finish finish) override;
   void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
               Finish finish) override;
-  bool HushesReports(std::string_view model) override;
-  bool HushesCall(std::string_view model, std::string_view policy_hash) override;
+  bool KeepsReportsUnrecorded(std::string_view model) override;
+  bool KeepsCallUnrecorded(std::string_view model, std::string_view policy_hash) override;
   // "" serves as long as the process does; a model serves while it can take reports, an alias while
   // one of its models does.
   Serving ServingOf(std::string_view service) override;
@@ -222,13 +222,13 @@ void Recommender::Submit(const v1::SubmitRequest& request, v1::SubmitResponse& r
   Serve(request, response, std::move(finish), SubmitReports);
 }
 
-bool Recommender::HushesReports(std::string_view name) {
+bool Recommender::KeepsReportsUnrecorded(std::string_view name) {
   if (name.empty()) return registry_.hides_reports();
   return registry_.HidesReportsOf(name);
 }
 
-bool Recommender::HushesCall(std::string_view name, std::string_view policy_hash) {
-  if (HushesReports(name)) return true;
+bool Recommender::KeepsCallUnrecorded(std::string_view name, std::string_view policy_hash) {
+  if (KeepsReportsUnrecorded(name)) return true;
   if (name.empty() || policy_hash.empty()) return false;
   // The decision was made under another policy, which may have promised to hide its reports: its
   // refusal is hidden as well.

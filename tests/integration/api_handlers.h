@@ -19,7 +19,7 @@ class ApiHandlers final : public server::Handlers {
  public:
   v1::GetModelResponse model;  // what GetModel says, but for the name. Set before calls come
   std::function<absl::Status(const v1::SelectRequest&)> on_select;  // may be null
-  bool hushes = false;                                              // reports of the model `hushed`
+  bool keeps_unrecorded = false;                    // reports of the model `unrecorded`
   std::function<void(std::function<void()>)> hold;  // of reports; null: they are answered at once
 
   std::vector<v1::SelectRequest> selects() const { return Copy(selects_); }
@@ -98,11 +98,11 @@ class ApiHandlers final : public server::Handlers {
   void Submit(const v1::SubmitRequest&, v1::SubmitResponse&, server::Finish finish) override {
     finish(absl::OkStatus());
   }
-  bool HushesCall(std::string_view name, std::string_view policy_hash) override {
-    return policy_hash == "former" || HushesReports(name);
+  bool KeepsCallUnrecorded(std::string_view name, std::string_view policy_hash) override {
+    return policy_hash == "former" || KeepsReportsUnrecorded(name);
   }
-  bool HushesReports(std::string_view name) override {
-    return hushes && (name.empty() || name == "hushed");
+  bool KeepsReportsUnrecorded(std::string_view name) override {
+    return keeps_unrecorded && (name.empty() || name == "unrecorded");
   }
   server::Serving ServingOf(std::string_view) override { return server::Serving::kServing; }
 

@@ -244,14 +244,14 @@ TEST_F(ApiServerTest, ReportsForAnotherPolicyLeaveNeitherCountNorLine) {
   EXPECT_EQ(server_->calls_shown(), 0);
 }
 
-TEST_F(ApiServerTest, HushedReportsLeaveNeitherCountNorLine) {
+TEST_F(ApiServerTest, UnrecordedReportsLeaveNeitherCountNorLine) {
   handlers_.model.set_mode(v1::CENTRAL_REWARD);
-  handlers_.hushes = true;
+  handlers_.keeps_unrecorded = true;
   options_.body_bytes_max = 4096;
   Start();
-  EXPECT_EQ(Post("/v1/models/hushed:report", kReportBody).status, 200);
-  EXPECT_EQ(Post("/v1/models/hushed:report", "{").status, 400);
-  EXPECT_EQ(Post("/v1/models/hushed:report", std::string(5000, ' ')).status, 413);
+  EXPECT_EQ(Post("/v1/models/unrecorded:report", kReportBody).status, 200);
+  EXPECT_EQ(Post("/v1/models/unrecorded:report", "{").status, 400);
+  EXPECT_EQ(Post("/v1/models/unrecorded:report", std::string(5000, ' ')).status, 413);
   const auto web = [&](const std::string& model) {
     v1::ReportRequest request;
     request.set_model(model);
@@ -261,7 +261,7 @@ TEST_F(ApiServerTest, HushedReportsLeaveNeitherCountNorLine) {
                 std::string("\0\0\0\0", 4) + static_cast<char>(message.size()) + message,
                 {"Content-Type: application/grpc-web+proto"});
   };
-  EXPECT_EQ(web("hushed").status, 200);
+  EXPECT_EQ(web("unrecorded").status, 200);
   EXPECT_THAT(counts_.calls(), IsEmpty());
   EXPECT_THAT(counts_.lines(), IsEmpty());
   EXPECT_EQ(counts_.starts, 0);

@@ -115,8 +115,8 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
 
 // Where reports are hidden nobody learns that one came: not from a count, not from a
 // time, not from a call that waits or is refused.
-TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
-  handlers_.hushes = true;
+TEST_F(GrpcServerTest, UnrecordedReportsAreNotObserved) {
+  handlers_.keeps_unrecorded = true;
   Start();
   const auto report = [&](const std::string& model) {
     v1::ReportRequest request;
@@ -125,7 +125,7 @@ TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
     v1::ReportResponse response;
     return stub_->Report(Context().get(), request, &response);
   };
-  EXPECT_TRUE(report("hushed").ok());
+  EXPECT_TRUE(report("unrecorded").ok());
   EXPECT_EQ(report(std::string(300'000, 'm')).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);  // before anybody looks whose it is
   EXPECT_EQ(observer_.started(), 0);
@@ -135,7 +135,7 @@ TEST_F(GrpcServerTest, HushedReportsAreNotObserved) {
   EXPECT_EQ(observer_.started(), 1);
   EXPECT_EQ(observer_.calls("Report", grpc::StatusCode::OK), 1);
   handlers_.HoldReports();
-  std::thread waiting([&] { EXPECT_TRUE(report("hushed").ok()); });
+  std::thread waiting([&] { EXPECT_TRUE(report("unrecorded").ok()); });
   EXPECT_TRUE(Eventually([&] { return server_->calls_in_flight() == 1; }));
   EXPECT_TRUE(Eventually([&] { return server_->calls_shown() == 0; }));
   handlers_.ReleaseReports();

@@ -347,7 +347,7 @@ TEST_F(HandedReportsTest, AReportGoesToNobodyElse) {
   EXPECT_THAT(Model(far_, "m").reported(), SizeIs(1));
 }
 
-TEST_F(HandedReportsTest, WhatIsHushedLeavesNoLine) {
+TEST_F(HandedReportsTest, AnUnrecordedReportLeavesNoLine) {
   ModelSpec spec = PrivateSpec("private", 2, v1::CENTRAL_REWARD, v1::COUNTER, {1e-6});
   spec.public_spec.reward_window = RewardWindowSpec{.duration = absl::Minutes(1)};
   ASSERT_TRUE(HidesReports(spec.public_spec));

@@ -106,11 +106,11 @@ class ScriptedHandlers final : public server::Handlers {
       finish(absl::OkStatus());
     });
   }
-  bool HushesCall(std::string_view model, std::string_view policy_hash) override {
-    return policy_hash == "former" || HushesReports(model);
+  bool KeepsCallUnrecorded(std::string_view model, std::string_view policy_hash) override {
+    return policy_hash == "former" || KeepsReportsUnrecorded(model);
   }
-  bool HushesReports(std::string_view model) override {
-    return hushes.load() && (model.empty() || model == "hushed");
+  bool KeepsReportsUnrecorded(std::string_view model) override {
+    return keeps_unrecorded.load() && (model.empty() || model == "unrecorded");
   }
   server::Serving ServingOf(std::string_view service) override {
     std::lock_guard lock(mutex_);
@@ -142,7 +142,7 @@ class ScriptedHandlers final : public server::Handlers {
   }
 
   std::atomic<int> selects{0};
-  std::atomic<bool> hushes{false};  // reports of the model `hushed`
+  std::atomic<bool> keeps_unrecorded{false};  // reports of the model `unrecorded`
   Gate select_gate{true};
   std::string error_text = "field: wrong";
 

@@ -123,13 +123,13 @@ TEST_F(AgreedPolicyTest, ANamedDecisionIsNoWayRoundThePolicy) {
 }
 
 // The model under the name may be a successor of one that hid its reports.
-TEST_F(AgreedPolicyTest, ReportsForAnotherPolicyAreHushed) {
+TEST_F(AgreedPolicyTest, ReportsForAnotherPolicyAreUnrecorded) {
   const std::string present(AsChars(model_.policy()));
-  EXPECT_FALSE(recommender_->HushesCall("m", ""));
-  EXPECT_FALSE(recommender_->HushesCall("m", present));
-  EXPECT_TRUE(recommender_->HushesCall("m", std::string(32, 'x')));
-  EXPECT_TRUE(recommender_->HushesCall("gone", present));
-  EXPECT_FALSE(recommender_->HushesCall("gone", ""));
+  EXPECT_FALSE(recommender_->KeepsCallUnrecorded("m", ""));
+  EXPECT_FALSE(recommender_->KeepsCallUnrecorded("m", present));
+  EXPECT_TRUE(recommender_->KeepsCallUnrecorded("m", std::string(32, 'x')));
+  EXPECT_TRUE(recommender_->KeepsCallUnrecorded("gone", present));
+  EXPECT_FALSE(recommender_->KeepsCallUnrecorded("gone", ""));
 }
 
 }  // namespace

@@ -421,12 +421,12 @@ TEST_F(LogWriterTest, ALogOfAnotherServerTakesNothingAndSaysSo) {
 TEST_F(LogWriterTest, WhatAHushedRecordFindsIsToldByTheNextOneThatIsNot) {
   Start();
   log_.Answer(absl::UnavailableError("fsync"));
-  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"a"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "until the server is restarted: fsync"));
   log_.Answer(absl::OkStatus());
   EXPECT_THAT(writer_->Health(), IsOk());
   EXPECT_THAT(Submit({"no"}).get().status, IsOk());  // it needs no transaction
-  EXPECT_THAT(Submit({"b"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"b"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "fsync"));
   EXPECT_THAT(writer_->Health(), IsOk());
   EXPECT_THAT(writer_->Submit({"c"}, nullptr), IsOk());
@@ -440,10 +440,10 @@ TEST_F(LogWriterTest, SoIsADatabaseThatIsAway) {
   options.patience = absl::ZeroDuration();
   Start(options);
   log_.Answer(absl::UnknownError("cut"));
-  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"a"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
   EXPECT_THAT(writer_->Health(), IsOk());
-  EXPECT_THAT(Submit({"b"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"b"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "does not answer: away"));
   EXPECT_THAT(writer_->Health(), IsOk());
   ASSERT_THAT(writer_->Submit({"c"}, nullptr), IsOk());
@@ -462,8 +462,8 @@ TEST_F(LogWriterTest, OthersWaitForItAsLongAsIfTheyHadFoundItOut) {
   options.patience = absl::Milliseconds(300);
   Start(options);
   log_.Answer(absl::UnknownError("cut"));
-  auto hushed = Submit({"a"}, Notice::kHushed);
-  EXPECT_THAT(hushed.get().status, StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
+  auto hidden = Submit({"a"}, Notice::kHidden);
+  EXPECT_THAT(hidden.get().status, StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
   const auto began = std::chrono::steady_clock::now();
   EXPECT_THAT(Submit({"b"}).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "does not answer"));
@@ -476,16 +476,16 @@ TEST_F(LogWriterTest, SpaceRunsOutAndComesBackForOthersAloneAsIfNoHushedRecordCa
   options.idle_interval = absl::Hours(1);
   Start(options);
   log_.Answer(absl::ResourceExhaustedError("disk"));
-  EXPECT_THAT(Submit({"a"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"a"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "no space"));
   EXPECT_THAT(writer_->Health(), IsOk());
   EXPECT_THAT(Submit({"b"}).get().status, StatusIs(absl::StatusCode::kUnavailable, "no space"));
   log_.Answer(absl::OkStatus());
-  EXPECT_THAT(Submit({"c"}, Notice::kHushed).get().status,
+  EXPECT_THAT(Submit({"c"}, Notice::kHidden).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "no space"));
   EXPECT_THAT(writer_->Health(), StatusIs(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(Submit({"d"}).get().status, IsOk());
-  EXPECT_THAT(Submit({"e"}, Notice::kHushed).get().status, IsOk());
+  EXPECT_THAT(Submit({"e"}, Notice::kHidden).get().status, IsOk());
   EXPECT_THAT(writer_->Health(), IsOk());
 }
 

@@ -182,7 +182,7 @@ TEST_F(RecommenderTest, JointModelsTakeArmsThatAreNotFiniteAsZeros) {
   EXPECT_THAT(decision->arms[2].features, ElementsAre(0, 0));
 }
 
-TEST_F(RecommenderTest, ReportsAreHushedWhereTheyAreHidden) {
+TEST_F(RecommenderTest, ReportsAreUnrecordedWhereTheyAreHidden) {
   ModelSpec spec = PlainSpec("central", 2);
   spec.public_spec.mode = v1::CENTRAL_REWARD;
   registry_.Add(spec);
@@ -192,12 +192,12 @@ TEST_F(RecommenderTest, ReportsAreHushedWhereTheyAreHidden) {
   spec.public_spec.name = "plain";
   spec.public_spec.mode = v1::NON_PRIVATE;
   registry_.Add(spec);
-  EXPECT_TRUE(recommender_->HushesReports("window"));
-  EXPECT_FALSE(recommender_->HushesReports("central"));
-  EXPECT_FALSE(recommender_->HushesReports("plain"));
-  EXPECT_TRUE(recommender_->HushesReports(""));
+  EXPECT_TRUE(recommender_->KeepsReportsUnrecorded("window"));
+  EXPECT_FALSE(recommender_->KeepsReportsUnrecorded("central"));
+  EXPECT_FALSE(recommender_->KeepsReportsUnrecorded("plain"));
+  EXPECT_TRUE(recommender_->KeepsReportsUnrecorded(""));
   ASSERT_THAT(registry_.Delete("window"), IsOk());
-  EXPECT_FALSE(recommender_->HushesReports(""));
+  EXPECT_FALSE(recommender_->KeepsReportsUnrecorded(""));
 }
 
 TEST_F(RecommenderTest, IndependentUsersAreNamedInTheToken) {

@@ -46,6 +46,6 @@ std::optional<RewardTotals> OpenCounts::rewards() const {
   return rewards_;
 }
 
-Notice OpenCounts::notice() const { return hides_reports_ ? Notice::kHushed : Notice::kOpen; }
+Notice OpenCounts::notice() const { return hides_reports_ ? Notice::kHidden : Notice::kOpen; }
 
 }  // namespace bandana::server

@@ -33,8 +33,8 @@ struct RpcRule {
   std::string_view rpc;  // package.Service/Method
   Roles any_of;          // one of them is enough; empty exactly for kOpen
   Scope scope{};
-  // Its calls have a rate of their own: whether one came may be private (Rpc::hushable), and what
-  // is left of a rate can be found out by whoever shares it.
+  // Its calls have a rate of their own: whether one came may be private (Rpc::may_be_unrecorded),
+  // and what is left of a rate can be found out by whoever shares it.
   bool own_rate = false;
 };
 

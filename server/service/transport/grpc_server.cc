@@ -63,9 +63,9 @@ class GrpcServerImpl final : public GrpcServer {
                      .gatekeeper = options.gatekeeper,
                      .observer = options.observer,
                      .log = options.log,
-                     .hushes =
+                     .keeps_unrecorded =
                          [this](std::string_view model, std::string_view policy_hash) {
-                           return handlers_.HushesCall(model, policy_hash);
+                           return handlers_.KeepsCallUnrecorded(model, policy_hash);
                          }},
             .unread = {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
             .conduct = [this](const std::string& peer,
@@ -106,7 +106,7 @@ class GrpcServerImpl final : public GrpcServer {
 
   const std::string& address() const override { return listener_.address(); }
   std::optional<ConnectionStats> connections() const override {
-    if (handlers_.HushesReports("")) return std::nullopt;
+    if (handlers_.KeepsReportsUnrecorded("")) return std::nullopt;
     return listener_.stats();
   }
   int calls_in_flight() const override { return state_.desk.slots.in_flight(); }

@@ -87,7 +87,7 @@ class GrpcServer {
   virtual const std::string& address() const = 0;
   // Admitted calls that are not answered yet.
   virtual int calls_in_flight() const = 0;
-  // Those of them that others may know of (Handlers::HushesReports).
+  // Those of them that others may know of (Handlers::KeepsReportsUnrecorded).
   virtual int calls_shown() const = 0;
   // Nothing while some model hides when its reports come: a caller may open a connection for each.
   virtual std::optional<ConnectionStats> connections() const = 0;

@@ -40,14 +40,14 @@ class Handlers {
                         Finish finish) = 0;
   virtual void Submit(const v1::SubmitRequest& request, v1::SubmitResponse& response,
                       Finish finish) = 0;
-  // Whether calls of hushable rpcs (Report) for this model are to be neither counted nor timed nor
-  // logged, because when they come is as private as what they say (HidesReports). "": of some
-  // model, for calls that are refused before anybody looks which.
-  virtual bool HushesReports(std::string_view) { return false; }
+  // Whether calls of rpcs that may be unrecorded (Report) for this model are to be neither counted
+  // nor timed nor logged, because when they come is as private as what they say (HidesReports). "":
+  // of some model, for calls that are refused before anybody looks which.
+  virtual bool KeepsReportsUnrecorded(std::string_view) { return false; }
   // As above for a call that names a policy, empty: none. Where it is not the model's, the call is
   // of a model that was there before, and may have hidden its reports.
-  virtual bool HushesCall(std::string_view model, std::string_view /*policy_hash*/) {
-    return HushesReports(model);
+  virtual bool KeepsCallUnrecorded(std::string_view model, std::string_view /*policy_hash*/) {
+    return KeepsReportsUnrecorded(model);
   }
   // For grpc.health.v1: "" is the whole server, other names are models.
   virtual Serving ServingOf(std::string_view service) = 0;

@@ -17,12 +17,12 @@ constexpr int kCold = 16;
 
 template <auto kMethod>
 constexpr Rpc OnQueues(std::string_view name, Roles any_of, Scope scope, CallClass call_class,
-                       int posted, bool hushable = false) {
-  return {{name, any_of, scope, /*own_rate=*/hushable},
+                       int posted, bool may_be_unrecorded = false) {
+  return {{name, any_of, scope, /*own_rate=*/may_be_unrecorded},
           call_class,
           posted,
           MakeWork<kMethod>,
-          hushable,
+          may_be_unrecorded,
           MakeExchange<kMethod>};
 }
 // An rpc of Admin's, or one that gRPC answers by itself.
@@ -41,7 +41,7 @@ constexpr Rpc kRpcs[] = {
     OnQueues<&Handlers::BatchSelect>("bandana.v1.Recommender/BatchSelect", kReadsPosterior,
                                      Scope::kNamedModel, CallClass::kSelect, kHot),
     OnQueues<&Handlers::Report>("bandana.v1.Recommender/Report", Role::kReport, Scope::kNamedModel,
-                                CallClass::kReport, kHot, /*hushable=*/true),
+                                CallClass::kReport, kHot, /*may_be_unrecorded=*/true),
     OnQueues<&Handlers::Activate>("bandana.v1.Recommender/Activate", Role::kReport,
                                   Scope::kNamedModel, CallClass::kReport, kCold),
     OnQueues<&Handlers::Submit>("bandana.v1.Recommender/Submit", Role::kReport, Scope::kNamedModel,

@@ -33,7 +33,8 @@ struct Rpc {
   CallClass call_class{};
   int posted = 0;  // calls that wait for clients, on each queue
   std::unique_ptr<Work> (*make_work)(const Callees& callees) = nullptr;
-  bool hushable = false;  // Handlers::HushesReports is asked whether anybody may hear of a call
+  // Handlers::KeepsReportsUnrecorded says whether a call of it is recorded.
+  bool may_be_unrecorded = false;
   // Set for the methods of Handlers, for listeners that are not gRPC's.
   std::unique_ptr<Exchange> (*make_exchange)() = nullptr;
 

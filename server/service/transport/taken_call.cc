@@ -34,7 +34,7 @@ void TakenCall::TakeIn(CallDesk& desk, const Rpc& rpc, std::string_view model) {
   rpc_ = &rpc;
   arrival_ = Clock::now();
   caller_ = {};
-  hushed_ = rpc.hushable && desk.hushes(model, "");
+  unrecorded_ = rpc.may_be_unrecorded && desk.keeps_unrecorded(model, "");
   named_ = false;
   started_ = false;
   told_ = false;
@@ -49,15 +49,15 @@ void TakenCall::EnterSlot(Admittance& admittance) {
     return;
   }
   admitted_ = true;
-  if (!hushed_) desk_->slots.Show();
+  if (!unrecorded_) desk_->slots.Show();
 }
 
 void TakenCall::Named(std::string_view model, std::string_view policy_hash) {
-  if (!rpc_->hushable) return;
-  const bool hushed = desk_->hushes(model, policy_hash);
-  if (admitted_ && hushed && !hushed_) desk_->slots.Hide();
-  if (admitted_ && !hushed && hushed_) desk_->slots.Show();
-  hushed_ = hushed;
+  if (!rpc_->may_be_unrecorded) return;
+  const bool unrecorded = desk_->keeps_unrecorded(model, policy_hash);
+  if (admitted_ && unrecorded && !unrecorded_) desk_->slots.Hide();
+  if (admitted_ && !unrecorded && unrecorded_) desk_->slots.Show();
+  unrecorded_ = unrecorded;
   named_ = true;
   if (started_) TellStart();
 }
@@ -65,11 +65,11 @@ void TakenCall::Named(std::string_view model, std::string_view policy_hash) {
 void TakenCall::Started(absl::Duration waited) {
   if (std::exchange(started_, true)) return;
   waited_ = waited;
-  if (named_ || !rpc_->hushable) TellStart();
+  if (named_ || !rpc_->may_be_unrecorded) TellStart();
 }
 
 void TakenCall::TellStart() {
-  if (hushed_ || desk_->observer == nullptr || std::exchange(told_, true)) return;
+  if (unrecorded_ || desk_->observer == nullptr || std::exchange(told_, true)) return;
   desk_->observer->OnStart(*rpc_, waited_);
 }
 
@@ -78,7 +78,7 @@ std::string TakenCall::End(int status_code, Clock::time_point now,
   const absl::Duration duration = absl::FromChrono(now - arrival_);
   if (started_) TellStart();
   std::string request_id;
-  if (!hushed_) {
+  if (!unrecorded_) {
     if (desk_->observer != nullptr) desk_->observer->OnCall(*rpc_, status_code, duration);
     if (desk_->log != nullptr && HasLine(status_code, duration, desk_->log->slow())) {
       const CallRecord record{.method = rpc_->method(),
@@ -92,7 +92,7 @@ std::string TakenCall::End(int status_code, Clock::time_point now,
     }
   }
   if (std::exchange(admitted_, false)) {
-    if (!hushed_) desk_->slots.Hide();
+    if (!unrecorded_) desk_->slots.Hide();
     // The last that touches what all calls share: whoever closes the listener waits for it.
     desk_->slots.Leave(rpc_->call_class);
   }

@@ -45,18 +45,18 @@ class CallSlots {
   std::atomic<int> shown_{0};
 };
 
-// Handlers::HushesCall.
-using HushQuery = std::function<bool(std::string_view model, std::string_view policy_hash)>;
+// Handlers::KeepsCallUnrecorded.
+using UnrecordedQuery = std::function<bool(std::string_view model, std::string_view policy_hash)>;
 
 // The state that the calls of one listener share.
 struct CallDesk {
   CallSlots slots;
-  Gatekeeper* const gatekeeper;           // null: everybody may do everything
-  CallObserver* const observer;           // may be null
-  CallLog* const log;                     // may be null
-  const HushQuery hushes;                 // whether nobody may hear of a call of a hushable rpc
-  std::atomic<bool> refusing{false};      // new calls are answered UNAVAILABLE
-  std::atomic<std::int64_t> refusals{0};  // for that reason, so far
+  Gatekeeper* const gatekeeper;            // null: everybody may do everything
+  CallObserver* const observer;            // may be null
+  CallLog* const log;                      // may be null
+  const UnrecordedQuery keeps_unrecorded;  // asked of rpcs that may be unrecorded
+  std::atomic<bool> refusing{false};       // new calls are answered UNAVAILABLE
+  std::atomic<std::int64_t> refusals{0};   // for that reason, so far
 };
 
 // Threads: one at a time. Methods are called in this order; Named and Started may be left out.
@@ -64,8 +64,8 @@ class TakenCall {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `model`: the one that it is about, "" where that is not known yet. A hushable call is hushed
-  // until its model is known to let others hear of it.
+  // `model`: the one that it is about, "" where that is not known yet. A call that may be
+  // unrecorded is so until its model is known to let others hear of it.
   void TakeIn(CallDesk& desk, const Rpc& rpc, std::string_view model);
   // Whether it may be served. Errors: UNAVAILABLE draining; those of Gatekeeper::Admit;
   // RESOURCE_EXHAUSTED too many calls are in flight. With `retry_after` where it is known.
@@ -73,8 +73,8 @@ class TakenCall {
   Admittance Admit(const Who& who);
   // The model and the policy that the request names are known.
   void Named(std::string_view model, std::string_view policy_hash);
-  // Its work begins, `waited` after it was taken in. Later ones are ignored. Of a hushable call
-  // nobody hears before it has named its model, or is answered.
+  // Its work begins, `waited` after it was taken in. Later ones are ignored. A call that may
+  // be unrecorded is not told of before it has named its model, or is answered.
   void Started(absl::Duration waited);
   // It is answered `now`: tells observer and log, and gives the slot back. Returns the name of its
   // line in the log; empty: it has none. `trace_id` is asked for that line alone.
@@ -92,7 +92,7 @@ class TakenCall {
   const Rpc* rpc_ = nullptr;
   Clock::time_point arrival_;
   Caller caller_;
-  bool hushed_ = false;  // nobody hears of it
+  bool unrecorded_ = false;  // nobody hears of it
   bool named_ = false;
   bool started_ = false;
   bool told_ = false;  // that it has started

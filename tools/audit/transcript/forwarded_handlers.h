@@ -44,9 +44,11 @@ class ForwardedHandlers : public server::Handlers {
               server::Finish finish) override {
     to_.Submit(request, response, std::move(finish));
   }
-  bool HushesReports(std::string_view model) override { return to_.HushesReports(model); }
-  bool HushesCall(std::string_view model, std::string_view policy_hash) override {
-    return to_.HushesCall(model, policy_hash);
+  bool KeepsReportsUnrecorded(std::string_view model) override {
+    return to_.KeepsReportsUnrecorded(model);
+  }
+  bool KeepsCallUnrecorded(std::string_view model, std::string_view policy_hash) override {
+    return to_.KeepsCallUnrecorded(model, policy_hash);
   }
   server::Serving ServingOf(std::string_view service) override { return to_.ServingOf(service); }
 

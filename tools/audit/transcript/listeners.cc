@@ -47,8 +47,8 @@ Listeners::Listeners(const ListenerOptions& options)
             .gatekeeper = &gatekeeper_,
             .observer = options.observer,
             .log = options.log,
-            .hushes = [this](std::string_view name, std::string_view policy_hash) {
-              return handlers_.HushesCall(name, policy_hash);
+            .keeps_unrecorded = [this](std::string_view name, std::string_view policy_hash) {
+              return handlers_.KeepsCallUnrecorded(name, policy_hash);
             }} {
   if (!ByHttp(options.way)) return;
   server::ApiServerOptions api;
@@ -120,9 +120,9 @@ void Listeners::Show(server::ServerView& view) const {
   view.calls_in_flight =
       desk_.slots.shown_in_flight() + (api_ == nullptr ? 0 : api_->calls().shown_in_flight());
   // As GrpcServer and ApiServer tell of theirs.
-  const bool hushed = options_.handlers->HushesReports("");
-  view.leaves_out_descriptors = hushed;
-  if (hushed) return;
+  const bool unrecorded = options_.handlers->KeepsReportsUnrecorded("");
+  view.leaves_out_descriptors = unrecorded;
+  if (unrecorded) return;
   view.connections["listen"] = {.open = traffic_.by_grpc, .accepted = traffic_.by_grpc};
   view.connections["api_listen"] = {.open = traffic_.by_http, .accepted = traffic_.by_http};
 }

@@ -1,5 +1,5 @@
 // The listeners of a world's server: all that stands between a caller and the handlers (access
-// rules, rates, call slots, hushing, the HTTP APIs), but for sockets and threads.
+// rules, rates, call slots, unrecorded calls, the HTTP APIs), but for sockets and threads.
 #pragma once
 
 #include <cstdint>

@@ -224,22 +224,23 @@ class WarnsPerReport final : public ForwardedModel {
 };
 
 // Reports that must stay unnoticed are counted and logged like other calls.
-class NeverHushes final : public ForwardedHandlers {
+class RecordsReports final : public ForwardedHandlers {
  public:
   using ForwardedHandlers::ForwardedHandlers;
-  bool HushesReports(std::string_view) override { return false; }
-  bool HushesCall(std::string_view, std::string_view) override { return false; }
+  bool KeepsReportsUnrecorded(std::string_view) override { return false; }
+  bool KeepsCallUnrecorded(std::string_view, std::string_view) override { return false; }
 };
 // As above, for reports that name an alias.
-class NeverHushesAliases final : public ForwardedHandlers {
+class RecordsAliasedReports final : public ForwardedHandlers {
  public:
-  NeverHushesAliases(server::Handlers& to, const server::ModelRegistry& models)
+  RecordsAliasedReports(server::Handlers& to, const server::ModelRegistry& models)
       : ForwardedHandlers(to), models_(models) {}
-  bool HushesReports(std::string_view name) override {
-    return models_.FindAlias(name) == nullptr && ForwardedHandlers::HushesReports(name);
+  bool KeepsReportsUnrecorded(std::string_view name) override {
+    return models_.FindAlias(name) == nullptr && ForwardedHandlers::KeepsReportsUnrecorded(name);
   }
-  bool HushesCall(std::string_view name, std::string_view policy_hash) override {
-    return models_.FindAlias(name) == nullptr && ForwardedHandlers::HushesCall(name, policy_hash);
+  bool KeepsCallUnrecorded(std::string_view name, std::string_view policy_hash) override {
+    return models_.FindAlias(name) == nullptr &&
+           ForwardedHandlers::KeepsCallUnrecorded(name, policy_hash);
   }
 
  private:
@@ -261,17 +262,17 @@ class CountsRewardsAsSelections final : public ForwardedHandlers {
   server::CallObserver& observer_;
 };
 
-std::unique_ptr<server::Handlers> NoListenerHushes(server::Handlers& to, const ListenerOfMutant&) {
-  return std::make_unique<NeverHushes>(to);
+std::unique_ptr<server::Handlers> AllListenersRecord(server::Handlers& to,
+                                                     const ListenerOfMutant&) {
+  return std::make_unique<RecordsReports>(to);
 }
-std::unique_ptr<server::Handlers> NoAliasIsHushed(server::Handlers& to,
-                                                  const ListenerOfMutant& at) {
-  return std::make_unique<NeverHushesAliases>(to, at.models);
+std::unique_ptr<server::Handlers> AliasesAreRecorded(server::Handlers& to,
+                                                     const ListenerOfMutant& at) {
+  return std::make_unique<RecordsAliasedReports>(to, at.models);
 }
-std::unique_ptr<server::Handlers> GrpcNeverHushes(server::Handlers& to,
-                                                  const ListenerOfMutant& at) {
+std::unique_ptr<server::Handlers> GrpcRecords(server::Handlers& to, const ListenerOfMutant& at) {
   if (at.way != Way::kGrpc) return nullptr;
-  return std::make_unique<NeverHushes>(to);
+  return std::make_unique<RecordsReports>(to);
 }
 std::unique_ptr<server::Handlers> FaceCountsRewards(server::Handlers& to,
                                                     const ListenerOfMutant& at) {
@@ -357,15 +358,15 @@ std::vector<Mutant> MakeMutants() {
       {.name = "calls-are-counted",
        .description = "server: metrics count calls of Report that must stay unnoticed",
        .seeds = 60,
-       .wrap_handlers = NoListenerHushes},
+       .wrap_handlers = AllListenersRecord},
       {.name = "alias-calls-are-counted",
        .description = "server: the same of calls that name an alias alone",
        .seeds = 453,
-       .wrap_handlers = NoAliasIsHushed},
+       .wrap_handlers = AliasesAreRecorded},
       {.name = "grpc-never-hushes",
        .description = "server: the same of the gRPC listener alone",
        .seeds = 60,
-       .wrap_handlers = GrpcNeverHushes},
+       .wrap_handlers = GrpcRecords},
       {.name = "reward-is-a-selection",
        .description = "server: metrics count a reward of Personalizer's as a selection",
        .seeds = 755,
