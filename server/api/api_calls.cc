@@ -78,7 +78,7 @@ std::vector<CallDone> UnfinishedCalls::Close() {
 }
 
 void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, const CallDone& done) {
-  taken_.Named(exchange->model(), exchange->policy_hash());
+  taken_.ModelKnown(exchange->model(), exchange->policy_hash());
   taken_.Started(absl::FromChrono(TakenCall::Clock::now() - taken_.arrival()));
   if (absl::Status allowed = exchange->AllowModels(caller()); !allowed.ok()) return done(allowed);
   const std::shared_ptr<UnfinishedCalls> unfinished = calls_.unfinished_;

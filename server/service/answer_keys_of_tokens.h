@@ -14,13 +14,13 @@ class AnswerKeysOfTokens final : public AnswerKeys {
   // `tokens` must outlive it.
   explicit AnswerKeysOfTokens(const TokenKeys& tokens) : tokens_(tokens) {}
 
-  Named Present() const override { return Of(tokens_.Present()); }
+  SealKey Present() const override { return Of(tokens_.Present()); }
   std::shared_ptr<const AeadKey> Find(std::uint32_t id) const override {
     return Of(tokens_.Find(id)).key;
   }
 
  private:
-  static Named Of(const std::shared_ptr<const TokenKey>& key) {
+  static SealKey Of(const std::shared_ptr<const TokenKey>& key) {
     if (key == nullptr || !key->answers) return {};
     return {.id = key->id, .key = std::shared_ptr<const AeadKey>(key, &*key->answers)};
   }

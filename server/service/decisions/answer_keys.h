@@ -12,12 +12,12 @@ namespace bandana::server {
 // Threads: safe.
 class AnswerKeys {
  public:
-  struct Named {
+  struct SealKey {
     std::uint32_t id = 0;
     std::shared_ptr<const AeadKey> key;  // null: OpenSSL failed
   };
   virtual ~AnswerKeys() = default;
-  virtual Named Present() const = 0;
+  virtual SealKey Present() const = 0;
   // The key of this id; null where it is gone.
   virtual std::shared_ptr<const AeadKey> Find(std::uint32_t id) const = 0;
 };

@@ -38,7 +38,7 @@ void ReadAnswer(ByteReader& in, NamedAnswer& answer) {
 
 absl::StatusOr<SealedRow> SealRow(const AnswerKeys& keys, std::int64_t number,
                                   const Sha256Digest& name, const NamedAnswer& answer) {
-  const AnswerKeys::Named key = keys.Present();
+  const AnswerKeys::SealKey key = keys.Present();
   if (key.key == nullptr) return CipherFailed();
   std::array<std::byte, kAeadNonceBytes> nonce{};
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(nonce));

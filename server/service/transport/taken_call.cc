@@ -35,7 +35,7 @@ void TakenCall::TakeIn(CallDesk& desk, const Rpc& rpc, std::string_view model) {
   arrival_ = Clock::now();
   caller_ = {};
   unrecorded_ = rpc.may_be_unrecorded && desk.keeps_unrecorded(model, "");
-  named_ = false;
+  model_known_ = false;
   started_ = false;
   told_ = false;
   admitted_ = false;
@@ -52,20 +52,20 @@ void TakenCall::EnterSlot(Admittance& admittance) {
   if (!unrecorded_) desk_->slots.Show();
 }
 
-void TakenCall::Named(std::string_view model, std::string_view policy_hash) {
+void TakenCall::ModelKnown(std::string_view model, std::string_view policy_hash) {
   if (!rpc_->may_be_unrecorded) return;
   const bool unrecorded = desk_->keeps_unrecorded(model, policy_hash);
   if (admitted_ && unrecorded && !unrecorded_) desk_->slots.Hide();
   if (admitted_ && !unrecorded && unrecorded_) desk_->slots.Show();
   unrecorded_ = unrecorded;
-  named_ = true;
+  model_known_ = true;
   if (started_) TellStart();
 }
 
 void TakenCall::Started(absl::Duration waited) {
   if (std::exchange(started_, true)) return;
   waited_ = waited;
-  if (named_ || !rpc_->may_be_unrecorded) TellStart();
+  if (model_known_ || !rpc_->may_be_unrecorded) TellStart();
 }
 
 void TakenCall::TellStart() {

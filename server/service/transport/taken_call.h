@@ -59,7 +59,7 @@ struct CallDesk {
   std::atomic<std::int64_t> refusals{0};   // for that reason, so far
 };
 
-// Threads: one at a time. Methods are called in this order; Named and Started may be left out.
+// Threads: one at a time. Methods are called in this order; ModelKnown and Started may be left out.
 class TakenCall {
  public:
   using Clock = std::chrono::steady_clock;
@@ -72,7 +72,7 @@ class TakenCall {
   template <typename Who>
   Admittance Admit(const Who& who);
   // The model and the policy that the request names are known.
-  void Named(std::string_view model, std::string_view policy_hash);
+  void ModelKnown(std::string_view model, std::string_view policy_hash);
   // Its work begins, `waited` after it was taken in. Later ones are ignored. A call that may
   // be unrecorded is not told of before it has named its model, or is answered.
   void Started(absl::Duration waited);
@@ -93,7 +93,7 @@ class TakenCall {
   Clock::time_point arrival_;
   Caller caller_;
   bool unrecorded_ = false;  // nobody hears of it
-  bool named_ = false;
+  bool model_known_ = false;
   bool started_ = false;
   bool told_ = false;  // that it has started
   bool admitted_ = false;

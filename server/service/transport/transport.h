@@ -121,8 +121,8 @@ class UnaryCall final : public Event {
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
   // The call has named its model and policy.
-  void Named(std::string_view model, std::string_view policy_hash) {
-    taken_.Named(model, policy_hash);
+  void ModelKnown(std::string_view model, std::string_view policy_hash) {
+    taken_.ModelKnown(model, policy_hash);
   }
   // Answers, once. Any thread. Afterwards the object may be gone.
   void Finish(const absl::Status& status, const grpc::ByteBuffer* response);

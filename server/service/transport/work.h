@@ -109,7 +109,7 @@ class DeferredWork final : public Work {
     // call.
     auto exchange = std::make_shared<Exchange>();
     if (!Parse(bytes, exchange->request)) return AnswerUnparsable(call, exchange->request);
-    call.Named(exchange->request.model(), exchange->request.policy_hash());
+    call.ModelKnown(exchange->request.model(), exchange->request.policy_hash());
     if (const absl::Status allowed = AllowModels(call, exchange->request); !allowed.ok()) {
       return call.Finish(allowed, nullptr);
     }

@@ -105,7 +105,7 @@ void Listeners::CallGrpc(const google::protobuf::Message& request, const Answere
       call->Admit(server::Credentials{.authorization = {bearer}, .subjects = {}});
   if (!admittance.status.ok()) return end(admittance.status);
   call->Started(absl::ZeroDuration());
-  call->Named(exchange->model(), exchange->policy_hash());
+  call->ModelKnown(exchange->model(), exchange->policy_hash());
   if (const absl::Status allowed = exchange->AllowModels(call->caller()); !allowed.ok()) {
     return end(allowed);
   }
