@@ -58,10 +58,11 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
   const auto conduct = [this](const std::string& peer, Conduct what) {
     if (GrpcServer* const server = serving_.load(); server != nullptr) server->Report(peer, what);
   };
-  recommender_ = MakeRecommender({.arms_per_request_max = spec.limits.arms_per_request_max,
-                                  // A peer has applied the limit of its own.
-                                  .batch_decisions_max = kBatchDecisionsMax},
-                                 served.registry, served.tokens, served.clock, &served.book);
+  recommender_ =
+      MakeRecommender({.arms_per_request_max = spec.limits.arms_per_request_max,
+                       // A peer has applied the limit of its own.
+                       .batch_decisions_max = kBatchDecisionsMax},
+                      served.registry, served.tokens, served.clock, &served.decision_index);
   served.admin.owners = nullptr;
   served.admin.gate.gatekeeper = gatekeeper_.get();
   served.admin.gate.log = served.log;
@@ -71,8 +72,9 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
       served.registry, served.tokens,
       PeerService::Options{
           .gatekeeper = gatekeeper_.get(),
-          .forget = [&book = served.book](const auto& instance,
-                                          auto users) { return book.ForgetUsers(instance, users); },
+          .forget = [&decision_index = served.decision_index](
+                        const auto& instance,
+                        auto users) { return decision_index.ForgetUsers(instance, users); },
           .clock = &served.clock,
           .conduct = conduct});
   GrpcServerOptions options;

@@ -41,7 +41,7 @@ class Peers {
   struct Served {
     ModelRegistry& registry;
     TokenCodec& tokens;
-    DecisionBook& book;
+    DecisionIndex& decision_index;
     const Clock& clock;
     CallLog* log = nullptr;
     AdminOptions admin;  // without a gate

@@ -112,12 +112,12 @@ class RunningServer final : public Server {
     tokens_ = std::make_unique<TokenCodec>(*keys_);
     answer_keys_ = std::make_unique<AnswerKeysOfTokens>(*keys_);
     BANDANA_ASSIGN_OR_RETURN(
-        book_, DecisionBook::Open(
-                   {.path = spec_.data_dir + "/decisions.sqlite",
-                    .keys = answer_keys_.get(),
-                    .limits = BookLimits(spec_.limits),
-                    .warn = [](const std::string& message) { spdlog::warn("{}", message); }},
-                   clock_));
+        decisions_, DecisionIndex::Open(
+                        {.path = spec_.data_dir + "/decisions.sqlite",
+                         .keys = answer_keys_.get(),
+                         .limits = IndexLimits(spec_.limits),
+                         .warn = [](const std::string& message) { spdlog::warn("{}", message); }},
+                        clock_));
     return absl::OkStatus();
   }
 
@@ -312,11 +312,11 @@ class RunningServer final : public Server {
     recommender_->Take({.arms_per_request_max = limits.arms_per_request_max,
                         .batch_decisions_max = limits.batch_decisions_max});
     registry_->SetModelsMax(limits.models_max);
-    book_->SetLimits(BookLimits(limits));
+    decisions_->SetLimits(IndexLimits(limits));
   }
 
   // Where there are no principals there is nobody to keep room for.
-  DecisionBook::Limits BookLimits(const LimitsSpec& limits) const {
+  DecisionIndex::Limits IndexLimits(const LimitsSpec& limits) const {
     const std::uint64_t all = limits.decision_ids_bytes_max;
     return {.bytes_max = all, .caller_bytes_max = spec_.access ? all / 4 : all};
   }
@@ -346,14 +346,14 @@ class RunningServer final : public Server {
     recommender_ = MakeRecommender(
         RecommenderOptions{.arms_per_request_max = spec_.limits.arms_per_request_max,
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
-        *registry_, *tokens_, clock_, book_.get(), Owners());
+        *registry_, *tokens_, clock_, decisions_.get(), Owners());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
     admin_ = std::make_unique<AdminService>(
         *registry_,
         AdminOptions{
             .token_lifetime_max = spec_.token_rotation_interval,
             .on_models_changed = [this] { HealthChanged(); },
-            .book = book_.get(),
+            .decision_index = decisions_.get(),
             .owners = Owners(),
             .gate = {.gatekeeper = gatekeeper_.get(),
                      .overloaded = [this] { return Overloaded(); },
@@ -422,12 +422,12 @@ class RunningServer final : public Server {
     return peers_->Serve(spec_,
                          {.registry = *registry_,
                           .tokens = *tokens_,
-                          .book = *book_,
+                          .decision_index = *decisions_,
                           .clock = clock_,
                           .log = &call_lines_,
                           .admin = {.token_lifetime_max = spec_.token_rotation_interval,
                                     .on_models_changed = [this] { HealthChanged(); },
-                                    .book = book_.get(),
+                                    .decision_index = decisions_.get(),
                                     .gate = {.overloaded = [this] { return Overloaded(); }}}});
   }
 
@@ -511,7 +511,7 @@ class RunningServer final : public Server {
       view.reload_refused = absl::FromUnixNanos(since);
     }
     view.call_lines_dropped = call_lines_.dropped();
-    view.named_decisions = book_->figures();
+    view.named_decisions = decisions_->figures();
     const auto show = [&](const char* listener, const std::optional<ConnectionStats>& stats) {
       if (stats) view.connections.emplace(listener, *stats);
       view.leaves_out_descriptors |= !stats;
@@ -555,7 +555,7 @@ class RunningServer final : public Server {
   std::unique_ptr<TokenKeys> keys_;
   std::unique_ptr<TokenCodec> tokens_;
   std::unique_ptr<AnswerKeys> answer_keys_;
-  std::unique_ptr<DecisionBook> book_;
+  std::unique_ptr<DecisionIndex> decisions_;
   std::unique_ptr<RecommenderHandlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext
   std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role

@@ -110,8 +110,9 @@ absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& reques
     if (maker != nullptr) return maker->instance() == instance;
     return absl::IsUnavailable(AbsenceOf(services.registry, model));
   };
-  BANDANA_ASSIGN_OR_RETURN(auto taken, services.book.Take(NameOf(to, request.decision_id()),
-                                                          ContentOf(request), is_served));
+  BANDANA_ASSIGN_OR_RETURN(auto taken,
+                           services.decision_index.Take(NameOf(to, request.decision_id()),
+                                                        ContentOf(request), is_served));
   if (const auto* known = std::get_if<std::string>(&taken)) {
     return ReadKept(*known, response) ? absl::OkStatus()
                                       : Internal("the stored answer does not parse");
@@ -119,18 +120,18 @@ absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& reques
   BANDANA_RETURN_IF_ERROR(decide());
   if (!LimitsOf(spec.mode).plain_names.empty()) response.clear_notes();
   BANDANA_ASSIGN_OR_RETURN(std::string kept, Kept(request, to.model->spec(), response));
-  std::get<DecisionBook::Claim>(taken).Keep({.content = {},
-                                             .until = now + spec.token_lifetime,
-                                             .maker = spec.name,
-                                             .instance = to.model->instance(),
-                                             .user = Sha256Of(request.user()),
-                                             .answer = std::move(kept)});
+  std::get<DecisionIndex::Claim>(taken).Keep({.content = {},
+                                              .until = now + spec.token_lifetime,
+                                              .maker = spec.name,
+                                              .instance = to.model->instance(),
+                                              .user = Sha256Of(request.user()),
+                                              .answer = std::move(kept)});
   return absl::OkStatus();
 }
 
-std::vector<std::string> NamedTokens(DecisionBook& book, const ResolvedModel& asked,
+std::vector<std::string> NamedTokens(DecisionIndex& decision_index, const ResolvedModel& asked,
                                      const std::string& decision_id) {
-  const std::optional<std::string> answer = book.Find(NameOf(asked, decision_id));
+  const std::optional<std::string> answer = decision_index.Find(NameOf(asked, decision_id));
   v1::SelectResponse response;
   if (!answer || !ReadKept(*answer, response)) return {};
   if (response.slot_tokens().empty()) return {response.token()};

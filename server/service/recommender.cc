@@ -46,10 +46,10 @@ absl::StatusOr<ResolvedModel> ModelForReports(const ModelRegistry& registry,
   return named.First();
 }
 
-std::unique_ptr<DecisionBook> BookInMemory(const Clock& clock) {
-  absl::StatusOr<std::unique_ptr<DecisionBook>> book = DecisionBook::Open({}, clock);
-  BANDANA_CHECK(book.ok());  // it has no file
-  return *std::move(book);
+std::unique_ptr<DecisionIndex> IndexInMemory(const Clock& clock) {
+  absl::StatusOr<std::unique_ptr<DecisionIndex>> decision_index = DecisionIndex::Open({}, clock);
+  BANDANA_CHECK(decision_index.ok());  // it has no file
+  return *std::move(decision_index);
 }
 
 // The request as the model is asked by its own name: a version that it did not name is none. Fills
@@ -65,12 +65,12 @@ const Request& OwnRequest(const ResolvedModel& to, const Request& request, Reque
 class Recommender final : public RecommenderHandlers {
  public:
   Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
-              const Clock& clock, DecisionBook* book, OwnerChannels* owners)
+              const Clock& clock, DecisionIndex* decision_index, OwnerChannels* owners)
       : registry_(registry),
         tokens_(tokens),
         owners_(owners),
-        own_book_(book == nullptr ? BookInMemory(clock) : nullptr),
-        book_(book == nullptr ? *own_book_ : *book),
+        own_index_(decision_index == nullptr ? IndexInMemory(clock) : nullptr),
+        decision_index_(decision_index == nullptr ? *own_index_ : *decision_index),
         clock_(clock) {
     Recommender::Take(options);
   }
@@ -103,8 +103,10 @@ class Recommender final : public RecommenderHandlers {
 
  private:
   SelectServices services() const {
-    return {
-        .registry = registry_, .tokens = tokens_, .book = book_, .arms_max = arms_per_request_max_};
+    return {.registry = registry_,
+            .tokens = tokens_,
+            .decision_index = decision_index_,
+            .arms_max = arms_per_request_max_};
   }
 
   // Answers `request`, or has it answered by the owner of what it names. `answer`: how it is
@@ -117,9 +119,9 @@ class Recommender final : public RecommenderHandlers {
   std::atomic<int> batch_decisions_max_;
   const ModelRegistry& registry_;
   TokenCodec& tokens_;
-  OwnerChannels* const owners_;                   // null: nothing is handed on
-  const std::unique_ptr<DecisionBook> own_book_;  // null: another's
-  DecisionBook& book_;
+  OwnerChannels* const owners_;                     // null: nothing is handed on
+  const std::unique_ptr<DecisionIndex> own_index_;  // null: another's
+  DecisionIndex& decision_index_;
   const Clock& clock_;
 };
 
@@ -194,7 +196,7 @@ void Recommender::Serve(const Request& request, Response& response, Finish finis
   }
   const int most = batch_decisions_max_;
   const auto here = [&](const Request& asked, Response& out, Finish then) {
-    ReportTargets to(registry_, *first, &book_);
+    ReportTargets to(registry_, *first, &decision_index_);
     answer(to, asked, most, tokens_, out, std::move(then));
   };
   const bool followed = first->alias == nullptr && first->model->owner().has_value();
@@ -202,7 +204,7 @@ void Recommender::Serve(const Request& request, Response& response, Finish finis
   if (owners_ == nullptr || (first->alias == nullptr && !followed)) {
     return here(request, response, std::move(finish));
   }
-  const ReportTargets to(registry_, *first, &book_);
+  const ReportTargets to(registry_, *first, &decision_index_);
   const auto routes = Router(registry_, to, tokens_).RoutesOf(request, most);
   Forward(request, routes, *owners_, here, response, std::move(finish));
 }
@@ -256,8 +258,9 @@ Serving Recommender::ServingOf(std::string_view service) {
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
                                                      TokenCodec& tokens, const Clock& clock,
-                                                     DecisionBook* book, OwnerChannels* owners) {
-  return std::make_unique<Recommender>(options, registry, tokens, clock, book, owners);
+                                                     DecisionIndex* decision_index,
+                                                     OwnerChannels* owners) {
+  return std::make_unique<Recommender>(options, registry, tokens, clock, decision_index, owners);
 }
 
 }  // namespace bandana::server

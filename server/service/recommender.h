@@ -6,7 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "server/models/registry.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 #include "server/service/tokens/token.h"
 #include "server/service/transport/handlers.h"
 
@@ -30,12 +30,12 @@ class RecommenderHandlers : public Handlers {
 // no call is forwarded in a loop. Errors are those of recommender.proto; they name field, shape and
 // constraint, and never a context, a reward or a user. Threads: all methods are safe. Select waits
 // for nobody and, in steady state, allocates only what the response needs. All references must
-// outlive the object and every Report in flight. `book`: of the decisions that callers name; null:
-// one in memory.
+// outlive the object and every Report in flight. `decision_index`: of the decisions that callers
+// name; null: one in memory.
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
                                                      const ModelRegistry& registry,
                                                      TokenCodec& tokens, const Clock& clock,
-                                                     DecisionBook* book = nullptr,
+                                                     DecisionIndex* decision_index = nullptr,
                                                      OwnerChannels* owners = nullptr);
 
 }  // namespace bandana::server

@@ -23,7 +23,8 @@ absl::StatusOr<HostedModel*> ReportTargets::Behind(const std::string& name) {
 }
 
 std::vector<std::string> ReportTargets::TokensOf(const std::string& decision_id) const {
-  return book_ == nullptr ? std::vector<std::string>() : NamedTokens(*book_, first_, decision_id);
+  return decision_index_ == nullptr ? std::vector<std::string>()
+                                    : NamedTokens(*decision_index_, first_, decision_id);
 }
 
 absl::StatusOr<HostedModel*> ReportTargets::MakerOf(const AskedDecision& decision) {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/models/registry.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 #include "server/service/tokens/asked_decision.h"
 
 namespace bandana::server {
@@ -20,9 +20,10 @@ class ReportTargets {
  public:
   // `first`: one of them. All make its promise and take reports of its form; reports refused before
   // their model is known are counted there. `registry` must outlive the object.
-  // `book`: of the decisions that callers name; null: nobody does.
-  ReportTargets(const ModelRegistry& registry, ResolvedModel first, DecisionBook* book = nullptr)
-      : registry_(registry), first_(std::move(first)), book_(book) {}
+  // `decision_index`: of the decisions that callers name; null: nobody does.
+  ReportTargets(const ModelRegistry& registry, ResolvedModel first,
+                DecisionIndex* decision_index = nullptr)
+      : registry_(registry), first_(std::move(first)), decision_index_(decision_index) {}
 
   const ResolvedModel& resolved() const { return first_; }
   HostedModel& first() const { return *first_.model; }
@@ -42,7 +43,7 @@ class ReportTargets {
 
   const ModelRegistry& registry_;
   const ResolvedModel first_;
-  DecisionBook* const book_;
+  DecisionIndex* const decision_index_;
   std::vector<std::pair<std::string, std::shared_ptr<HostedModel>>> found_;  // null: refused
 };
 

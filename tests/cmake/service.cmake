@@ -18,7 +18,7 @@ bandana_test(NAME agreed_policy_test SRCS unit/agreed_policy_test.cc
 bandana_test(NAME decisions_test SRCS unit/decisions_test.cc
   DEPS bandana::server_service bandana::bandits bandana::ranking bandana::proto bandana::design
     bandana::test_support)
-bandana_test(NAME decision_book_test SRCS unit/decision_book_test.cc
+bandana_test(NAME decision_index_test SRCS unit/decision_index_test.cc
   DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME alias_calls_test SRCS unit/alias_calls_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
@@ -35,7 +35,7 @@ bandana_test(NAME gatekeeper_test SRCS unit/gatekeeper_test.cc
   DEPS bandana::server_service bandana::test_support gRPC::grpc++)
 bandana_test(NAME jwt_test SRCS unit/jwt_test.cc
   DEPS bandana::server_service bandana::test_support bandana::test_tokens OpenSSL::Crypto)
-bandana_test(NAME connection_book_test SRCS unit/connection_book_test.cc DEPS bandana::server_connections)
+bandana_test(NAME connection_table_test SRCS unit/connection_table_test.cc DEPS bandana::server_connections)
 bandana_test(NAME host_name_test SRCS unit/host_name_test.cc DEPS bandana::server_connections)
 bandana_test(NAME listen_addresses_test SRCS unit/listen_addresses_test.cc DEPS bandana::server_connections)
 bandana_test(NAME flood_watch_test SRCS unit/flood_watch_test.cc DEPS bandana::server_connections)

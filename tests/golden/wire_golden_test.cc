@@ -20,7 +20,7 @@
 #include "client/src/seams.h"
 #include "common/base/file.h"
 #include "server/models/registry.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 #include "server/service/recommender.h"
 #include "server/service/tokens/token_keys.h"
 #include "server/service/transport/grpc_server.h"
@@ -169,8 +169,8 @@ struct Server {
       const absl::Status added = registry->AddConfigured(SpecOf(config));
       EXPECT_THAT(added, IsOk());
     }
-    book = *server::DecisionBook::Open({}, clock);
-    recommender = server::MakeRecommender({}, *registry, *tokens, clock, book.get());
+    index = *server::DecisionIndex::Open({}, clock);
+    recommender = server::MakeRecommender({}, *registry, *tokens, clock, index.get());
   }
   // All that was reported is learnt: equal conversations meet equal posteriors.
   void Settle() const {
@@ -185,7 +185,7 @@ struct Server {
   std::unique_ptr<server::TokenKeys> keys;
   std::unique_ptr<server::TokenCodec> tokens;
   std::unique_ptr<server::ModelRegistry> registry;
-  std::unique_ptr<server::DecisionBook> book;
+  std::unique_ptr<server::DecisionIndex> index;
   std::unique_ptr<server::Handlers> recommender;
 };
 

@@ -66,7 +66,7 @@ class AdminUsersTest : public ::testing::Test {
 
   AdminOptions Options() {
     AdminOptions options;
-    options.book = book_.get();
+    options.decision_index = index_.get();
     options.gate.log = &lines_;
     return options;
   }
@@ -74,14 +74,14 @@ class AdminUsersTest : public ::testing::Test {
   void Keep(const std::string& user, const std::string& token) {
     v1::SelectResponse answer;
     answer.set_token(token);
-    auto taken = book_->Take(kName, {}, [](std::string_view, const auto&) { return true; });
+    auto taken = index_->Take(kName, {}, [](std::string_view, const auto&) { return true; });
     ASSERT_THAT(taken, IsOk());
-    std::get<DecisionBook::Claim>(*taken).Keep({.content = {},
-                                                .until = clock_.Now() + absl::Hours(1),
-                                                .maker = "m",
-                                                .instance = model_->instance(),
-                                                .user = Sha256Of(user),
-                                                .answer = answer.SerializeAsString()});
+    std::get<DecisionIndex::Claim>(*taken).Keep({.content = {},
+                                                 .until = clock_.Now() + absl::Hours(1),
+                                                 .maker = "m",
+                                                 .instance = model_->instance(),
+                                                 .user = Sha256Of(user),
+                                                 .answer = answer.SerializeAsString()});
   }
   grpc::StatusCode Delete(const std::vector<std::string>& ids) {
     v1::DeleteUsersRequest request;
@@ -96,7 +96,7 @@ class AdminUsersTest : public ::testing::Test {
   TempDir folder_;
   FakeClock clock_;
   Lines lines_;
-  std::unique_ptr<DecisionBook> book_ = DecisionBook::Open({}, clock_).value();
+  std::unique_ptr<DecisionIndex> index_ = DecisionIndex::Open({}, clock_).value();
   std::unique_ptr<ModelRegistry> registry_ =
       *ModelRegistry::Open({.data_dir = folder_.path(), .models_max = 5}, clock_);
   std::shared_ptr<HostedModel> model_;
@@ -108,9 +108,9 @@ class AdminUsersTest : public ::testing::Test {
 TEST_F(AdminUsersTest, ADeletionThatTheModelRefusesForgetsNoAnswer) {
   Keep("ann", "token");
   EXPECT_EQ(Delete({"ann", ""}), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_TRUE(book_->Find(kName).has_value());
+  EXPECT_TRUE(index_->Find(kName).has_value());
   EXPECT_EQ(Delete({"ann"}), grpc::StatusCode::OK);
-  EXPECT_FALSE(book_->Find(kName).has_value());
+  EXPECT_FALSE(index_->Find(kName).has_value());
 }
 
 TEST_F(AdminUsersTest, AnExportHasWhatWasAnsweredUnderNames) {

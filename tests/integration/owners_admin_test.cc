@@ -31,7 +31,7 @@ class OwnersAdminTest : public OwnersTest {
     EXPECT_TRUE(far_->Create(spec).ok());
     near_.Add(spec).SetOwner(peers_->address());
     AdminOptions options;
-    options.book = near_book_.get();
+    options.decision_index = near_index_.get();
     options.owners = &peers_->owners();
     admin_ = std::make_unique<AdminService>(near_, std::move(options));
     grpc::ServerBuilder builder;
@@ -120,27 +120,27 @@ TEST_F(OwnersAdminTest, TheOwnerAnswersUnaryCalls) {
 }
 
 TEST_F(OwnersAdminTest, EveryServerForgetsWhatItAnsweredADeletedUser) {
-  const auto answer = [&](DecisionBook& book, const std::string& user) {
-    auto taken = book.Take({.model = "m", .caller = "shop", .id = user}, Sha256Of(""),
-                           [](std::string_view, const auto&) { return true; });
-    std::get<DecisionBook::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
-                                                .maker = "m",
-                                                .instance = near().instance(),
-                                                .user = Sha256Of(user),
-                                                .answer = "what " + user + " saw"});
+  const auto answer = [&](DecisionIndex& index, const std::string& user) {
+    auto taken = index.Take({.model = "m", .caller = "shop", .id = user}, Sha256Of(""),
+                            [](std::string_view, const auto&) { return true; });
+    std::get<DecisionIndex::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
+                                                 .maker = "m",
+                                                 .instance = near().instance(),
+                                                 .user = Sha256Of(user),
+                                                 .answer = "what " + user + " saw"});
   };
-  for (DecisionBook* const book : {near_book_.get(), far_book_.get()}) {
-    answer(*book, "ann");
-    answer(*book, "bob");
+  for (DecisionIndex* const index : {near_index_.get(), far_index_.get()}) {
+    answer(*index, "ann");
+    answer(*index, "bob");
   }
   near_.SetOthers({peers_->address()});
   v1::DeleteUsersRequest request;
   request.add_ids("ann");
   v1::DeleteUsersResponse response;
   ASSERT_TRUE(Ask(&v1::Admin::Stub::DeleteUsers, response, request).ok());
-  for (DecisionBook* const book : {near_book_.get(), far_book_.get()}) {
-    EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "ann"}), std::nullopt);
-    EXPECT_EQ(book->Find({.model = "m", .caller = "shop", .id = "bob"}), "what bob saw");
+  for (DecisionIndex* const index : {near_index_.get(), far_index_.get()}) {
+    EXPECT_EQ(index->Find({.model = "m", .caller = "shop", .id = "ann"}), std::nullopt);
+    EXPECT_EQ(index->Find({.model = "m", .caller = "shop", .id = "bob"}), "what bob saw");
   }
 
   // Another server that is seen and does not answer: no user is deleted, and the caller knows.

@@ -33,7 +33,7 @@ class OwnersTest : public ::testing::Test {
     auto peers = std::move(server::Peers::Open(spec, clock_)).value();
     const absl::Status serves = peers->Serve(spec, {.registry = registry,
                                                     .tokens = tokens_,
-                                                    .book = *far_book_,
+                                                    .decision_index = *far_index_,
                                                     .clock = clock_,
                                                     .log = &log_,
                                                     .admin = {}});
@@ -70,8 +70,8 @@ class OwnersTest : public ::testing::Test {
     return grpc::CreateCustomChannel(address, grpc::SslCredentials(tls), arguments);
   }
 
-  std::unique_ptr<server::DecisionBook> OpenBook() {
-    return std::move(server::DecisionBook::Open({}, clock_)).value();
+  std::unique_ptr<server::DecisionIndex> OpenIndex() {
+    return std::move(server::DecisionIndex::Open({}, clock_)).value();
   }
 
   TempDir folder_;
@@ -83,8 +83,8 @@ class OwnersTest : public ::testing::Test {
           .value();
   server::TokenCodec tokens_{*keys_};
   Lines log_;
-  std::unique_ptr<server::DecisionBook> far_book_ = OpenBook();
-  std::unique_ptr<server::DecisionBook> near_book_ = OpenBook();
+  std::unique_ptr<server::DecisionIndex> far_index_ = OpenIndex();
+  std::unique_ptr<server::DecisionIndex> near_index_ = OpenIndex();
 };
 
 }  // namespace bandana::testing

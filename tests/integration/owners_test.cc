@@ -118,7 +118,7 @@ class HandedReportsTest : public OwnersTest {
   FakeRegistry far_;
   std::unique_ptr<Peers> peers_ = Serve(far_);
   std::unique_ptr<RecommenderHandlers> recommender_ =
-      MakeRecommender({}, near_, tokens_, clock_, near_book_.get(), &peers_->owners());
+      MakeRecommender({}, near_, tokens_, clock_, near_index_.get(), &peers_->owners());
   v1::ReportResponse reported_;
   v1::ActivateResponse activated_;
 };
@@ -334,7 +334,7 @@ TEST_F(HandedReportsTest, AReportGoesToNobodyElse) {
   const v1::ReportRequest request = ReportOf("m", {Token("m")});
   const auto hand = [&](OwnerChannels& by, const std::string& to) {
     Model(near_, "m").SetOwner(to);
-    recommender_ = MakeRecommender({}, near_, tokens_, clock_, near_book_.get(), &by);
+    recommender_ = MakeRecommender({}, near_, tokens_, clock_, near_index_.get(), &by);
     return Report(request);
   };
   OwnerChannels of_another_key({.identity = IdentityOf('b')});

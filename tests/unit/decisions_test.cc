@@ -75,10 +75,10 @@ class DecisionsTest : public ::bandana::testing::ServiceTest {
     outcome.set_reward(0.5);
     return request;
   }
-  void UseRoomyBook() {
-    book_ = DecisionBook::Open({.limits = {.bytes_max = 40000}}, clock_).value();
+  void UseRoomyIndex() {
+    index_ = DecisionIndex::Open({.limits = {.bytes_max = 40000}}, clock_).value();
     recommender_ =
-        MakeRecommender({.arms_per_request_max = 5}, registry_, tokens_, clock_, book_.get());
+        MakeRecommender({.arms_per_request_max = 5}, registry_, tokens_, clock_, index_.get());
   }
   absl::StatusOr<std::vector<v1::OutcomeResult>> Activate(const v1::ActivateRequest& request) {
     v1::ActivateResponse response;
@@ -89,11 +89,12 @@ class DecisionsTest : public ::bandana::testing::ServiceTest {
   }
 
   FakeModel& model_ = registry_.Add(WindowSpec("m"));
-  std::unique_ptr<DecisionBook> book_ =
-      DecisionBook::Open({.limits = {.bytes_max = 4000, .caller_bytes_max = 4000}}, clock_).value();
+  std::unique_ptr<DecisionIndex> index_ =
+      DecisionIndex::Open({.limits = {.bytes_max = 4000, .caller_bytes_max = 4000}}, clock_)
+          .value();
   std::unique_ptr<Handlers> recommender_ =
       MakeRecommender({.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_,
-                      clock_, book_.get());
+                      clock_, index_.get());
 };
 
 TEST_F(DecisionsTest, ARepeatedSelectGivesTheSameAnswerAndOpensNoSecondWindow) {
@@ -160,7 +161,7 @@ TEST_F(DecisionsTest, AnIdOfAnEarlierModelOfTheNameDoesNotCount) {
   EXPECT_NE(second->token(), first->token());
 }
 
-TEST_F(DecisionsTest, AFullBookRefusesNewIdsAlone) {
+TEST_F(DecisionsTest, AFullIndexRefusesNewIdsAlone) {
   int ids = 0;
   absl::StatusOr<v1::SelectResponse> selected;
   for (; ids < 100; ++ids) {
@@ -171,17 +172,17 @@ TEST_F(DecisionsTest, AFullBookRefusesNewIdsAlone) {
   EXPECT_GT(ids, 3);
   EXPECT_THAT(Select(Request("id-0")), IsOk());
   EXPECT_THAT(Select(Request()), IsOk());
-  EXPECT_EQ(book_->figures().refused, 1);
-  EXPECT_EQ(book_->figures().ids, ids);
+  EXPECT_EQ(index_->figures().refused, 1);
+  EXPECT_EQ(index_->figures().ids, ids);
   clock_.Advance(model_.spec().public_spec.token_lifetime);
   EXPECT_THAT(Select(Request("id-" + std::to_string(ids))), IsOk());
-  EXPECT_EQ(book_->figures().ids, 1);
+  EXPECT_EQ(index_->figures().ids, 1);
 }
 
 TEST_F(DecisionsTest, ADecisionThatFailedLeavesItsIdFree) {
   model_.SetRecordStatus(absl::UnavailableError("log"));
   EXPECT_THAT(Select(Request("a")), StatusIs(Code::kUnavailable, "log"));
-  EXPECT_EQ(book_->figures().ids, 0);
+  EXPECT_EQ(index_->figures().ids, 0);
   model_.SetRecordStatus(absl::OkStatus());
   EXPECT_THAT(Select(Request("a")), IsOk());
 }
@@ -260,7 +261,7 @@ TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
 // A repeated request is told from another one, so an id that somebody can guess would confirm
 // guesses of what was on offer.
 TEST_F(DecisionsTest, NamesAreRandomWhereContextsArePrivate) {
-  UseRoomyBook();
+  UseRoomyIndex();
   SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
   for (const std::string& weak :
        {std::string("shop-1"), std::string("0000000000000000000000000000001"),
@@ -304,14 +305,14 @@ TEST_F(DecisionsTest, ATokenHasOneSizeWhateverWasOnOfferWhereContextsArePrivate)
   EXPECT_THAT(sizes, SizeIs(1));
 }
 
-// The book's memory is shown, its file can be looked at.
+// The index's memory is shown, its file can be looked at.
 TEST_F(DecisionsTest, AnAnswerTakesAsMuchRoomWhateverWasOnOfferWhereContextsArePrivate) {
   SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
   const auto taken = [&](const v1::SelectRequest& request) {
-    const std::uint64_t before = book_->figures().bytes;
+    const std::uint64_t before = index_->figures().bytes;
     const auto first = Select(request);
     EXPECT_THAT(first, IsOk());
-    const std::uint64_t bytes = book_->figures().bytes - before;
+    const std::uint64_t bytes = index_->figures().bytes - before;
     EXPECT_EQ(Select(request)->SerializeAsString(), first->SerializeAsString());
     return bytes;
   };
@@ -319,7 +320,7 @@ TEST_F(DecisionsTest, AnAnswerTakesAsMuchRoomWhateverWasOnOfferWhereContextsAreP
   request.set_top_k(3);
   const std::uint64_t bytes = taken(request);
   for (int arms = 1; arms <= 3; ++arms) {
-    UseRoomyBook();
+    UseRoomyIndex();
     v1::SelectRequest fewer = request;
     fewer.mutable_arms()->mutable_inline_arms()->mutable_features()->Truncate(2 * arms);
     EXPECT_EQ(taken(fewer), bytes) << arms;

@@ -3,7 +3,7 @@
 #include "common/base/status.h"
 #include "common/model/learners/learner.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/window_book.h"
+#include "common/model/state/window_table.h"
 
 namespace bandana {
 

@@ -33,7 +33,7 @@
 namespace bandana {
 
 // A decision whose reward window is open. Its content is nobody's business here: its reward comes
-// with the entry that closes it (WindowBook).
+// with the entry that closes it (WindowTable).
 struct OpenWindow {
   DecisionId id{};
   int node = 0;          // -1: of a user who was deleted since: it closes without an event

@@ -111,7 +111,7 @@ Admission ReportGate::Take(const ContextRecord& record, std::string_view bytes, 
 // The answer to a hidden report is a function of the decision and of the clock; each report writes
 // the cell.
 Admission ReportGate::JudgeReport(const ReportRecord& record, LogBatch& batch) {
-  const WindowBook::Window* window = windows_.Find(record.id);
+  const WindowTable::Window* window = windows_.Find(record.id);
   if (window == nullptr) {
     if (record.epoch != state_.epoch) return Admission::kForeign;
     const RememberedId key{IdBucketOf(record.decided), kDecisionKind, record.id};
@@ -386,7 +386,7 @@ Admission ReportGate::Take(const DeleteRequest& request, std::string_view, LogBa
   }
   // The reports stand in cells, and would be in the entry that closes the windows.
   std::vector<Cell> cells;
-  for (const WindowBook::Window* const window : windows_.Of(owners)) {
+  for (const WindowTable::Window* const window : windows_.Of(owners)) {
     if (!window->slot) continue;
     const absl::StatusOr<CellContent> empty = options_.cells->Encode(window->id, {});
     if (!empty.ok()) return Admission::kUnsealed;

@@ -24,7 +24,7 @@
 #include "common/model/state/deleted_users.h"
 #include "common/model/state/epoch_events.h"
 #include "common/model/state/fading.h"
-#include "common/model/state/window_book.h"
+#include "common/model/state/window_table.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
 #include "server/models/admission/budget_use.h"
@@ -85,7 +85,7 @@ class ReportGate final : public AppendGate {
              std::function<void(const LogPosition&)> committed);
 
   void Restore(GateState state);
-  // As WindowBook::Restore, with the cells of the log. Errors: UNAVAILABLE I/O as well.
+  // As WindowTable::Restore, with the cells of the log. Errors: UNAVAILABLE I/O as well.
   absl::Status RestoreWindows(const OpenWindows& open, const UpdateLog& log,
                               const WindowValues& former);
   void Remember(const RememberedId& id);
@@ -200,7 +200,7 @@ class ReportGate final : public AppendGate {
   IdIndex ids_;
   ReportIds reports_;  // of the ids, those of context reports
   GateState state_;
-  WindowBook windows_;
+  WindowTable windows_;
 
   // Since the last Commit or Rollback.
   struct Undo {

@@ -15,7 +15,7 @@
 #include "common/base/byte_sink.h"
 #include "common/design/identity.h"
 #include "common/model/state/model_state.h"
-#include "common/model/state/window_book.h"
+#include "common/model/state/window_table.h"
 
 namespace bandana::server {
 

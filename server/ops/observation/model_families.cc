@@ -244,7 +244,7 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
       .MoveTo(out);
   AddSingle(MetricType::Gauge, "bandana_calls_in_flight", "Calls taken in and not answered yet",
             view.calls_in_flight, out);
-  const DecisionBook::Figures& named = view.named_decisions;
+  const DecisionIndex::Figures& named = view.named_decisions;
   AddSingle(MetricType::Gauge, "bandana_decision_ids",
             "Decisions that callers have named, as long as they can be reported",
             static_cast<double>(named.ids), out);

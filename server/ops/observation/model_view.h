@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "server/models/registry.h"
 #include "server/service/connections/acceptor.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 namespace bandana::server {
 
@@ -125,7 +125,7 @@ struct ServerView {
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
   // Since the first of those that came after the last one that was taken whole.
   std::optional<absl::Time> reload_refused;
-  DecisionBook::Figures named_decisions;
+  DecisionIndex::Figures named_decisions;
   // By listener. Those by which reports come are left out while a model hides when they do, and so
   // are the descriptors of the process.
   std::map<std::string, ConnectionStats> connections;

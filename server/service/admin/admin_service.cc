@@ -367,8 +367,9 @@ class AdminService::Impl final : public v1::Admin::Service {
   // Adds what was answered to the user under names on this server.
   void AddAnswers(const v1::ExportUserRequest& request, v1::ExportUserResponse& response) const {
     const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
-    if (options_.book == nullptr || model == nullptr) return;
-    for (const std::string& kept : options_.book->OfUser(model->instance(), request.id())) {
+    if (options_.decision_index == nullptr || model == nullptr) return;
+    for (const std::string& kept :
+         options_.decision_index->OfUser(model->instance(), request.id())) {
       v1::SelectResponse answer;
       if (!answer.ParseFromString(kept)) continue;
       answer.DiscardUnknownFields();  // what fills it up
@@ -381,8 +382,8 @@ class AdminService::Impl final : public v1::Admin::Service {
   // Forgets named decisions of this server.
   absl::Status Forget(const std::string& name, const std::vector<std::string>& users) const {
     const std::shared_ptr<HostedModel> model = registry_.Find(name);
-    if (options_.book == nullptr || model == nullptr) return absl::OkStatus();
-    return options_.book->ForgetUsers(model->instance(), users);
+    if (options_.decision_index == nullptr || model == nullptr) return absl::OkStatus();
+    return options_.decision_index->ForgetUsers(model->instance(), users);
   }
 
   // Has the other servers of the store do the same. A server that is down keeps what it has,

@@ -10,7 +10,7 @@
 #include "common/base/limits.h"
 #include "server/models/registry.h"
 #include "server/service/admin/admin_gate.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 namespace grpc {
 class Service;
@@ -33,7 +33,7 @@ struct AdminOptions {
   std::uint64_t headless_bytes_max = kAdminStreamBytesMax;
   // Has the decisions that callers have named: those of a deleted user are forgotten. May be null;
   // outlives the service.
-  DecisionBook* book = nullptr;
+  DecisionIndex* decision_index = nullptr;
   // Where calls about models go that are not owned here, but for ListModels and ListArms; null:
   // they are UNAVAILABLE, so that no call goes round. GetStats and OpenEpoch are answered here
   // while nobody owns the model. Outlives the service.

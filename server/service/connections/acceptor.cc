@@ -131,7 +131,7 @@ std::string_view RefusalName(Refusal refusal) {
   return kNames[static_cast<int>(refusal)];
 }
 
-Acceptor::Acceptor(const ConnectionLimits& limits) : book_(limits, IsOpen) {}
+Acceptor::Acceptor(const ConnectionLimits& limits) : table_(limits, IsOpen) {}
 
 absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Bind(const std::string& listen,
                                                          const ConnectionLimits& limits) {
@@ -239,7 +239,7 @@ bool Acceptor::AcceptOne(int listener, const std::function<void(int, int)>& take
 
 Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
   const std::lock_guard lock(mutex_);
-  const Refusal refusal = book_.Enter(peer, socket, Now());
+  const Refusal refusal = table_.Enter(peer, socket, Now());
   if (refusal == Refusal::kNone) {
     ++stats_.accepted;
   } else {
@@ -251,26 +251,26 @@ Refusal Acceptor::Judge(const Peer& peer, const SocketId& socket) {
 void Acceptor::Report(std::string_view grpc_peer, Conduct conduct) {
   const std::string name = PeerName(grpc_peer);
   const std::lock_guard lock(mutex_);
-  if (conduct == Conduct::kArrived) return book_.Spoke(name);
+  if (conduct == Conduct::kArrived) return table_.NoteCall(name);
   const SocketId* const socket =
-      conduct == Conduct::kRefused ? book_.Offence(name, Now()) : book_.GraveOffence(name, Now());
+      conduct == Conduct::kRefused ? table_.Offence(name, Now()) : table_.GraveOffence(name, Now());
   if (socket != nullptr && CloseConnection(*socket)) ++stats_.closed_offenders;
 }
 
 void Acceptor::CloseFloods() {
   const std::lock_guard lock(mutex_);
   const auto bytes = [](const SocketId& socket) { return BytesRead(socket.descriptor); };
-  const std::string group = floods_.Look(book_.Intakes(bytes));
+  const std::string group = floods_.Look(table_.Intakes(bytes));
   if (group.empty()) return;
-  for (const SocketId& socket : book_.Ban(group, Now())) {
+  for (const SocketId& socket : table_.Ban(group, Now())) {
     if (CloseConnection(socket)) ++stats_.closed_floods;
   }
 }
 
 ConnectionStats Acceptor::stats() {
   const std::lock_guard lock(mutex_);
-  book_.Sweep(Now());
-  stats_.open = static_cast<std::int64_t>(book_.open());
+  table_.Sweep(Now());
+  stats_.open = static_cast<std::int64_t>(table_.open());
   return stats_;
 }
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/service/connections/conduct.h"
-#include "server/service/connections/connection_book.h"
+#include "server/service/connections/connection_table.h"
 #include "server/service/connections/flood_watch.h"
 
 namespace bandana::server {
@@ -70,8 +70,8 @@ class Acceptor {
   std::vector<int> listeners_;
   int port_ = 0;
   int wake_ = -1;     // an eventfd; readable when the thread shall stop
-  std::mutex mutex_;  // guards book_ and stats_
-  ConnectionBook book_;
+  std::mutex mutex_;  // guards table_ and stats_
+  ConnectionTable table_;
   ConnectionStats stats_;
   FloodWatch floods_;  // of the thread
   std::thread thread_;

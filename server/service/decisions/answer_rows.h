@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "server/service/decisions/answer_keys.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 namespace bandana::server {
 

@@ -13,7 +13,7 @@
 #include "common/base/sha256.h"
 #include "common/sqlite/sqlite.h"
 #include "server/service/decisions/answer_keys.h"
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 namespace bandana::server {
 

@@ -37,7 +37,7 @@ class PeerService {
   struct Options {
     Gatekeeper* gatekeeper = nullptr;  // null: everybody is a peer
     // Forgets what was decided by name for these users of an instance of a model
-    // (DecisionBook::ForgetUsers).
+    // (DecisionIndex::ForgetUsers).
     std::function<absl::Status(const InstanceId& instance, std::span<const std::string> users)>
         forget;
     const Clock* clock = nullptr;  // what Stand tells; required

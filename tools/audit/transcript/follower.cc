@@ -49,8 +49,8 @@ absl::Status Follower::Start() {
   for (const auto& owned : options_.owner->List()) {
     BANDANA_RETURN_IF_ERROR(registry_->AddConfigured(owned->spec()));
   }
-  recommender_ =
-      server::MakeRecommender({}, *registry_, *options_.tokens, *options_.clock, options_.book);
+  recommender_ = server::MakeRecommender({}, *registry_, *options_.tokens, *options_.clock,
+                                         options_.decision_index);
   return absl::OkStatus();
 }
 

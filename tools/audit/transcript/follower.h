@@ -27,7 +27,7 @@ class Follower {
     std::string folder;          // of its own
     std::string noise_key_file;  // of both servers
     server::TokenCodec* tokens = nullptr;
-    server::DecisionBook* book = nullptr;
+    server::DecisionIndex* decision_index = nullptr;
     const Clock* clock = nullptr;
     const NoiseBinding* binding = nullptr;
   };

@@ -64,14 +64,15 @@ absl::Status Room::Start() {
   BANDANA_ASSIGN_OR_RETURN(models_, OpenModels());
   answer_keys_ = std::make_unique<server::AnswerKeysOfTokens>(*keys_);
   BANDANA_ASSIGN_OR_RETURN(
-      book_, server::DecisionBook::Open(
-                 {.path = options_.folder + "/decisions.sqlite",
-                  .keys = answer_keys_.get(),
-                  .stepped = true,
-                  .warn = [this](const std::string& message) { readings_.Warn("", message); }},
-                 *options_.clock));
+      decision_index_,
+      server::DecisionIndex::Open(
+          {.path = options_.folder + "/decisions.sqlite",
+           .keys = answer_keys_.get(),
+           .stepped = true,
+           .warn = [this](const std::string& message) { readings_.Warn("", message); }},
+          *options_.clock));
   recommender_ = server::MakeRecommender(server::RecommenderOptions{}, *models_, *tokens_,
-                                         *options_.clock, book_.get());
+                                         *options_.clock, decision_index_.get());
   for (const auto& model : models()) BANDANA_RETURN_IF_ERROR(PutArms(*model));
   Step();
   // Aliases are the first server's alone here.
@@ -81,7 +82,7 @@ absl::Status Room::Start() {
                                                         .folder = options_.folder + "/follower",
                                                         .noise_key_file = NoiseKeyFile(),
                                                         .tokens = tokens_.get(),
-                                                        .book = book_.get(),
+                                                        .decision_index = decision_index_.get(),
                                                         .clock = options_.clock,
                                                         .binding = options_.binding}));
     follower_->Step();
@@ -170,7 +171,7 @@ server::ServerView Room::View(server::ModelRegistry& registry, ModelWatches& wat
   server::ServerView view{.version = "audit",
                           .started = started_,
                           .call_lines_dropped = readings_.lines_dropped(),
-                          .named_decisions = book_->figures(),
+                          .named_decisions = decision_index_->figures(),
                           .models = server::ViewModels(registry, {.values = 3, .model = ""})};
   listeners_->Show(view);
   watches.See(view.models, options_.clock->Now());

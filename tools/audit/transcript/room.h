@@ -81,7 +81,7 @@ class Room {
   std::unique_ptr<server::TokenCodec> tokens_;
   std::unique_ptr<server::ModelRegistry> models_;
   std::unique_ptr<server::AnswerKeys> answer_keys_;
-  std::unique_ptr<server::DecisionBook> book_;
+  std::unique_ptr<server::DecisionIndex> decision_index_;
   std::unique_ptr<server::Handlers> recommender_;
   const std::shared_ptr<SharedLogs> store_ = std::make_shared<SharedLogs>();
   std::unique_ptr<Follower> follower_;  // null: nobody follows

@@ -1,4 +1,4 @@
-#include "server/service/connections/connection_book.h"
+#include "server/service/connections/connection_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,19 +20,19 @@ std::uint32_t OneSecond(double rate) {
 
 }  // namespace
 
-ConnectionBook::Group::Group(const ConnectionLimits& limits)
+ConnectionTable::Group::Group(const ConnectionLimits& limits)
     : arrivals(limits.arrivals_per_second, OneSecond(limits.arrivals_per_second)),
       offender_arrivals(kOffenderArrivalsPerSecond, OneSecond(kOffenderArrivalsPerSecond)),
       silent_ends(limits.offences_per_second, OneSecond(limits.offences_per_second)) {}
 
-ConnectionBook::ConnectionBook(const ConnectionLimits& limits,
-                               std::function<bool(const SocketId&)> is_open)
+ConnectionTable::ConnectionTable(const ConnectionLimits& limits,
+                                 std::function<bool(const SocketId&)> is_open)
     : limits_(limits),
       per_group_max_(limits.per_group_max > 0 ? limits.per_group_max
                                               : std::max(1, limits.connections_max / 2)),
       is_open_(std::move(is_open)) {}
 
-Refusal ConnectionBook::Judge(Group& group, absl::Time now) {
+Refusal ConnectionTable::Judge(Group& group, absl::Time now) {
   if (connections_.size() >= static_cast<std::size_t>(limits_.connections_max)) {
     return Refusal::kFull;
   }
@@ -44,7 +44,7 @@ Refusal ConnectionBook::Judge(Group& group, absl::Time now) {
   return group.arrivals.Take(now) > absl::ZeroDuration() ? Refusal::kTooFast : Refusal::kNone;
 }
 
-Refusal ConnectionBook::Enter(const Peer& peer, const SocketId& socket, absl::Time now) {
+Refusal ConnectionTable::Enter(const Peer& peer, const SocketId& socket, absl::Time now) {
   if (now - swept_ >= SweepInterval(GroupNamed(peer.group))) Sweep(now);
   Refusal refusal = Judge(GroupNamed(peer.group), now);
   const bool full = refusal == Refusal::kFull || refusal == Refusal::kGroupFull;
@@ -63,14 +63,14 @@ Refusal ConnectionBook::Enter(const Peer& peer, const SocketId& socket, absl::Ti
   return Refusal::kNone;
 }
 
-void ConnectionBook::Spoke(const std::string& peer_name) {
+void ConnectionTable::NoteCall(const std::string& peer_name) {
   const auto found = connections_.find(peer_name);
   if (found == connections_.end() || found->second.spoke) return;
   found->second.spoke = true;
   --groups_.at(found->second.group).silent;
 }
 
-const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time now) {
+const SocketId* ConnectionTable::Offence(const std::string& peer_name, absl::Time now) {
   const auto found = connections_.find(peer_name);
   if (found == connections_.end() || found->second.closing) return nullptr;
   Connection& connection = found->second;
@@ -87,7 +87,7 @@ const SocketId* ConnectionBook::Offence(const std::string& peer_name, absl::Time
   return &connection.socket;
 }
 
-const SocketId* ConnectionBook::GraveOffence(const std::string& peer_name, absl::Time now) {
+const SocketId* ConnectionTable::GraveOffence(const std::string& peer_name, absl::Time now) {
   const auto found = connections_.find(peer_name);
   if (found == connections_.end() || found->second.closing) return nullptr;
   groups_.at(found->second.group).offender_until = now + kOffenderTime;
@@ -95,7 +95,7 @@ const SocketId* ConnectionBook::GraveOffence(const std::string& peer_name, absl:
   return &found->second.socket;
 }
 
-std::vector<SocketId> ConnectionBook::Ban(const std::string& group, absl::Time now) {
+std::vector<SocketId> ConnectionTable::Ban(const std::string& group, absl::Time now) {
   std::vector<SocketId> sockets;
   for (auto& [name, connection] : connections_) {
     if (connection.group != group || connection.closing) continue;
@@ -108,7 +108,7 @@ std::vector<SocketId> ConnectionBook::Ban(const std::string& group, absl::Time n
   return sockets;
 }
 
-std::vector<Intake> ConnectionBook::Intakes(
+std::vector<Intake> ConnectionTable::Intakes(
     const std::function<std::uint64_t(const SocketId&)>& bytes) const {
   std::vector<Intake> intakes;
   for (const auto& [name, connection] : connections_) {
@@ -118,18 +118,18 @@ std::vector<Intake> ConnectionBook::Intakes(
   return intakes;
 }
 
-ConnectionBook::Group& ConnectionBook::GroupNamed(const std::string& name) {
+ConnectionTable::Group& ConnectionTable::GroupNamed(const std::string& name) {
   return groups_.try_emplace(name, limits_).first->second;
 }
 
 // While more than are forgiven may have ended silently, it matters to see it soon.
-absl::Duration ConnectionBook::SweepInterval(const Group& group) const {
+absl::Duration ConnectionTable::SweepInterval(const Group& group) const {
   const bool pressed = limits_.handshakes && group.silent > limits_.offences_per_second;
   return pressed ? kSweepIntervalPressed : kSweepInterval;
 }
 
-ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterator at,
-                                                            absl::Time now) {
+ConnectionTable::Connections::iterator ConnectionTable::Erase(Connections::iterator at,
+                                                              absl::Time now) {
   const Connection& connection = at->second;
   Group& group = groups_.at(connection.group);
   --group.open;
@@ -142,7 +142,7 @@ ConnectionBook::Connections::iterator ConnectionBook::Erase(Connections::iterato
   return connections_.erase(at);
 }
 
-void ConnectionBook::Sweep(absl::Time now) {
+void ConnectionTable::Sweep(absl::Time now) {
   swept_ = now;
   for (auto it = connections_.begin(); it != connections_.end();) {
     it = is_open_(it->second.socket) ? std::next(it) : Erase(it, now);

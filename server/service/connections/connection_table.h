@@ -29,17 +29,17 @@ struct SocketId {
 
 // gRPC does not say when it closes a connection. A connection counts as open while its descriptor
 // is the same socket. Threads: not safe.
-class ConnectionBook {
+class ConnectionTable {
  public:
   // `is_open` says whether the descriptor is still that socket.
-  ConnectionBook(const ConnectionLimits& limits, std::function<bool(const SocketId&)> is_open);
+  ConnectionTable(const ConnectionLimits& limits, std::function<bool(const SocketId&)> is_open);
 
-  // kNone: it is in the book.
+  // kNone: it is in the table.
   Refusal Enter(const Peer& peer, const SocketId& socket, absl::Time now);
   // Notes that a call has come over it, so that its handshake counts as no offence.
-  void Spoke(const std::string& peer_name);
+  void NoteCall(const std::string& peer_name);
   // Notes an offence. Returns the socket to close when this was one offence too many, or when the
-  // address has offended before (kOffenderTime). It stays in the book until it is closed, and is
+  // address has offended before (kOffenderTime). It stays in the table until it is closed, and is
   // returned once. Null: nothing to close, or the connection is not known.
   const SocketId* Offence(const std::string& peer_name, absl::Time now);
   // As above for an offence that is too grave to be forgiven once.

@@ -1,4 +1,4 @@
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,31 +36,31 @@ const IsServed kServed = [](std::string_view, const auto& instance) {
   return instance == kInstance;
 };
 
-class DecisionBookTest : public ::testing::Test {
+class DecisionIndexTest : public ::testing::Test {
  protected:
-  std::unique_ptr<DecisionBook> Open(bool stepped = true) {
-    auto book = DecisionBook::Open(
+  std::unique_ptr<DecisionIndex> Open(bool stepped = true) {
+    auto index = DecisionIndex::Open(
         {.path = folder_.File("decisions.sqlite"), .keys = &answer_keys_, .stepped = stepped},
         clock_);
-    EXPECT_THAT(book, IsOk());
-    return *std::move(book);
+    EXPECT_THAT(index, IsOk());
+    return *std::move(index);
   }
   // Answers under the name unless it is known; the answer.
-  absl::StatusOr<std::string> Answer(DecisionBook& book, const std::string& id,
+  absl::StatusOr<std::string> Answer(DecisionIndex& index, const std::string& id,
                                      const std::string& answer, const std::string& user = "ann",
                                      const std::string& content = "") {
-    auto taken = book.Take({.model = "m", .caller = "shop", .id = id}, Sha256Of(content), kServed);
+    auto taken = index.Take({.model = "m", .caller = "shop", .id = id}, Sha256Of(content), kServed);
     if (!taken.ok()) return taken.status();
     if (const auto* known = std::get_if<std::string>(&*taken)) return *known;
-    std::get<DecisionBook::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
-                                                .maker = "m",
-                                                .instance = kInstance,
-                                                .user = Sha256Of(user),
-                                                .answer = answer});
+    std::get<DecisionIndex::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
+                                                 .maker = "m",
+                                                 .instance = kInstance,
+                                                 .user = Sha256Of(user),
+                                                 .answer = answer});
     return answer;
   }
-  std::optional<std::string> Find(DecisionBook& book, const std::string& id) {
-    return book.Find({.model = "m", .caller = "shop", .id = id});
+  std::optional<std::string> Find(DecisionIndex& index, const std::string& id) {
+    return index.Find({.model = "m", .caller = "shop", .id = id});
   }
   std::string Bytes() {
     return FileAt(folder_.File("decisions.sqlite")) + FileAt(folder_.File("decisions.sqlite-wal"));
@@ -109,66 +109,66 @@ class DecisionBookTest : public ::testing::Test {
   AnswerKeysOfTokens answer_keys_{*keys_};
 };
 
-TEST_F(DecisionBookTest, AnswersAreKnownAfterARestartUntilTheirTimeIsOver) {
-  auto book = Open();
-  EXPECT_EQ(*Answer(*book, "a", "first"), "first");
+TEST_F(DecisionIndexTest, AnswersAreKnownAfterARestartUntilTheirTimeIsOver) {
+  auto index = Open();
+  EXPECT_EQ(*Answer(*index, "a", "first"), "first");
   clock_.Advance(absl::Minutes(30));
-  EXPECT_EQ(*Answer(*book, "b", "later"), "later");
-  book.reset();
-  book = Open();
-  EXPECT_EQ(book->figures().ids, 2);
-  EXPECT_EQ(*Answer(*book, "a", "second"), "first");
-  EXPECT_EQ(Find(*book, "b"), "later");
-  EXPECT_THAT(Answer(*book, "a", "", "ann", "other"), StatusIs(Code::kAlreadyExists, ""));
+  EXPECT_EQ(*Answer(*index, "b", "later"), "later");
+  index.reset();
+  index = Open();
+  EXPECT_EQ(index->figures().ids, 2);
+  EXPECT_EQ(*Answer(*index, "a", "second"), "first");
+  EXPECT_EQ(Find(*index, "b"), "later");
+  EXPECT_THAT(Answer(*index, "a", "", "ann", "other"), StatusIs(Code::kAlreadyExists, ""));
   clock_.Advance(absl::Minutes(30));
-  EXPECT_EQ(Find(*book, "a"), std::nullopt);
-  EXPECT_EQ(*Answer(*book, "a", "second"), "second");
-  book.reset();
+  EXPECT_EQ(Find(*index, "a"), std::nullopt);
+  EXPECT_EQ(*Answer(*index, "a", "second"), "second");
+  index.reset();
   EXPECT_EQ(Open()->figures().ids, 2);
 }
 
-TEST_F(DecisionBookTest, ItsThreadHasWrittenEverythingWhenItIsClosed) {
-  auto book = Open(/*stepped=*/false);
-  for (int i = 0; i < 100; ++i) EXPECT_THAT(Answer(*book, std::to_string(i), "x"), IsOk());
-  book.reset();
+TEST_F(DecisionIndexTest, ItsThreadHasWrittenEverythingWhenItIsClosed) {
+  auto index = Open(/*stepped=*/false);
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(Answer(*index, std::to_string(i), "x"), IsOk());
+  index.reset();
   EXPECT_EQ(Open()->figures().ids, 100);
 }
 
-TEST_F(DecisionBookTest, AClaimThatIsNotKeptIsGivenUp) {
-  auto book = Open();
+TEST_F(DecisionIndexTest, AClaimThatIsNotKeptIsGivenUp) {
+  auto index = Open();
   const DecisionName name{.model = "m", .caller = "shop", .id = "a"};
   {
-    auto claim = book->Take(name, Sha256Of(""), kServed);
+    auto claim = index->Take(name, Sha256Of(""), kServed);
     ASSERT_THAT(claim, IsOk());
-    EXPECT_THAT(book->Take(name, Sha256Of(""), kServed),
+    EXPECT_THAT(index->Take(name, Sha256Of(""), kServed),
                 StatusIs(Code::kUnavailable, "decision_id: is being answered"));
   }
-  EXPECT_EQ(*Answer(*book, "a", "x"), "x");
+  EXPECT_EQ(*Answer(*index, "a", "x"), "x");
 }
 
-TEST_F(DecisionBookTest, NoByteOfADeletedUserIsLeft) {
-  auto book = Open();
+TEST_F(DecisionIndexTest, NoByteOfADeletedUserIsLeft) {
+  auto index = Open();
   for (int i = 0; i < 50; ++i) {
-    EXPECT_THAT(Answer(*book, "ann" + std::to_string(i), "what-ann-saw", "ann"), IsOk());
-    EXPECT_THAT(Answer(*book, "bob" + std::to_string(i), "what-bob-saw", "bob"), IsOk());
+    EXPECT_THAT(Answer(*index, "ann" + std::to_string(i), "what-ann-saw", "ann"), IsOk());
+    EXPECT_THAT(Answer(*index, "bob" + std::to_string(i), "what-bob-saw", "bob"), IsOk());
   }
   const std::vector<std::string> users = {"ann"};
-  EXPECT_THAT(book->ForgetUsers({}, users), IsOk());  // of another instance
-  EXPECT_EQ(book->figures().ids, 100);
-  EXPECT_THAT(book->ForgetUsers(kInstance, users), IsOk());
-  EXPECT_EQ(book->figures().ids, 50);
-  EXPECT_EQ(Find(*book, "ann3"), std::nullopt);
-  EXPECT_EQ(Find(*book, "bob3"), "what-bob-saw");
+  EXPECT_THAT(index->ForgetUsers({}, users), IsOk());  // of another instance
+  EXPECT_EQ(index->figures().ids, 100);
+  EXPECT_THAT(index->ForgetUsers(kInstance, users), IsOk());
+  EXPECT_EQ(index->figures().ids, 50);
+  EXPECT_EQ(Find(*index, "ann3"), std::nullopt);
+  EXPECT_EQ(Find(*index, "bob3"), "what-bob-saw");
   EXPECT_EQ(RowsOnDisk(), 50);
   EXPECT_THAT(FileAt(folder_.File("decisions.sqlite-wal")), IsEmpty());
-  book.reset();
+  index.reset();
   EXPECT_EQ(Find(*Open(), "ann3"), std::nullopt);
 }
 
 // A thief of the file could try guesses of answers, and of digests of requests, users and names.
-TEST_F(DecisionBookTest, TheFileShowsNothingToWhoLacksTheKeys) {
-  auto book = Open();
-  EXPECT_THAT(Answer(*book, "a-name", "what-ann-saw", "ann", "the-request"), IsOk());
+TEST_F(DecisionIndexTest, TheFileShowsNothingToWhoLacksTheKeys) {
+  auto index = Open();
+  EXPECT_THAT(Answer(*index, "a-name", "what-ann-saw", "ann", "the-request"), IsOk());
   const std::string bytes = Bytes();
   std::string name;
   ByteWriter out(name);
@@ -182,60 +182,60 @@ TEST_F(DecisionBookTest, TheFileShowsNothingToWhoLacksTheKeys) {
 }
 
 // A ring without the key opens no token either, so that nothing is lost with the row.
-TEST_F(DecisionBookTest, AnAnswerGoesWithItsKey) {
+TEST_F(DecisionIndexTest, AnAnswerGoesWithItsKey) {
   {
-    auto book = Open();
-    EXPECT_THAT(Answer(*book, "a", "x"), IsOk());
+    auto index = Open();
+    EXPECT_THAT(Answer(*index, "a", "x"), IsOk());
   }
   const auto others = OpenKeys("other_token_keys");
   const AnswerKeysOfTokens other_keys(*others);
-  auto book = *DecisionBook::Open(
+  auto index = *DecisionIndex::Open(
       {.path = folder_.File("decisions.sqlite"), .keys = &other_keys, .stepped = true}, clock_);
-  EXPECT_EQ(book->figures().ids, 0);
-  EXPECT_EQ(*Answer(*book, "a", "y"), "y");
+  EXPECT_EQ(index->figures().ids, 0);
+  EXPECT_EQ(*Answer(*index, "a", "y"), "y");
   EXPECT_EQ(RowsOnDisk(), 1);
 }
 
-TEST_F(DecisionBookTest, AnswersOutliveARotationOfTheKeys) {
-  auto book = Open();
-  EXPECT_THAT(Answer(*book, "a", "x"), IsOk());
+TEST_F(DecisionIndexTest, AnswersOutliveARotationOfTheKeys) {
+  auto index = Open();
+  EXPECT_THAT(Answer(*index, "a", "x"), IsOk());
   clock_.Advance(absl::Hours(24));  // the rotation's interval
   ASSERT_THAT(keys_->Maintain(), IsOk());
   clock_.Advance(absl::Seconds(10));
   ASSERT_THAT(keys_->Maintain(), IsOk());
-  EXPECT_THAT(Answer(*book, "b", "y"), IsOk());
-  book.reset();
-  book = Open();
-  EXPECT_EQ(Find(*book, "b"), "y");
+  EXPECT_THAT(Answer(*index, "b", "y"), IsOk());
+  index.reset();
+  index = Open();
+  EXPECT_EQ(Find(*index, "b"), "y");
 }
 
-TEST_F(DecisionBookTest, AFileOfTheFormerFormatIsSealed) {
+TEST_F(DecisionIndexTest, AFileOfTheFormerFormatIsSealed) {
   MakeFormerFile("old-name", "what-ann-saw", "the-request");
   EXPECT_NE(Bytes().find("what-ann-saw"), std::string::npos);
-  auto book = Open();
-  EXPECT_EQ(Find(*book, "old-name"), "what-ann-saw");
-  EXPECT_EQ(*Answer(*book, "old-name", "", "ann", "the-request"), "what-ann-saw");
-  EXPECT_THAT(Answer(*book, "old-name", "", "ann", "other"), StatusIs(Code::kAlreadyExists, ""));
+  auto index = Open();
+  EXPECT_EQ(Find(*index, "old-name"), "what-ann-saw");
+  EXPECT_EQ(*Answer(*index, "old-name", "", "ann", "the-request"), "what-ann-saw");
+  EXPECT_THAT(Answer(*index, "old-name", "", "ann", "other"), StatusIs(Code::kAlreadyExists, ""));
   EXPECT_EQ(Bytes().find("what-ann-saw"), std::string::npos);
   EXPECT_EQ(Bytes().find(std::string(AsChars(Sha256Of("the-request")))), std::string::npos);
-  book.reset();
+  index.reset();
   EXPECT_EQ(Find(*Open(), "old-name"), "what-ann-saw");
 }
 
-TEST_F(DecisionBookTest, OneCallerLeavesRoomForOthers) {
-  auto book = *DecisionBook::Open({.path = folder_.File("decisions.sqlite"),
-                                   .keys = &answer_keys_,
-                                   .limits = {.bytes_max = 40'000},
-                                   .stepped = true},
-                                  clock_);
+TEST_F(DecisionIndexTest, OneCallerLeavesRoomForOthers) {
+  auto index = *DecisionIndex::Open({.path = folder_.File("decisions.sqlite"),
+                                     .keys = &answer_keys_,
+                                     .limits = {.bytes_max = 40'000},
+                                     .stepped = true},
+                                    clock_);
   const auto answer = [&](const std::string& caller, int id) -> absl::Status {
     const std::string name = std::to_string(id);
-    auto taken = book->Take({.model = "m", .caller = caller, .id = name}, Sha256Of(""), kServed);
+    auto taken = index->Take({.model = "m", .caller = caller, .id = name}, Sha256Of(""), kServed);
     if (!taken.ok()) return taken.status();
-    std::get<DecisionBook::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
-                                                .maker = "m",
-                                                .instance = kInstance,
-                                                .answer = std::string(600, 'x')});
+    std::get<DecisionIndex::Claim>(*taken).Keep({.until = clock_.Now() + absl::Hours(1),
+                                                 .maker = "m",
+                                                 .instance = kInstance,
+                                                 .answer = std::string(600, 'x')});
     return absl::OkStatus();
   };
   int kept = 0;
@@ -246,25 +246,25 @@ TEST_F(DecisionBookTest, OneCallerLeavesRoomForOthers) {
                        "decision_id: this caller has as many named decisions as one may"));
   EXPECT_THAT(answer("press", 0), IsOk());
   // Also after a restart; and what has expired makes room.
-  book.reset();
-  book = *DecisionBook::Open({.path = folder_.File("decisions.sqlite"),
-                              .keys = &answer_keys_,
-                              .limits = {.bytes_max = 40'000},
-                              .stepped = true},
-                             clock_);
+  index.reset();
+  index = *DecisionIndex::Open({.path = folder_.File("decisions.sqlite"),
+                                .keys = &answer_keys_,
+                                .limits = {.bytes_max = 40'000},
+                                .stepped = true},
+                               clock_);
   EXPECT_THAT(answer("shop", kept), StatusIs(Code::kResourceExhausted, "decision_id: this caller"));
   EXPECT_THAT(answer("press", 1), IsOk());
   clock_.Advance(absl::Hours(1));
   EXPECT_THAT(answer("shop", kept), IsOk());
 }
 
-TEST_F(DecisionBookTest, ADamagedFileIsNamed) {
+TEST_F(DecisionIndexTest, ADamagedFileIsNamed) {
   {
-    auto book = Open();
+    auto index = Open();
     for (int i = 0; i < 20; ++i) {
-      EXPECT_THAT(Answer(*book, std::to_string(i), std::string(200, 'z')), IsOk());
+      EXPECT_THAT(Answer(*index, std::to_string(i), std::string(200, 'z')), IsOk());
     }
-    EXPECT_THAT(book->ForgetUsers({}, {}), IsOk());  // empties the write-ahead file
+    EXPECT_THAT(index->ForgetUsers({}, {}), IsOk());  // empties the write-ahead file
   }
   std::fstream file(folder_.File("decisions.sqlite"),
                     std::ios::binary | std::ios::in | std::ios::out);
@@ -274,14 +274,14 @@ TEST_F(DecisionBookTest, ADamagedFileIsNamed) {
   file.put(static_cast<char>(bytes[bytes.size() - 50] ^ 1));
   file.close();
   EXPECT_THAT(
-      DecisionBook::Open(
+      DecisionIndex::Open(
           {.path = folder_.File("decisions.sqlite"), .keys = &answer_keys_, .stepped = true},
           clock_),
       StatusIs(Code::kDataLoss, folder_.File("decisions.sqlite")));
 }
 
-TEST_F(DecisionBookTest, OneOfManyThreadsDecides) {
-  auto book = Open(/*stepped=*/false);
+TEST_F(DecisionIndexTest, OneOfManyThreadsDecides) {
+  auto index = Open(/*stepped=*/false);
   std::atomic<int> decided = 0;
   std::atomic<int> same = 0;
   std::vector<std::thread> threads;
@@ -291,10 +291,10 @@ TEST_F(DecisionBookTest, OneOfManyThreadsDecides) {
         const std::string mine = std::to_string(t);
         absl::StatusOr<std::string> answer = absl::UnavailableError("");
         while (absl::IsUnavailable(answer.status())) {
-          answer = Answer(*book, std::to_string(i), mine);
+          answer = Answer(*index, std::to_string(i), mine);
         }
         if (*answer == mine) ++decided;
-        if (*answer == *Find(*book, std::to_string(i))) ++same;
+        if (*answer == *Find(*index, std::to_string(i))) ++same;
       }
     });
   }

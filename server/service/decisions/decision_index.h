@@ -48,15 +48,15 @@ using IsServed =
 
 // Ids are known for as long as their reports can be accepted, in bounded memory: when it is full,
 // further ones are refused. An answer is in the file some 10 ms after it was given, and before the
-// book is closed. A process that dies in between forgets it, as the log forgets a decision whose
+// index is closed. A process that dies in between forgets it, as the log forgets a decision whose
 // entry was not durable: a repeated Select then decides anew, and reports by token still count.
 // Threads: all methods are safe; only ForgetUsers waits for the disk.
-class DecisionBook {
+class DecisionIndex {
  public:
   // How much memory answers may take.
   struct Limits {
     std::uint64_t bytes_max = std::uint64_t{256} << 20;
-    // The decisions that one caller has named take less than this, so that nobody fills the book
+    // The decisions that one caller has named take less than this, so that nobody fills the index
     // for all.
     std::uint64_t caller_bytes_max = bytes_max / 4;
   };
@@ -68,17 +68,17 @@ class DecisionBook {
     std::function<void(const std::string&)> warn = [](const std::string&) {};
   };
   // Reads what the file has, but for answers whose key is gone: their tokens are no longer good.
-  // `clock` and the keys must outlive the book. Errors: DATA_LOSS a damaged file; UNAVAILABLE I/O.
-  static absl::StatusOr<std::unique_ptr<DecisionBook>> Open(Options options, const Clock& clock);
-  ~DecisionBook();
-  DecisionBook(const DecisionBook&) = delete;
-  DecisionBook& operator=(const DecisionBook&) = delete;
+  // `clock` and the keys must outlive the index. Errors: DATA_LOSS a damaged file; UNAVAILABLE I/O.
+  static absl::StatusOr<std::unique_ptr<DecisionIndex>> Open(Options options, const Clock& clock);
+  ~DecisionIndex();
+  DecisionIndex(const DecisionIndex&) = delete;
+  DecisionIndex& operator=(const DecisionIndex&) = delete;
 
   // The right to answer under a name: others wait. Given up unless kept.
   class Claim {
    public:
     Claim(Claim&& other) noexcept
-        : book_(std::exchange(other.book_, nullptr)),
+        : decision_index_(std::exchange(other.decision_index_, nullptr)),
           key_(other.key_),
           content_(other.content_),
           caller_(other.caller_) {}
@@ -88,11 +88,11 @@ class DecisionBook {
     void Keep(NamedAnswer answer);
 
    private:
-    friend class DecisionBook;
-    Claim(DecisionBook* book, const Sha256Digest& key, const Sha256Digest& content,
+    friend class DecisionIndex;
+    Claim(DecisionIndex* decision_index, const Sha256Digest& key, const Sha256Digest& content,
           const Sha256Digest& caller)
-        : book_(book), key_(key), content_(content), caller_(caller) {}
-    DecisionBook* book_;
+        : decision_index_(decision_index), key_(key), content_(content), caller_(caller) {}
+    DecisionIndex* decision_index_;
     Sha256Digest key_;
     Sha256Digest content_;
     Sha256Digest caller_;
@@ -129,7 +129,7 @@ class DecisionBook {
 
  private:
   class Body;
-  explicit DecisionBook(std::unique_ptr<Body> body);
+  explicit DecisionIndex(std::unique_ptr<Body> body);
   const std::unique_ptr<Body> body_;
 };
 

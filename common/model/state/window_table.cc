@@ -1,4 +1,4 @@
-#include "common/model/state/window_book.h"
+#include "common/model/state/window_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,8 +16,8 @@ std::uint64_t OwnerOf(int node, std::string_view keys) {
   return first;
 }
 
-absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> cells,
-                                 const CellCodec& codec, const WindowValues& former) {
+absl::Status WindowTable::Restore(const OpenWindows& open, std::span<const Cell> cells,
+                                  const CellCodec& codec, const WindowValues& former) {
   absl::flat_hash_map<DecisionId, Window> held;
   for (const Cell& cell : cells) {
     slots_ = cell.slot + 1;
@@ -52,13 +52,13 @@ absl::Status WindowBook::Restore(const OpenWindows& open, std::span<const Cell> 
   return absl::OkStatus();
 }
 
-void WindowBook::Put(const Key& key, const Window& window) {
+void WindowTable::Put(const Key& key, const Window& window) {
   keys_[window.id] = key;
   windows_[key] = window;
 }
 
-std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const WindowValue& value,
-                               std::uint64_t owner) {
+std::uint64_t WindowTable::Open(absl::Time close, const DecisionId& id, const WindowValue& value,
+                                std::uint64_t owner) {
   BANDANA_CHECK(!keys_.contains(id));
   const Key key(close, order_++);
   const bool reused = !free_.empty();
@@ -69,7 +69,7 @@ std::uint64_t WindowBook::Open(absl::Time close, const DecisionId& id, const Win
   return slot;
 }
 
-std::vector<const WindowBook::Window*> WindowBook::Of(
+std::vector<const WindowTable::Window*> WindowTable::Of(
     const absl::flat_hash_set<std::uint64_t>& owners) const {
   std::vector<const Window*> found;
   for (const auto& [key, window] : windows_) {
@@ -78,7 +78,7 @@ std::vector<const WindowBook::Window*> WindowBook::Of(
   return found;
 }
 
-void WindowBook::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
+void WindowTable::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
   for (auto& [key, window] : windows_) {
     if (window.dropped || !owners.contains(window.owner)) continue;
     undo_.push_back({.key = key, .before = window});
@@ -87,19 +87,19 @@ void WindowBook::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
   }
 }
 
-const WindowBook::Window* WindowBook::Find(const DecisionId& id) const {
+const WindowTable::Window* WindowTable::Find(const DecisionId& id) const {
   const auto key = keys_.find(id);
   return key == keys_.end() ? nullptr : &windows_.at(key->second);
 }
 
-void WindowBook::Set(const DecisionId& id, const WindowValue& value) {
+void WindowTable::Set(const DecisionId& id, const WindowValue& value) {
   const Key key = keys_.at(id);
   Window& window = windows_.at(key);
   undo_.push_back({.key = key, .before = window});
   window.value = value;
 }
 
-std::optional<WindowBook::Window> WindowBook::TakeDue(absl::Time now) {
+std::optional<WindowTable::Window> WindowTable::TakeDue(absl::Time now) {
   const auto first = windows_.begin();
   if (first == windows_.end() || first->first.first > now) return std::nullopt;
   Window window = first->second;
@@ -110,11 +110,11 @@ std::optional<WindowBook::Window> WindowBook::TakeDue(absl::Time now) {
   return window;
 }
 
-absl::Time WindowBook::next_close() const {
+absl::Time WindowTable::next_close() const {
   return windows_.empty() ? absl::InfiniteFuture() : windows_.begin()->first.first;
 }
 
-void WindowBook::Rollback() {
+void WindowTable::Rollback() {
   for (auto change = undo_.rbegin(); change != undo_.rend(); ++change) {
     const auto now = windows_.find(change->key);
     if (!change->before) {  // it was opened

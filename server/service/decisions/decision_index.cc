@@ -1,4 +1,4 @@
-#include "server/service/decisions/decision_book.h"
+#include "server/service/decisions/decision_index.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -47,7 +47,7 @@ std::uint64_t BytesOf(const NamedAnswer& answer) {
 
 }  // namespace
 
-class DecisionBook::Body {
+class DecisionIndex::Body {
  public:
   Body(Options options, const Clock& clock)
       : options_(std::move(options)), clock_(clock), limits_(options_.limits) {}
@@ -109,7 +109,7 @@ class DecisionBook::Body {
   std::thread thread_;
 };
 
-DecisionBook::Body::~Body() {
+DecisionIndex::Body::~Body() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -118,7 +118,7 @@ DecisionBook::Body::~Body() {
   if (thread_.joinable()) thread_.join();
 }
 
-absl::Status DecisionBook::Body::Load() {
+absl::Status DecisionIndex::Body::Load() {
   if (options_.path.empty()) return absl::OkStatus();
   absl::StatusOr<AnswerStore> store = AnswerStore::Open(options_.path, *options_.keys);
   if (!store.ok()) return Annotate(store.status(), options_.path);
@@ -137,14 +137,14 @@ absl::Status DecisionBook::Body::Load() {
   return absl::OkStatus();
 }
 
-void DecisionBook::Body::Insert(const Sha256Digest& key, NamedAnswer answer) {
+void DecisionIndex::Body::Insert(const Sha256Digest& key, NamedAnswer answer) {
   bytes_ += BytesOf(answer);
   bytes_of_[answer.caller] += BytesOf(answer);
   const auto expiry = expiries_.emplace(answer.until, key);
   entries_[key] = {std::move(answer), expiry};
 }
 
-DecisionBook::Body::Entries::iterator DecisionBook::Body::Erase(Entries::iterator entry) {
+DecisionIndex::Body::Entries::iterator DecisionIndex::Body::Erase(Entries::iterator entry) {
   const NamedAnswer& answer = entry->second.answer;
   bytes_ -= BytesOf(answer);
   const auto of_caller = bytes_of_.find(answer.caller);
@@ -159,14 +159,14 @@ DecisionBook::Body::Entries::iterator DecisionBook::Body::Erase(Entries::iterato
   return entries_.erase(entry);
 }
 
-void DecisionBook::Body::DropExpired(int most) {
+void DecisionIndex::Body::DropExpired(int most) {
   const absl::Time now = clock_.Now();
   for (int i = 0; i < most && !expiries_.empty() && expiries_.begin()->first <= now; ++i) {
     Erase(entries_.find(expiries_.begin()->second));
   }
 }
 
-absl::Status DecisionBook::Body::CheckRoom(std::string_view caller) {
+absl::Status DecisionIndex::Body::CheckRoom(std::string_view caller) {
   constexpr char kServedWithout[] = "; decisions without an id are served";
   if (bytes_ >= limits_.bytes_max) {
     return absl::ResourceExhaustedError(
@@ -182,10 +182,10 @@ absl::Status DecisionBook::Body::CheckRoom(std::string_view caller) {
                    kServedWithout));
 }
 
-absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256Digest& key,
-                                                                    const Sha256Digest& content,
-                                                                    std::string_view caller,
-                                                                    const IsServed& is_served) {
+absl::StatusOr<std::optional<std::string>> DecisionIndex::Body::Take(const Sha256Digest& key,
+                                                                     const Sha256Digest& content,
+                                                                     std::string_view caller,
+                                                                     const IsServed& is_served) {
   const std::lock_guard lock(mutex_);
   DropExpired(kExpiredPerCall);
   auto known = entries_.find(key);
@@ -212,14 +212,14 @@ absl::StatusOr<std::optional<std::string>> DecisionBook::Body::Take(const Sha256
   return std::nullopt;
 }
 
-std::optional<std::string> DecisionBook::Body::Find(const Sha256Digest& key) {
+std::optional<std::string> DecisionIndex::Body::Find(const Sha256Digest& key) {
   const std::lock_guard lock(mutex_);
   const auto known = entries_.find(key);
   if (known == entries_.end() || clock_.Now() >= known->second.answer.until) return std::nullopt;
   return known->second.answer.answer;
 }
 
-void DecisionBook::Body::Keep(const Sha256Digest& key, NamedAnswer answer) {
+void DecisionIndex::Body::Keep(const Sha256Digest& key, NamedAnswer answer) {
   std::unique_lock lock(mutex_);
   claimed_.erase(key);
   Insert(key, std::move(answer));
@@ -234,13 +234,13 @@ void DecisionBook::Body::Keep(const Sha256Digest& key, NamedAnswer answer) {
   }
 }
 
-void DecisionBook::Body::GiveUp(const Sha256Digest& key) {
+void DecisionIndex::Body::GiveUp(const Sha256Digest& key) {
   const std::lock_guard lock(mutex_);
   claimed_.erase(key);
 }
 
-absl::Status DecisionBook::Body::ForgetUsers(const std::array<std::byte, 16>& instance,
-                                             std::span<const std::string> users) {
+absl::Status DecisionIndex::Body::ForgetUsers(const std::array<std::byte, 16>& instance,
+                                              std::span<const std::string> users) {
   std::unordered_set<Sha256Digest, DigestHash> gone;
   for (const std::string& user : users) gone.insert(Sha256Of(user));
   const std::lock_guard writing(writing_);
@@ -253,8 +253,8 @@ absl::Status DecisionBook::Body::ForgetUsers(const std::array<std::byte, 16>& in
   return store_ ? Write(lock, /*erase=*/true) : absl::OkStatus();
 }
 
-std::vector<std::string> DecisionBook::Body::OfUser(const std::array<std::byte, 16>& instance,
-                                                    std::string_view user) const {
+std::vector<std::string> DecisionIndex::Body::OfUser(const std::array<std::byte, 16>& instance,
+                                                     std::string_view user) const {
   const Sha256Digest digest = Sha256Of(user);
   std::vector<std::string> answers;
   const std::lock_guard lock(mutex_);
@@ -265,7 +265,7 @@ std::vector<std::string> DecisionBook::Body::OfUser(const std::array<std::byte, 
   return answers;
 }
 
-absl::Status DecisionBook::Body::Write(std::unique_lock<std::mutex>& lock, bool erase) {
+absl::Status DecisionIndex::Body::Write(std::unique_lock<std::mutex>& lock, bool erase) {
   if (unwritten_.empty() && !erase) return absl::OkStatus();
   std::vector<AnswerChange> changes;
   for (const Sha256Digest& key : std::exchange(unwritten_, {})) {
@@ -283,7 +283,7 @@ absl::Status DecisionBook::Body::Write(std::unique_lock<std::mutex>& lock, bool 
   return written;
 }
 
-void DecisionBook::Body::Run() {
+void DecisionIndex::Body::Run() {
   bool failing = false;
   for (;;) {
     std::unique_lock lock(mutex_);
@@ -305,33 +305,33 @@ void DecisionBook::Body::Run() {
   }
 }
 
-DecisionBook::Figures DecisionBook::Body::figures() const {
+DecisionIndex::Figures DecisionIndex::Body::figures() const {
   const std::lock_guard lock(mutex_);
   return {
       .ids = entries_.size(), .bytes = bytes_, .bytes_max = limits_.bytes_max, .refused = refused_};
 }
 
-DecisionBook::DecisionBook(std::unique_ptr<Body> body) : body_(std::move(body)) {}
-DecisionBook::~DecisionBook() = default;
+DecisionIndex::DecisionIndex(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+DecisionIndex::~DecisionIndex() = default;
 
-absl::StatusOr<std::unique_ptr<DecisionBook>> DecisionBook::Open(Options options,
-                                                                 const Clock& clock) {
+absl::StatusOr<std::unique_ptr<DecisionIndex>> DecisionIndex::Open(Options options,
+                                                                   const Clock& clock) {
   auto body = std::make_unique<Body>(std::move(options), clock);
   BANDANA_RETURN_IF_ERROR(body->Load());
-  return std::unique_ptr<DecisionBook>(new DecisionBook(std::move(body)));
+  return std::unique_ptr<DecisionIndex>(new DecisionIndex(std::move(body)));
 }
 
-DecisionBook::Claim::~Claim() {
-  if (book_ != nullptr) book_->body_->GiveUp(key_);
+DecisionIndex::Claim::~Claim() {
+  if (decision_index_ != nullptr) decision_index_->body_->GiveUp(key_);
 }
 
-void DecisionBook::Claim::Keep(NamedAnswer answer) {
+void DecisionIndex::Claim::Keep(NamedAnswer answer) {
   answer.content = content_;
   answer.caller = caller_;
-  std::exchange(book_, nullptr)->body_->Keep(key_, std::move(answer));
+  std::exchange(decision_index_, nullptr)->body_->Keep(key_, std::move(answer));
 }
 
-absl::StatusOr<std::variant<std::string, DecisionBook::Claim>> DecisionBook::Take(
+absl::StatusOr<std::variant<std::string, DecisionIndex::Claim>> DecisionIndex::Take(
     const DecisionName& name, const Sha256Digest& content, const IsServed& is_served) {
   const Sha256Digest key = KeyOf(name);
   BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> known,
@@ -340,22 +340,22 @@ absl::StatusOr<std::variant<std::string, DecisionBook::Claim>> DecisionBook::Tak
   return Claim(this, key, content, Sha256Of(name.caller));
 }
 
-std::optional<std::string> DecisionBook::Find(const DecisionName& name) {
+std::optional<std::string> DecisionIndex::Find(const DecisionName& name) {
   return body_->Find(KeyOf(name));
 }
 
-absl::Status DecisionBook::ForgetUsers(const std::array<std::byte, 16>& instance,
-                                       std::span<const std::string> users) {
+absl::Status DecisionIndex::ForgetUsers(const std::array<std::byte, 16>& instance,
+                                        std::span<const std::string> users) {
   return body_->ForgetUsers(instance, users);
 }
 
-std::vector<std::string> DecisionBook::OfUser(const std::array<std::byte, 16>& instance,
-                                              std::string_view user) const {
+std::vector<std::string> DecisionIndex::OfUser(const std::array<std::byte, 16>& instance,
+                                               std::string_view user) const {
   return body_->OfUser(instance, user);
 }
 
-void DecisionBook::SetLimits(const Limits& limits) { body_->SetLimits(limits); }
+void DecisionIndex::SetLimits(const Limits& limits) { body_->SetLimits(limits); }
 
-DecisionBook::Figures DecisionBook::figures() const { return body_->figures(); }
+DecisionIndex::Figures DecisionIndex::figures() const { return body_->figures(); }
 
 }  // namespace bandana::server

@@ -25,7 +25,7 @@ std::uint64_t OwnerOf(int node, std::string_view keys);
 
 // Order: as OpenWindows, of close, then of the decision. Changes stand with Commit or fall with
 // Rollback. Not thread-safe.
-class WindowBook {
+class WindowTable {
  public:
   using Key = OpenWindows::Key;  // the second part orders decisions as the log does
   struct Window {
