@@ -95,13 +95,13 @@ TEST(TranscriptTest, EveryMutantHasARowInTheDocumentWithItsSeeds) {
 }
 
 TEST(TranscriptTest, CallersComeByEveryDoorAndGiveValuesByName) {
-  std::map<Way, int> ways;
+  std::map<CallerApi, int> apis;
   int named = 0;
   for (const Combination& combination : Combinations()) {
-    ++ways[combination.way];
+    ++apis[combination.api];
     named += combination.model.find("features {") != std::string::npos ? 1 : 0;
   }
-  EXPECT_THAT(ways, ::testing::SizeIs(4));
+  EXPECT_THAT(apis, ::testing::SizeIs(4));
   EXPECT_GE(named, 10);
 }
 

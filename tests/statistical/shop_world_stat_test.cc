@@ -67,7 +67,7 @@ Offer AnyOffer(TestRng& rng) {
 }
 
 // How a moment and an offer become a vector of at most unit length.
-struct Way {
+struct Encoding {
   std::string name;
   int dimension = 0;
   std::function<std::vector<double>(const Moment&, const Offer&)> encode;
@@ -75,7 +75,7 @@ struct Way {
 
 // A perfect encoding by somebody who knows the world: every product that the truth has, and no
 // other.
-Way ByHand() {
+Encoding ByHand() {
   const auto encode = [](const Moment& moment, const Offer& offer) {
     std::vector<double> x = {1, Cheapness(offer.euros)};
     for (const bool tag : offer.tags) x.push_back(tag ? 1 : 0);
@@ -92,7 +92,7 @@ Way ByHand() {
 }
 
 // The raw numbers in a row: price in euros, hour, number of the device, tags.
-Way Raw() {
+Encoding Raw() {
   const auto encode = [](const Moment& moment, const Offer& offer) {
     std::vector<double> x = {1, static_cast<double>(moment.device), moment.hour, offer.euros};
     for (const bool tag : offer.tags) x.push_back(tag ? 1 : 0);
@@ -103,7 +103,7 @@ Way Raw() {
 }
 
 // The recipe's encoding, without knowing the world.
-Way BySchema() {
+Encoding BySchema() {
   const auto schema = testing::MakeSchema(R"(
       bias: true
       context { name: "device" categorical { values: "ios" values: "android" values: "web" } }
@@ -142,9 +142,9 @@ struct Earned {
   double mean = 0;
 };
 
-Earned Play(const Way& way, std::uint64_t seed) {
+Earned Play(const Encoding& encoding, std::uint64_t seed) {
   BanditModel::Options options;
-  options.dimension = way.dimension;
+  options.dimension = encoding.dimension;
   options.observation_variance = 0.16;
   options.prior_variance = 1;
   options.exploration.kind = ExplorationRule::Kind::kConstant;
@@ -160,7 +160,7 @@ Earned Play(const Way& way, std::uint64_t seed) {
     features.clear();
     for (int i = 0; i < kArms; ++i) {
       offers.push_back(AnyOffer(rng));
-      const std::vector<double> x = way.encode(moment, offers.back());
+      const std::vector<double> x = encoding.encode(moment, offers.back());
       features.insert(features.end(), x.begin(), x.end());
     }
     ScoreArms(model->Posterior(0), features, scores);
@@ -173,26 +173,26 @@ Earned Play(const Way& way, std::uint64_t seed) {
     for (const double truth : truths) earned.mean += truth / kArms / kRounds;
     const Event event{
         .node = 0,
-        .features = std::span(features).subspan(static_cast<std::size_t>(arm * way.dimension),
-                                                static_cast<std::size_t>(way.dimension)),
+        .features = std::span(features).subspan(static_cast<std::size_t>(arm * encoding.dimension),
+                                                static_cast<std::size_t>(encoding.dimension)),
         .reward = rng.Uniform() < p ? 1.0 : 0.0};
     model->Apply({&event, 1});
   }
   return earned;
 }
 
-// Moments, offers and coins are the same for every way. Over worlds 1 to 12 the schema earns 0.984
-// of what vectors by hand earn, standard deviation of a world 0.003, and raw numbers gain 0.54 of
-// what the schema gains over chance, 0.02. The seeds are fixed: means of worlds 1 to 5 lie 3 and 28
-// standard deviations from the bounds.
+// Moments, offers and coins are the same for every encoding. Over worlds 1 to 12 the schema earns
+// 0.984 of what vectors by hand earn, standard deviation of a world 0.003, and raw numbers gain
+// 0.54 of what the schema gains over chance, 0.02. The seeds are fixed: means of worlds 1 to 5 lie
+// 3 and 28 standard deviations from the bounds.
 TEST(ShopWorldStatTest, ASchemaEarnsWhatVectorsByHandEarn) {
-  const std::vector<Way> ways = {ByHand(), BySchema(), Raw()};
-  std::vector<double> earned(ways.size());
+  const std::vector<Encoding> encodings = {ByHand(), BySchema(), Raw()};
+  std::vector<double> earned(encodings.size());
   Earned all;
   constexpr int kWorlds = 5;
   for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      const Earned one = Play(ways[w], seed);
+    for (std::size_t w = 0; w < encodings.size(); ++w) {
+      const Earned one = Play(encodings[w], seed);
       earned[w] += one.model / kWorlds;
       all.best = w == 0 ? all.best + one.best / kWorlds : all.best;
       all.mean = w == 0 ? all.mean + one.mean / kWorlds : all.mean;
@@ -200,8 +200,9 @@ TEST(ShopWorldStatTest, ASchemaEarnsWhatVectorsByHandEarn) {
   }
   std::printf("sales per decision, %d decisions, worlds 1 to %d\n", kRounds, kWorlds);
   std::printf("  best arm %.4f\n", all.best);
-  for (std::size_t w = 0; w < ways.size(); ++w) {
-    std::printf("  %s (%d entries) %.4f\n", ways[w].name.c_str(), ways[w].dimension, earned[w]);
+  for (std::size_t w = 0; w < encodings.size(); ++w) {
+    std::printf("  %s (%d entries) %.4f\n", encodings[w].name.c_str(), encodings[w].dimension,
+                earned[w]);
   }
   std::printf("  arms at random %.4f\n", all.mean);
   EXPECT_GE(earned[1], 0.98 * earned[0]);

@@ -40,23 +40,24 @@ constexpr double kNear = 0.02;
 // tenths of 64 are by chance with probability below 1e-6, and under two keys below 1e-12.
 constexpr double kMostlyEqual = 0.9;
 
-enum class Way { kRestart, kRestore, kImport, kUpdate, kDelete, kAlias };
+enum class Reopening { kRestart, kRestore, kImport, kUpdate, kDelete, kAlias };
 // Those that another configuration may come in.
-constexpr Way kWays[] = {Way::kRestart, Way::kRestore, Way::kImport, Way::kUpdate};
+constexpr Reopening kReopenings[] = {Reopening::kRestart, Reopening::kRestore, Reopening::kImport,
+                                     Reopening::kUpdate};
 
-std::string_view NameOf(Way way) {
-  switch (way) {
-    case Way::kRestart:
+std::string_view NameOf(Reopening reopening) {
+  switch (reopening) {
+    case Reopening::kRestart:
       return "restart";
-    case Way::kRestore:
+    case Reopening::kRestore:
       return "restore";
-    case Way::kImport:
+    case Reopening::kImport:
       return "import";
-    case Way::kUpdate:
+    case Reopening::kUpdate:
       return "update";
-    case Way::kDelete:
+    case Reopening::kDelete:
       return "deletion";
-    case Way::kAlias:
+    case Reopening::kAlias:
       return "alias";
   }
   return "";
@@ -156,10 +157,10 @@ std::optional<Replayed> Judge(const ReplayModel& model, const Pair (&pairs)[kKey
 }
 
 // The clear errors of a refusal.
-bool IsRefusal(const absl::Status& status, Way way) {
+bool IsRefusal(const absl::Status& status, Reopening reopening) {
   if (status.message().empty()) return false;
   if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)) return true;
-  return way == Way::kImport && absl::IsDataLoss(status);
+  return reopening == Reopening::kImport && absl::IsDataLoss(status);
 }
 
 class Audit {
@@ -176,30 +177,30 @@ class Audit {
     if (LargestOf(killed_[0].releases, killed_[1].releases) == 0) {
       return Internal("replay: ", model.name, " has released nothing");
     }
-    for (const Way way : kWays) {
-      if (!Takes(way)) continue;
+    for (const Reopening reopening : kReopenings) {
+      if (!Takes(reopening)) continue;
       BANDANA_RETURN_IF_ERROR(
-          Check("nothing", "", model.config, way, Replayed::kEqual, sound_.get()));
+          Check("nothing", "", model.config, reopening, Replayed::kEqual, sound_.get()));
     }
-    if (Takes(Way::kDelete)) {
+    if (Takes(Reopening::kDelete)) {
       const bool refused = model.deletion == Deletion::kRefused;
-      BANDANA_RETURN_IF_ERROR(Check("nothing", kDeletedUser, model.config, Way::kDelete,
+      BANDANA_RETURN_IF_ERROR(Check("nothing", kDeletedUser, model.config, Reopening::kDelete,
                                     refused ? Replayed::kRefused : Replayed::kEqual, sound_.get()));
     }
     for (const AliasMove& move : AliasMoves()) {
-      if (!Takes(Way::kAlias)) continue;
+      if (!Takes(Reopening::kAlias)) continue;
       move_ = &move;
-      BANDANA_RETURN_IF_ERROR(
-          Check(move.path, move.alias, model.config, Way::kAlias, Replayed::kEqual, sound_.get()));
+      BANDANA_RETURN_IF_ERROR(Check(move.path, move.alias, model.config, Reopening::kAlias,
+                                    Replayed::kEqual, sound_.get()));
     }
     for (const Setting& setting : Settings()) {
       if (!Applies(setting, model.config)) continue;
       const v1::ModelConfig config = Change(setting, model.config);
-      for (const Way way : kWays) {
+      for (const Reopening reopening : kReopenings) {
         // The two others are told the name apart from the configuration.
-        if (setting.path == "name" && way != Way::kRestart) continue;
-        if (!Takes(way)) continue;
-        BANDANA_RETURN_IF_ERROR(Check(setting.path, setting.change, config, way,
+        if (setting.path == "name" && reopening != Reopening::kRestart) continue;
+        if (!Takes(reopening)) continue;
+        BANDANA_RETURN_IF_ERROR(Check(setting.path, setting.change, config, reopening,
                                       Expected(setting, model.name), sound_.get()));
       }
     }
@@ -210,18 +211,20 @@ class Audit {
 
  private:
   // Restore and import are the shipped ones: they take no binding that is broken.
-  bool Takes(Way way) const { return fault_.name.empty() || way == Way::kRestart; }
+  bool Takes(Reopening reopening) const {
+    return fault_.name.empty() || reopening == Reopening::kRestart;
+  }
 
   // Another build of the server that computes increments differently: of all replayed events, or of
   // one that lies in the same sum as others.
   absl::Status CheckOtherBuilds() {
     const auto all = fault_.make(true, false);
-    BANDANA_RETURN_IF_ERROR(Check("another build", "every reward", model_->config, Way::kRestart,
-                                  Replayed::kIndependent, all.get()));
+    BANDANA_RETURN_IF_ERROR(Check("another build", "every reward", model_->config,
+                                  Reopening::kRestart, Replayed::kIndependent, all.get()));
     // Draws are of one event each; a sparse estimate may clip the one reward's change away.
     if (model_->form != ReleaseForm::kLinear) return absl::OkStatus();
     const auto one = fault_.make(true, true);
-    return Check("another build", "one reward", model_->config, Way::kRestart,
+    return Check("another build", "one reward", model_->config, Reopening::kRestart,
                  Replayed::kIndependent, one.get());
   }
 
@@ -241,9 +244,9 @@ class Audit {
     return killed;
   }
 
-  // One case: the setting under one way, for both keys where it matters.
+  // One case: the setting and one way of reopening, for both keys where it matters.
   absl::Status Check(std::string_view setting, std::string_view change,
-                     const v1::ModelConfig& config, Way way, Replayed expected,
+                     const v1::ModelConfig& config, Reopening reopening, Replayed expected,
                      const NoiseBinding* binding) {
     ++counts_.cases;
     Pair pairs[kKeys];
@@ -252,18 +255,18 @@ class Audit {
     // may be equal by chance.
     bool same = false;
     for (int key = 0; key < kKeys && !same; ++key) {
-      const absl::StatusOr<std::vector<double>> after = After(config, way, key, binding);
+      const absl::StatusOr<std::vector<double>> after = After(config, reopening, key, binding);
       if (!after.ok()) {
-        if (!IsRefusal(after.status(), way)) {
-          Violation(setting, change, way, after.status().ToString());
+        if (!IsRefusal(after.status(), reopening)) {
+          Violation(setting, change, reopening, after.status().ToString());
           return absl::OkStatus();
         }
         outcome = Replayed::kRefused;
         break;
       }
-      pairs[key] = {Before(way, key), *after};
+      pairs[key] = {Before(reopening, key), *after};
       if (pairs[key].before.size() != pairs[key].after.size()) {
-        Violation(setting, change, way, "releases of another length");
+        Violation(setting, change, reopening, "releases of another length");
         return absl::OkStatus();
       }
       same = expected == Replayed::kEqual && pairs[key].equal() &&
@@ -272,7 +275,7 @@ class Audit {
     if (!outcome) outcome = same ? std::optional(Replayed::kEqual) : Judge(*model_, pairs);
     Count(outcome);
     if (outcome != expected) {
-      Violation(setting, change, way,
+      Violation(setting, change, reopening,
                 absl::StrCat(ToAbsl(NameOf(outcome)), ", not ", ToAbsl(NameOf(expected))));
     }
     return absl::OkStatus();
@@ -280,9 +283,9 @@ class Audit {
 
   // The earlier releases, to be found again with the noise that they had. Those of a deleted user's
   // own node are gone.
-  std::vector<double> Before(Way way, int key) const {
+  std::vector<double> Before(Reopening reopening, int key) const {
     std::vector<double> releases = killed_[key].releases;
-    if (way == Way::kDelete && model_->deletion == Deletion::kOwnNode) {
+    if (reopening == Reopening::kDelete && model_->deletion == Deletion::kOwnNode) {
       std::fill_n(releases.begin(), releases.size() / kUsers, 0);
     }
     return releases;
@@ -294,28 +297,28 @@ class Audit {
     counts_.refused += outcome == Replayed::kRefused;
   }
 
-  void Violation(std::string_view setting, std::string_view change, Way way,
+  void Violation(std::string_view setting, std::string_view change, Reopening reopening,
                  std::string_view what) {
-    counts_.violations.push_back(absl::StrCat(model_->name, ", ", ToAbsl(NameOf(way)), ", ",
+    counts_.violations.push_back(absl::StrCat(model_->name, ", ", ToAbsl(NameOf(reopening)), ", ",
                                               ToAbsl(setting), " (", ToAbsl(change),
                                               "): ", ToAbsl(what)));
   }
 
-  absl::StatusOr<std::vector<double>> After(const v1::ModelConfig& config, Way way, int key,
-                                            const NoiseBinding* binding) const {
+  absl::StatusOr<std::vector<double>> After(const v1::ModelConfig& config, Reopening reopening,
+                                            int key, const NoiseBinding* binding) const {
     const std::string data_dir = folder_ + "/case";
     BANDANA_RETURN_IF_ERROR(Remove(data_dir));
     ReplayClock clock;
-    if (way == Way::kImport) return AfterImport(config, data_dir, key, clock);
+    if (reopening == Reopening::kImport) return AfterImport(config, data_dir, key, clock);
     BANDANA_RETURN_IF_ERROR(Copy(killed_[key].data_dir, data_dir));
     if (fault_.bound_is_forgotten) BANDANA_RETURN_IF_ERROR(ForgetBound(config, data_dir));
-    if (way == Way::kRestore) {
+    if (reopening == Reopening::kRestore) {
       BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, server::ParseStoredConfig(config));
       BANDANA_RETURN_IF_ERROR(
           server::RestoreModelFolder(spec, {.data_dir = data_dir, .noise_key = ReplayKey(key)})
               .status());
     }
-    if (way == Way::kUpdate) {
+    if (reopening == Reopening::kUpdate) {
       // It runs on as before, and then takes the change, as ModelRegistry::Update does it.
       BANDANA_ASSIGN_OR_RETURN(const ModelSpec spec, server::ParseStoredConfig(config));
       BANDANA_ASSIGN_OR_RETURN(const auto running, OpenReplayed(model_->config, FolderIn(data_dir),
@@ -324,13 +327,14 @@ class Audit {
       BANDANA_RETURN_IF_ERROR(running->CheckUpdate(spec));
       running->Retire();
     }
-    if (way == Way::kDelete) {
+    if (reopening == Reopening::kDelete) {
       BANDANA_ASSIGN_OR_RETURN(const auto running,
                                OpenReplayed(config, FolderIn(data_dir), clock, key, binding));
       const std::string user = kDeletedUser;
       BANDANA_RETURN_IF_ERROR(running->DeleteUsers({&user, 1}).status());
     }
-    if (way == Way::kAlias) BANDANA_RETURN_IF_ERROR(MoveAlias(config, data_dir, key, clock));
+    if (reopening == Reopening::kAlias)
+      BANDANA_RETURN_IF_ERROR(MoveAlias(config, data_dir, key, clock));
     BANDANA_ASSIGN_OR_RETURN(const auto hosted,
                              OpenReplayed(config, FolderIn(data_dir), clock, key, binding));
     hosted->Step();
@@ -422,7 +426,7 @@ class Audit {
   const std::string folder_;
   const std::unique_ptr<NoiseBinding> sound_;  // of the same build, with the fault
   const ReplayModel* model_ = nullptr;
-  const AliasMove* move_ = nullptr;  // of Way::kAlias
+  const AliasMove* move_ = nullptr;  // of Reopening::kAlias
   Killed killed_[kKeys];
   ReplayCounts counts_;
 };

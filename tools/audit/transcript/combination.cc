@@ -284,9 +284,9 @@ Combination ByFollower(Combination combination) {
   return combination;
 }
 
-Combination By(Way way, const char* name, Combination combination) {
+Combination By(CallerApi api, const char* name, Combination combination) {
   absl::StrAppend(&combination.name, " ", name);
-  combination.way = way;
+  combination.api = api;
   return combination;
 }
 
@@ -305,15 +305,16 @@ std::vector<Combination> MakeCombinations() {
   for (const Model& model : kSlotsOfSdk) all.push_back(Through(model, /*window=*/true, false));
   for (const bool window : {true, false}) {
     for (const Model& model : kByHttp) {
-      all.push_back(By(Way::kJson, "http", Through(model, window, /*raw=*/true)));
-      all.push_back(By(Way::kGrpcWeb, "web", Through(model, window, /*raw=*/true)));
+      all.push_back(By(CallerApi::kJson, "http", Through(model, window, /*raw=*/true)));
+      all.push_back(By(CallerApi::kGrpcWeb, "web", Through(model, window, /*raw=*/true)));
     }
   }
   for (const Model& model : kNamed) {
-    all.push_back(By(Way::kJson, "http", Through(model, /*window=*/true, /*raw=*/true)));
+    all.push_back(By(CallerApi::kJson, "http", Through(model, /*window=*/true, /*raw=*/true)));
   }
   for (const Model& model : kOfPersonalizer) {
-    all.push_back(By(Way::kPersonalizer, "http", Through(model, /*window=*/true, /*raw=*/true)));
+    all.push_back(
+        By(CallerApi::kPersonalizer, "http", Through(model, /*window=*/true, /*raw=*/true)));
   }
   for (const bool window : {true, false}) {
     for (const Model& model : kFollowedLocal) {

@@ -7,20 +7,20 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "tools/audit/transcript/asking.h"
-#include "tools/audit/transcript/way.h"
+#include "tools/audit/transcript/caller_api.h"
 
 namespace bandana::audit {
 
 struct Combination {
-  std::string name;          // `LOCAL_REWARD one-bit window sdk`
-  std::string model;         // ModelConfig in text form, but for `reporting` and `token_lifetime`
-  bool window = true;        // else one_per_decision
-  bool raw_caller = false;   // central modes: reports at the click, without the SDK
-  Way way = Way::kGrpc;      // how its callers come
-  bool by_follower = false;  // a second server follows the first, and answers what reads
-  bool on_device = false;    // SelectOnDevice instead of Select
-  bool round_is_private = false;  // HidesContexts: rounds may differ as well
-  int catalogue_arms = 0;         // the server's catalogue has arms 0 to one less
+  std::string name;         // `LOCAL_REWARD one-bit window sdk`
+  std::string model;        // ModelConfig in text form, but for `reporting` and `token_lifetime`
+  bool window = true;       // else one_per_decision
+  bool raw_caller = false;  // central modes: reports at the click, without the SDK
+  CallerApi api = CallerApi::kGrpc;  // how its callers come
+  bool by_follower = false;          // a second server follows the first, and answers what reads
+  bool on_device = false;            // SelectOnDevice instead of Select
+  bool round_is_private = false;     // HidesContexts: rounds may differ as well
+  int catalogue_arms = 0;            // the server's catalogue has arms 0 to one less
   const Asking* asking = &AsksInline();
 };
 

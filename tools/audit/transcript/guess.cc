@@ -5,7 +5,7 @@
 namespace bandana::audit {
 
 bool HasGuesser(const Combination& combination) {
-  return combination.round_is_private && combination.way != Way::kPersonalizer &&
+  return combination.round_is_private && combination.api != CallerApi::kPersonalizer &&
          !combination.asking->NameOf(Choice{.number = 0, .features = {}}).empty();
 }
 

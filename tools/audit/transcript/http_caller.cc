@@ -166,13 +166,13 @@ void CallAsPersonalizer(server::HttpService& api, const HttpCaller& caller, cons
 void CallByHttp(server::HttpService& api, const HttpCaller& caller, const server::Rpc& rpc,
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 Done done) {
-  switch (caller.way) {
-    case Way::kGrpcWeb:
+  switch (caller.api) {
+    case CallerApi::kGrpcWeb:
       return CallAsGrpcWeb(api, caller, rpc, request, response, std::move(done));
-    case Way::kPersonalizer:
+    case CallerApi::kPersonalizer:
       return CallAsPersonalizer(api, caller, rpc, request, response, std::move(done));
-    case Way::kGrpc:
-    case Way::kJson:
+    case CallerApi::kGrpc:
+    case CallerApi::kJson:
       return CallAsJson(api, caller, rpc, request, response, std::move(done));
   }
 }

@@ -8,13 +8,13 @@
 #include "google/protobuf/message.h"
 #include "server/api/http_front.h"
 #include "server/service/transport/rpcs.h"
-#include "tools/audit/transcript/way.h"
+#include "tools/audit/transcript/caller_api.h"
 
 namespace bandana::audit {
 
 // Who calls, and which model or alias.
 struct HttpCaller {
-  Way way = Way::kJson;
+  CallerApi api = CallerApi::kJson;
   std::string model;
   std::string token;  // empty: anonymous
 };

@@ -33,7 +33,7 @@ std::unique_ptr<server::Handlers> Broken(const ListenerOptions& options) {
   if (options.mutant == nullptr || !options.mutant->wrap_handlers) return nullptr;
   return options.mutant->wrap_handlers(
       *options.handlers,
-      {.way = options.way, .models = *options.models, .observer = *options.observer});
+      {.api = options.api, .models = *options.models, .observer = *options.observer});
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Listeners::Listeners(const ListenerOptions& options)
             .keeps_unrecorded = [this](std::string_view name, std::string_view policy_hash) {
               return handlers_.KeepsCallUnrecorded(name, policy_hash);
             }} {
-  if (!ByHttp(options.way)) return;
+  if (!ByHttp(options.api)) return;
   server::ApiServerOptions api;
   api.personalizer.model = options.asked;
   api.gatekeeper = &gatekeeper_;
@@ -68,7 +68,7 @@ Listeners::~Listeners() {
 }
 
 void Listeners::Count(const google::protobuf::Message& request) {
-  ++(ByHttp(options_.way) ? traffic_.by_http : traffic_.by_grpc);
+  ++(ByHttp(options_.api) ? traffic_.by_http : traffic_.by_grpc);
   if (const auto* report = dynamic_cast<const v1::ReportRequest*>(&request)) {
     if (options_.mutant != nullptr && options_.mutant->reports_share_rate) {
       const std::string bearer = absl::StrCat("Bearer ", kToken);
@@ -85,7 +85,7 @@ void Listeners::CallDoor(const google::protobuf::Message& request,
                          google::protobuf::Message& response,
                          std::function<void(absl::Status)> done) {
   Count(request);
-  CallByHttp(*api_, {.way = options_.way, .model = options_.asked, .token = kToken}, RpcOf(request),
+  CallByHttp(*api_, {.api = options_.api, .model = options_.asked, .token = kToken}, RpcOf(request),
              request, response, std::move(done));
 }
 

@@ -34,7 +34,7 @@ struct ListenerOptions {
   const server::ModelRegistry* models = nullptr;
   const Clock* clock = nullptr;
   std::string asked;  // the name that callers ask by
-  Way way = Way::kGrpc;
+  CallerApi api = CallerApi::kGrpc;
   CallRate rate;
   server::CallObserver* observer = nullptr;
   server::CallLog* log = nullptr;

@@ -271,12 +271,12 @@ std::unique_ptr<server::Handlers> AliasesAreRecorded(server::Handlers& to,
   return std::make_unique<RecordsAliasedReports>(to, at.models);
 }
 std::unique_ptr<server::Handlers> GrpcRecords(server::Handlers& to, const ListenerOfMutant& at) {
-  if (at.way != Way::kGrpc) return nullptr;
+  if (at.api != CallerApi::kGrpc) return nullptr;
   return std::make_unique<RecordsReports>(to);
 }
 std::unique_ptr<server::Handlers> FaceCountsRewards(server::Handlers& to,
                                                     const ListenerOfMutant& at) {
-  if (at.way != Way::kPersonalizer) return nullptr;
+  if (at.api != CallerApi::kPersonalizer) return nullptr;
   return std::make_unique<CountsRewardsAsSelections>(to, at.observer);
 }
 

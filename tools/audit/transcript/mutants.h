@@ -14,7 +14,7 @@
 #include "server/ops/observation/model_view.h"
 #include "server/service/transport/call_observer.h"
 #include "server/service/transport/handlers.h"
-#include "tools/audit/transcript/way.h"
+#include "tools/audit/transcript/caller_api.h"
 
 namespace bandana::audit {
 
@@ -25,7 +25,7 @@ using WarnLine = std::function<void(const std::string&)>;
 
 // Whose handlers are wrapped.
 struct ListenerOfMutant {
-  Way way = Way::kGrpc;
+  CallerApi api = CallerApi::kGrpc;
   const server::ModelRegistry& models;
   server::CallObserver& observer;
 };

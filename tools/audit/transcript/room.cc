@@ -93,7 +93,7 @@ absl::Status Room::Start() {
                       .models = models_.get(),
                       .clock = options_.clock,
                       .asked = options_.asked,
-                      .way = options_.way,
+                      .api = options_.api,
                       .rate = options_.rate,
                       .observer = &readings_,
                       .log = &readings_,

@@ -29,8 +29,8 @@ struct RoomOptions {
   std::string asked;                 // the name that callers ask by: of the model, or an alias
   std::string folder;                // made when missing
   const Clock* clock = nullptr;
-  int catalogue_arms = 0;  // arms 0 to one less are in the catalogue
-  Way way = Way::kGrpc;    // how callers come
+  int catalogue_arms = 0;            // arms 0 to one less are in the catalogue
+  CallerApi api = CallerApi::kGrpc;  // how callers come
   CallRate rate;
   bool by_follower = false;               // what reads is answered by a second server
   const NoiseBinding* binding = nullptr;  // of central models

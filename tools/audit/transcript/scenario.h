@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tools/audit/transcript/caller_api.h"
 #include "tools/audit/transcript/combination.h"
-#include "tools/audit/transcript/way.h"
 
 namespace bandana::audit {
 

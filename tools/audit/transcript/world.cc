@@ -107,7 +107,7 @@ class World {
                                          .folder = server_folder_,
                                          .clock = &server_clock_,
                                          .catalogue_arms = scenario_.combination->catalogue_arms,
-                                         .way = scenario_.combination->way,
+                                         .api = scenario_.combination->api,
                                          .rate = scenario_.rate,
                                          .by_follower = scenario_.combination->by_follower,
                                          .binding = &binding_,

@@ -5,7 +5,7 @@
 
 namespace bandana::audit {
 
-enum class Way : std::uint8_t { kGrpc, kJson, kGrpcWeb, kPersonalizer };
+enum class CallerApi : std::uint8_t { kGrpc, kJson, kGrpcWeb, kPersonalizer };
 
 // The rate of the one principal whose token all callers share; 0 calls: unlimited.
 struct CallRate {
@@ -13,6 +13,6 @@ struct CallRate {
   std::uint32_t burst = 1;
 };
 
-inline bool ByHttp(Way way) { return way != Way::kGrpc; }
+inline bool ByHttp(CallerApi api) { return api != CallerApi::kGrpc; }
 
 }  // namespace bandana::audit
