@@ -39,8 +39,8 @@ absl::Status Model::PutUsers(UserBatch& batch, v1::PutUsersResponse* out) {
 
 absl::Status Model::DeleteByEntry(std::span<const std::string> ids) {
   const absl::Time now = clock_.Now();
-  // Where the server counts what a user may spend, nobody comes back within an epoch; elsewhere the
-  // decisions of before are remembered as long as one may be reported.
+  // Where the server counts what a user may spend, nobody comes back within an epoch; elsewhere
+  // earlier decisions are remembered as long as one may be reported.
   const bool counted = spec_.public_spec.events_per_user_max > 0 || path_->debits()->debits();
   const bool keeps = counted && !PoolsUsers(spec_);
   DeleteRequest request{

@@ -22,7 +22,7 @@ struct SelectServices {
 };
 
 // As Select (selection.h); a request with a decision_id that the present caller (CurrentCaller) has
-// used before under the name gets the answer of then, byte for byte, and nothing else happens.
+// used before under the name gets the original answer, byte for byte, and nothing else happens.
 // Errors: those of CheckPolicy, before anything else; of Select; ALREADY_EXISTS, RESOURCE_EXHAUSTED
 // and UNAVAILABLE of DecisionIndex::Take.
 absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& request, absl::Time now,

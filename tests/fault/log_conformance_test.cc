@@ -487,7 +487,7 @@ TEST_F(PostgresTest, SealedRecordsAreNowhereInClear) {
     ++files;
   }
   EXPECT_GT(files, 100);
-  // Records of before there was a key stay readable beside sealed ones.
+  // Records from before there was a key stay readable beside sealed ones.
   const TempDir plain_folder;
   const auto plain = MakePgEngine(SettingsFor(own.connection(), "two"));
   ASSERT_THAT(plain->Create(plain_folder.path(), {}), IsOk());

@@ -223,7 +223,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   ASSERT_THAT(published, IsOk());
   EXPECT_TRUE(published->known);
   EXPECT_EQ(published->position.sequence, two.model()->posterior()->version());
-  // It was away, and its record is of before the owner's checkpoint.
+  // It was away, and its record is older than the owner's checkpoint.
   two.registry.reset();
   for (int i = 201; i <= 240; ++i) ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
   ASSERT_THAT(one.model()->Checkpoint(), IsOk());

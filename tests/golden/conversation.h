@@ -74,7 +74,7 @@ class Recorder final : public AnyMethod {
   std::vector<Exchange> exchanges_;
 };
 
-// An earlier server: answers each call with what it was answered then, in the order of then; the
+// An earlier server: answers each call with the recorded answer, in the recorded order; the
 // last answer of a method and model again and again. NOT_FOUND where there was none, UNIMPLEMENTED
 // where the method was never called. Threads: safe.
 class Playback final : public AnyMethod {

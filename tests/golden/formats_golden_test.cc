@@ -126,7 +126,7 @@ void WriteSparse(const std::string& data_dir, FakeClock& clock) {
   Settle(*model);
 }
 
-// Users u0 to u47; u0 is deleted; u1 has an event of before the first step, one of after it, and
+// Users u0 to u47; u0 is deleted; u1 has an event before the first step, one after it, and
 // one in a checkpoint that says what changed since its base; u2 has a last one in the log alone.
 void WriteYears(const std::string& folder, FakeClock& clock) {
   server::HostedModelOptions options;

@@ -140,7 +140,7 @@ TEST_F(AliasTest, ASplitIsMadeMovedAndKeptByARestart) {
   ASSERT_EQ(server_->Terminate(), 0);
   Start(Model("a") + Model("b"));
   EXPECT_EQ(ModelOf("feed", "user-2", {"a", "b"}), "b");
-  // The decision of before the move, and of before the restart.
+  // The decision was made before the move and before the restart.
   const std::uint64_t before = Applied("a");
   EXPECT_EQ(Report("feed", of_a).code(), v1::APPLIED);
   EXPECT_EQ(Applied("a"), before + 1);

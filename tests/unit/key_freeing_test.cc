@@ -266,7 +266,7 @@ TEST_F(KeyFreeingTest, TheLogGivesTheSameStateAgain) {
     if (i == 30) Advance(kAfter);
     if (i == 50) {
       ASSERT_THAT(model_->DeleteUsers(std::vector<std::string>{"u2"}), IsOk());
-      clock_.Advance(absl::Seconds(1));  // decisions of before are refused
+      clock_.Advance(absl::Seconds(1));  // earlier decisions are refused
     }
   }
   const std::string before = Effects();

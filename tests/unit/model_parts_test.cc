@@ -248,7 +248,7 @@ TEST(UserIndexTest, ARemovedUserIsNotFoundAndComesBackAsAnother) {
   EXPECT_EQ(users.removed(), before + 1);
   EXPECT_EQ(users.Find("user7"), -1);
   EXPECT_EQ(users.Name(7), "");
-  EXPECT_EQ(users.Name(7, before), "user7");  // for a state of before
+  EXPECT_EQ(users.Name(7, before), "user7");  // for an earlier state
   EXPECT_EQ(users.Add("user7"), 100);
   EXPECT_EQ(users.Find("user7"), 100);
   users.Wipe();

@@ -84,7 +84,7 @@ TEST(PublicSpec, HashIsTheDocumentedText) {
   EXPECT_EQ(ToHex(OncePerDecision(Local()).PolicyHash()), ToHex(Sha256Of(text)));
 }
 
-// An SDK of before, which told of reactions, computes another hash and refuses.
+// An earlier SDK, which told of reactions, computes another hash and refuses.
 TEST(PublicSpec, HashOfAPrivateRewardWindowIsFormat5) {
   const std::string text =
       "bandana-policy-5\nmodel=ldp-colin\ndimension=25\nfeature_l2_max=1\n"

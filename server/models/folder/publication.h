@@ -44,7 +44,7 @@ class PublishedCheck {
  public:
   // `start`: where reading starts, with what its checkpoint says had been published by then.
   // `apart`: others may have gone on from what this machine has published, so what it published
-  // before the checkpoint is not compared: the owner of then has answered for it.
+  // before the checkpoint is not compared: its owner at that time has answered for it.
   PublishedCheck(const LogPosition& published, const LogPosition& start,
                  const LogPosition& published_at_start, bool apart = false);
   // Errors: DATA_LOSS what was published is not what the checkpoint has seen.

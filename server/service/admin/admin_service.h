@@ -34,9 +34,9 @@ struct AdminOptions {
   // Has the decisions that callers have named: those of a deleted user are forgotten. May be null;
   // outlives the service.
   DecisionIndex* decision_index = nullptr;
-  // Where calls about models go that are not owned here, but for ListModels and ListArms; null:
-  // they are UNAVAILABLE, so that no call goes round. GetStats and OpenEpoch are answered here
-  // while nobody owns the model. Outlives the service.
+  // Takes calls about models that are not owned here, but for ListModels and ListArms; null: they
+  // are UNAVAILABLE, so that no call is forwarded in a loop. GetStats and OpenEpoch are answered
+  // here while nobody owns the model. Outlives the service.
   OwnerChannels* owners = nullptr;
   // Who may call, and how many at a time.
   AdminGate::Options gate;
