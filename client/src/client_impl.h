@@ -80,7 +80,7 @@ class ClientImpl final : public Client {
   absl::StatusOr<std::vector<StreamInfo>> Streams(std::string_view user) const override;
 
  private:
-  // What the store says about this client at its start.
+  // The store's record of this client at its start.
   struct Membership {
     PolicyId policy = 0;
     OwnerId owner = 0;
@@ -89,7 +89,7 @@ class ClientImpl final : public Client {
     std::map<StreamId, int> waiting;  // adopted steps, by stream
     std::uint64_t rejected = 0;       // steps of streams under other policies
   };
-  // What is there before the mechanism, which asks for the model's epoch, and the mechanism.
+  // The parts that exist before the mechanism, which asks for the model's epoch, and the mechanism.
   struct Base {
     Base(const ClientOptions& options, const std::shared_ptr<Store>& store, const PublicSpec& spec,
          std::uint64_t epoch, std::unique_ptr<Transport> connected);
@@ -111,7 +111,7 @@ class ClientImpl final : public Client {
 
   using Selected = std::function<void(absl::StatusOr<Selection>)>;
   using SelectedSlots = std::function<void(absl::StatusOr<std::vector<Selection>>)>;
-  // What is asked for: a ranking, of which one rank is shown, or slots.
+  // The kind of selection: a ranking, of which one rank is shown, or slots.
   struct Wanted {
     int shown = 0;
     int slots = 0;  // 0: a ranking

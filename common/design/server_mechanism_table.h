@@ -19,7 +19,7 @@ inline constexpr std::string_view kReleasesSums =
 struct ServerMechanismRow {
   const MechanismRow* policy = nullptr;                 // what both sides know
   std::vector<std::string_view> families = {"linear"};  // by name: whose models may have it
-  // What else a configuration with it must say, which has no mistakes so far.
+  // Further checks of a configuration with it, which has no mistakes so far.
   void (*check)(const ModelSpec& spec, const FieldChecks& checks) = AllowModel;
   // Why its models cannot forget (ModelConfig.half_life), said of the mechanism; "": they can, as
   // far as their family does.

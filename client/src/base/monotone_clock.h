@@ -31,7 +31,7 @@ class MonotoneClock final : public Clock {
     state_.ahead = state_.latest - wall;
     return state_.latest;
   }
-  // The same, and leaves no trace: for moments that must not be seen.
+  // As Now, and leaves no trace: for moments that must not be seen.
   absl::Time Peek() const {
     const std::lock_guard lock(mutex_);
     return std::max(state_.latest, wall_.Now() + state_.ahead);

@@ -46,7 +46,7 @@ class PendingReports {
   // The decision has no report and will have none: its place is free.
   void Ended(DecisionNumber number, Delivery delivery);
 
-  // From now on nothing is drawn: the model is not the one that was agreed on. What is drawn is
+  // From now on nothing is drawn: the model is not the one that was agreed on. Drawn reports are
   // still delivered, open windows end without a report. The first status stands.
   void Refuse(const absl::Status& status);
   absl::Status refusal() const;

@@ -14,7 +14,7 @@ constexpr absl::Duration kRetry = absl::Seconds(1);
 
 }  // namespace
 
-// What one look found.
+// The findings of one look.
 struct WindowTimer::Pulse {
   absl::Time now;
   std::vector<OutboundReport> leaving;

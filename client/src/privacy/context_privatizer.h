@@ -16,9 +16,9 @@
 namespace bandana::device {
 
 // Invariants, for every decision: 1. its event is debited durably before its draw. 2. At most one
-// draw is ever persisted, and only persisted draws are sent. 3. What is persisted and sent is the
-// draw, a random id that has nothing to do with the decision, and the model's epoch at the
-// decision; from then on the device keeps neither the features nor the reward.
+// draw is ever persisted, and only persisted draws are sent. 3. Stored and sent are the draw, a
+// random id that has nothing to do with the decision, and the model's epoch at the decision; from
+// then on the device keeps neither the features nor the reward.
 //
 // Privacy:  the mechanism's guarantee for (x, r) of one event together, replacement neighbours;
 //           docs/privacy/context_release.md.

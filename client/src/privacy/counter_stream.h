@@ -15,7 +15,7 @@
 
 namespace bandana::device {
 
-// Encoder and decoder of one stream. What Step returns is post-processing of the encoder's integer
+// Encoder and decoder of one stream. Step returns post-processing of the encoder's integer
 // releases; nothing else leaves.
 //
 // Privacy:  all steps together are design.cost()-zCDP in the reward of any one event, which the

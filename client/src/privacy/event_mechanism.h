@@ -1,4 +1,4 @@
-// What becomes of one event of a model on this device: how it is paid for, what is held of a
+// The handling of one event of a model on this device: how it is paid for, what is held of a
 // reaction, and the one draw. Every mode and mechanism is one of these objects.
 #pragma once
 
@@ -37,13 +37,13 @@ struct Draw {
 // Who ranks the arms of a model.
 enum class RankedBy : std::uint8_t {
   kServer,
-  // The same, and Select keeps the features: events are made with those of the arm shown.
+  // The server, and Select keeps the features: events are made with those of the arm shown.
   kServerKept,
   // The device: contexts are private, and nothing but reports leaves.
   kDevice,
 };
 
-// What the rest of the client must know of a model's events.
+// The traits of a model's events that the rest of the client must know.
 struct EventTraits {
   // How its reports travel.
   const ReportMessage* form = nullptr;

@@ -10,7 +10,7 @@
 namespace bandana::device {
 
 // Has no printer and no conversion to a number; its bytes are for the device's own store, and only
-// until the draw. What a one-shot mechanism draws from is held as its own ClippedReward instead.
+// until the draw. A one-shot mechanism draws from its own ClippedReward, which is held instead.
 class HeldReward {
  public:
   // Missing and NaN mean `default_reward`; out of range moves to the bound.

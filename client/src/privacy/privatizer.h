@@ -15,8 +15,8 @@ namespace bandana::device {
 
 // Any mechanism that is RewardReports: it clips, it draws, and says what a report says of the
 // decision's window. Invariants, for every decision: 1. its event is debited durably before its
-// draw. 2. At most one draw is ever persisted, and only persisted draws are sent. 3. What is
-// persisted and sent is the drawn output; neither the reward nor its clipped form is.
+// draw. 2. At most one draw is ever persisted, and only persisted draws are sent. 3. The drawn
+// output is stored and sent; neither the reward nor its clipped form is.
 //
 // Privacy:  epsilon-LDP per event (replacement of one reward); docs/privacy/reward_randomizer.md.
 class Privatizer final : public EventMechanism {

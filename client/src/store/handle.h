@@ -14,7 +14,7 @@
 
 namespace bandana::device {
 
-// What a decision has that counts from its activation on. Until then its handle is all there is.
+// The data of a decision that counts from its activation on. Until then its handle is all there is.
 struct Deferral {
   absl::Time decided;
   std::uint64_t epoch = 0;  // of the model

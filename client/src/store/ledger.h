@@ -1,5 +1,5 @@
-// What the device has spent of its users' privacy, in events and in counter streams. Debits are
-// durable before the draws they pay for, taken in blocks, and never refunded.
+// The device's spending of its users' privacy, in events and in counter streams. Debits are durable
+// before the draws they pay for, taken in blocks, and never refunded.
 #pragma once
 
 #include <cstdint>

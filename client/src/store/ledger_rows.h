@@ -27,7 +27,7 @@ struct LedgerEntry {
   std::uint64_t cost = 0;
 };
 
-// What the entries of one user under one policy add up to.
+// The total of the entries of one user under one policy.
 struct Balance {
   std::uint64_t events = 0;
   std::uint64_t streams = 0;

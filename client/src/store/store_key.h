@@ -1,5 +1,5 @@
-// What seals the private columns of a device store: the application's key, or else a key of the
-// store's own in a file beside it.
+// The key that seals the private columns of a device store: the application's, or else the store's
+// own in a file beside it.
 #pragma once
 
 #include <string>
