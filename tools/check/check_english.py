@@ -19,7 +19,7 @@ import markdown_source
 import source_tree
 
 # Folders that other changes move now. Take one off when it is done; add none.
-NOT_YET = ("client/",)
+NOT_YET = ("client/core/", "client/src/delivery/reporter.h", "client/src/privacy/release.h", "client/src/store/")
 
 UNITS = ("address|arm|batch|block|byte|call|caller|coordinate|core|day|decision|device|entry|episode|epoch|event|hour|id|increment|KiB|line|"
          "listener|message|microsecond|millisecond|minute|model|month|node|observer|origin|paper|principal|process|program|record|report|round|"
