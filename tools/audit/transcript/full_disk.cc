@@ -59,7 +59,7 @@ constexpr sqlite3_io_methods kMethods = {
 
 FullDisk::Whose WhoseIs(const char* name) {
   const std::string_view path = name == nullptr ? "" : name;
-  if (path.find("/phone") != std::string_view::npos) return FullDisk::Whose::kPhones;
+  if (path.find("/phone") != std::string_view::npos) return FullDisk::Whose::kDevices;
   if (path.find("/server") != std::string_view::npos) return FullDisk::Whose::kServers;
   return FullDisk::Whose::kNobodys;
 }

@@ -10,7 +10,7 @@ namespace bandana::audit {
 // again.
 class FullDisk {
  public:
-  enum class Whose { kNobodys, kPhones, kServers };
+  enum class Whose { kNobodys, kDevices, kServers };
 
   // Makes the files that this process opens from now on such files. Errors: UNAVAILABLE SQLite.
   static absl::Status Install();

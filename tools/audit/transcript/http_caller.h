@@ -1,4 +1,4 @@
-// Callers of a room who speak HTTP: what they send, and what they make of the answer.
+// Callers of a world's server who speak HTTP: what they send, and what they make of the answer.
 #pragma once
 
 #include <functional>

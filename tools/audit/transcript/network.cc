@@ -88,7 +88,7 @@ class Network::Link {
 };
 
 std::uint64_t Network::EpochNow() {
-  const auto shown = room_ == nullptr ? std::nullopt : room_->EpochShown();
+  const auto shown = server_ == nullptr ? std::nullopt : server_->EpochShown();
   return shown.value_or(1) + peers_epochs_;
 }
 
@@ -184,7 +184,7 @@ template <typename Request, typename Response>
 void Network::Arrive(const Request& request, const Fate& fate,
                      std::function<void(Answer, Response&)> answered) {
   Response none;
-  if (room_ == nullptr) {
+  if (server_ == nullptr) {
     return answered({absl::UnavailableError("no server"), std::nullopt}, none);
   }
   if constexpr (std::is_same_v<Request, v1::SubmitRequest>) {
@@ -192,7 +192,7 @@ void Network::Arrive(const Request& request, const Fate& fate,
       return answered({absl::FailedPreconditionError("policy"), std::nullopt}, none);
     }
   }
-  room_->Call<Request, Response>(
+  server_->Call<Request, Response>(
       request, [this, answered = std::move(answered)](absl::Status status, Response& response) {
         if (status.ok()) Hear(response);
         answered({std::move(status), std::nullopt}, response);

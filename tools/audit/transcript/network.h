@@ -11,9 +11,9 @@
 #include "client/src/base/transport.h"
 #include "common/design/model_spec.h"
 #include "tools/audit/transcript/recorder.h"
-#include "tools/audit/transcript/room.h"
 #include "tools/audit/transcript/seeded_bits.h"
 #include "tools/audit/transcript/timeline.h"
+#include "tools/audit/transcript/world_server.h"
 
 namespace bandana::audit {
 
@@ -35,7 +35,7 @@ class Network {
   Network(const Options& options, Timeline& timeline, Recorder& recorder);
 
   // Where calls go; null while the server is down.
-  void Attach(Room* room) { room_ = room; }
+  void Attach(WorldServer* server) { server_ = server; }
   std::unique_ptr<device::Transport> MakeTransport();
   // From now on nothing leaves the device's transports, and their calls are never answered: the
   // process was killed.
@@ -77,7 +77,7 @@ class Network {
   Timeline& timeline_;
   Recorder& recorder_;
   WorldRandom random_;
-  Room* room_ = nullptr;
+  WorldServer* server_ = nullptr;
   int generation_ = 0;
   bool at_once_ = false;
   std::uint64_t peers_epochs_ = 0;

@@ -11,13 +11,13 @@
 namespace bandana::audit {
 
 void Operators::OpenEpoch() {
-  for (const auto& model : room_->models()) {
+  for (const auto& model : server_->models()) {
     recorder_.Text(Observer::kOthers, "OpenEpoch", model->OpenEpoch().status().ToString());
   }
 }
 
 void Operators::Checkpoint() {
-  for (const auto& model : room_->models()) {
+  for (const auto& model : server_->models()) {
     const auto written = model->Checkpoint();
     recorder_.Text(Observer::kOthers, "Checkpoint status", written.status().ToString());
     if (written.ok()) recorder_.Message(Observer::kOthers, "Checkpoint", *written);
@@ -35,7 +35,7 @@ void Operators::Update(double amount) {
   std::vector<ConfigError> errors;
   auto next = ParseModelConfig(Change(setting, spec_.config), "", /*allow_files=*/false, errors);
   const absl::Status checked =
-      next ? room_->model().CheckUpdate(*next) : InvalidArgument("no configuration");
+      next ? server_->model().CheckUpdate(*next) : InvalidArgument("no configuration");
   recorder_.Text(Observer::kOthers, "UpdateModel",
                  absl::StrCat(ToAbsl(setting.path), ": ", checked.ToString()));
   if (!checked.ok()) return;
@@ -46,7 +46,7 @@ void Operators::Update(double amount) {
   }
   std::vector<ModelSpec> specs = {*next};
   if (other_ != nullptr) specs.push_back(*other_);
-  const auto failed = room_->registry().Configure(std::move(specs));
+  const auto failed = server_->registry().Configure(std::move(specs));
   for (const server::AbsentModel& one : failed) {
     recorder_.Text(Observer::kOthers, "UpdateModel", one.why.ToString());
   }
@@ -54,7 +54,7 @@ void Operators::Update(double amount) {
 }
 
 void Operators::Delete(const std::string& user) {
-  for (const auto& model : room_->models()) {
+  for (const auto& model : server_->models()) {
     const auto deleted = model->DeleteUsers({&user, 1});
     recorder_.Text(Observer::kOthers, "DeleteUsers status", deleted.status().ToString());
     if (deleted.ok()) recorder_.Message(Observer::kOthers, "DeleteUsers", *deleted);
@@ -62,13 +62,13 @@ void Operators::Delete(const std::string& user) {
 }
 
 void Operators::MoveAlias(const AliasMove& move) {
-  recorder_.Text(Observer::kOthers, "PutAlias", Move(move, room_->registry()).ToString());
+  recorder_.Text(Observer::kOthers, "PutAlias", Move(move, server_->registry()).ToString());
 }
 
 void Operators::MakeAlias() {
   for (const AliasMove& move : {kSplit, kUnsplit}) {
     MoveAlias(move);
-    if (!room_->registry().ListAliases().empty()) return;
+    if (!server_->registry().ListAliases().empty()) return;
   }
 }
 

@@ -7,7 +7,7 @@
 #include "common/design/model_spec.h"
 #include "tools/audit/alias_moves.h"
 #include "tools/audit/transcript/recorder.h"
-#include "tools/audit/transcript/room.h"
+#include "tools/audit/transcript/world_server.h"
 
 namespace bandana::audit {
 
@@ -18,7 +18,7 @@ class Operators {
   // none. All must outlive it.
   Operators(ModelSpec& spec, const ModelSpec* other, Recorder& recorder)
       : spec_(spec), other_(other), recorder_(recorder) {}
-  void Attach(Room* room) { room_ = room; }
+  void Attach(WorldServer* server) { server_ = server; }
 
   void OpenEpoch();
   void Checkpoint();
@@ -36,7 +36,7 @@ class Operators {
   ModelSpec& spec_;
   const ModelSpec* const other_;
   Recorder& recorder_;
-  Room* room_ = nullptr;
+  WorldServer* server_ = nullptr;
 };
 
 }  // namespace bandana::audit

@@ -24,7 +24,7 @@ Visitors::Visitors(const Scenario& scenario, const std::vector<Choice>& choices,
 
 template <typename Response, typename Request>
 void Visitors::Ask(const std::string& name, const Request& request) {
-  room_->Call<Request, Response>(request, [&](const absl::Status& status, Response& response) {
+  server_->Call<Request, Response>(request, [&](const absl::Status& status, Response& response) {
     recorder_.Text(Observer::kOthers, name + " status", status.ToString());
     recorder_.Message(Observer::kOthers, name, response);
   });
@@ -51,12 +51,12 @@ void Visitors::Read() {
   const Choice other{
       .user = 1, .arms = 3, .features = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, .top_k = 3};
   Ask<v1::SelectResponse>("Select", RequestOf(other));
-  for (const auto& model : room_->models()) {
+  for (const auto& model : server_->models()) {
     const auto users = model->ListUsers("", 0);
     recorder_.Text(Observer::kOthers, "ListUsers status", users.status().ToString());
     if (users.ok()) recorder_.Message(Observer::kOthers, "ListUsers", *users);
   }
-  room_->RecordReadings();
+  server_->RecordReadings();
 }
 
 v1::SelectRequest Visitors::RequestOf(const Choice& choice) const {
@@ -70,7 +70,7 @@ v1::SelectRequest Visitors::RequestOf(const Choice& choice) const {
 void Visitors::Select(int index, const std::function<void()>& decided) {
   // Where the round differs its answer is its user's own.
   const bool compared = scenario_.differs != Differs::kRound || index != scenario_.target;
-  room_->Call<v1::SelectRequest, v1::SelectResponse>(
+  server_->Call<v1::SelectRequest, v1::SelectResponse>(
       RequestOf(choices_[index]), [&](const absl::Status& status, v1::SelectResponse& response) {
         recorder_.Text(Observer::kOthers, "Select status", status.ToString());
         if (compared) recorder_.Message(Observer::kOthers, "Select", response);
@@ -91,7 +91,7 @@ void Visitors::Guess(int index) {
 }
 
 void Visitors::Activate(int index) {
-  if (room_ == nullptr) return;
+  if (server_ == nullptr) return;
   recorder_.Now(timeline_.now());
   v1::ActivateRequest request;
   request.set_model(asked_);
@@ -113,7 +113,7 @@ void Visitors::Report(int index, const Reaction& reaction, bool is_reaction) {
   if (reaction.value) outcome.set_reward(*reaction.value);
   const bool own =
       is_reaction && index == scenario_.target && scenario_.differs == Differs::kReaction;
-  room_->Call<v1::ReportRequest, v1::ReportResponse>(
+  server_->Call<v1::ReportRequest, v1::ReportResponse>(
       request, [this, own](const absl::Status& status, v1::ReportResponse& response) {
         if (own) {
           // Clients of Personalizer are told no more than that it was taken.

@@ -8,9 +8,9 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "tools/audit/transcript/recorder.h"
-#include "tools/audit/transcript/room.h"
 #include "tools/audit/transcript/scenario.h"
 #include "tools/audit/transcript/timeline.h"
+#include "tools/audit/transcript/world_server.h"
 
 namespace bandana::audit {
 
@@ -22,7 +22,7 @@ class Visitors {
            Timeline& timeline, Recorder& recorder);
 
   // The server that they call from now on.
-  void Attach(Room* room) { room_ = room; }
+  void Attach(WorldServer* server) { server_ = server; }
   // Asks everything that other users, and operators, can ask.
   void Read();
 
@@ -48,7 +48,7 @@ class Visitors {
   const std::string asked_;
   Timeline& timeline_;
   Recorder& recorder_;
-  Room* room_ = nullptr;
+  WorldServer* server_ = nullptr;
   std::vector<std::string> tokens_;  // by choice
 };
 

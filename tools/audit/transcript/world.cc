@@ -15,12 +15,12 @@
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/network.h"
 #include "tools/audit/transcript/operators.h"
-#include "tools/audit/transcript/room.h"
 #include "tools/audit/transcript/seeded_bits.h"
 #include "tools/audit/transcript/stored_rows.h"
 #include "tools/audit/transcript/timeline.h"
 #include "tools/audit/transcript/visitors.h"
 #include "tools/audit/transcript/watched_binding.h"
+#include "tools/audit/transcript/world_server.h"
 
 namespace bandana::audit {
 namespace {
@@ -59,11 +59,11 @@ class World {
                   .contexts_are_the_servers = central_ && scenario_.differs == Differs::kRound,
                   .prompt = scenario_.life != ProcessLife::kUntouched},
                  timeline_, *recorder_),
-        phone_({.scenario = &scenario_,
-                .folder = options.folder + "/phone",
-                .draws = options.blind_at_server ? Draws::kReal : options.draws,
-                .mutant = options.mutant},
-               timeline_, network_, *recorder_),
+        device_({.scenario = &scenario_,
+                 .folder = options.folder + "/phone",
+                 .draws = options.blind_at_server ? Draws::kReal : options.draws,
+                 .mutant = options.mutant},
+                timeline_, network_, *recorder_),
         visitors_(scenario_, choices_, asked_, timeline_, *recorder_),
         operators_(spec_, scenario_.aliased ? &other_ : nullptr, *recorder_),
         server_folder_(options.folder + "/server"),
@@ -93,45 +93,45 @@ class World {
   }
 
   std::unique_ptr<Recorder> TakeRecorder() {
-    phone_.Stop();
+    device_.Stop();
     CloseRoom();
     return std::move(recorder_);
   }
 
  private:
   absl::Status OpenRoom() {
-    BANDANA_ASSIGN_OR_RETURN(room_,
-                             Room::Open({.spec = &spec_,
-                                         .other = scenario_.aliased ? &other_ : nullptr,
-                                         .asked = asked_,
-                                         .folder = server_folder_,
-                                         .clock = &server_clock_,
-                                         .catalogue_arms = scenario_.combination->catalogue_arms,
-                                         .api = scenario_.combination->api,
-                                         .rate = scenario_.rate,
-                                         .by_follower = scenario_.combination->by_follower,
-                                         .binding = &binding_,
-                                         .mutant = options_.mutant},
-                                        *recorder_));
-    Attach(room_.get());
+    BANDANA_ASSIGN_OR_RETURN(
+        server_, WorldServer::Open({.spec = &spec_,
+                                    .other = scenario_.aliased ? &other_ : nullptr,
+                                    .asked = asked_,
+                                    .folder = server_folder_,
+                                    .clock = &server_clock_,
+                                    .catalogue_arms = scenario_.combination->catalogue_arms,
+                                    .api = scenario_.combination->api,
+                                    .rate = scenario_.rate,
+                                    .by_follower = scenario_.combination->by_follower,
+                                    .binding = &binding_,
+                                    .mutant = options_.mutant},
+                                   *recorder_));
+    Attach(server_.get());
     return absl::OkStatus();
   }
   void CloseRoom() {
     Attach(nullptr);
-    room_.reset();
+    server_.reset();
   }
-  void Attach(Room* room) {
-    network_.Attach(room);
-    visitors_.Attach(room);
-    operators_.Attach(room);
+  void Attach(WorldServer* server) {
+    network_.Attach(server);
+    visitors_.Attach(server);
+    operators_.Attach(server);
   }
 
   // After every event both parties do what is due by now. A reaction's moment is an event of both
   // worlds, whether it comes there or not: otherwise it would be this harness that tells of it.
   void Settle() {
     recorder_->Now(timeline_.now());
-    phone_.Step();
-    if (room_ != nullptr) room_->Step();
+    device_.Step();
+    if (server_ != nullptr) server_->Step();
   }
 
   // Other steps wait for the disk's space, or open files: before them the disk has space again.
@@ -154,7 +154,7 @@ class World {
         visitors_.Read();
         return absl::OkStatus();
       case Act::kReadPages:
-        room_->RecordPages();
+        server_->RecordPages();
         return absl::OkStatus();
       case Act::kLook:
         return Look();
@@ -162,19 +162,19 @@ class World {
         timeline_.SleepUntil(timeline_.now() + scenario_.window * step.amount);
         return absl::OkStatus();
       case Act::kDeviceClock:
-        phone_.clock().Step(scenario_.window * step.amount);
+        device_.clock().Step(scenario_.window * step.amount);
         return absl::OkStatus();
       case Act::kServerClock:
         server_clock_.Step(scenario_.window * step.amount);
         return absl::OkStatus();
       case Act::kRestartDevice:
         if (raw_) return absl::OkStatus();
-        phone_.Stop();
-        return StartPhone(step.amount >= 0.5);
+        device_.Stop();
+        return StartDevice(step.amount >= 0.5);
       case Act::kKillDevice:
         if (raw_) return absl::OkStatus();
-        BANDANA_RETURN_IF_ERROR(phone_.Kill());
-        return StartPhone(false);
+        BANDANA_RETURN_IF_ERROR(device_.Kill());
+        return StartDevice(false);
       case Act::kRestartServer:
         CloseRoom();
         return OpenRoom();
@@ -190,16 +190,16 @@ class World {
         NameAnotherPolicy();
         return absl::OkStatus();
       case Act::kEntropy:
-        phone_.FailDraws(step.amount < 0.5);
+        device_.FailDraws(step.amount < 0.5);
         return absl::OkStatus();
       case Act::kCheckpoint:
         operators_.Checkpoint();
         return absl::OkStatus();
       case Act::kFullDisk:
-        FullDisk::Set(step.amount < 0.5 ? FullDisk::Whose::kPhones : FullDisk::Whose::kServers);
+        FullDisk::Set(step.amount < 0.5 ? FullDisk::Whose::kDevices : FullDisk::Whose::kServers);
         return absl::OkStatus();
       case Act::kRefresh:
-        if (phone_.running()) phone_.Refresh(absl::StrCat(scenario_.seed % kUsers));
+        if (device_.running()) device_.Refresh(absl::StrCat(scenario_.seed % kUsers));
         return absl::OkStatus();
       case Act::kUpdate:
         operators_.Update(step.amount);
@@ -226,10 +226,10 @@ class World {
       case ProcessLife::kUntouched:
         return absl::OkStatus();
       case ProcessLife::kEnds:
-        return phone_.Kill();
+        return device_.Kill();
       case ProcessLife::kRestarts:
-        BANDANA_RETURN_IF_ERROR(phone_.Kill());
-        return StartPhone(false);
+        BANDANA_RETURN_IF_ERROR(device_.Kill());
+        return StartDevice(false);
       case ProcessLife::kSleeps:
         timeline_.SleepUntil(timeline_.now() + scenario_.window / 2);
         return absl::OkStatus();
@@ -237,11 +237,11 @@ class World {
     return absl::OkStatus();
   }
 
-  absl::Status StartPhone(bool as_the_peer_says) {
-    if (!room_->EpochShown()) return absl::OkStatus();  // nobody has the name that it asks by
+  absl::Status StartDevice(bool as_the_peer_says) {
+    if (!server_->EpochShown()) return absl::OkStatus();  // nobody has the name that it asks by
     const bool other = as_the_peer_says && network_.policy().has_value();
     if (!other) network_.NamePolicy(std::nullopt);
-    const absl::Status started = phone_.Start(
+    const absl::Status started = device_.Start(
         other ? *network_.policy() : Under(spec_.public_spec, asked_), network_.EpochNow());
     // The first posterior is a call as well.
     if (scenario_.rate.calls_per_second > 0 && absl::IsResourceExhausted(started)) {
@@ -257,24 +257,24 @@ class World {
   // reaction may end fetches posteriors then, and not when its process begins: the store keeps
   // them.
   absl::Status ComeToFront() {
-    if (phone_.running()) {
-      phone_.Begin();
+    if (device_.running()) {
+      device_.Begin();
     } else {
-      BANDANA_RETURN_IF_ERROR(StartPhone(false));
+      BANDANA_RETURN_IF_ERROR(StartDevice(false));
     }
-    if (scenario_.life != ProcessLife::kUntouched && phone_.running()) RefreshAll();
+    if (scenario_.life != ProcessLife::kUntouched && device_.running()) RefreshAll();
     return absl::OkStatus();
   }
 
   void RefreshAll() {
     for (int user = 0; scenario_.combination->on_device && user < kUsers; ++user) {
-      phone_.Refresh(absl::StrCat(user));
+      device_.Refresh(absl::StrCat(user));
     }
   }
 
   // An application that could not start tries again.
   absl::Status StartLater() {
-    return raw_ || phone_.running() ? absl::OkStatus() : StartPhone(false);
+    return raw_ || device_.running() ? absl::OkStatus() : StartDevice(false);
   }
 
   void NameAnotherPolicy() {
@@ -299,16 +299,16 @@ class World {
 
   absl::Status Look() {
     // A thief of the store sees how often the process began.
-    if (phone_.running() && scenario_.life == ProcessLife::kUntouched) {
-      BANDANA_RETURN_IF_ERROR(phone_.RecordStore());
+    if (device_.running() && scenario_.life == ProcessLife::kUntouched) {
+      BANDANA_RETURN_IF_ERROR(device_.RecordStore());
     }
     return RecordFolder(server_folder_, central_, *recorder_);
   }
 
   void Select(int index) {
     if (raw_) return visitors_.Select(index, [this, index] { Schedule(index); });
-    if (!phone_.running()) return;
-    phone_.Select(choices_[index], [this, index](absl::StatusOr<Selection> selection) {
+    if (!device_.running()) return;
+    device_.Select(choices_[index], [this, index](absl::StatusOr<Selection> selection) {
       if (!selection.ok()) return;
       if (scenario_.differs == Differs::kRound && index == scenario_.target) {
         recorder_->Differed();
@@ -350,10 +350,10 @@ class World {
     recorder_->Now(timeline_.now());
     if (raw_) return visitors_.Report(index, reaction, is_reaction);
     // Without a window the application waits for the device: it owes a report.
-    if (!phone_.running()) return;
+    if (!device_.running()) return;
     const bool differs =
         is_reaction && index == scenario_.target && scenario_.differs == Differs::kReaction;
-    phone_.Report(answers_[index], reaction, [this, differs] {
+    device_.Report(answers_[index], reaction, [this, differs] {
       if (differs) recorder_->Differed();
     });
   }
@@ -372,12 +372,12 @@ class World {
   SimulatedClock server_clock_;
   WatchedBinding binding_;
   Network network_;
-  Phone phone_;
+  WorldDevice device_;
   Visitors visitors_;
   Operators operators_;
   std::string server_folder_;
   int server_lives_ = 0;
-  std::unique_ptr<Room> room_;
+  std::unique_ptr<WorldServer> server_;
   absl::Status lived_;
   std::vector<Selection> answers_;  // by choice
 };

@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "common/design/model_spec.h"
 #include "tools/audit/transcript/mutants.h"
-#include "tools/audit/transcript/phone.h"
 #include "tools/audit/transcript/recorder.h"
 #include "tools/audit/transcript/scenario.h"
+#include "tools/audit/transcript/world_device.h"
 
 namespace bandana::audit {
 

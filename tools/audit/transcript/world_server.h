@@ -1,4 +1,4 @@
-// The server of one world: the real models, service room and listeners, without sockets, threads or
+// The server of one world: the real models, service and listeners, without sockets, threads or
 // time of their own; and what its observers read.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace bandana::audit {
 
-struct RoomOptions {
+struct WorldServerOptions {
   const ModelSpec* spec = nullptr;
   const ModelSpec* other = nullptr;  // a second model; null: there is none
   std::string asked;                 // the name that callers ask by: of the model, or an alias
@@ -38,11 +38,12 @@ struct RoomOptions {
 };
 
 // Not thread-safe.
-class Room {
+class WorldServer {
  public:
   // Errors: as HostedModel::Open and TokenKeys::Open.
-  static absl::StatusOr<std::unique_ptr<Room>> Open(const RoomOptions& options, Recorder& recorder);
-  ~Room();
+  static absl::StatusOr<std::unique_ptr<WorldServer>> Open(const WorldServerOptions& options,
+                                                           Recorder& recorder);
+  ~WorldServer();
 
   // One call over a listener. `done` may come later, within another call or Step.
   template <typename Request, typename Response>
@@ -65,7 +66,7 @@ class Room {
   void RecordPages();
 
  private:
-  Room(const RoomOptions& options, Recorder& recorder);
+  WorldServer(const WorldServerOptions& options, Recorder& recorder);
   absl::Status Start();
   absl::StatusOr<std::unique_ptr<server::ModelRegistry>> OpenModels();
   // The key of both servers; empty: there is one, which makes its own.
@@ -74,7 +75,7 @@ class Room {
   void RecordReadingsOf(const server::HostedModel& model);
   server::ServerView View(server::ModelRegistry& registry, ModelWatches& watches);
 
-  const RoomOptions options_;
+  const WorldServerOptions options_;
   Recorder& recorder_;
   Readings readings_;
   std::unique_ptr<server::TokenKeys> keys_;

@@ -1,4 +1,4 @@
-#include "tools/audit/transcript/room.h"
+#include "tools/audit/transcript/world_server.h"
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace bandana::audit {
 
 // The second server answers reads, the first everything else.
-class Room::Replicas final : public ForwardedHandlers {
+class WorldServer::Replicas final : public ForwardedHandlers {
  public:
   Replicas(server::Handlers& owner, Follower& follower)
       : ForwardedHandlers(owner), follower_(follower) {}
@@ -39,22 +39,23 @@ class Room::Replicas final : public ForwardedHandlers {
   Follower& follower_;
 };
 
-absl::StatusOr<std::unique_ptr<Room>> Room::Open(const RoomOptions& options, Recorder& recorder) {
-  std::unique_ptr<Room> room(new Room(options, recorder));
-  BANDANA_RETURN_IF_ERROR(room->Start());
-  return room;
+absl::StatusOr<std::unique_ptr<WorldServer>> WorldServer::Open(const WorldServerOptions& options,
+                                                               Recorder& recorder) {
+  std::unique_ptr<WorldServer> server(new WorldServer(options, recorder));
+  BANDANA_RETURN_IF_ERROR(server->Start());
+  return server;
 }
 
-Room::Room(const RoomOptions& options, Recorder& recorder)
+WorldServer::WorldServer(const WorldServerOptions& options, Recorder& recorder)
     : options_(options),
       recorder_(recorder),
       readings_(*options.clock, recorder),
       watches_(readings_),
       watches_of_follower_(readings_),
       started_(options.clock->Now()) {}
-Room::~Room() = default;
+WorldServer::~WorldServer() = default;
 
-absl::Status Room::Start() {
+absl::Status WorldServer::Start() {
   BANDANA_RETURN_IF_ERROR(MakeFolders(options_.folder));
   server::TokenKeys::Options keys;
   keys.file = options_.folder + "/token_keys";
@@ -101,11 +102,11 @@ absl::Status Room::Start() {
   return absl::OkStatus();
 }
 
-std::string Room::NoiseKeyFile() const {
+std::string WorldServer::NoiseKeyFile() const {
   return options_.by_follower ? options_.folder + "/noise_key.hex" : "";
 }
 
-absl::StatusOr<std::unique_ptr<server::ModelRegistry>> Room::OpenModels() {
+absl::StatusOr<std::unique_ptr<server::ModelRegistry>> WorldServer::OpenModels() {
   if (options_.by_follower) {
     BANDANA_RETURN_IF_ERROR(WriteFileDurably(NoiseKeyFile(), std::string(64, '7'), 0600));
   }
@@ -134,7 +135,7 @@ absl::StatusOr<std::unique_ptr<server::ModelRegistry>> Room::OpenModels() {
   return models;
 }
 
-absl::Status Room::PutArms(server::HostedModel& model) const {
+absl::Status WorldServer::PutArms(server::HostedModel& model) const {
   const int arms = options_.catalogue_arms;
   if (arms == 0 || model.catalogue()->size() > 0) return absl::OkStatus();
   const auto dimension = static_cast<std::size_t>(options_.spec->public_spec.dimension);
@@ -150,23 +151,27 @@ absl::Status Room::PutArms(server::HostedModel& model) const {
   return model.PutArms(put, &response);
 }
 
-server::HostedModel& Room::model() { return *models_->Find(options_.spec->public_spec.name); }
+server::HostedModel& WorldServer::model() {
+  return *models_->Find(options_.spec->public_spec.name);
+}
 
-std::vector<std::shared_ptr<server::HostedModel>> Room::models() const { return models_->List(); }
+std::vector<std::shared_ptr<server::HostedModel>> WorldServer::models() const {
+  return models_->List();
+}
 
-std::optional<std::uint64_t> Room::EpochShown() const {
+std::optional<std::uint64_t> WorldServer::EpochShown() const {
   const auto named = server::Resolve(*models_, options_.asked);
   if (!named.ok()) return std::nullopt;
   const auto first = named->First();
   return first.ok() ? std::optional(first->Shown(first->model->epoch())) : std::nullopt;
 }
 
-void Room::Step() {
+void WorldServer::Step() {
   for (const auto& model : models()) model->Step();
   if (follower_ != nullptr) follower_->Step();
 }
 
-server::ServerView Room::View(server::ModelRegistry& registry, ModelWatches& watches) {
+server::ServerView WorldServer::View(server::ModelRegistry& registry, ModelWatches& watches) {
   // The page's looks into models of effects are compared as well.
   server::ServerView view{.version = "audit",
                           .started = started_,
@@ -181,14 +186,14 @@ server::ServerView Room::View(server::ModelRegistry& registry, ModelWatches& wat
   return view;
 }
 
-void Room::RecordReadingsOf(const server::HostedModel& model) {
+void WorldServer::RecordReadingsOf(const server::HostedModel& model) {
   recorder_.Message(Observer::kOthers, "GetStats", model.Stats());
   recorder_.Message(Observer::kOthers, "GetLedger", model.Ledger());
   recorder_.Number(Observer::kOthers, "log queue", model.log_queue());
   recorder_.Text(Observer::kOthers, "health", model.Health().ToString());
 }
 
-void Room::RecordReadings() {
+void WorldServer::RecordReadings() {
   for (const auto& model : models()) RecordReadingsOf(*model);
   if (follower_ != nullptr) {
     for (const auto& model : follower_->registry().List()) RecordReadingsOf(*model);
@@ -204,7 +209,7 @@ void Room::RecordReadings() {
   readings_.Tick(View(*models_, watches_));
 }
 
-void Room::RecordPages() {
+void WorldServer::RecordPages() {
   // Each call may have a connection, that is, a descriptor.
   const Traffic& traffic = listeners_->traffic();
   const server::ProcessStats process{

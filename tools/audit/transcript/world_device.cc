@@ -1,4 +1,4 @@
-#include "tools/audit/transcript/phone.h"
+#include "tools/audit/transcript/world_device.h"
 
 #include <atomic>
 #include <filesystem>
@@ -88,7 +88,8 @@ const SealedColumns& SealedOfStore() {
 
 }  // namespace
 
-Phone::Phone(const PhoneOptions& options, Timeline& timeline, Network& network, Recorder& recorder)
+WorldDevice::WorldDevice(const WorldDeviceOptions& options, Timeline& timeline, Network& network,
+                         Recorder& recorder)
     : options_(options),
       timeline_(timeline),
       network_(network),
@@ -97,9 +98,9 @@ Phone::Phone(const PhoneOptions& options, Timeline& timeline, Network& network, 
       clock_(timeline),
       bits_(options.scenario->seed ^ 0x6472617773) {}
 
-Phone::~Phone() { Stop(); }
+WorldDevice::~WorldDevice() { Stop(); }
 
-device::Seams Phone::MakeSeams() {
+device::Seams WorldDevice::MakeSeams() {
   device::Seams seams;
   seams.clock = &clock_;
   seams.bits = &bits_;
@@ -117,7 +118,7 @@ device::Seams Phone::MakeSeams() {
   return seams;
 }
 
-absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
+absl::Status WorldDevice::Start(const PublicSpec& spec, std::uint64_t epoch) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder_));
   BANDANA_ASSIGN_OR_RETURN(store_, Store::OpenFile(path(), {}, /*stepped=*/true));
   const Scenario& scenario = *options_.scenario;
@@ -154,7 +155,8 @@ absl::Status Phone::Start(const PublicSpec& spec, std::uint64_t epoch) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Phone::AsksForModel(device::Transport& transport, const std::string& model) {
+absl::StatusOr<bool> WorldDevice::AsksForModel(device::Transport& transport,
+                                               const std::string& model) {
   bool open = false;
   const device::MonotoneClock& clock = store_->ClockOver(clock_);
   BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
@@ -168,12 +170,12 @@ absl::StatusOr<bool> Phone::AsksForModel(device::Transport& transport, const std
   return true;
 }
 
-void Phone::Stop() {
+void WorldDevice::Stop() {
   client_.reset();
   store_.reset();
 }
 
-absl::Status Phone::Kill() {
+absl::Status WorldDevice::Kill() {
   const std::string next = absl::StrCat(options_.folder, ".", ++lives_);
   absl::Status copied = CopyFolder(folder_, next);
   network_.Cut();
@@ -184,13 +186,14 @@ absl::Status Phone::Kill() {
   return copied;
 }
 
-void Phone::Select(const Choice& choice, std::function<void(absl::StatusOr<Selection>)> done) {
+void WorldDevice::Select(const Choice& choice,
+                         std::function<void(absl::StatusOr<Selection>)> done) {
   const Combination& combination = *options_.scenario->combination;
   if (!combination.on_device) return combination.asking->Select(*client_, choice, std::move(done));
   AfterStart([this, choice, done = std::move(done)] { SelectHere(choice, done); });
 }
 
-void Phone::AfterStart(Timeline::Task task) {
+void WorldDevice::AfterStart(Timeline::Task task) {
   if (options_.scenario->life == ProcessLife::kUntouched) return task();
   store_->gate().Pass([this, task = std::move(task), store = std::weak_ptr(store_)] {
     timeline_.After(absl::ZeroDuration(), Party::kDevice, [task, store] {
@@ -199,8 +202,8 @@ void Phone::AfterStart(Timeline::Task task) {
   });
 }
 
-void Phone::SelectHere(const Choice& choice,
-                       const std::function<void(absl::StatusOr<Selection>)>& done) {
+void WorldDevice::SelectHere(const Choice& choice,
+                             const std::function<void(absl::StatusOr<Selection>)>& done) {
   const Combination& combination = *options_.scenario->combination;
   const std::string user = absl::StrCat(choice.user);
   std::vector<std::uint32_t> ids;
@@ -222,8 +225,8 @@ void Phone::SelectHere(const Choice& choice,
   done(std::move(selection));
 }
 
-void Phone::Report(const Selection& selection, const Reaction& reaction,
-                   std::function<void()> taken) {
+void WorldDevice::Report(const Selection& selection, const Reaction& reaction,
+                         std::function<void()> taken) {
   // An ignored reaction is answered before it is accepted.
   auto ignored = std::make_shared<bool>(false);
   client_->ReportAsync(
@@ -234,7 +237,7 @@ void Phone::Report(const Selection& selection, const Reaction& reaction,
       [ignored](Delivery) { *ignored = true; });
 }
 
-void Phone::Refresh(const std::string& user) {
+void WorldDevice::Refresh(const std::string& user) {
   AfterStart([this, user] {
     network_.set_at_once(true);
     client_->RefreshPosterior(user).status().IgnoreError();
@@ -242,11 +245,11 @@ void Phone::Refresh(const std::string& user) {
   });
 }
 
-void Phone::Step() {
+void WorldDevice::Step() {
   if (store_ != nullptr) store_->Step();
 }
 
-absl::Status Phone::RecordStore() {
+absl::Status WorldDevice::RecordStore() {
   absl::Status recorded;
   BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
     device::Database& database = transaction.tables.database();

@@ -27,7 +27,7 @@ enum class Draws {
   kReal    // from what is held, which is noted
 };
 
-struct PhoneOptions {
+struct WorldDeviceOptions {
   const Scenario* scenario = nullptr;
   std::string folder;  // made when missing
   Draws draws = Draws::kBlind;
@@ -35,10 +35,11 @@ struct PhoneOptions {
 };
 
 // Not thread-safe. Threads: one for SelectOnDevice, which blocks, while this one steps the store.
-class Phone {
+class WorldDevice {
  public:
-  Phone(const PhoneOptions& options, Timeline& timeline, Network& network, Recorder& recorder);
-  ~Phone();
+  WorldDevice(const WorldDeviceOptions& options, Timeline& timeline, Network& network,
+              Recorder& recorder);
+  ~WorldDevice();
 
   // Opens the store and the client. Errors: theirs.
   absl::Status Start(const PublicSpec& spec, std::uint64_t epoch);
@@ -73,7 +74,7 @@ class Phone {
   // as device::Connect does it.
   absl::StatusOr<bool> AsksForModel(device::Transport& transport, const std::string& model);
 
-  const PhoneOptions options_;
+  const WorldDeviceOptions options_;
   Timeline& timeline_;
   Network& network_;
   Recorder& recorder_;
